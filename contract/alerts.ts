@@ -7,8 +7,8 @@ import { RECORD_TYPES } from './record-types.ts'
 
 /** Every medium of a channel. server/alerts/channels/ has one file for each. */
 export const CHANNEL_TYPES = [
-  ...(['email', 'slack', 'discord', 'teams', 'telegram', 'pagerduty', 'opsgenie', 'ntfy', 'pushover'] as const),
-  ...(['mattermost', 'google_chat', 'matrix', 'twilio', 'http'] as const),
+  ...(['email', 'slack', 'slack_app', 'discord', 'teams', 'telegram', 'pagerduty', 'opsgenie', 'ntfy'] as const),
+  ...(['pushover', 'mattermost', 'google_chat', 'matrix', 'twilio', 'http'] as const),
 ] as const
 export type ChannelType = (typeof CHANNEL_TYPES)[number]
 const type = Type.Enum(CHANNEL_TYPES, { type: 'string', title: 'ChannelType' })

@@ -78,7 +78,7 @@ export async function judge(db: Database, alert: AlertRow, channel: ChannelRow, 
   if (dueAt === null) return { kind: 'cancel', reason: 'nothing more is to be sent' }
   if (dueAt > now) return { kind: 'wait', until: Math.min(dueAt, endsAt) }
   const stage = { isEscalated: alert.escalated === 1, isRepeated: alert.sent_at !== null }
-  const notice = noticeOfIncident('failing', incident, failing, { ...common, ...stage })
+  const notice = { ...noticeOfIncident('failing', incident, failing, { ...common, ...stage }), ...referenceTo(alert) }
   const judged = whenAllowed(notice, rule, now)
   // What waits for the end of the quiet hours with the first message must leave time to acknowledge that.
   if (judged.kind === 'wait' && alert.escalated === 1) return { kind: 'wait', until: judged.until + rule.escalate_ms! }
@@ -164,7 +164,7 @@ async function judgeRecovery(
   const monitors = await monitorsOf(db, alert, sql<boolean>`1 = 1`)
   const first = await db
     .selectFrom('alerts')
-    .select(['title', 'sent_at'])
+    .select(['title', 'sent_at', 'reference'])
     .where('organization_id', '=', alert.organization_id)
     .where('incident_id', '=', alert.incident_id)
     .where('rule_id', '=', alert.rule_id)
@@ -174,12 +174,16 @@ async function judgeRecovery(
   const resolves =
     first?.title != null && first.sent_at !== null ? { title: first.title, at: first.sent_at } : undefined
   const left = await countLeft(db, alert.organization_id, incident.id)
-  const notice = noticeOfIncident('recovered', incident, monitors, { ...common, resolves, left })
+  const message = noticeOfIncident('recovered', incident, monitors, { ...common, resolves, left })
+  const notice = { ...message, ...referenceTo(first) }
   const closableAt = (first?.sent_at ?? 0) + (closesAfterMs(channel) ?? 0)
   if (closableAt > common.now) return { kind: 'wait', until: closableAt }
   if (alert.asked_at !== null || closes(channel)) return { kind: 'send', notice }
   return whenAllowed(notice, rule, common.now)
 }
+
+const referenceTo = (first: Pick<AlertRow, 'reference'> | undefined): Pick<Notice, 'reference'> =>
+  first?.reference == null ? {} : { reference: first.reference }
 
 /** Nobody on call is woken by it. */
 function judgeInformation(alert: AlertRow, rule: RuleRow | undefined, channel: ChannelRow, common: Common): Judged {

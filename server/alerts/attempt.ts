@@ -8,7 +8,7 @@ import { parseRetryAfter } from '../webhooks/retry-schedule.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { mailId, recipientsOf, unsubscribeToken } from './addresses.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
-import type { Outgoing, Response } from './channels/channel.ts'
+import type { HttpMedium, Outgoing, Response } from './channels/channel.ts'
 import { HTTP_MEDIA } from './channels/channels.ts'
 import { mailOf } from './mail.ts'
 import type { Notice } from './notice.ts'
@@ -33,6 +33,8 @@ export type AttemptResult = {
   request: string | null
   response: string | null
   retryAfterMs?: number
+  /** What the medium calls the message. */
+  reference?: string | undefined
   /** Recipients that have it now. */
   progress?: string[]
   totalMs: number
@@ -54,27 +56,51 @@ type HttpType = keyof typeof HTTP_MEDIA
 const MOST_LOGGED = 4000
 const LEAST_SECRET = 4
 
-/** What no recovery follows is closed right after it: it must not stay open where somebody is on call. */
+/**
+ * A recovery changes the first message before it is sent itself. What no recovery follows is closed: it must not stay open where
+ * somebody is on call.
+ */
 async function httpAttempt(
   deps: SendingDeps,
   channel: ChannelRow,
   notice: Notice,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
-  const sent = await sendOnce(deps, channel, notice, signal)
-  const { closesAfterMs } = HTTP_MEDIA[channel.type as HttpType]
+  const { request, update, closesAfterMs } = HTTP_MEDIA[channel.type as HttpType]
+  const { reference, ...alone } = notice
+  const send = (message: Notice, how = request) => sendOnce(deps, channel, message, how, signal)
+  const results: AttemptResult[] = []
+  if (notice.kind === 'recovered' && reference !== undefined && update) {
+    results.push(await send(notice, (message, settings) => update(message, settings, reference)))
+    // What people deleted cannot be changed, and is no reason to keep the recovery from them.
+    if (results[0]!.kind === 'retry') return results[0]!
+  }
+  results.push(await send(notice))
+  // Nor can it be replied to.
+  if (results.at(-1)!.kind === 'failed' && reference !== undefined) results.push(await send(alone))
+  const sent = results.at(-1)!
   const isLast = notice.kind === 'test' || notice.kind === 'summary'
-  if (sent.kind !== 'sent' || closesAfterMs === undefined || !isLast) return sent
+  if (sent.kind !== 'sent' || closesAfterMs === undefined || !isLast) return joined(results)
   await deps.clock.sleep(closesAfterMs, signal)
-  const closed = await sendOnce(deps, channel, { ...notice, kind: 'recovered' }, signal)
-  const both = (one: string | null, other: string | null) => `${one ?? ''}\n\n${other ?? ''}`.trim()
+  const closed = await send({ ...notice, kind: 'recovered' })
+  return joined([
+    ...results,
+    { ...closed, error: closed.error === null ? null : `it was sent, but not closed: ${closed.error}` },
+  ])
+}
+
+/** The last request decides; the log has all of them. */
+function joined(results: readonly AttemptResult[]): AttemptResult {
+  const logged = (name: 'request' | 'response') => {
+    const texts = results.flatMap((result) => result[name] ?? [])
+    return texts.length === 0 ? null : texts.join('\n\n').trim()
+  }
   return {
-    ...closed,
-    at: sent.at,
-    error: closed.error === null ? null : `it was sent, but not closed: ${closed.error}`,
-    request: both(sent.request, closed.request),
-    response: both(sent.response, closed.response),
-    totalMs: sent.totalMs + closed.totalMs,
+    ...results.at(-1)!,
+    at: results[0]!.at,
+    request: logged('request'),
+    response: logged('response'),
+    totalMs: results.reduce((sum, { totalMs }) => sum + totalMs, 0),
   }
 }
 
@@ -82,19 +108,20 @@ async function sendOnce(
   deps: SendingDeps,
   channel: ChannelRow,
   notice: Notice,
+  requestOf: HttpMedium['request'],
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const { seal, safeFetch, clock } = deps
   const medium = HTTP_MEDIA[channel.type as HttpType]
   const settings = openedSettings(channel, seal)
-  const outgoing = medium.request(notice, settings)
+  const outgoing = requestOf(notice, settings)
   // Who reads the log could acknowledge with it, also a viewer.
   const acknowledgeToken = notice.acknowledge === null ? [] : [notice.acknowledge.split('/').at(-1)!]
   const redact = redactor([...Object.values(secretsOf(channel, seal)), ...acknowledgeToken], outgoing)
   const at = clock.now()
   const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', 'user-agent': 'Zonewatch' }
   const { method = 'POST' } = outgoing
-  const result = await (method === 'PUT' ? safeFetch.put : safeFetch.post)(
+  const result = await { POST: safeFetch.post, PUT: safeFetch.put, PATCH: safeFetch.patch }[method](
     outgoing.url,
     { ...headers, ...outgoing.headers },
     Buffer.from(outgoing.body),
@@ -115,7 +142,7 @@ async function sendOnce(
   const { error, status = result.status } = isSuccess
     ? (medium.errorIn?.(response) ?? { error: null })
     : { error: `${medium.name} responded with ${result.status}` }
-  if (error === null) return { ...answered, kind: 'sent', error }
+  if (error === null) return { ...answered, kind: 'sent', error, reference: medium.referenceOf?.(response) }
   if (medium.permanent.includes(status)) return { ...answered, kind: 'failed', error }
   const asked = result.retryAfter === undefined ? undefined : parseRetryAfter(result.retryAfter, clock.now())
   const retryAfterMs = medium.retryAfterMs?.(response) ?? asked

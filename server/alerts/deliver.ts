@@ -174,11 +174,16 @@ export async function recordAttempt(
         : await reschedule(transaction, 'due_alerts', [{ claim, set: { due_at: dueAt } }])
     if (held.length === 0) return
     const sentAt = status === 'SENT' ? { sent_at: now } : {}
+    const reference = alert.reference ?? result.reference ?? null
     const progress = result.progress === undefined || again === null ? null : JSON.stringify(result.progress)
     await setAlert(
       transaction,
       { organization_id: organizationId, alert_id: id },
-      { ...{ status, retries, error: result.error, next_attempt_at: nextAt, progress, asked_at: null }, ...sentAt },
+      {
+        ...{ status, retries, error: result.error, next_attempt_at: nextAt, progress, asked_at: null },
+        ...sentAt,
+        reference,
+      },
     )
     await insertAttempt(transaction, alert, result)
     await noteOnChannel(transaction, channel, result, now)
@@ -322,7 +327,7 @@ type Change = Partial<
   Pick<
     AlertRow,
     | ('status' | 'error' | 'title' | 'retries' | 'next_attempt_at' | 'progress' | 'sent_at')
-    | ('asked_at' | 'digest_rule_id')
+    | ('asked_at' | 'digest_rule_id' | 'reference')
   >
 >
 

@@ -11,6 +11,8 @@ export type Notice = {
   messageId: string
   /** The same for all messages about an incident, so that a medium can update or resolve the first one. */
   key: string
+  /** What the medium calls the first message about the incident, where it can reply to it. */
+  reference?: string
   organization: string
   /** One line. */
   title: string

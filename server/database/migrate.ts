@@ -27,6 +27,7 @@ import { webhookBatches } from './migrations/0024-webhook-batches.ts'
 import { information } from './migrations/0025-information.ts'
 import { logo } from './migrations/0026-logo.ts'
 import { nameOrders } from './migrations/0027-name-order.ts'
+import { messageReferences } from './migrations/0028-message-references.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -79,6 +80,7 @@ export const MIGRATIONS: readonly Migration[] = [
   information,
   logo,
   nameOrders,
+  messageReferences,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

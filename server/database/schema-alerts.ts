@@ -174,6 +174,8 @@ export type AlertsTable = {
   asked_at: number | null
   /** In a digest, and of a digest: the rule that says so. */
   digest_rule_id: string | null
+  /** What the medium calls the first message that it accepted. */
+  reference: string | null
   /** How a planned change or a wait ended, with the kind `recovered` and without an incident. */
   information: Once<Json | null>
 }

@@ -43,8 +43,9 @@ export type SafeFetch = {
     signal?: AbortSignal,
     mayWrite?: () => Promise<boolean>,
   ): Promise<PostResult>
-  /** The same with PUT. */
+  /** The same with other methods. */
   put: SafeFetch['post']
+  patch: SafeFetch['post']
   /**
    * Why the URL would be refused, in one sentence, or null. Its name is looked up; one that cannot be is not refused, since
    * it may exist later and is judged again at every connection.
@@ -123,7 +124,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
 
   const send =
-    (method: 'POST' | 'PUT'): SafeFetch['post'] =>
+    (method: 'POST' | 'PUT' | 'PATCH'): SafeFetch['post'] =>
     async (url, headers, body, signal, mayWrite) => {
       const to = judged(url)
       if (to.refusal !== null) return { kind: 'refused', reason: to.refusal.text, timings: { totalMs: 0 } } as const
@@ -155,6 +156,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   return {
     post: send('POST'),
     put: send('PUT'),
+    patch: send('PATCH'),
     refusalOf: async (url) => refusalOfUrl(url, allowedNetworks, deniedPorts) ?? (await refusalOfName(new URL(url))),
     close: async () => {
       await Promise.all([keptAlive.destroy(), oneRequestEach.destroy()])

@@ -24,10 +24,20 @@ export const CONTRACTS: Record<Exclude<ChannelType, 'email'>, Contract> = {
     revoked: { status: 403, body: 'invalid_token' },
     limited: LIMITED,
   },
+  slack_app: {
+    settings: (at) => ({ token: `xoxb-${TOKEN}`, channel: 'C0123456789', api_url: `${at}/api` }),
+    secrets: [TOKEN],
+    accepts: {
+      status: 200,
+      body: '{"ok":true,"channel":"C0123456789","ts":"1503435956.000247","message":{"text":"…","ts":"1"}}',
+    },
+    revoked: { status: 200, body: '{"ok":false,"error":"token_revoked"}' },
+    limited: LIMITED,
+  },
   discord: {
     settings: HOOK,
     secrets: [TOKEN],
-    accepts: { status: 204 },
+    accepts: { status: 200, body: '{"type":0,"embeds":[],"id":"1127","channel_id":"3","author":{"id":"2"}}' },
     revoked: { status: 404, body: '{"message": "Unknown Webhook", "code": 10015}' },
     limited: { status: 429, body: '{"message": "You are being rate limited.", "retry_after": 30.5, "global": false}' },
   },
@@ -35,7 +45,7 @@ export const CONTRACTS: Record<Exclude<ChannelType, 'email'>, Contract> = {
   telegram: {
     settings: (at) => ({ token: `123456:${TOKEN}`, chat_id: '-100123', api_url: at }),
     secrets: [TOKEN],
-    accepts: { status: 200, body: '{"ok": true, "result": {}}' },
+    accepts: { status: 200, body: '{"ok": true, "result": {"message_id": 42, "chat": {"id": -100123}}}' },
     revoked: { status: 401, body: '{"ok": false, "error_code": 401, "description": "Unauthorized"}' },
     limited: { status: 429, body: '{"ok": false, "error_code": 429, "parameters": {"retry_after": 30}}' },
   },

@@ -44,6 +44,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
 
   const safeFetch: SafeFetch = {
     put: () => Promise.reject(new Error('webhooks are sent with POST')),
+    patch: () => Promise.reject(new Error('webhooks are sent with POST')),
     async post(url, headers, body, signal) {
       const request = { at: clock.now(), url, headers, body: body.toString(), id: headers['webhook-id'] ?? '' }
       sent.push(request)

@@ -62,6 +62,7 @@ test('each header that is sent is described, and none that is described can be s
       return { kind: 'failed', reason: '', timings: { totalMs: 0 } } as const
     },
     put: () => Promise.reject(new Error('webhooks are sent with POST')),
+    patch: () => Promise.reject(new Error('webhooks are sent with POST')),
     refusalOf: async () => null,
     close: async () => {},
   }

@@ -3,7 +3,7 @@ import type { ChannelType } from '#contract/alerts.ts'
 import type { Notice } from '../notice.ts'
 
 /** One HTTP request of a channel: a POST, unless it says otherwise. */
-export type Outgoing = { method?: 'PUT'; url: string; headers?: Record<string, string>; body: string }
+export type Outgoing = { method?: 'PUT' | 'PATCH'; url: string; headers?: Record<string, string>; body: string }
 
 export type Response = { status: number; body: string }
 
@@ -17,6 +17,10 @@ export type HttpMedium<S extends TObject = TObject> = {
   settings: S
   /** Secrets in it are taken out of the log. */
   request(notice: Notice, settings: Static<S>): Outgoing
+  /** What the provider calls a message that it accepted. Later messages about the incident have it as `reference`. */
+  referenceOf?(response: Response): string | undefined
+  /** Makes this message of the one that it resolves. It is sent before the message itself, of which people are notified. */
+  update?(notice: Notice, settings: Static<S>, reference: string): Outgoing
   /** Statuses after which no retry can succeed: a wrong token, a channel that was deleted. Others are retried. */
   permanent: readonly number[]
   /**

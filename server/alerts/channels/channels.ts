@@ -11,6 +11,7 @@ import { opsgenie } from './opsgenie.ts'
 import { pagerduty } from './pagerduty.ts'
 import { pushover } from './pushover.ts'
 import { slack } from './slack.ts'
+import { slackApp } from './slack-app.ts'
 import { teams } from './teams.ts'
 import { telegram } from './telegram.ts'
 import { twilio } from './twilio.ts'
@@ -18,6 +19,7 @@ import { twilio } from './twilio.ts'
 /** Every medium; docs/recipes/add-a-channel.md says how to add one. */
 export const HTTP_MEDIA: Record<Exclude<ChannelType, 'email'>, HttpMedium> = {
   slack,
+  slack_app: slackApp,
   discord,
   teams,
   telegram,

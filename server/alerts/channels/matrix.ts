@@ -1,5 +1,17 @@
 import { type Notice, textWithoutLink } from '../notice.ts'
-import { at, buttonsOf, cut, httpMedium, jsonOf, linksOf, Secret, Settings, Text, Url } from './channel.ts'
+import {
+  at,
+  buttonsOf,
+  cut,
+  httpMedium,
+  jsonOf,
+  linksOf,
+  type Outgoing,
+  Secret,
+  Settings,
+  Text,
+  Url,
+} from './channel.ts'
 
 /** An event has at most 65,536 octets. */
 const TEXT = 4000
@@ -19,24 +31,43 @@ export const matrix = httpMedium({
     room_id: Text('Room id', { pattern: '^![^\\s]+$', examples: ['!xxxx:example.org'] }),
   }),
   permanent: [400, 401, 403, 404, 413],
-  request: (notice, { homeserver, access_token, room_id }) => ({
-    method: 'PUT',
-    url: at(
-      homeserver,
-      `/_matrix/client/v3/rooms/${encodeURIComponent(room_id)}/send/m.room.message/${notice.messageId}`,
-    ),
-    headers: { authorization: `Bearer ${access_token}` },
-    body: JSON.stringify({
-      msgtype: 'm.text',
-      body: cut([notice.title, textWithoutLink(notice), ...linksOf(notice)].join('\n'), TEXT),
-      format: 'org.matrix.custom.html',
-      formatted_body: html(notice),
-    }),
-  }),
+  request: (notice, settings) => {
+    const { reference, messageId } = notice
+    const reply = reference === undefined ? {} : { 'm.relates_to': { 'm.in_reply_to': { event_id: reference } } }
+    return put(settings, messageId, { ...matrixMessage(notice), ...reply })
+  },
+  update: (notice, settings, event_id) => {
+    const message = matrixMessage(notice)
+    const replaced = { 'm.new_content': message, 'm.relates_to': { rel_type: 'm.replace', event_id } }
+    return put(settings, `${notice.messageId}.edit`, { ...message, ...replaced })
+  },
+  referenceOf: ({ body }) => {
+    const id = jsonOf(body)?.event_id
+    return typeof id === 'string' ? id : undefined
+  },
   retryAfterMs: ({ body }) => {
     const ms = jsonOf(body)?.retry_after_ms
     return typeof ms === 'number' ? ms : undefined
   },
+})
+
+type Room = { homeserver: string; access_token: string; room_id: string }
+
+function put({ homeserver, access_token, room_id }: Room, transaction: string, content: object): Outgoing {
+  const path = `/_matrix/client/v3/rooms/${encodeURIComponent(room_id)}/send/m.room.message/${transaction}`
+  return {
+    method: 'PUT',
+    url: at(homeserver, path),
+    headers: { authorization: `Bearer ${access_token}` },
+    body: JSON.stringify(content),
+  }
+}
+
+const matrixMessage = (notice: Notice) => ({
+  msgtype: 'm.text',
+  body: cut([notice.title, textWithoutLink(notice), ...linksOf(notice)].join('\n'), TEXT),
+  format: 'org.matrix.custom.html',
+  formatted_body: html(notice),
 })
 
 function html(notice: Notice): string {

@@ -46,8 +46,20 @@ test('the longest texts that strangers can write stay below what each medium tak
 
 test.each(HTTP_TYPES)('the messages of %s are what people see', async (type) => {
   const { settings } = CONTRACTS[type]
-  const messages = Object.entries(NOTICES).map(([name, notice]) => {
-    const { method = 'POST', url, body } = HTTP_MEDIA[type].request(notice, settings('https://api.example.net'))
+  const medium = HTTP_MEDIA[type]
+  const reference = medium.referenceOf?.({ body: '', ...CONTRACTS[type].accepts })
+  const requests = Object.entries(NOTICES).map(
+    ([name, notice]) => [name, medium.request(notice, settings('https://api.example.net'))] as const,
+  )
+  if (medium.update && reference !== undefined) {
+    const recovered = { ...NOTICES.recovered!, reference }
+    requests.push([
+      'the first message, resolved',
+      medium.update(recovered, settings('https://api.example.net'), reference),
+    ])
+    requests.push(['recovered, as a reply', medium.request(recovered, settings('https://api.example.net'))])
+  }
+  const messages = requests.map(([name, { method = 'POST', url, body }]) => {
     const shown = body.startsWith('{') ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body))
     return `# ${name}: ${method} ${url}\n${outline(shown, '')}`
   })

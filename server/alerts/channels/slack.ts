@@ -20,7 +20,7 @@ export const slack = httpMedium({
   request: (notice, { webhook_url }) => ({ url: webhook_url, body: JSON.stringify(slackMessage(notice)) }),
 })
 
-function slackMessage(notice: Notice) {
+export function slackMessage(notice: Notice) {
   const { title, text, facts, remedy, organization } = notice
   const mark =
     notice.kind === 'recovered'

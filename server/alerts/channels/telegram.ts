@@ -16,27 +16,37 @@ export const telegram = httpMedium({
     api_url: ApiUrl(API),
   }),
   permanent: [400, 401, 403, 404],
-  request: (notice, { token, chat_id, api_url = API }) => ({
-    url: at(api_url, `/bot${token}/sendMessage`),
-    body: JSON.stringify({
-      chat_id,
-      text: html(notice),
-      parse_mode: 'HTML',
-      link_preview_options: { is_disabled: true },
-      ...(hasButtons(notice)
-        ? {
-            reply_markup: {
-              inline_keyboard: [buttonsOf(notice).map(({ label, href }) => ({ text: label, url: href }))],
-            },
-          }
-        : {}),
-    }),
+  request: (notice, { token, chat_id, api_url = API }) => {
+    const { reference } = notice
+    const reply =
+      reference === undefined
+        ? {}
+        : { reply_parameters: { message_id: Number(reference), allow_sending_without_reply: true } }
+    return {
+      url: at(api_url, `/bot${token}/sendMessage`),
+      body: JSON.stringify({ chat_id, ...telegramMessage(notice), ...reply }),
+    }
+  },
+  update: (notice, { token, chat_id, api_url = API }, reference) => ({
+    url: at(api_url, `/bot${token}/editMessageText`),
+    body: JSON.stringify({ chat_id, message_id: Number(reference), ...telegramMessage(notice) }),
   }),
+  // Before the message itself, which may be cut.
+  referenceOf: ({ body }) => /"message_id":\s*(\d+)/.exec(body)?.[1],
   errorIn: ({ body }) => (jsonOf(body)?.ok === false ? errorOf('Telegram', body, 'description') : undefined),
   retryAfterMs: ({ body }) => {
     const { retry_after } = (jsonOf(body)?.parameters ?? {}) as { retry_after?: unknown }
     return typeof retry_after === 'number' ? retry_after * 1000 : undefined
   },
+})
+
+const telegramMessage = (notice: Notice) => ({
+  text: html(notice),
+  parse_mode: 'HTML',
+  link_preview_options: { is_disabled: true },
+  ...(hasButtons(notice)
+    ? { reply_markup: { inline_keyboard: [buttonsOf(notice).map(({ label, href }) => ({ text: label, url: href }))] } }
+    : {}),
 })
 
 /** Telegram refuses messages whose buttons lead to a host name without a dot, such as localhost: BUTTON_URL_INVALID. */
