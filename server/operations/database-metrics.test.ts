@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expose } from '../metrics/exposition.ts'
+import { expose } from '../metrics/families.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { createManualClock } from '../testing/clock.ts'
 import { DatabaseMetrics } from './database-metrics.ts'
