@@ -11,7 +11,7 @@ import type { Seal } from '../seal.ts'
 
 /** Who may be sent alerts by email: members, and addresses whose owners confirmed it. Nobody who unsubscribed. */
 
-const HOUR_MS = 60 * 60_000
+const DAY_MS = 24 * 60 * 60_000
 /** Addresses of an organization that wait to be confirmed: each of them got a mail that somebody else asked for. */
 const MOST_UNCONFIRMED = 20
 const MOST_OWNERS = 20
@@ -60,7 +60,7 @@ export async function refuseAddresses(
   return { 'settings.addresses': fieldError('too_many_unconfirmed', { max: MOST_UNCONFIRMED }) }
 }
 
-/** Sends a confirmation to those who are neither members nor confirmed, once an hour at most. */
+/** Sends a confirmation to those who are neither members nor confirmed, or who unsubscribed: at most one a day. Only its link subscribes them. */
 export async function askToConfirm(
   db: Database,
   seal: Seal,
@@ -75,11 +75,11 @@ export async function askToConfirm(
     .where('id', '=', organizationId)
     .executeTakeFirstOrThrow()
   for (const email of strangers) {
-    const { id, confirmation_sent_at } = known.get(email)!
-    if (confirmation_sent_at !== null && confirmation_sent_at > now - HOUR_MS) continue
+    const { id, confirmation_sent_at, unsubscribed_at } = known.get(email)!
+    if (Math.max(confirmation_sent_at ?? 0, unsubscribed_at ?? 0) > now - DAY_MS) continue
     await db
       .updateTable('alert_addresses')
-      .set({ confirmation_sent_at: now, unsubscribed_at: null })
+      .set({ confirmation_sent_at: now })
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .execute()
@@ -131,14 +131,15 @@ async function unconfirmed(db: Database, organizationId: string, addresses: read
   const members = new Set(await memberEmails(db, organizationId, addresses))
   const rows = await db
     .selectFrom('alert_addresses')
-    .select('email')
+    .select(['email', 'confirmed_at', 'unsubscribed_at'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'email', addresses))
-    .where('confirmed_at', 'is not', null)
-    .where('unsubscribed_at', 'is', null)
     .execute()
-  const confirmed = new Set(rows.map(({ email }) => email))
-  return [...new Set(addresses)].filter((email) => !members.has(email) && !confirmed.has(email))
+  const known = new Map(rows.map((row) => [row.email, row]))
+  return [...new Set(addresses)].filter((email) => {
+    const { confirmed_at = null, unsubscribed_at = null } = known.get(email) ?? {}
+    return unsubscribed_at !== null || (confirmed_at === null && !members.has(email))
+  })
 }
 
 async function memberEmails(db: Database, organizationId: string, addresses: readonly string[]): Promise<string[]> {

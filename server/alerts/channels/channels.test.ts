@@ -250,4 +250,19 @@ test('an address of a stranger is sent nothing before its owner confirmed it, an
   expect((await open(path.replace(/.$/, 'A').replace('adr_', 'adr_0'), 'POST', form)).status).toBe(404)
   expect((await open(path, 'POST', form)).status).toBe(200)
   expect(await test()).toEqual(['owner@first.example'])
+
+  // Who adds the address again does not subscribe it: its owner gets one mail a day that asks.
+  const asks = async () =>
+    (await db.selectFrom('mails').select('id').where('recipient', '=', 'stranger@example.org').execute()).length
+  for (const [hours, mails] of [
+    [1, 1],
+    [24, 2],
+    [1, 2],
+  ] as const) {
+    world.pass(hours * 3_600_000)
+    await world.call(`/channels/${id}`, { method: 'PATCH', body: { settings } })
+    expect([hours, await test(), await asks()]).toEqual([hours, ['owner@first.example'], mails])
+  }
+  expect((await open(confirm, 'POST', form)).status).toBe(200)
+  expect(await test()).toEqual(['owner@first.example', 'stranger@example.org'])
 })
