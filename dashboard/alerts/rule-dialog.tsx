@@ -163,8 +163,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
       <div aria-live="polite" className="sm:col-span-2">
         {problem && <ProblemNote problem={problem} fields={FIELDS} />}
         {preview.data && !problem && (
-          // Below the fold, where nobody would see that the button did something.
-          <div key={preview.submittedAt} ref={(shown) => shown?.scrollIntoView({ block: 'nearest' })}>
+          <div key={preview.submittedAt} ref={reveal}>
             <Preview preview={preview.data} />
           </div>
         )}
@@ -172,6 +171,9 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
     </FormDialog>
   )
 }
+
+/** Below the fold nobody would see that the button did something. Not at each change of the form: it is one function. */
+const reveal = (shown: HTMLElement | null): void => shown?.scrollIntoView({ block: 'nearest' })
 
 type RemindersProps = { form: Form; set: (change: Partial<Form>) => void; channels: Channel[]; problem: unknown }
 
