@@ -195,6 +195,7 @@ async function measurePages(call: (path: string) => Promise<any>, stop: AbortSig
     await timed('GET /monitors', '/monitors?limit=25')
     await timed('GET /events', '/events?limit=25')
     await timed('GET /monitors/counts', '/monitors/counts')
+    await timed('the overview', '/dashboard/api/overview')
     await systemClock.sleep(PAGES_EVERY_MS)
   }
   return times
