@@ -9,14 +9,14 @@ import { isoOrNull } from '../http/times.ts'
 import {
   type FailingMonitor,
   failingMonitors,
-  largestTroubles,
   reasonsOf,
   type Trouble,
+  type Troubles,
   troublesOf,
 } from './overview-store.ts'
 
 /** Causes that are shown, and monitors of each. */
-const MOST = 20
+export const MOST_CAUSES = 20
 const SHOWN = 5
 /** Monitors of one domain in one state that are grouped by what they answer; more are one cause. */
 const MOST_GROUPED = 50
@@ -32,10 +32,10 @@ type Group = { trouble: Trouble; monitors: FailingMonitor[]; count: number }
 export async function attentionOf(
   db: Database,
   tenant: Tenant,
+  { largest, all }: Troubles,
   recent: readonly Event[],
 ): Promise<{ attention: Cause[]; more: number }> {
   const { organizationId } = tenant
-  const { troubles: largest, all } = await largestTroubles(db, tenant, MOST)
   const troubles = [...largest, ...(await newest(db, organizationId, largest, recent))]
   const monitors = await failingMonitors(db, tenant, troubles, MOST_GROUPED)
   const ofPlace = Map.groupBy(monitors, ({ place }) => place)
@@ -43,7 +43,7 @@ export async function attentionOf(
     .flatMap((trouble, place) => apart(trouble, ofPlace.get(place) ?? []))
     .map((group) => ({ ...group, since: sinceOf(group) }))
     .sort((one, other) => other.count - one.count || (other.since ?? 0) - (one.since ?? 0))
-  const shown = groups.slice(0, MOST)
+  const shown = groups.slice(0, MOST_CAUSES)
   const single = shown.flatMap(({ trouble, monitors: [first], count }) =>
     count === 1 && first && HAS_OWN_REASON.has(trouble.state) ? [first.id] : [],
   )
@@ -65,7 +65,7 @@ async function newest(
   largest: readonly Trouble[],
   recent: readonly Event[],
 ): Promise<Trouble[]> {
-  if (largest.length < MOST) return []
+  if (largest.length < MOST_CAUSES) return []
   const keyOf = ({ state, domain }: Pick<Trouble, 'state' | 'domain'>) => `${state} ${domain}`
   const known = new Set(largest.map(keyOf))
   const named = new Map(

@@ -1,4 +1,8 @@
 import { expect, test } from 'vitest'
+import { systemContext } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
+import { insertMonitors } from '../monitors/insert.ts'
+import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
@@ -37,5 +41,35 @@ onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
     const stranger = await world.organization('Strangers')
     const elsewhere = await world.call('/monitors/counts?record_type=A', { key: stranger.key })
     expect(elsewhere.body).toMatchObject({ active: 0, disabled: 0 })
+  })
+
+  test('of more monitors than are counted one by one the states are exact, whichever state most are in', async () => {
+    const world = await givenApp(engine)
+    const { db } = world.deps
+    const given = { domain: 'example.com', record_type: 'A', expected_value: '192.0.2.1' } as const
+    const parsed = parseMonitor(given)
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+    const { id: organizationId, key } = await world.organization('Large')
+    const context = systemContext(organizationId, world.deps.clock.now())
+    const ids = (await insertMonitors(db, context, Array(10_100).fill(parsed.draft))).map(({ id }) => id)
+    const set = (change: object, from: number, to: number) =>
+      db
+        .updateTable('monitors')
+        .set(change)
+        .where(isOneOf(db, 'id', ids.slice(from, to)))
+        .execute()
+    const counts = async () => (await world.call('/monitors/counts', { key })).body
+    await set({ is_active: 0 }, 0, 10)
+    await set({ state: 'VALID' }, 5, 20)
+    await set({ state: 'MISMATCH' }, 20, 23)
+    const common = { active: 10_090, disabled: 10, is_partial: false }
+
+    expect(await counts()).toEqual({ ...common, states: { VALID: 10, UNSET: 10_077, MISMATCH: 3 } })
+    await set({ state: 'VALID' }, 23, 5_050)
+    expect(await counts()).toEqual({ ...common, states: { VALID: 5_037, UNSET: 5_050, MISMATCH: 3 } })
+    await set({ state: 'VALID' }, 5_050, 10_090)
+    const states = { VALID: 10_077, UNSET: 10, MISMATCH: 3 }
+    expect(await counts()).toEqual({ ...common, states })
+    expect((await world.call('/dashboard/api/overview', { key })).body).toMatchObject({ states, active: 10_090, disabled: 10 })
   })
 })

@@ -5,6 +5,7 @@ import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
+import type { FailingCounts } from '../monitors/counts.ts'
 import { toReason } from '../monitors/diagnosis.ts'
 
 // In the words of the migration, so that the partial index is used.
@@ -20,20 +21,23 @@ export type Trouble = { state: MonitorState; domain: string; count: number }
 /** Domains of one state that are counted one by one. With more of them all that fails is read and grouped. */
 const FEW_DOMAINS = 200
 
+/** `failing`: how many monitors fail, by state, where counting the troubles told it. */
+export type Troubles = { largest: Trouble[]; all: number; failing?: FailingCounts }
+
 /** The largest of them, and how many there are. */
-export async function largestTroubles(
-  db: Database,
-  { organizationId }: Tenant,
-  limit: number,
-): Promise<{ troubles: Trouble[]; all: number }> {
+export async function largestTroubles(db: Database, { organizationId }: Tenant, limit: number): Promise<Troubles> {
   const few = await troublesOneByOne(db, organizationId)
-  if (few) return { troubles: few.slice(0, limit), all: few.length }
+  if (few) {
+    const failing: FailingCounts = {}
+    for (const { state, count } of few) failing[state] = (failing[state] ?? 0) + count
+    return { largest: few.slice(0, limit), all: few.length, failing }
+  }
   const { rows } = await sql<Trouble & { all_of_them: number }>`
     select state, domain, count(*) as count, count(*) over () as all_of_them
       from ${byIndex(db, 'monitors', 'monitors_failing_counted')}
       where organization_id = ${organizationId} and ${IS_FAILING} group by state, domain
       order by count(*) desc, max(id) desc limit ${limit}`.execute(db)
-  return { troubles: rows.map(({ all_of_them: _, ...trouble }) => trouble), all: rows[0]?.all_of_them ?? 0 }
+  return { largest: rows.map(({ all_of_them: _, ...trouble }) => trouble), all: rows[0]?.all_of_them ?? 0 }
 }
 
 /** Steps from one domain to the next, so that the 100,000 monitors of one are only counted. Undefined where there are many domains. */

@@ -6,8 +6,15 @@ import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { countStates } from '../monitors/counts.ts'
-import { attentionOf } from './causes.ts'
-import { countLate, countLateWebhooks, firstResultsSince, lastCheckedAt, webhooksOf } from './overview-store.ts'
+import { attentionOf, MOST_CAUSES } from './causes.ts'
+import {
+  countLate,
+  countLateWebhooks,
+  firstResultsSince,
+  largestTroubles,
+  lastCheckedAt,
+  webhooksOf,
+} from './overview-store.ts'
 
 const CHANGES = 10
 /** Events that are looked through for troubles which have just begun. */
@@ -22,7 +29,8 @@ export async function readOverview(
   { db, seal, clock }: Pick<Deps, 'db' | 'seal' | 'clock'>,
   tenant: Tenant,
 ): Promise<Overview> {
-  const { total, disabled, active: states } = await countStates(db, tenant)
+  const troubles = await largestTroubles(db, tenant, MOST_CAUSES)
+  const { total, disabled, active: states } = await countStates(db, tenant, troubles.failing)
   const events = await listEvents(db, seal, tenant, { limit: RECENT, order_way: 'desc' })
   const changes = await listEvents(db, seal, tenant, { limit: CHANGES, order_way: 'desc' }, { isChange: true })
   const now = clock.now()
@@ -35,7 +43,7 @@ export async function readOverview(
     states,
     active,
     disabled,
-    ...(await attentionOf(db, tenant, events.data)),
+    ...(await attentionOf(db, tenant, troubles, events.data)),
     changes: changes.data,
     first_results: firstResults && { ...firstResults, from: isoOf(firstResults.from), to: isoOf(firstResults.to) },
     checks: {

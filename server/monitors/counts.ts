@@ -17,41 +17,53 @@ const byIndex = (db: Database, index: string) =>
 
 export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
 
-/** Of the two states that nearly all monitors are in, as many are counted one by one; the other is what remains. */
+/** Monitors of one state that are counted one by one. While a large import is checked for the first time there are more without a result. */
 const MOST_OF_STATE = 5_000
 
-/** One statement, so that the numbers are of one moment. */
-export async function countStates(db: Database, { organizationId }: Tenant): Promise<StateCounts> {
-  const someOf = (state: string) => sql`select 'some', ${state}, count(*) from (
-    select 1 as one from ${byIndex(db, 'monitors_by_state')}
-      where organization_id = ${organizationId} and state = ${state} limit ${MOST_OF_STATE}) as counted`
-  const { rows } = await sql<{ what: string; state: string; count: number }>`
+export type FailingCounts = Partial<Record<MonitorState, number>>
+
+/**
+ * One statement, so that the numbers are of one moment; nearly all monitors are VALID, and are what remains. `known`: what a
+ * statement just before it counted, and is not counted again.
+ */
+export async function countStates(
+  db: Database,
+  { organizationId }: Tenant,
+  known?: FailingCounts,
+): Promise<StateCounts> {
+  const failing = sql`union all select 'failing', state, count(*) from ${byIndex(db, 'monitors_failing_counted')}
+      where organization_id = ${organizationId} and ${IS_FAILING} group by state`
+  const { rows: counted } = await sql<{ what: string; state: string; count: number }>`
     select 'all' as what, '' as state, cast(coalesce(sum(monitors), 0) as bigint) as count
       from groups where organization_id = ${organizationId}
-    union all select 'failing', state, count(*) from ${byIndex(db, 'monitors_failing_counted')}
-      where organization_id = ${organizationId} and ${IS_FAILING} group by state
+    ${known ? sql`` : failing}
     union all select 'disabled', state, count(*) from ${byIndex(db, 'monitors_disabled')}
       where organization_id = ${organizationId} and is_active = 0 group by state
-    union all ${someOf('UNSET')} union all ${someOf('VALID')}`.execute(db)
+    union all select 'some', 'UNSET', count(*) from (${inState(db, organizationId, 'UNSET')} limit ${MOST_OF_STATE}) as few`.execute(
+    db,
+  )
+  const rows = [...counted, ...Object.entries(known ?? {}).map(([state, count]) => ({ what: 'failing', state, count }))]
   const sum = (kind: string, of?: string) =>
     rows.reduce((all, { what, state, count }) => all + (what === kind && (of ?? state) === state ? count : 0), 0)
   const [total, disabled] = [sum('all'), sum('disabled')]
   const rest = total - disabled - sum('failing')
-  const isUnsetKnown = sum('some', 'UNSET') < MOST_OF_STATE
-  const isValidKnown = sum('some', 'VALID') < MOST_OF_STATE
-  const valid = sum('some', 'VALID') - sum('disabled', 'VALID')
-  const allUnset = isUnsetKnown || isValidKnown ? sum('some', 'UNSET') : await countUnset(db, organizationId)
-  const unset = isUnsetKnown || !isValidKnown ? allUnset - sum('disabled', 'UNSET') : rest - valid
-  const failing = rows.flatMap(({ what, state, count }) => (what === 'failing' ? [[state, count] as const] : []))
-  const counts = [['VALID', rest - unset] as const, ['UNSET', unset] as const, ...failing]
+  const some = sum('some')
+  const valid = some < MOST_OF_STATE ? undefined : await countOf(db, organizationId, 'VALID', MOST_OF_STATE)
+  const isValidKnown = valid !== undefined && valid < MOST_OF_STATE
+  const all = valid === undefined || isValidKnown ? some : await countOf(db, organizationId, 'UNSET')
+  const unset = isValidKnown ? rest - (valid - sum('disabled', 'VALID')) : all - sum('disabled', 'UNSET')
+  const states = rows.flatMap(({ what, state, count }) => (what === 'failing' ? [[state, count] as const] : []))
+  const counts = [['VALID', rest - unset] as const, ['UNSET', unset] as const, ...states]
   return { total, disabled, active: Object.fromEntries(counts.filter(([, count]) => count > 0)) }
 }
 
-/** While a large import is being checked for the first time. */
-async function countUnset(db: Database, organizationId: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count
-    from ${byIndex(db, 'monitors_by_state')}
-    where organization_id = ${organizationId} and state = 'UNSET'`.execute(db)
+const inState = (db: Database, organizationId: string, state: MonitorState) => sql`select 1 as one
+  from ${byIndex(db, 'monitors_by_state')} where organization_id = ${organizationId} and state = ${state}`
+
+async function countOf(db: Database, organizationId: string, state: MonitorState, most?: number): Promise<number> {
+  const limit = most === undefined ? sql`` : sql`limit ${most}`
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from (${inState(db, organizationId, state)} ${limit}) as counted`.execute(db)
   return rows[0]!.count
 }
 
