@@ -19,6 +19,10 @@ const monitor =
   ({ monitors }: Showcase) =>
     `/dashboard/monitors/${monitors.get(key)!.id}`
 
+/** Dark shapes without a background, as most logos are. */
+const LOGO =
+  'iVBORw0KGgoAAAANSUhEUgAAAKAAAAAoCAYAAAB5LPGYAAAA7klEQVR42u3bwQ3CMBBFwXTAhRMVUAwl0H8boQHEAWX91/Y8yVcibUYWWOY4JEl/dnu9z1/LhDQcHYxqBQ9EtYAHotrgg1BxfBAqjg9CxfFdgfD+eJ5WnwWgNSfAK+GMROilbwgw+ZkALgiwEko1Qi99I4DVuyuAAJYdlwAIYGT3q36Ol74BwJHnjE5jHT4DKAAFIIACUAACqCzAzscwsgtGn5G6wdN12QUHfz50GwHseBkBukW+wsx6HQu6DQF2upAK3UI/4mYcGnQA+mec5kVo4oohNGnFEJqwYghNVhGIJqkIRJPTcIwmJEnStz6brf9+Fw0fvwAAAABJRU5ErkJggg=='
+
 /** Every page of the dashboard and kinds of pages of the documentation: for the screenshots and the accessibility test. */
 export const PAGES: readonly Shown[] = [
   { name: 'docs', path: '/docs', isOpen: true },
@@ -123,8 +127,30 @@ export const PAGES: readonly Shown[] = [
       await page.getByRole('button', { name: 'Create window' }).waitFor()
     },
   },
+  {
+    name: 'alert-change-new',
+    path: monitor('www.northwind.example A'),
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'More', exact: true }).click()
+      await page.getByRole('menuitem', { name: 'Plan a change' }).click()
+      await page.getByRole('button', { name: 'Plan change' }).waitFor()
+    },
+  },
   { name: 'alert-changes', path: '/dashboard/alerts?tab=changes' },
   { name: 'alert-log', path: '/dashboard/alerts?tab=log' },
+  {
+    name: 'setup-page',
+    path: '/docs',
+    prepare: async (page, { call, monitors }) => {
+      const logo = `data:image/png;base64,${LOGO}`
+      await call('PATCH', '/organization', { settings: { logo } })
+      const { id } = monitors.get('shop.harbor.example CNAME')!
+      await call('PATCH', `/monitors/${id}`, { until: 'valid', setup_page: 'shop' })
+      const { data } = await call<{ data: { url: string }[] }>('GET', '/setup-pages?key=shop')
+      await page.goto(new URL(data[0]!.url).pathname)
+      await page.getByText('Waiting for your record').waitFor()
+    },
+  },
   { name: 'webhooks', path: '/dashboard/webhooks' },
   { name: 'undelivered', path: '/dashboard/webhooks/undelivered' },
   { name: 'undelivered-empty', path: '/dashboard/webhooks/undelivered', ofEmpty: true },

@@ -192,14 +192,12 @@ async function mailAttempt(
   })
   if (!post) return ended('failed', 'this server sends no mail: set SMTP_URL and MAIL_FROM', progress)
   const { recipients, waiting } = await recipientsOf(db, channel.organization_id, JSON.parse(channel.settings), at)
-  if (recipients.length === 0)
-    return ended(
-      'failed',
-      waiting.length > 0 ? 'no recipient has confirmed the address' : 'there are no recipients',
-      progress,
-    )
+  const log = waiting.map((email) => `${email}: not confirmed, or unsubscribed`)
+  if (recipients.length === 0) {
+    const reason = waiting.length > 0 ? 'no recipient has confirmed the address' : 'there are no recipients'
+    return ended('failed', reason, progress, log)
+  }
   const done = [...progress]
-  const log: string[] = []
   let deferred: string | undefined
   let refused: string | undefined
   for (const { email, addressId } of recipients) {

@@ -222,7 +222,9 @@ test('an address of a stranger is sent nothing before its owner confirmed it, an
     .body
   const test = async () => {
     mail.received.length = 0
-    await world.call(`/channels/${id}/test`, { method: 'POST' })
+    const { body } = await world.call(`/channels/${id}/test`, { method: 'POST' })
+    const isMissing = !mail.received.some(({ to }) => to[0] === 'stranger@example.org')
+    expect(body.log[0].request.includes('stranger@example.org: not confirmed, or unsubscribed')).toBe(isMissing)
     return mail.received.map(({ to }) => to[0]).sort()
   }
   expect(await test()).toEqual(['owner@first.example'])
