@@ -72,7 +72,7 @@ async function connectSlack(page: Page, url: string): Promise<void> {
   await page.getByRole('button', { name: 'New channel' }).click()
   const dialog = page.getByRole('dialog', { name: 'New channel' })
   await dialog.getByLabel('Type').click()
-  await page.getByRole('option', { name: 'Slack' }).click()
+  await page.getByRole('option', { name: 'Slack', exact: true }).click()
   await dialog.getByLabel('Webhook URL').fill(url)
   await dialog.getByRole('button', { name: 'Create channel' }).click()
   const test = page.getByRole('dialog', { name: 'Send test' })
