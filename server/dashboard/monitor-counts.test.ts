@@ -70,6 +70,10 @@ onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
     await set({ state: 'VALID' }, 5_050, 10_090)
     const states = { VALID: 10_077, UNSET: 10, MISMATCH: 3 }
     expect(await counts()).toEqual({ ...common, states })
-    expect((await world.call('/dashboard/api/overview', { key })).body).toMatchObject({ states, active: 10_090, disabled: 10 })
+    expect((await world.call('/dashboard/api/overview', { key })).body).toMatchObject({
+      states,
+      active: 10_090,
+      disabled: 10,
+    })
   })
 })
