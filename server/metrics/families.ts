@@ -1,6 +1,6 @@
 /*
  * Counters, gauges and histograms. prom-client's own build an object and a text for each call, which took 3 % of the CPU time of
- * a check, and loading it takes a tenth of the start of a process; it writes the text when somebody scrapes (`exposition.ts`).
+ * a check, and loading it takes a tenth of the start of a process; it writes the text when somebody scrapes (`expose`).
  */
 
 /** A metric with its series, as prom-client's `getMetricsAsJSON` gives it. It travels between processes. */
