@@ -58,7 +58,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
         >
           {me.server.sends_mail
             ? 'Owners receive an email when a monitor fails for 10 minutes. Add a chat or a pager for people, or a webhook for programs.'
-            : 'Add a chat or a pager for people, or a webhook that receives a signed request for every confirmed change.'}
+            : 'This server sends no email until SMTP_URL and MAIL_FROM are set. Add a chat or a pager for people, or a webhook for programs.'}
         </Step>
         <Step
           number={3}
