@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -33,10 +34,13 @@ test('two neighbouring versions serve side by side under load, and no caller see
   const oldAgain = await givenServer(settings) // a node of the old version that restarts now
   load.urls.push(oldAgain.url)
   await load.progress()
+  old.send('SIGTERM') // replaced, while callers still ask it
+  expect(await old.ended).toMatchObject({ code: 0 })
+  await load.progress()
 
   const { made, refused } = await load.stop()
   expect(refused).toEqual([])
-  for (const url of load.urls) expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  for (const { url } of [next, oldAgain]) expect((await fetch(`${url}/readyz`)).status).toBe(200)
   await receiver.waitFor(made)
   expect(new Set(receiver.received.map(({ body }) => JSON.parse(body.toString()).id)).size).toBe(made)
   expect([old.stderr(), next.stderr(), oldAgain.stderr()]).toEqual(['', '', ''])
@@ -57,32 +61,34 @@ async function nextVersion(): Promise<string> {
   return folder
 }
 
-/** Callers who create, read and change monitors at all the nodes in turn. */
+/** Callers who create, read and change monitors at all the nodes in turn. As a proxy does, they go to another that does not listen. */
 function startLoad(urls: string[]) {
   const refused: string[] = []
   let made = 0
   let rounds = 0
   let isStopped = false
-  const ask = async (url: string, method: string, path: string, body?: object) => {
-    const headers = { 'x-api-key': ADMIN_KEY, ...(body ? { 'content-type': 'application/json' } : {}) }
-    const answer = await fetch(url + path, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) })
+  const ask = async (at: number, method: string, path: string, body?: object) => {
+    const key = method === 'POST' ? { 'idempotency-key': randomUUID() } : {}
+    const headers = { 'x-api-key': ADMIN_KEY, ...key, ...(body ? { 'content-type': 'application/json' } : {}) }
+    const sent = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) }
+    const askOne = (turn: number) => fetch(urls[turn % urls.length]! + path, sent)
+    const answer = await askOne(at).catch(() => askOne(at + 1))
     const text = await answer.text()
     if (!answer.ok) refused.push(`${method} ${path}: ${answer.status} ${text}`)
     return (answer.ok && text !== '' ? JSON.parse(text) : {}) as Monitor
   }
   const caller = async (number: number) => {
     for (let count = 0; !isStopped; count++) {
-      const url = urls[count % urls.length]!
       const name = `m${number}-${count}.example.com`
-      const { id } = await ask(url, 'POST', '/monitors', {
+      const { id } = await ask(count, 'POST', '/monitors', {
         full_domain: name,
         record_type: 'A',
         expected_value: '192.0.2.1',
       })
       if (id) made++
-      await ask(url, 'GET', '/monitors?limit=20&state=VALID')
-      await ask(url, 'PATCH', `/monitors/${id}`, { frequency: 10 + (count % 2) })
-      await ask(url, 'GET', '/events?limit=20')
+      await ask(count, 'GET', '/monitors?limit=20&state=VALID')
+      await ask(count, 'PATCH', `/monitors/${id}`, { frequency: 10 + (count % 2) })
+      await ask(count, 'GET', '/events?limit=20')
       rounds++
     }
   }

@@ -46,7 +46,7 @@ export type Deps = {
   wakeUps: WakeUps
   /** True while the server listens and its database is not yet up to date. */
   isStarting?: () => boolean
-  /** True from the signal to stop on: requests are refused while what is in progress is finished. */
+  /** True from the signal to stop on, while what is in progress is finished. */
   isStopping?: () => boolean
 }
 

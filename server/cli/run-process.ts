@@ -31,8 +31,8 @@ const ORPHAN_DRAIN_MS = 1_000
 /** How often the process with the API knows which loops work. */
 const BEAT_MS = 5_000
 
-/** How long at least requests are answered 503 before the port is closed, so that a load balancer notices. */
-const REFUSING_MS = 1_000
+/** How long at least /readyz is 503 before the port is closed, so that a load balancer notices. */
+const LEAVING_MS = 1_000
 
 /** One process of a server. It waits for the order to start, does what its roles say, and ends with nothing claimed. */
 export async function runProcess(roles: string): Promise<void> {
@@ -108,8 +108,8 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   if (end === 'orphaned') log.error('The supervisor was killed. Its processes stop.')
   isStopping = true
   stop.abort()
-  const refused = app && end === 'ordered' ? systemClock.sleep(REFUSING_MS) : undefined
-  const drained = Promise.allSettled([refused, ...loops]).then(() => app?.close())
+  const noticed = app && end === 'ordered' ? systemClock.sleep(LEAVING_MS) : undefined
+  const drained = Promise.allSettled([noticed, ...loops]).then(() => app?.close())
   await Promise.race([drained, systemClock.sleep(end === 'ordered' ? DRAIN_MS : ORPHAN_DRAIN_MS)])
   abandon.abort()
   await Promise.race([drained, systemClock.sleep(1_000)])

@@ -70,7 +70,7 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
   setSecurityHeaders(app, config)
   allowOrigins(app, config.corsOrigins)
   refuseWhileStarting(app, deps)
-  refuseWhileStopping(app, deps)
+  sendAwayWhileStopping(app, deps)
   refuseOddHeaders(app)
   authenticateAndLimit(app, gate)
   answerErrors(app)
@@ -130,15 +130,17 @@ function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }:
   })
 }
 
-/** The port stays open for a moment, and connections that are kept alive may bring requests after that. */
-function refuseWhileStopping(app: FastifyInstance, deps: Deps): void {
+/** A load balancer that notices sends nothing more here. Who did not notice is answered, and connects to another node next. */
+function sendAwayWhileStopping(app: FastifyInstance, { isStopping = () => false }: Deps): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
   })
-  app.addHook('onRequest', async (_request, reply) => {
-    if (!isClosing && !deps.isStopping?.()) return
-    reply.headers({ 'retry-after': '5', connection: 'close' })
+  app.addHook('onRequest', async (request, reply) => {
+    if (!isClosing && !isStopping()) return
+    reply.header('connection', 'close')
+    if (request.routeOptions.url !== '/readyz') return
+    reply.header('retry-after', '5')
     throw new Problem(503, 'The server is stopping. Try again in 5 seconds.')
   })
 }

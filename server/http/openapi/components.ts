@@ -179,7 +179,7 @@ export const failures: Record<number, Failure> = {
     name: 'ServiceUnavailable',
     description: 'The server is starting or stopping, or its database is unavailable.',
     headers: ['Retry-After'],
-    example: { error: 'The server is stopping. Try again in 5 seconds.' },
+    example: { error: 'The server is starting. Try again in 2 seconds.' },
   },
 }
 
