@@ -139,7 +139,7 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
 }
 
 /** Whether a newer version made the database, and left everything there that this program uses. */
-async function isNeighbour(db: Database, applied: readonly string[]): Promise<boolean> {
+export async function isNeighbour(db: Database, applied: readonly string[]): Promise<boolean> {
   if (MIGRATIONS.some(({ name }, index) => applied[index] !== name)) return false
   const { rows } = await sql<{ needs: number | null }>`select needs from migrations
     where number > ${MIGRATIONS.length}`.execute(db)

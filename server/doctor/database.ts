@@ -5,7 +5,7 @@ import { findLastBackup } from '../backup/last-backup.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { findUnknownMigration, listMigrations } from '../database/migrate.ts'
+import { findUnknownMigration, isNeighbour, listMigrations } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
 import { type Finding, failure, findingsOf, ok, warning } from './finding.ts'
 
@@ -102,6 +102,10 @@ async function findMigrations(db: Database): Promise<Finding[]> {
     return [failure(check, 'the database has no tables', 'Start the server, or run: zonewatch migrate')]
   }
   const unknown = findUnknownMigration(applied.names)
+  if (unknown !== undefined && (await isNeighbour(db, applied.names))) {
+    const newer = `the database is that of the next version: its migration "${unknown}" is not known here, and works with this version`
+    return [warning(check, newer, 'Install the next version on this node too.')]
+  }
   if (unknown !== undefined) {
     const remedy = 'Install the version of Zonewatch that made it, or restore a backup.'
     return [failure(check, `the database is newer: its migration "${unknown}" is not known here`, remedy)]
