@@ -8,8 +8,9 @@ import { freePort, PROJECT, run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
 
 const CA = '/etc/npm-ca.pem'
+const textOf = (guide: string) => readFileSync(join(PROJECT, `docs/guides/${guide}.md`), 'utf8')
 const blockWith = (text: string, guide = 'install') =>
-  [...readFileSync(join(PROJECT, `docs/guides/${guide}.md`), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)]
+  [...textOf(guide).matchAll(/^```sh\n([\s\S]*?)^```/gm)]
     .map(([, block = '']) => block)
     .find((block) => block.includes(text))!
 
@@ -111,9 +112,8 @@ test('the guide installs the service: ready when systemd says so, confined, back
   await restoresByTheGuide()
   await inside('systemctl stop zonewatch')
   expect([await show('Result'), await show('ExecMainStatus')]).toEqual(['success', '0'])
-  expect(
-    (await inside('npm install --prefix /opt/zonewatch ./zonewatch-*.tgz && systemctl start zonewatch')).code,
-  ).toBe(0)
+  const [, install, restart] = /^\| with systemd \| `(.*?)`, then `(.*?)` \|$/m.exec(textOf('upgrade'))!
+  expect((await inside(`${install!.replace('VERSION', '*')} && ${restart}`)).code).toBe(0)
   expect(await isServed()).toBe(true)
 })
 
