@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { CauseReason } from './causes.ts'
 import { Exactly, Instant, Nullable } from './common.ts'
 import { Event } from './events.ts'
+import { IMPORT_REASONS } from './import-codes.ts'
 import { newLabels } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
@@ -184,7 +185,7 @@ export const ImportRow = Exactly({
   /** Why it is not made, in plain words; empty for `make`. */
   why: Type.String(),
   /** Stays the same when the words change; null for `make`, `differs` and `exists`. */
-  code: Nullable(Type.String()),
+  code: Nullable(Type.Enum(IMPORT_REASONS)),
 })
 export type ImportRow = Static<typeof ImportRow>
 /** Monitors that are compared with an input. */
@@ -223,7 +224,7 @@ export const ImportUpdates = Exactly({
 export type ImportUpdates = Static<typeof ImportUpdates>
 export const ImportUpdated = Exactly({
   updated: Type.Integer(),
-  refused: Type.Array(Exactly({ id: Type.String(), why: Type.String() })),
+  refused: Type.Array(Exactly({ id: Type.String(), code: Type.Enum(IMPORT_REASONS), why: Type.String() })),
 })
 export type ImportUpdated = Static<typeof ImportUpdated>
 

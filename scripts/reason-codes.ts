@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { CAUSES } from '#contract/causes.ts'
 import { ERROR_CODES } from '#contract/error-codes.ts'
 import { FIELD_ERRORS } from '#contract/field-errors.ts'
+import { IMPORT_CODES } from '#contract/import-codes.ts'
 import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
 
 const DOCUMENT = 'docs/reference/reason-codes.md'
@@ -14,6 +15,7 @@ export function codeTables(): Record<string, string> {
     errors: codeTable(ERROR_CODES),
     fields: paramsTable(FIELD_ERRORS),
     causes: paramsTable(CAUSES),
+    imports: codeTable(IMPORT_CODES),
   }
 }
 

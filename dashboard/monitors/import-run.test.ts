@@ -41,7 +41,10 @@ function world(...answers: Answer[]) {
     },
     update: async ({ updates }) => {
       updated.push(...updates)
-      return { updated: updates.length - 1, refused: [{ id: updates[0]!.id, why: 'It was changed.' }] }
+      return {
+        updated: updates.length - 1,
+        refused: [{ id: updates[0]!.id, code: 'changed_since_preview', why: 'It was changed.' }],
+      }
     },
     sleep: async (seconds) => void slept.push(seconds),
     onProgress: (run) => progress.push(run),

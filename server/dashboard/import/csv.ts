@@ -1,4 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
+import type { ImportReason } from '#contract/import-codes.ts'
 import type { Metadata } from '#contract/labels.ts'
 import { NOTIFY, type Notify } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
@@ -135,7 +136,7 @@ function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] 
   return values.map((each) => (lacksPriority(each) ? `${priority} ${each}` : each))
 }
 
-function refused(line: number, cells: Cells, code: string, why: string): InputRow {
+function refused(line: number, cells: Cells, code: ImportReason, why: string): InputRow {
   const type = (cells.type ?? '').toUpperCase()
   return {
     line,

@@ -65,6 +65,6 @@ function rowsOf({ name, found }: Guess, beside: readonly Found[]): InputRow[] {
 }
 
 function refusedRow(name: string, { record_type: type, outcome, sentence }: Found): InputRow {
-  const code = outcome.toLowerCase()
+  const code = outcome.toLowerCase() as 'timeout' | 'invalid' | 'bad_setup' | 'not_found'
   return { line: null, name, type, values: [], isExact: true, fate: 'refuse', code, why: sentence }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ImportRequest, ImportRow } from '#contract/dashboard.ts'
+import { IMPORT_REASONS } from '#contract/import-codes.ts'
 import { formatServer } from '../../dns/servers.ts'
 import { type AppWorld, givenApp } from '../../testing/app-world.ts'
 import { onBothEngines } from '../../testing/database.ts'
@@ -199,19 +200,43 @@ example.com,TXT,v=spf1 -all,
     const send = async (updates: object[], key?: string) =>
       await world.call(`${PATH}/updates`, { method: 'POST', body: { updates }, ...(key === undefined ? {} : { key }) })
     const wrong = { ...update, expected_value: ['nonsense'] }
-    expect((await send([wrong])).body.refused[0].why).toMatch(/^"nonsense" is not an IPv4 address\. /)
+    expect((await send([wrong])).body.refused[0]).toMatchObject({
+      ...{ code: 'invalid_ipv4', why: expect.stringMatching(/^"nonsense" is not an IPv4 address\. /) },
+    })
     const { key } = await world.organization('Other')
     expect((await send([update], key)).body.refused).toEqual([
-      { id, why: 'The monitor was deleted since the preview.' },
+      { id, code: 'not_found', why: 'The monitor was deleted since the preview.' },
     ])
     expect((await send([update], (await world.key('read')).key)).status).toBe(403)
     expect((await send([update])).body).toEqual({ updated: 1, refused: [] })
     expect((await world.call(`/monitors/${id}`)).body).toMatchObject({ expected_value: ['192.0.2.2'], state: 'UNSET' })
     expect(fates(await rowsOf('192.0.2.2'))[0]![2]).toBe('exists')
     expect((await send([update])).body.refused).toEqual([
-      { id, why: 'The monitor has changed since the preview. Preview the import again.' },
+      {
+        id,
+        code: 'changed_since_preview',
+        why: 'The monitor has changed since the preview. Preview the import again.',
+      },
     ])
     expect((await world.call('/monitors')).body.data).toHaveLength(4)
+  })
+
+  test('each row that becomes no monitor has a code, which the reference lists', async () => {
+    const world = await givenApp(engine)
+    const codes = async (body: object) => ((await plan(world, body)).body.rows as ImportRow[]).map(({ code }) => code)
+    const csv = `name,type,value,exact,frequency\n,A,192.0.2.1,,\na.example,,x,,\na.example,NOPE,x,,\na.example,DNSKEY,x,,
+a.example,A,x,maybe,\na.example,A,192.0.2.1,,3\nb.example,A,nonsense,,\nc.example,A,"x"y,,\nd.example,A,192.0.2.1,,\nd.example,A,192.0.2.1,no,`
+    expect(await codes({ csv })).toEqual([
+      ...['empty_name', 'required', 'unknown_type', 'not_monitored', 'invalid_choice', 'out_of_range'],
+      ...['invalid_ipv4', 'invalid_csv', null, null],
+    ])
+    const zone = `$ORIGIN example.com.\n$INCLUDE x\na A 192.0.2.1\na A\nb NOPE x\nc TXT "x\nd CH A 192.0.2.1\n`
+    expect(await codes({ zone })).toEqual([
+      ...['unknown_directive', 'part_invalid', 'invalid_value', 'unknown_type', 'invalid_zone_file', 'not_monitored'],
+    ])
+    for (const code of [...(await codes({ csv })), ...(await codes({ zone }))]) {
+      expect([...IMPORT_REASONS, null]).toContain(code)
+    }
   })
 
   test('a row says which other group has an equal monitor, which it does not replace', async () => {

@@ -1,5 +1,6 @@
 import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import { fieldError } from '#contract/field-errors.ts'
+import type { ImportReason } from '#contract/import-codes.ts'
 import { MOST_TAGS, TAG } from '#contract/labels.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../../context.ts'
@@ -86,7 +87,7 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
     code: given.code ?? null,
   }
   if (given.fate !== undefined) return { row }
-  const refuse = (code: string, why: string): Judged => ({ row: { ...row, fate: 'refuse', code, why } })
+  const refuse = (code: ImportReason, why: string): Judged => ({ row: { ...row, fate: 'refuse', code, why } })
   if (given.values.length === 0) return refuse('required', 'The value is empty.')
   if (given.values.length > MAX_EXPECTED_VALUES) {
     return refuse(

@@ -1,4 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
+import type { ImportReason } from '#contract/import-codes.ts'
 import type { Metadata } from '#contract/labels.ts'
 import type { Notify } from '#contract/monitors.ts'
 import { invalid } from '../../problem.ts'
@@ -20,7 +21,7 @@ export type InputRow = {
   fate?: 'skip' | 'refuse'
   why?: string
   /** Stays the same when the words of `why` change. */
-  code?: string
+  code?: ImportReason
 }
 
 /** Rows that one plan holds. */

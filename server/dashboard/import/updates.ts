@@ -1,9 +1,10 @@
 import type { ImportUpdated, ImportUpdates } from '#contract/dashboard.ts'
+import type { ImportReason } from '#contract/import-codes.ts'
 import type { RequestContext } from '../../context.ts'
 import { type Database, inTransaction } from '../../database/database.ts'
 import { lockMonitor } from '../../monitors/store.ts'
 import { updateMonitor } from '../../monitors/update.ts'
-import { conflict, fieldTexts, Problem } from '../../problem.ts'
+import { fieldTexts, Problem } from '../../problem.ts'
 
 type Update = ImportUpdates['updates'][number]
 
@@ -15,8 +16,8 @@ export async function updateExpectations(
 ): Promise<ImportUpdated> {
   const refused: ImportUpdated['refused'] = []
   for (const update of updates) {
-    const why = await updateOne(db, context, update)
-    if (why !== undefined) refused.push({ id: update.id, why })
+    const reason = await updateOne(db, context, update)
+    if (reason) refused.push({ id: update.id, ...reason })
   }
   return { updated: updates.length - refused.length, refused }
 }
@@ -26,22 +27,30 @@ async function updateOne(
   db: Database,
   context: RequestContext,
   { id, was, full_domain, ...change }: Update,
-): Promise<string | undefined> {
+): Promise<{ code: ImportReason; why: string } | undefined> {
   try {
-    await inTransaction(db, async (transaction) => {
+    return await inTransaction(db, async (transaction) => {
       const row = await lockMonitor(transaction, context, id)
       const isSame =
         row.is_exact_match === (was.is_exact_match ? 1 : 0) &&
         row.expected_values === JSON.stringify(was.expected_value)
-      if (!isSame) throw conflict('The monitor has changed since the preview. Preview the import again.')
+      if (!isSame) return CHANGED
       // The same name stays split as it is.
       const isRenamed = full_domain !== undefined && full_domain !== row.owner
       await updateMonitor(transaction, context, id, { ...change, ...(isRenamed ? { full_domain } : {}) })
+      return undefined
     })
-    return undefined
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    if (error.status === 404) return 'The monitor was deleted since the preview.'
-    return error.status === 400 ? Object.values(fieldTexts(error.errors ?? {})).join(' ') : error.message
+    const { status, code, message, errors = {} } = error
+    if (status === 404) return { code, why: 'The monitor was deleted since the preview.' }
+    if (status === 402) return { code: 'plan_limit', why: message }
+    const [first] = Object.values(errors)
+    return first ? { code: first.code, why: Object.values(fieldTexts(errors)).join(' ') } : { code, why: message }
   }
 }
+
+const CHANGED = {
+  code: 'changed_since_preview',
+  why: 'The monitor has changed since the preview. Preview the import again.',
+} as const

@@ -1,4 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
+import type { ImportReason } from '#contract/import-codes.ts'
 import { type Token, withOctets } from '../../monitors/record-types/presentation.ts'
 import type { RecordType } from '../../monitors/record-types/record-type.ts'
 import { findZonedType, isGenericForm, readGenericForm } from '../../monitors/record-types/record-types.ts'
@@ -131,7 +132,7 @@ function nameOf(raw: string, reading: Reading): string {
 
 const absolute = (name: string) => (name.endsWith('.') ? name : `${name}.`)
 
-function refused({ line, tokens }: Entry, code: string, why: string, name?: string, type?: string): InputRow {
+function refused({ line, tokens }: Entry, code: ImportReason, why: string, name?: string, type?: string): InputRow {
   return {
     line,
     name: name ?? tokens[0]?.raw ?? '',
