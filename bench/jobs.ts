@@ -14,13 +14,14 @@ import { runStep } from '../server/jobs/run.ts'
 import { getJob, insertJob, undoJob } from '../server/jobs/store.ts'
 import { GAP_MS } from '../server/jobs/worker.ts'
 import { createSeal } from '../server/seal.ts'
+import { startPostgres } from '../server/testing/postgres.ts'
 import { fill } from './api-data.ts'
 
 /** Jobs over all monitors and their undo: monitors a second with the gaps between batches, and how long one batch has the database. */
 const { values: options } = parseArgs({
   options: {
     monitors: { type: 'string', default: '100000' },
-    url: { type: 'string' },
+    engine: { type: 'string', default: 'sqlite' },
     json: { type: 'boolean', default: false },
   },
 })
@@ -36,8 +37,9 @@ const deps = { clock: systemClock, seal: createSeal('a secret of the benchmark, 
 const PLAN = { id: 'bench', name: 'Bench', prices: [], limits: { monitors: null, min_frequency: null } }
 
 const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
+const postgres = options.engine === 'postgres' ? await startPostgres() : undefined
 try {
-  const db = openDatabase(options.url ?? `sqlite:${join(folder, 'bench.db')}`)
+  const db = openDatabase(postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bench.db')}`)
   await migrate(db, systemClock.now())
   await fill(db, Number(options.monitors), systemClock.now())
   const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
@@ -55,6 +57,7 @@ try {
   else console.table(rows)
   await db.destroy()
 } finally {
+  await postgres?.stop()
   await rm(folder, { recursive: true, force: true })
 }
 
@@ -89,5 +92,5 @@ function round(ms: number): number {
 
 /** As the supervisor does beside the writers. */
 async function checkpoint(db: Database): Promise<void> {
-  if (options.url === undefined) await sql`pragma wal_checkpoint(truncate)`.execute(db)
+  if (!postgres) await sql`pragma wal_checkpoint(truncate)`.execute(db)
 }

@@ -29,16 +29,26 @@ export async function updateEach(
     const text = `update ${table} set ${assignments.join(', ')} where ${equalities(key)}`
     return await changedOnes(db, text, { ...values, ...key }, rows)
   }
+  return await changedInAll(db, rows, updateAll(db, { table, key, set, add }, rows))
+}
+
+/**
+ * As `updateEach`, in one statement on SQLite too: there, each statement that changes a text of the search writes the index of all texts
+ * that wait, which takes longer than the change (docs/decisions/0018).
+ */
+export async function updateAtOnce(db: Database, change: Change, rows: readonly Row[]): Promise<void> {
+  if (rows.length > 0) await updateAll(db, change, rows).execute(db)
+}
+
+function updateAll(db: Database, { table, key, set = {}, add = {} }: Change, rows: readonly Row[]) {
+  const changed = Object.entries({ ...set, ...add })
+  const values = Object.fromEntries(changed.map(([name, type]) => [`new_${name}`, type]))
   const assignments = changed.map(([name]) => {
     const before = name in add ? sql`${sql.ref(`${table}.${name}`)} + ` : sql``
     return sql`${sql.ref(name)} = ${before}given.${sql.ref(`new_${name}`)}`
   })
-  return await changedInAll(
-    db,
-    rows,
-    sql`update ${sql.table(table)} set ${sql.join(assignments)} from ${given({ ...values, ...key }, rows)}
-      where ${sameAsGiven(table, key)}`,
-  )
+  return sql`update ${sql.table(table)} set ${sql.join(assignments)} from ${given(db, { ...values, ...key }, rows)}
+    where ${sameAsGiven(table, key)}`
 }
 
 /** Deletes each row where all its key columns are equal. Says of each whether there was one. */
@@ -50,7 +60,7 @@ export async function deleteEach(db: Database, { table, key }: Change, rows: rea
   return await changedInAll(
     db,
     rows,
-    sql`delete from ${sql.table(table)} using ${given(key, rows)} where ${sameAsGiven(table, key)}`,
+    sql`delete from ${sql.table(table)} using ${given(db, key, rows)} where ${sameAsGiven(table, key)}`,
   )
 }
 
@@ -74,7 +84,17 @@ export async function insertEach(
 ): Promise<void> {
   if (rows.length === 0) return
   if (engineOf(db) === 'sqlite') await runForEach(db, insertText(table, columns), listsOf(columns, rows))
-  else await insertAll(table, columns, rows).execute(db)
+  else await insertAll(db, table, columns, rows).execute(db)
+}
+
+/** As `insertEach`, in one statement on SQLite too, for the reason of `updateAtOnce`. */
+export async function insertAtOnce(
+  db: Database,
+  table: keyof Tables,
+  columns: Columns,
+  rows: readonly Row[],
+): Promise<void> {
+  if (rows.length > 0) await insertAll(db, table, columns, rows).execute(db)
 }
 
 /** Leaves out each row whose `key` another row has. Says of each whether it was inserted. */
@@ -86,7 +106,7 @@ export async function insertEachFree(
   if (rows.length === 0) return []
   const skip = `on conflict (${key}) do nothing`
   if (engineOf(db) === 'sqlite') return await changedOnes(db, `${insertText(table, columns)} ${skip}`, columns, rows)
-  const { rows: inserted } = await sql<{ key: unknown }>`${insertAll(table, columns, rows)} ${sql.raw(skip)}
+  const { rows: inserted } = await sql<{ key: unknown }>`${insertAll(db, table, columns, rows)} ${sql.raw(skip)}
     returning ${sql.ref(key)} as key`.execute(db)
   const free = new Set(inserted.map((row) => row.key))
   // Of rows with one key the first is inserted.
@@ -98,9 +118,9 @@ const insertText = (table: keyof Tables, columns: Columns) => {
   return `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
 }
 
-function insertAll(table: keyof Tables, columns: Columns, rows: readonly Row[]) {
+function insertAll(db: Database, table: keyof Tables, columns: Columns, rows: readonly Row[]) {
   const refs = sql.join(Object.keys(columns).map((name) => sql.ref(name)))
-  return sql`insert into ${sql.table(table)} (${refs}) select ${refs} from ${given(columns, rows)}`
+  return sql`insert into ${sql.table(table)} (${refs}) select ${refs} from ${given(db, columns, rows)}`
 }
 
 const equalities = (key: Columns) =>
@@ -123,8 +143,12 @@ async function changedInAll(db: Database, rows: readonly Row[], statement: Retur
   return rows.map((_, index) => places.has(index + 1))
 }
 
-/** The rows as PostgreSQL's arrays, with their places counted from 1. */
-function given(columns: Columns, rows: readonly Row[]) {
+/** The rows as a table: on SQLite of one JSON text, without `bytea`; on PostgreSQL of arrays, with their places counted from 1. */
+function given(db: Database, columns: Columns, rows: readonly Row[]) {
+  if (engineOf(db) === 'sqlite') {
+    const read = Object.keys(columns).map((name, at) => sql`value ->> ${sql.raw(String(at))} as ${sql.ref(name)}`)
+    return sql`(select ${sql.join(read)} from json_each(${JSON.stringify(listsOf(columns, rows))})) as given`
+  }
   const arrays = Object.entries(columns).map(([name, type]) => sql`${rows.map((row) => row[name])}::${sql.raw(type)}[]`)
   const names = [...Object.keys(columns), 'place'].map((name) => sql.ref(name))
   return sql`unnest(${sql.join(arrays)}) with ordinality as given (${sql.join(names)})`

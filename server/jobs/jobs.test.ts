@@ -240,16 +240,16 @@ onBothEngines('jobs', (_fresh, engine) => {
     const before = await stateOf(world)
     const { id } = await create({ action: 'update', all: true, change: NEW })
     await pass() // lists
-    await pass() // the first 250
+    await pass() // the first 500
     const canceled = await world.call(`/jobs/${id}/cancel`, { method: 'POST' })
-    expect(canceled.body).toMatchObject({ state: 'canceled', total: 600, done: 250, changed: 250 })
+    expect(canceled.body).toMatchObject({ state: 'canceled', total: 600, done: 500, changed: 500 })
     expect((await world.call(`/jobs/${id}/cancel`, { method: 'POST' })).status).toBe(200)
     while ((await pass()) > 0);
-    expect(await read(id)).toMatchObject({ done: 250 })
+    expect(await read(id)).toMatchObject({ done: 500 })
 
     const { body: first } = await world.call(`/jobs/${id}/undo`, { method: 'POST' })
     await world.call(`/jobs/${first.id}/cancel`, { method: 'POST' })
-    expect(await undo(id)).toMatchObject({ changed: 250 })
+    expect(await undo(id)).toMatchObject({ changed: 500 })
     expect(await stateOf(world)).toBe(before)
     const again = await world.call(`/jobs/${id}/undo`, { method: 'POST' })
     expect(again).toMatchObject({ status: 409 })

@@ -26,16 +26,16 @@ onBothEngines('retention of jobs', (_fresh, engine) => {
   })
 
   test('the results that an unfinished undo needs are kept; what is missing nevertheless is a failed result', async () => {
-    const { world, ids, run, pass, finish, results } = await givenWorld(engine, 300)
+    const { world, ids, run, pass, finish, results } = await givenWorld(engine, 600)
     const { db } = world.deps
     const job = await run({ action: 'delete', all: true })
     const { body: undo } = await world.call(`/jobs/${job.id}/undo`, { method: 'POST' })
     await pass() // lists
-    await pass() // the first 250
+    await pass() // the first 500
     world.pass(8 * 24 * HOUR_MS)
     await deleteOldJobs(world.deps, new AbortController().signal)
     await db.deleteFrom('job_results').where('object_id', '=', ids.at(-1)!).execute()
-    expect(await finish(undo.id)).toMatchObject({ state: 'finished', done: 300, changed: 299, failed: 1 })
+    expect(await finish(undo.id)).toMatchObject({ state: 'finished', done: 600, changed: 599, failed: 1 })
     expect((await results(undo.id, '&state=failed'))[0]).toMatchObject({
       ...{ id: ids.at(-1), name: null },
       error: 'What the job changed here is no longer stored, so it cannot be undone.',

@@ -19,7 +19,7 @@ import { BATCH, insertBatches, updateJob } from './store.ts'
 export type RunDeps = { db: Database; clock: Clock; seal: Seal; config: Pick<Config, 'plans'> }
 
 /** Ids that one transaction lists. */
-const LISTED_AT_ONCE = 4 * BATCH
+const LISTED_AT_ONCE = 2 * BATCH
 /** Errors in a row that nobody expected, after which a job is given up. */
 const MOST_FAILURES = 5
 

@@ -22,8 +22,8 @@ import { conflict, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type JobRow, type Selection, toJob, type WantedChange, whyNotUndone } from './job.ts'
 
-/** Monitors that one transaction changes: a few milliseconds, after which other transactions can run. */
-export const BATCH = 250
+/** Monitors that one transaction changes: some 50 ms, after which other transactions can run. */
+export const BATCH = 500
 
 /** Returns the id. Throws a 400 for the id of a group that does not exist, and 409 for too many unfinished jobs. */
 export async function insertJob(db: Database, context: RequestContext, given: NewJob): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Tenant } from '../context.ts'
-import { type Columns, isOneOf, updateEach } from '../database/bulk.ts'
+import { type Columns, isOneOf, updateAtOnce, updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { MONITOR_LABELS, replaceLabels } from '../groups/labels.ts'
 import { countMonitors } from '../groups/store.ts'
@@ -51,7 +51,7 @@ export async function changeMonitors(
       new_version: 1,
       ...Object.fromEntries(names.map((name) => [`new_${name}`, columns[name]])),
     }))
-    await updateEach(db, { table: 'monitors', key: ID, set, add: { version: 'bigint' } }, rows)
+    await updateAtOnce(db, { table: 'monitors', key: ID, set, add: { version: 'bigint' } }, rows)
   }
   const relabelled = changes.filter(({ changed: { columns } }) => 'tags' in columns || 'metadata' in columns)
   await replaceLabels(

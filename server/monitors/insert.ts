@@ -1,6 +1,6 @@
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
-import { insertEach } from '../database/bulk.ts'
+import { insertAtOnce } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { externalIdTaken, insertLabels, labelColumnsOf, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
@@ -66,7 +66,7 @@ async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonito
   const idOf = (id: string): string => (existing.has(id) ? idOf(existing.get(id)!) : id)
   inserting.ids?.push(...given.map(({ id }) => idOf(id)))
   await insertDueChecks(db, rows, now)
-  await insertEach(db, 'monitors', MONITOR, rows)
+  await insertAtOnce(db, 'monitors', MONITOR, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
   await countMonitors(db, context, countsOf(rows, 1))
   await waitFor(db, inserting, rows)

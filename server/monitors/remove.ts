@@ -1,6 +1,6 @@
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
-import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
+import { deleteEach, insertAtOnce, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { insertLabels, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
@@ -133,21 +133,14 @@ export async function deleteMonitors(
   rows: readonly MonitorRow[],
   now: number,
 ): Promise<void> {
-  const key = { id: 'text', organization_id: 'text' } as const
-  const pages = await pageIdsOf(
-    db,
-    tenant,
-    rows.map(({ id }) => id),
-  )
-  await deleteEach(db, { table: 'monitors', key }, rows)
+  const { organizationId } = tenant
+  const ids = rows.map(({ id }) => id)
+  const pages = await pageIdsOf(db, tenant, ids)
+  // One statement, for the reason of `updateAtOnce`.
+  await db.deleteFrom('monitors').where('organization_id', '=', organizationId).where(isOneOf(db, 'id', ids)).execute()
   await deleteEach(db, { table: 'due_checks', key: { slot: 'bigint' } }, rows)
   await deleteEmptyPages(db, tenant, pages)
-  await leaveIncidents(
-    db,
-    tenant.organizationId,
-    rows.map(({ id }) => id),
-    now,
-  )
+  await leaveIncidents(db, organizationId, ids, now)
   await countMonitors(db, tenant, countsOf(rows, -1))
 }
 
@@ -185,7 +178,7 @@ export async function restoreMonitors(
     return { ...kept, external_id, organization_id, slot, due_at: Math.min(checkAt, nextDueAt(now, { slot, ...kept })) }
   })
   await insertDueChecks(db, rows, now)
-  await insertEach(db, 'monitors', RESTORED, rows)
+  await insertAtOnce(db, 'monitors', RESTORED, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
   await countMonitors(db, tenant, countsOf(rows, 1))
 }
