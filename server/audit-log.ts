@@ -86,12 +86,17 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
 }
 
 /**
- * Records what is done, in the transaction that does it. One entry for each call, also where it changes many objects. A
- * change after which every field is as before records nothing.
+ * Records what is done, in the transaction that does it. One entry for each call, also where it changes many objects in
+ * the same way. A change after which every field is as before records nothing.
  */
 export async function recordAudit(db: Database, context: RequestContext, audited: Audited): Promise<void> {
-  const row = newRow(context, audited, audited.id ?? newId('aud', context.now))
-  if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
+  await recordAudits(db, context, [audited])
+}
+
+/** An entry for each, where one call gives several objects different values. */
+export async function recordAudits(db: Database, context: RequestContext, audited: readonly Audited[]): Promise<void> {
+  const rows = audited.flatMap((each) => newRow(context, each, each.id ?? newId('aud', context.now)) ?? [])
+  await insertEach(db, 'audit_log', COLUMNS, rows)
 }
 
 /**

@@ -96,7 +96,17 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect(await idsOf(world, 'tag=new')).toEqual([made.body[0].id])
     expect((await world.call('/groups/moved')).body.monitors).toBe(2)
     const { data } = (await world.call('/audit-log?action=monitor.updated')).body
-    expect(data).toMatchObject([{ object_count: 2, object_ids: made.body.map(({ id }: MonitorAnswer) => id) }])
+    const entries = new Map(data.map((entry: { object: { id: string } }) => [entry.object.id, entry]))
+    expect([data.length, made.body.map(({ id }: MonitorAnswer) => entries.get(id))]).toMatchObject([
+      2,
+      [
+        {
+          before: { expected_value: ['192.0.2.1'], frequency: 5, tags: ['old'] },
+          after: { expected_value: ['192.0.2.7'], frequency: 30, tags: ['new'] },
+        },
+        { before: { group: 'default', frequency: 5 }, after: { group: 'moved', frequency: 30 } },
+      ],
+    ])
     const same = await bulk([{ ...two, tags: ['kept'] }])
     expect([same.status, (await world.call('/audit-log?action=monitor.updated')).body.data]).toEqual([200, data])
 

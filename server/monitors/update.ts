@@ -99,7 +99,7 @@ async function changeWait(
   return { before, after: { until, deadline: deadlineOf(context.now), setup_page } }
 }
 
-function actionOf(columns: readonly string[], isActive: boolean) {
+export function actionOf(columns: readonly string[], isActive: boolean) {
   if (columns.some((column) => column !== 'is_active')) return 'monitor.updated'
   return isActive ? 'monitor.enabled' : 'monitor.disabled'
 }

@@ -1,21 +1,21 @@
 import type { MonitorUpsert } from '#contract/monitors.ts'
-import { recordAudit } from '../audit-log.ts'
+import { type Audited, recordAudits } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { type Match, stale } from '../database/versions.ts'
 import { externalIdTaken, takenExternalIds } from '../groups/labels.ts'
-import { resolveGroups } from '../groups/resolve.ts'
+import { findGroups, resolveGroups } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import type { Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
 import { insertMonitors } from './insert.ts'
-import type { MonitorRow } from './monitor.ts'
+import { auditOf, type MonitorRow, nameOf } from './monitor.ts'
 import { parseChange } from './parse-change.ts'
 import type { MonitorDraft } from './parse-monitor.ts'
-import { updateMonitor } from './update.ts'
+import { actionOf, updateMonitor } from './update.ts'
 
 /** `given`: what was sent. `draft`: the same as a monitor to make. */
 export type Upsert = {
@@ -125,6 +125,18 @@ async function changeKnown(
   }
   if (changes.length === 0) return
   await changeMonitors(db, context, changes, now)
-  const ids = changes.map(({ row }) => row.id)
-  await recordAudit(db, context, { action: 'monitor.updated', object: {}, ids })
+  await recordChanges(db, context, changes)
+}
+
+/** Each monitor has its own entry: what a synchronization changes differs from monitor to monitor. */
+async function recordChanges(db: Database, context: RequestContext, changes: readonly ManyChanged[]): Promise<void> {
+  const moves = changes.flatMap(({ row, groupId }) => (groupId === undefined ? [] : [row.group_id, groupId]))
+  const groups = await findGroups(db, context, [...new Set(moves)])
+  const audited = changes.map(({ row, changed: { columns }, groupId }): Audited => {
+    const [from, to] = groupId === undefined ? [] : [groups.get(row.group_id)?.slug, groups.get(groupId)?.slug]
+    const after = auditOf({ ...row, ...columns } as MonitorRow, to)
+    const action = actionOf([...Object.keys(columns), ...(groupId ? ['group_id'] : [])], after.is_active)
+    return { action, object: { id: row.id, label: nameOf(row) }, before: auditOf(row, from), after }
+  })
+  await recordAudits(db, context, audited)
 }
