@@ -9,6 +9,9 @@ import { freePort } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
 const MONITORS = 3_000
+/** Each kills a job and its undo. `KILLS` in the environment asks for more. */
+const ROUNDS = Math.max(1, Math.ceil(Number(process.env.KILLS ?? 0) / 2))
+const BOUND_MS = 120_000 + ROUNDS * 60_000
 const AT_ONCE = 1_000
 
 /** A server whose jobs are killed in the middle, and what there is around it. */
@@ -20,10 +23,14 @@ async function givenKills() {
   let server = await givenServer(settings)
   const api = createApi(server.url, ADMIN_KEY)
 
-  async function killedAndEnded(start: () => Promise<{ body: Job }>): Promise<{ job: Job; doneAtKill: number }> {
+  /** Kills it in the batch after `done`. */
+  async function killedAndEnded(
+    start: () => Promise<{ body: Job }>,
+    atLeast = 1,
+  ): Promise<{ job: Job; doneAtKill: number }> {
     const { id } = (await start()).body
     const progress = () => db.selectFrom('jobs').select('done').where('id', '=', id).executeTakeFirstOrThrow()
-    for (let { done } = await progress(); done === 0; { done } = await progress()) await systemClock.sleep(1)
+    for (let { done } = await progress(); done < atLeast; { done } = await progress()) await systemClock.sleep(1)
     await server.kill()
     const { done: doneAtKill } = await progress()
     server = await givenServer(settings)
@@ -33,32 +40,46 @@ async function givenKills() {
   return { db, api, receiver, killedAndEnded }
 }
 
-test('a job and its undo, whose processes are killed in the middle, change each monitor exactly once', async () => {
-  const { db, api, killedAndEnded } = await givenKills()
-  for (let from = 0; from < MONITORS; from += AT_ONCE) {
-    const monitors = Array.from({ length: AT_ONCE }, (_, at) => ({
-      ...{ full_domain: `n${from + at}.example.com`, record_type: 'A', expected_value: '192.0.2.1', is_active: false },
-    }))
-    expect((await api.post<Monitor[]>('/monitors/bulk', { monitors })).status).toBe(201)
-  }
-  const versions = () =>
-    db
-      .selectFrom('monitors')
-      .select(['version', 'expected_values', db.fn.countAll<number>().as('count')])
-      .groupBy(['version', 'expected_values'])
-      .execute()
+test(
+  'a job and its undo, whose processes are killed in the middle, change each monitor exactly once',
+  async () => {
+    const { db, api, killedAndEnded } = await givenKills()
+    for (let from = 0; from < MONITORS; from += AT_ONCE) {
+      const monitors = Array.from({ length: AT_ONCE }, (_, at) => ({
+        ...{
+          full_domain: `n${from + at}.example.com`,
+          record_type: 'A',
+          expected_value: '192.0.2.1',
+          is_active: false,
+        },
+      }))
+      expect((await api.post<Monitor[]>('/monitors/bulk', { monitors })).status).toBe(201)
+    }
+    const versions = () =>
+      db
+        .selectFrom('monitors')
+        .select(['version', 'expected_values', db.fn.countAll<number>().as('count')])
+        .groupBy(['version', 'expected_values'])
+        .execute()
 
-  const change = { expected_value: ['192.0.2.2'] }
-  const changed = await killedAndEnded(() => api.post<Job>('/jobs', { action: 'update', all: true, change }))
-  const all = { state: 'finished', total: MONITORS, done: MONITORS, changed: MONITORS, failed: 0 }
-  expect(changed.job).toMatchObject(all)
-  expect(changed.doneAtKill).toBeLessThan(MONITORS)
-  expect(await versions()).toEqual([{ version: 2, expected_values: '["192.0.2.2"]', count: MONITORS }])
+    for (let round = 0; round < ROUNDS; round++) {
+      const change = { expected_value: ['192.0.2.2'] }
+      const changed = await killedAndEnded(
+        () => api.post<Job>('/jobs', { action: 'update', all: true, change }),
+        1 + (round % 4) * 500,
+      )
+      const all = { state: 'finished', total: MONITORS, done: MONITORS, changed: MONITORS, failed: 0 }
+      expect(changed.job).toMatchObject(all)
+      expect(changed.doneAtKill).toBeLessThan(MONITORS)
+      expect(await versions()).toEqual([{ version: 2 * round + 2, expected_values: '["192.0.2.2"]', count: MONITORS }])
 
-  const undone = await killedAndEnded(() => api.post<Job>(`/jobs/${changed.job.id}/undo`))
-  expect(undone.job).toMatchObject(all)
-  expect(await versions()).toEqual([{ version: 3, expected_values: '["192.0.2.1"]', count: MONITORS }])
-})
+      const undone = await killedAndEnded(() => api.post<Job>(`/jobs/${changed.job.id}/undo`))
+      expect(undone.job).toMatchObject(all)
+      expect(await versions()).toEqual([{ version: 2 * round + 3, expected_values: '["192.0.2.1"]', count: MONITORS }])
+    }
+  },
+  BOUND_MS,
+)
 
 test('a job that sends requests again, whose processes are killed in the middle, queues each once with the same octets', async () => {
   const { db, api, receiver, killedAndEnded } = await givenKills()
