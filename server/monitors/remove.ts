@@ -137,7 +137,11 @@ export async function deleteMonitors(
   const ids = rows.map(({ id }) => id)
   const pages = await pageIdsOf(db, tenant, ids)
   // One statement, for the reason of `updateAtOnce`.
-  await db.deleteFrom('monitors').where('organization_id', '=', organizationId).where(isOneOf(db, 'id', ids)).execute()
+  await db
+    .deleteFrom('monitors')
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .execute()
   await deleteEach(db, { table: 'due_checks', key: { slot: 'bigint' } }, rows)
   await deleteEmptyPages(db, tenant, pages)
   await leaveIncidents(db, organizationId, ids, now)
