@@ -71,9 +71,10 @@ async function httpAttempt(
   const send = (message: Notice, how = request) => sendOnce(deps, channel, message, how, signal)
   const results: AttemptResult[] = []
   if (notice.kind === 'recovered' && reference !== undefined && update) {
-    results.push(await send(notice, (message, settings) => update(message, settings, reference)))
-    // What people deleted cannot be changed, and is no reason to keep the recovery from them.
-    if (results[0]!.kind === 'retry') return results[0]!
+    const changed = await send(notice, (message, settings) => update(message, settings, reference))
+    // A medium that is asked too often is left alone. Nothing else keeps the recovery from people, such as that they deleted the first message.
+    if (changed.statusCode === 429 || changed.retryAfterMs !== undefined) return changed
+    results.push(changed)
   }
   results.push(await send(notice))
   // Nor can it be replied to.

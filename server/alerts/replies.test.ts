@@ -75,6 +75,36 @@ onBothEngines('messages about one incident', (_fresh, engine) => {
     ])
   })
 
+  test('a first message that the medium fails to change keeps the recovery from nobody', async () => {
+    const { fail, passing, seen, recover, answers } = await givenChannel('slack_app')
+    const monitor = await fail('shop.example.com')
+    seen()
+    const { accepts } = CONTRACTS.slack_app
+    answers((path) => (path.endsWith('chat.update') ? { status: 500, body: 'broken' } : accepts))
+    await recover(monitor)
+    await passing(0)
+    expect(seen()).toEqual(['POST chat.update of the first', 'POST chat.postMessage of the first'])
+  })
+
+  test.each([
+    ['matrix', { event_id: '$\0' }],
+    ['matrix', { event_id: '$'.repeat(300) }],
+    ['matrix', { event_id: '$\ud800' }],
+    ['telegram', { ok: true, result: { message_id: 1e20 } }],
+    ['slack_app', { ok: true, ts: '1'.repeat(300) }],
+    ['discord', { id: '../../1127' }],
+  ] as const)('an id of a message that cannot be one is not stored: %s %j', async (type, body) => {
+    const { fail, passing, seen, recover, answers, world } = await givenChannel(type)
+    answers(() => ({ status: 200, body: JSON.stringify(body) }))
+    const monitor = await fail('shop.example.com')
+    expect(seen()).toHaveLength(1)
+    const { data } = (await world.call('/alerts')).body
+    expect(data).toContainEqual(expect.objectContaining({ status: 'SENT', retries: 0 }))
+    await recover(monitor)
+    await passing(0)
+    expect(seen()).toHaveLength(1)
+  })
+
   test('a recovery that cannot change the first message yet sends nothing and is retried', async () => {
     const { fail, passing, seen, recover, answers } = await givenChannel('telegram')
     const monitor = await fail('shop.example.com')

@@ -120,5 +120,5 @@ export async function pruneRateLog(db: Database, now: number): Promise<boolean> 
 
 const PRUNE_BATCH = 500
 
-/** A row of the future was written before the machine's clock was set back, and counts no more. */
+/** A row with a later time was written before the machine's clock was set back, and is not counted. */
 const inWindow = (now: number) => sql`counted_at > ${now - WINDOW_MS} and counted_at <= ${now + WINDOW_MS}`

@@ -29,7 +29,7 @@ export const discord = httpMedium({
   },
   referenceOf: ({ body }) => {
     const id = jsonOf(body)?.id
-    return typeof id === 'string' && /^\d+$/.test(id) ? id : undefined
+    return typeof id === 'string' && /^\d{1,20}$/.test(id) ? id : undefined
   },
   retryAfterMs: ({ body }) => {
     const seconds = jsonOf(body)?.retry_after

@@ -21,6 +21,9 @@ const TEXT = 4000
  * is wrong or the user is not in the room; 404: no such room; 413: too large; 429 with `Retry-After`, of older servers with
  * `retry_after_ms`.
  */
+/** As the Matrix specification has them, of at most 255 octets. Any other text of a server, such as one with U+0000, could not be stored. */
+const EVENT_ID = /^\$[!-~]{1,254}$/
+
 export const matrix = httpMedium({
   type: 'matrix',
   name: 'Matrix',
@@ -42,8 +45,8 @@ export const matrix = httpMedium({
     return put(settings, `${notice.messageId}.edit`, { ...message, ...replaced })
   },
   referenceOf: ({ body }) => {
-    const id = jsonOf(body)?.event_id
-    return typeof id === 'string' ? id : undefined
+    const id = String(jsonOf(body)?.event_id)
+    return EVENT_ID.test(id) ? id : undefined
   },
   retryAfterMs: ({ body }) => {
     const ms = jsonOf(body)?.retry_after_ms

@@ -38,7 +38,7 @@ export const slackApp = httpMedium({
     body: JSON.stringify({ channel, ts, ...slackMessage(notice) }),
   }),
   // Before the message itself, which may be cut.
-  referenceOf: ({ body }) => /"ts":\s*"([\d.]+)"/.exec(body)?.[1],
+  referenceOf: ({ body }) => /"ts":\s*"([\d.]{1,30})"/.exec(body)?.[1],
   errorIn: ({ body }) => {
     const answer = jsonOf(body)
     if (answer?.ok !== false) return undefined

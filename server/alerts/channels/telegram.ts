@@ -32,7 +32,7 @@ export const telegram = httpMedium({
     body: JSON.stringify({ chat_id, message_id: Number(reference), ...telegramMessage(notice) }),
   }),
   // Before the message itself, which may be cut.
-  referenceOf: ({ body }) => /"message_id":\s*(\d+)/.exec(body)?.[1],
+  referenceOf: ({ body }) => /"message_id":\s*(\d{1,15})\b/.exec(body)?.[1],
   errorIn: ({ body }) => (jsonOf(body)?.ok === false ? errorOf('Telegram', body, 'description') : undefined),
   retryAfterMs: ({ body }) => {
     const { retry_after } = (jsonOf(body)?.parameters ?? {}) as { retry_after?: unknown }
