@@ -93,6 +93,7 @@ type SchemaAtFault = SchemaOptions & {
   anyOf?: { type: string }[]
   minimum?: number
   maximum?: number
+  secret?: boolean
 }
 
 type Described = { path: string; error: FieldError }
@@ -113,7 +114,7 @@ function describe(error: ErrorObject, input: unknown, isQuery: boolean): Describ
 
 function wrongValue({ keyword, params, parentSchema }: ErrorObject, value: unknown): FieldError {
   const schema = parentSchema as SchemaAtFault
-  const given = shown(value)
+  const given = schema.secret ? HIDDEN : shown(value)
   switch (keyword) {
     case 'anyOf':
       return fieldError('invalid_type', { allowed: (schema.anyOf ?? []).map(({ type }) => type).join(','), given })
@@ -148,8 +149,12 @@ const FORMATS = new Map<string, 'invalid_email' | 'invalid_slug' | 'invalid_text
   [ONE_LINE, 'control_characters'],
 ])
 
-/** The first sentence of the description: the others say what the field is for. */
-const formatOf = ({ description = 'valid' }: SchemaAtFault) => description.split('. ')[0]!
+/** The first sentence of the description: the others say what the field is for. Without one, an example. */
+function formatOf({ description, examples: [example] = [] }: SchemaAtFault): string {
+  if (description === undefined) return example === undefined ? 'valid' : `like ${JSON.stringify(example)}`
+  const [first = ''] = description.replace(/\.$/, '').split('. ')
+  return first.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
+}
 
 function unknownField({ properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault, name: string): FieldError {
   if (Object.hasOwn(elsewhere, name)) return { ...fieldError('read_only'), text: elsewhere[name]! }
@@ -168,6 +173,9 @@ function outOfRange({ minimum, maximum }: SchemaAtFault, given: string | number)
   if (maximum === undefined) return fieldError('too_small', { min: minimum, given })
   return fieldError('out_of_range', { min: minimum, max: maximum, given })
 }
+
+/** In place of a secret, which need not be repeated where answers are kept. */
+const HIDDEN = '"***"'
 
 /** JSON of a value; of a list or an object only the type. */
 function shown(value: unknown): string | number {

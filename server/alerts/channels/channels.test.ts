@@ -201,6 +201,13 @@ test('settings that cannot be used are refused, each with its field', async () =
   expect(await errorsOf('telegram', { token: 'x', chat_id: '1' })).toMatchObject({
     'settings.token': expect.any(String),
   })
+  expect(await errorsOf('slack_app', { token: 'xoxp-1', channel: 'general' })).toEqual({
+    'settings.token': 'must be like "xoxb-0000-0000-XXXX", not "***".',
+    'settings.channel': 'must be an id such as C0123456789, at the end of the details of the channel, not "general".',
+  })
+  expect(await errorsOf('ntfy', { topic: 'a b' })).toEqual({
+    'settings.topic': 'must be letters, digits, - and _, not "a b".',
+  })
   expect(await errorsOf('email', { owners: false })).toEqual({
     'settings.addresses': 'must have at least one address, unless owners is true.',
   })

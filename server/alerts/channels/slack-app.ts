@@ -17,7 +17,7 @@ export const slackApp = httpMedium({
     token: Secret('Bot token', { pattern: '^xoxb-[A-Za-z0-9-]+$', examples: ['xoxb-0000-0000-XXXX'] }),
     channel: Text('Channel id', {
       pattern: '^[CG][A-Z0-9]{2,20}$',
-      description: 'At the end of the details of the channel.',
+      description: 'An id such as C0123456789, at the end of the details of the channel.',
       examples: ['C0123456789'],
     }),
     api_url: ApiUrl(API),
