@@ -19,7 +19,8 @@ export type SchedulerDeps = WorkerDeps & {
 }
 
 export const BATCH = 500
-export const GATHER_MS = 5
+/** Results that wait so long are written together, and so is what becomes due claimed. With 5 ms a check cost a tenth more CPU. */
+export const GATHER_MS = 20
 
 /** By whole intervals, so that each monitor keeps its place and not all are due at once. */
 export const PLANNED: Waits = {
