@@ -58,6 +58,27 @@ async function givenSigned(nodes: [ServerProcess, ...ServerProcess[]], receiver:
   }
 }
 
+/** A session, a cursor and a delivery of each node, again and again: all of them work until the end. */
+function load(signed: Awaited<ReturnType<typeof givenSigned>>, nodes: () => readonly ServerProcess[]) {
+  let hasEnded = false
+  const seen: unknown[] = []
+  const asking = (async () => {
+    while (!hasEnded) {
+      for (const node of nodes()) {
+        seen.push(await signed.session(node), await signed.cursor(node), await signed.delivery(node))
+      }
+    }
+  })()
+  return {
+    async end() {
+      hasEnded = true
+      await asking
+      expect(new Set(seen)).toEqual(new Set([200, 'b', true]))
+      expect(seen.length).toBeGreaterThan(6)
+    },
+  }
+}
+
 const restarted = async (server: ServerProcess, settings: Settings) => {
   server.send('SIGTERM')
   await server.ended
@@ -80,14 +101,7 @@ test(
     const signed = await givenSigned([server], receiver)
     const [first] = lines()
 
-    let isRotating = true
-    const seen: unknown[] = []
-    const asking = (async () => {
-      while (isRotating) {
-        seen.push(await signed.session(server), await signed.cursor(server))
-        seen.push(await signed.delivery(server))
-      }
-    })()
+    const under = load(signed, () => [server])
     const killed = run([process.execPath, `${PROJECT}server/main.ts`, 'rotate-secret'], settings)
     await eventually(
       async () => killed.stdout(),
@@ -99,10 +113,7 @@ test(
     const again = await runCommand(['rotate-secret'], settings)
     expect(again).toMatchObject({ code: 0, stderr: '' })
     expect(again.stdout).toContain('Nothing in the database needs the previous SECRET any more.')
-    isRotating = false
-    await asking
-    expect(new Set(seen)).toEqual(new Set([200, 'b', true]))
-    expect(seen.length).toBeGreaterThan(6)
+    await under.end()
 
     const [second, previous] = lines()
     expect(previous).toBe(first)
@@ -151,7 +162,9 @@ test(
     expect(await all()).toEqual([good, good])
     expect([await signed.delivery(nodes[0]!), await signed.delivery(nodes[1]!)]).toEqual([true, true])
     nodes = [nodes[0]!, await restarted(nodes[1]!, both)]
+    const under = load(signed, () => nodes)
     const rotated = await runCommand(['rotate-secret'], both)
+    await under.end()
     expect(rotated).toMatchObject({ code: 0, stderr: '' })
     expect(rotated.stdout).toMatch(/^The new SECRET is in use.*\n[1-9]\d* values were re-encrypted\./)
     expect(await all()).toEqual([good, good])

@@ -285,24 +285,3 @@ function toAuditEntry(row: Selectable<AuditLogTable>): AuditEntry {
     request_id: row.request_id,
   }
 }
-
-/** Deletes the oldest entries from before this instant, `limit` at most. Returns how many. */
-export async function deleteOldAudit(
-  db: Database,
-  { organizationId }: Tenant,
-  before: number,
-  limit: number,
-): Promise<number> {
-  const old = await db
-    .selectFrom('audit_log')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where('id', '<', lowestIdAt('aud', before))
-    .orderBy('id')
-    .limit(limit)
-    .execute()
-  if (old.length === 0) return 0
-  const ids = old.map(({ id }) => id)
-  await db.deleteFrom('audit_log').where('organization_id', '=', organizationId).where('id', 'in', ids).execute()
-  return ids.length
-}

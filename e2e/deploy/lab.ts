@@ -8,7 +8,13 @@ import { basename, join } from 'node:path'
  * itself is at `HUB`. `npm run test:cluster` gives the test a namespace, so that nothing of this is seen outside.
  */
 export const HUB = '10.99.0.1'
-export const machineAddress = (number: number) => `10.99.0.${10 + number}`
+export const machineAddress = (number: number, network = '10.99.0') => `${network}.${10 + number}`
+
+type Options = {
+  network?: string
+  /** The hub has a namespace too, and the test is not on the network. */
+  isApart?: boolean
+}
 
 export type Daemon = {
   /** The last that it printed. */
@@ -19,6 +25,8 @@ export type Daemon = {
 
 export type Machine = {
   address: string
+  /** Its network namespace. The hub has none if the test is at the hub. */
+  space: string | undefined
   /** Starts a program that is started again a second after it ends, as a service manager does. */
   service(name: string, command: string[], options?: { user?: string; env?: Record<string, string> }): Daemon
   /** Sends the signal to every service and all that they started. */
@@ -46,48 +54,57 @@ const LOGS = process.env.LAB_LOGS
 const WIDE_PATH = `${process.env.PATH}:/usr/sbin:/sbin`
 const RESTART_MS = 1_000
 
-export function startLab(): Lab {
+export function startLab({ network = '10.99.0', isApart = false }: Options = {}): Lab {
   const folder = mkdtempSync(join(tmpdir(), 'zonewatch-lab-'))
   execFileSync('chmod', ['755', folder])
   const groups: ServiceGroup[] = []
   const spaces: string[] = []
-  ip('link', 'add', 'switch', 'type', 'bridge')
-  ip('addr', 'add', `${HUB}/24`, 'dev', 'switch')
-  ip('link', 'set', 'switch', 'up')
+  const addSpace = (name: string) => {
+    const space = `${basename(folder)}-${name}`
+    ip('netns', 'add', space)
+    ip('-n', space, 'link', 'set', 'lo', 'up')
+    spaces.push(space)
+    return space
+  }
+  const hubSpace = isApart ? addSpace('hub') : undefined
+  const atHub = (...args: string[]) => ip(...(hubSpace ? ['-n', hubSpace] : []), ...args)
+  const hubAddress = `${network}.1`
+  atHub('link', 'add', 'switch', 'type', 'bridge')
+  atHub('addr', 'add', `${hubAddress}/24`, 'dev', 'switch')
+  atHub('link', 'set', 'switch', 'up')
 
   const newMachine = (address: string, space?: string, port?: string): Machine => {
     const group = new ServiceGroup(space)
     groups.push(group)
     return {
       address,
+      space,
       service: (name, command, options) => group.start(name, command, options),
       signal: (signal) => group.signal(signal),
       powerOff: () => group.powerOff(),
       boot: () => group.boot(),
-      cutOff: () => port && ip('link', 'set', port, 'down'),
-      reconnect: () => port && ip('link', 'set', port, 'up'),
+      cutOff: () => port && atHub('link', 'set', port, 'down'),
+      reconnect: () => port && atHub('link', 'set', port, 'up'),
     }
   }
 
   return {
     folder,
-    hub: newMachine(HUB),
+    hub: newMachine(hubAddress, hubSpace),
     addMachine(number) {
-      const space = `${basename(folder)}-${number}`
-      const address = machineAddress(number)
+      const space = addSpace(String(number))
+      const address = machineAddress(number, network)
       const port = `port${number}`
-      ip('netns', 'add', space)
-      spaces.push(space)
-      ip('link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
-      ip('link', 'set', port, 'master', 'switch', 'up')
-      for (const device of ['lo', 'eth0']) ip('-n', space, 'link', 'set', device, 'up')
+      atHub('link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
+      atHub('link', 'set', port, 'master', 'switch', 'up')
+      ip('-n', space, 'link', 'set', 'eth0', 'up')
       ip('-n', space, 'addr', 'add', `${address}/24`, 'dev', 'eth0')
       return newMachine(address, space, port)
     },
     async end() {
       await Promise.all(groups.map((group) => group.end()))
+      if (!isApart) ip('link', 'delete', 'switch')
       for (const space of spaces) ip('netns', 'delete', space)
-      ip('link', 'delete', 'switch')
       for (const mount of mounts.splice(0)) execFileSync('umount', ['--lazy', mount])
       rmSync(folder, { recursive: true, force: true })
     },

@@ -1,78 +1,41 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApi } from '#server/testing/api.ts'
-import { freePort, PROJECT, run } from '#server/testing/server-process.ts'
+import { freePort, PROJECT } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
+import { blockWith, CA, type Debian, guideText, installDebian } from './debian.ts'
 
-const CA = '/etc/npm-ca.pem'
-const textOf = (guide: string) => readFileSync(join(PROJECT, `docs/guides/${guide}.md`), 'utf8')
-const blockWith = (text: string, guide = 'install') =>
-  [...textOf(guide).matchAll(/^```sh\n([\s\S]*?)^```/gm)]
-    .map(([, block = '']) => block)
-    .find((block) => block.includes(text))!
-
-let machine: string
-let init: string
+let machine: Debian
 let url: string
-let end: () => Promise<void> = async () => {}
 
-/** A bare Debian whose own systemd runs: the guide is followed in it, as root. Its network is that of this machine. */
+/** Its network is that of this machine. */
 beforeAll(async () => {
-  machine = mkdtempSync(join(tmpdir(), 'zonewatch-machine-'))
-  const packages = '--include=systemd,systemd-sysv,dbus,npm,ca-certificates'
-  execFileSync('mmdebstrap', ['--quiet', '--variant=minbase', '--mode=root', packages, 'bookworm', machine])
-  execFileSync('npm', ['pack', '--pack-destination', join(machine, 'root')], { cwd: PROJECT, stdio: 'ignore' })
-  cpSync(join(PROJECT, 'deploy'), join(machine, 'root/deploy'), { recursive: true })
+  machine = installDebian(['npm'])
+  execFileSync('npm', ['pack', '--pack-destination', join(machine.folder, 'root')], { cwd: PROJECT, stdio: 'ignore' })
   const npmrc = process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc')
-  if (existsSync(npmrc)) copyFileSync(npmrc, join(machine, 'root/.npmrc'))
+  if (existsSync(npmrc)) copyFileSync(npmrc, join(machine.folder, 'root/.npmrc'))
   const ca = process.env.NODE_EXTRA_CA_CERTS
-  if (ca && existsSync(ca)) copyFileSync(ca, join(machine, CA))
-  writeFileSync(join(machine, 'etc/hosts'), '127.0.0.1 localhost\n')
+  if (ca && existsSync(ca)) copyFileSync(ca, join(machine.folder, CA))
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
-  execFileSync('mkdir', ['-p', join(machine, 'etc/systemd/system/zonewatch.service.d')])
-  const dropIn = join(machine, 'etc/systemd/system/zonewatch.service.d/port.conf')
-  writeFileSync(dropIn, `[Service]\nEnvironment=PORT=${port}\n`)
-
-  const boot = ['--directory', machine, '--register=no', '--keep-unit', '--boot', '--console=pipe']
-  const nspawn = spawn('systemd-nspawn', boot, { stdio: 'ignore' })
-  const ended = new Promise((resolve) => nspawn.once('exit', resolve))
-  end = async () => {
-    nspawn.kill('SIGKILL')
-    await ended
-  }
-  const children = `/proc/${nspawn.pid}/task/${nspawn.pid}/children`
-  await eventually(
-    async () => {
-      // Its first child prepares the machine and ends; then there is the one that boots it.
-      init = readFileSync(children, 'utf8').trim().split(' ')[0]!
-      return await inside('systemctl is-system-running')
-    },
-    ({ stdout }) => stdout.trim() === 'running',
-  )
+  const dropIns = join(machine.folder, 'etc/systemd/system/zonewatch.service.d')
+  mkdirSync(dropIns, { recursive: true })
+  writeFileSync(join(dropIns, 'port.conf'), `[Service]\nEnvironment=PORT=${port}\n`)
+  await machine.boot()
 })
 
-afterAll(async () => {
-  await end()
-  rmSync(machine, { recursive: true, force: true })
-})
+afterAll(() => machine?.remove())
 
-const inside = (script: string) =>
-  run(['nsenter', '--target', init, '--mount', '--uts', '--ipc', '--pid', 'sh', '-c', `cd /root; ${script}`], {
-    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-    HOME: '/root',
-    NODE_EXTRA_CA_CERTS: CA,
-    DEBIAN_FRONTEND: 'noninteractive',
-  }).ended
+const inside = (script: string) => machine.sh(script)
 const show = async (property: string) => (await inside(`systemctl show zonewatch --value -p ${property}`)).stdout.trim()
 const isServed = async () =>
   (await fetch(`${url}/monitors`, { headers: { 'x-api-key': ADMIN_KEY } }).catch(() => undefined))?.status === 200
 
 test('the guide installs the service: ready when systemd says so, confined, backed up, and up again after each end', async () => {
-  const block = blockWith('systemctl enable').replace('apt-get install', 'apt-get install -y')
+  const block = blockWith('systemctl enable', 'install')
   const installed = await inside(`set -e\napt-get update -qq\n${block}`)
   expect(installed.code, installed.stdout + installed.stderr).toBe(0)
   // systemctl returned when the server had reported that it is ready.
@@ -90,10 +53,10 @@ test('the guide installs the service: ready when systemd says so, confined, back
 
   const settings = { ...ADMIN, BACKUP_DIR: '/var/lib/zonewatch/backups', PORT: new URL(url).port }
   const lines = Object.entries(settings).map(([name, value]) => `${name}='${value}'\n`)
-  writeFileSync(join(machine, 'etc/zonewatch/environment'), lines.join(''))
+  writeFileSync(join(machine.folder, 'etc/zonewatch/environment'), lines.join(''))
   expect((await inside('systemctl restart zonewatch')).code).toBe(0)
   expect(await isServed()).toBe(true)
-  const zonewatch = (command: string) => inside(`${blockWith('zonewatch() (')}\nzonewatch ${command}`)
+  const zonewatch = (command: string) => inside(`${blockWith('zonewatch() (', 'install')}\nzonewatch ${command}`)
   await eventually(
     async () => (await inside('ls /var/lib/zonewatch/backups')).stdout,
     (names) => names.includes('.backup\n'),
@@ -112,7 +75,7 @@ test('the guide installs the service: ready when systemd says so, confined, back
   await restoresByTheGuide()
   await inside('systemctl stop zonewatch')
   expect([await show('Result'), await show('ExecMainStatus')]).toEqual(['success', '0'])
-  const [, install, restart] = /^\| with systemd \| `(.*?)`, then `(.*?)` \|$/m.exec(textOf('upgrade'))!
+  const [, install, restart] = /^\| with systemd \| `(.*?)`, then `(.*?)` \|$/m.exec(guideText('upgrade'))!
   expect((await inside(`${install!.replace('VERSION', '*')} && ${restart}`)).code).toBe(0)
   expect(await isServed()).toBe(true)
 })
@@ -125,7 +88,7 @@ async function restoresByTheGuide(): Promise<void> {
   expect(await count()).toBe(1)
   const [backup = ''] = (await inside('ls /var/lib/zonewatch/backups')).stdout.split('\n')
   const block = blockWith('zonewatch restore', 'back-up-and-restore').replace(/zonewatch-\w+\.backup/, backup)
-  const restored = await inside(`set -e\n${blockWith('zonewatch() (')}\n${block}`)
+  const restored = await inside(`set -e\n${blockWith('zonewatch() (', 'install')}\n${block}`)
   expect(restored.code, restored.stdout + restored.stderr).toBe(0)
   expect(await isServed()).toBe(true)
   expect(await count()).toBe(0)

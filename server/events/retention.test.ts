@@ -13,7 +13,7 @@ const DAY_MS = 24 * 60 * 60_000
 const now = Date.UTC(2026, 10, 21)
 
 onBothEngines('events that an organization keeps no longer', (fresh) => {
-  test('are removed in batches, and only those; without a wish nothing is', async () => {
+  test('are removed in batches, and only those; a check is recorded between two of them; without a wish nothing is', async () => {
     const db = await fresh()
     const { set, monitor, check, organizationId } = await givenChecks(db)
     set('www.example.com', 'A', ['192.0.2.1'])
@@ -30,6 +30,7 @@ onBothEngines('events that an organization keeps no longer', (fresh) => {
       }
     }
     const rows = [...Array.from({ length: 450 }, () => aged(31)), aged(30), aged(29), aged(1)]
+    const kept = async () => (await db.selectFrom('events').select('id').execute()).length
     await db.deleteFrom('events').execute()
     for (let from = 0; from < rows.length; from += 100)
       await db
@@ -37,18 +38,29 @@ onBothEngines('events that an organization keeps no longer', (fresh) => {
         .values(rows.slice(from, from + 100))
         .execute()
 
-    const clock = { ...systemClock, now: () => now, sleep: async () => {} }
+    const pauses: { ms: number; kept: number }[] = []
+    // In each pause a check is due, finds another value and records it.
+    const sleep = async (ms: number) => {
+      pauses.push({ ms, kept: await kept() })
+      set('www.example.com', 'A', [`192.0.2.${pauses.length + 1}`])
+      await check()
+    }
+    const clock = { ...systemClock, now: () => now, sleep }
     const sweep = () =>
       sweepEvents(
         { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED } },
         new AbortController().signal,
       )
-    const kept = async () => (await db.selectFrom('events').select('id').execute()).length
     await sweep()
     expect(await kept()).toBe(453)
     await db.updateTable('organizations').set({ event_retention_days: 30 }).where('id', '=', organizationId).execute()
     await sweep()
-    expect(await kept()).toBe(3)
+    // 200, 200 and 50 deleted, and an event recorded after each of the first two.
+    expect(pauses).toEqual([
+      { ms: 20, kept: 253 },
+      { ms: 20, kept: 54 },
+    ])
+    expect(await kept()).toBe(5)
   })
 
   test('are deleted with the entries of the audit log of that time', async () => {

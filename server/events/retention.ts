@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { deleteOldAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
 import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
@@ -27,29 +26,31 @@ export async function sweepEvents({ db, clock, config }: EventRetentionDeps, sto
     const days = await retentionDaysOf(db, config.plans, { organizationId })
     if (days === null) return
     const before = clock.now() - days * DAY_MS
-    for (const deleteOld of [deleteOldEvents, deleteOldAudit]) {
-      await deleteInBatches(clock, stop, () => deleteOld(db, { organizationId }, before, DELETED_AT_ONCE))
+    for (const table of ['events', 'audit_log'] as const) {
+      await deleteInBatches(clock, stop, () => deleteOldest(db, table, { organizationId }, before))
     }
   })
 }
 
-/** The oldest come first in the index, so that what is kept is never walked over. */
-async function deleteOldEvents(
+/** Returns how many. The oldest come first in the index, so that what is kept is never walked over. */
+async function deleteOldest(
   db: Database,
+  table: 'events' | 'audit_log',
   { organizationId }: Tenant,
   before: number,
-  limit: number,
 ): Promise<number> {
   const old = await db
-    .selectFrom('events')
+    .selectFrom(table)
     .select('id')
     .where('organization_id', '=', organizationId)
-    .where('id', '<', lowestIdAt('evt', before))
+    .where('id', '<', lowestIdAt(PREFIXES[table], before))
     .orderBy('id')
-    .limit(limit)
+    .limit(DELETED_AT_ONCE)
     .execute()
   if (old.length === 0) return 0
   const ids = old.map(({ id }) => id)
-  await db.deleteFrom('events').where('organization_id', '=', organizationId).where('id', 'in', ids).execute()
+  await db.deleteFrom(table).where('organization_id', '=', organizationId).where('id', 'in', ids).execute()
   return ids.length
 }
+
+const PREFIXES = { events: 'evt', audit_log: 'aud' } as const

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
 import { recordMadeBackup } from '../backup/last-backup.ts'
 import { givenPerson, givenSignedIn, signIn } from '../testing/accounts.ts'
 import { givenApp } from '../testing/app-world.ts'
@@ -44,9 +45,21 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const due = { organization_id: organizationId, alert_id: alert.id, due_at: clock.now() - 7_000 }
     await db.insertInto('due_alerts').values(due).execute()
 
+    const measuredAt = clock.now() - 3_600_000
+    await db.insertInto('database_sizes').values({ measured_at: measuredAt, octets: 9_000 }).execute()
+
     const { status, body } = await owner.call(PATH)
 
     expect(status).toBe(200)
+    expect(body).toMatchObject({ version: packageJson.version, node: process.versions.node })
+    expect(body.checks).toEqual({ due: 0, overdue: 0, oldest_ms: 0 })
+    expect(body.deliveries).toEqual({ due_webhooks: 0, pending: 0, paused_webhooks: 0, oldest_ms: 0 })
+    expect(body.instances.map(({ most_late_ms }: { most_late_ms: number | null }) => most_late_ms)).toEqual([
+      null,
+      9,
+      9,
+    ])
+    expect(body.database.sizes).toEqual([{ at: new Date(measuredAt).toISOString(), octets: 9_000 }])
     expect(
       body.instances.map(({ pid, alive, roles }: { pid: number; alive: boolean; roles: string[] }) => [
         pid,

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { expect, test } from 'vitest'
+import { run } from '#server/testing/server-process.ts'
+
+/** The benchmarks behind docs/explanation/scaling.md, with small numbers: they run to their end, and what they print fits together. */
+
+test('nodes: each number of processes checks what is overdue, and the costs of the database and the workers are counted', async () => {
+  const { rows, stderr } = await bench('nodes', '--monitors', '3000', '--processes', '1,2', '--rounds', '1')
+  expect(rows.map(({ processes }) => processes)).toEqual([1, 2])
+  for (const row of rows) {
+    expect(row).toMatchObject({ bench: 'nodes' })
+    // A check is a few round trips of CPU on both sides, and a row of log.
+    expectBetween(row.checks_per_second, 20, 100_000)
+    expectBetween(row.db_cpu_us_per_check, 5, 5_000)
+    expectBetween(row.client_cpu_us_per_check, 10, 10_000)
+    expectBetween(row.wal_octets_per_check, 200, 20_000)
+    expectBetween(row.cores_in_use, 0.01, availableParallelism() * 1.5)
+    const perCore = Number(row.checks_per_second_per_db_core)
+    expectBetween((perCore * Number(row.db_cpu_us_per_check)) / 1e6, 0.9, 1.1)
+  }
+  expect(stderr).toMatch(/^(The curve bends at 1 of these processes: 2 do \d+ % |No bend up to 2 processes )/m)
+  expectBetween(/A claim that finds nothing: (\d+) µs/.exec(stderr)?.[1], 10, 10_000)
+})
+
+test('schedule: nodes that are enough check everything on time, and nodes that are not fall behind', async () => {
+  const sizes = ['--monitors', '10000000', '--seconds', '4']
+  const { rows } = await bench('schedule', ...sizes, '--workers', '2', '--nodes', '1,4')
+  const due = Math.round(10_000_000 / 300)
+  expect(rows).toMatchObject([
+    { nodes: 1, workers: 2, due_per_second: due, keeps_up: false },
+    { nodes: 4, workers: 8, due_per_second: due, keeps_up: true },
+  ])
+  const [few, enough] = rows as [Row, Row]
+  // A worker has one core: at 105 µs a check, two do 19,000 a second.
+  expectBetween(few.checks_per_second, 10_000, 2e6 / 105 + 1_000)
+  expect(few.late_p50_ms).toBeGreaterThan(1_000)
+  expectBetween(enough.checks_per_second, due * 0.995, due * 1.005)
+  expectBetween(enough.late_p99_ms, 1, 200)
+  for (const row of rows) {
+    const checks = Number(row.checks_per_second)
+    expectBetween(Number(row.db_rows_written_per_second) / checks, 1.9, 2.1)
+    expectBetween(row.client_cores, (checks * 105) / 1e6 - 0.1, (checks * 105) / 1e6 + 0.1)
+    // 65 µs for the two writes of a check, and the statements.
+    expectBetween(row.db_cores, (checks * 65) / 1e6, (checks * 65) / 1e6 + 8)
+    expectBetween(row.db_statements_per_second, checks / 500, checks)
+  }
+})
+
+test('size: a monitor, an event and a request take what docs/explanation/scaling.md says', async () => {
+  const { rows } = await bench('size', '--engine', 'sqlite', '--rows', '2000')
+  const page = readFileSync('docs/explanation/scaling.md', 'utf8')
+  const shown = ['monitors', 'events, with 1.5 KB of evidence each', 'delivered webhook requests'].map((name) =>
+    Number(page.split(`| ${name} | `)[1]?.split(' | ')[0]),
+  )
+  const measured = ['monitor', 'event', 'request'].map((name) => Number(rows[0]![name]) / 1_000)
+  for (const [at, gigabytes] of measured.entries()) expectBetween(gigabytes, shown[at]! * 0.85, shown[at]! * 1.15)
+})
+
+type Row = Record<string, string | number | boolean | null>
+
+/** The table that it prints. */
+async function bench(...args: string[]): Promise<{ rows: Row[]; stderr: string }> {
+  const { code, stdout, stderr } = await run(['npm', 'run', '--silent', 'bench', '--', ...args], {}).ended
+  expect({ code, stderr }).toMatchObject({ code: 0 })
+  const lines = stdout.split('\n').filter((line) => line.startsWith('│'))
+  const [names, ...values] = lines.map((line) =>
+    line
+      .split('│')
+      .slice(2, -1)
+      .map((cell) => cell.trim()),
+  )
+  return {
+    rows: values.map((cells) => Object.fromEntries(cells.map((cell, at) => [names![at], parseCell(cell)]))),
+    stderr,
+  }
+}
+
+const parseCell = (cell: string) => (cell.startsWith("'") ? cell.slice(1, -1) : JSON.parse(cell)) as Row[string]
+
+function expectBetween(value: unknown, least: number, most: number): void {
+  expect(Number(value)).toBeGreaterThanOrEqual(least)
+  expect(Number(value)).toBeLessThanOrEqual(most)
+}

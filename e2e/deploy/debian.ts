@@ -1,0 +1,92 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Ended, PROJECT, run } from '#server/testing/server-process.ts'
+import { eventually } from '#server/testing/server-world.ts'
+
+export const CA = '/etc/npm-ca.pem'
+
+/** A bare Debian whose own systemd runs. The guides are followed in it, as root, in the folder of root. */
+export type Debian = {
+  folder: string
+  /** In the network namespace `space`, or in the network of this machine. Returns when all services run. */
+  boot(space?: string): Promise<void>
+  /** Runs a script inside. */
+  sh(script: string): Promise<Ended>
+  /** Every process of it is gone at once. */
+  powerOff(): Promise<void>
+  /** Another one with the same files, if it does not run. */
+  copy(): Debian
+  remove(): Promise<void>
+}
+
+/** With the folder `deploy` of the source. */
+export function installDebian(packages: readonly string[]): Debian {
+  const folder = mkdtempSync(join(tmpdir(), 'zonewatch-machine-'))
+  const include = `--include=${['systemd', 'systemd-sysv', 'dbus', 'ca-certificates', ...packages].join(',')}`
+  execFileSync('mmdebstrap', ['--quiet', '--variant=minbase', '--mode=root', include, 'bookworm', folder])
+  cpSync(join(PROJECT, 'deploy'), join(folder, 'root/deploy'), { recursive: true })
+  writeFileSync(join(folder, 'etc/hosts'), '127.0.0.1 localhost\n')
+  return newDebian(folder)
+}
+
+function newDebian(folder: string): Debian {
+  let init = ''
+  let powerOff = async () => {}
+  const debian: Debian = {
+    folder,
+    async boot(space) {
+      const network = space
+        ? [`--network-namespace-path=/run/netns/${space}`, '--capability=CAP_NET_ADMIN,CAP_NET_RAW']
+        : []
+      const options = ['--directory', folder, '--register=no', '--keep-unit', '--boot', '--console=pipe']
+      const nspawn = spawn('systemd-nspawn', [...options, ...network], { stdio: 'ignore' })
+      const ended = new Promise((resolve) => nspawn.once('exit', resolve))
+      powerOff = async () => {
+        if (nspawn.exitCode === null) process.kill(Number(init), 'SIGKILL')
+        await ended
+      }
+      const children = `/proc/${nspawn.pid}/task/${nspawn.pid}/children`
+      await eventually(
+        async () => {
+          // Its first child prepares the machine and ends; then there is the one that boots it.
+          init = readFileSync(children, 'utf8').trim().split(' ')[0]!
+          return await debian.sh('systemctl is-system-running')
+        },
+        ({ stdout }) => stdout.trim() === 'running',
+      )
+    },
+    sh: (script) =>
+      run(
+        ['nsenter', '--target', init, '--mount', '--uts', '--ipc', '--net', '--pid', 'sh', '-c', `cd /root; ${script}`],
+        {
+          PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+          HOME: '/root',
+          NODE_EXTRA_CA_CERTS: CA,
+          DEBIAN_FRONTEND: 'noninteractive',
+        },
+      ).ended,
+    powerOff: () => powerOff(),
+    copy() {
+      const copied = mkdtempSync(join(tmpdir(), 'zonewatch-machine-'))
+      execFileSync('cp', ['-a', `${folder}/.`, copied])
+      return newDebian(copied)
+    },
+    async remove() {
+      await powerOff()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+  return debian
+}
+
+/** The shell block of a guide that has this text, as `apt-get` runs it without questions. */
+export function blockWith(text: string, guide: string): string {
+  const block = [...guideText(guide).matchAll(/^```sh\n([\s\S]*?)^```/gm)]
+    .map(([, each = '']) => each)
+    .find((each) => each.includes(text))!
+  return block.replace('apt-get install', 'apt-get install -y')
+}
+
+export const guideText = (guide: string) => readFileSync(join(PROJECT, `docs/guides/${guide}.md`), 'utf8')

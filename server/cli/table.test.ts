@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { table } from './table.ts'
+
+const ROWS = [
+  ['PORT', '8080', 'the port to listen on'],
+  ['DENIED_PORTS', '0,1,7,9,11,13,15,17,19,20,21,22,23', 'ports that must not be used, comma-separated'],
+  ['CA_FILE', '/etc/zonewatch/authorities.pem', 'a file'],
+]
+
+test('columns are as wide as their longest cell', () => {
+  expect(
+    table(
+      ['NAME', 'VALUE'],
+      [
+        ['a', '1'],
+        ['long name', '2'],
+      ],
+    ),
+  ).toBe('NAME       VALUE\na          1\nlong name  2')
+})
+
+test('cells that may be wrapped are, at spaces and commas, until every line has the width', () => {
+  const text = table(['NAME', 'VALUE', 'ABOUT'], ROWS, { width: 50, wrapped: ['VALUE', 'ABOUT'] })
+  expect(text.split('\n')).toEqual([
+    'NAME          VALUE              ABOUT',
+    'PORT          8080               the port to',
+    '                                 listen on',
+    'DENIED_PORTS  0,1,7,9,11,13,15,  ports that must',
+    '              17,19,20,21,22,23  not be used,',
+    '                                 comma-separated',
+    'CA_FILE       /etc/zonewatch/au  a file',
+    '              thorities.pem',
+  ])
+})
