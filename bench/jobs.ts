@@ -1,3 +1,5 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +24,8 @@ const { values: options } = parseArgs({
   options: {
     monitors: { type: 'string', default: '100000' },
     engine: { type: 'string', default: 'sqlite' },
+    /** Also: how long 64 checks take that another process claims and completes, without a job and beside each. */
+    checks: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
@@ -34,31 +38,55 @@ const CASES: Record<string, NewJob> = {
   delete: { action: 'delete', all: true },
 }
 const deps = { clock: systemClock, seal: createSeal('a secret of the benchmark, longer than 32 characters') }
+const WITHOUT_JOB_MS = 5_000
 const PLAN = { id: 'bench', name: 'Bench', prices: [], limits: { monitors: null, min_frequency: null } }
 
 const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
 const postgres = options.engine === 'postgres' ? await startPostgres() : undefined
 try {
-  const db = openDatabase(postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bench.db')}`)
+  const url = postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bench.db')}`
+  const db = openDatabase(url)
   await migrate(db, systemClock.now())
   await fill(db, Number(options.monitors), systemClock.now())
   const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
-  const rows = []
+  const checks = options.checks ? fork(new URL('./jobs-checks.ts', import.meta.url), [url]) : undefined
+  const rows: Record<string, unknown>[] = []
+  if (checks) {
+    await once(checks, 'message')
+    await systemClock.sleep(WITHOUT_JOB_MS)
+    rows.push({ case: 'no job', ...(await checksUntilNow(checks)) })
+  }
   for (const [name, body] of Object.entries(CASES)) {
     const job = await insertJob(db, systemContext(organizationId, systemClock.now()), body)
-    rows.push({ case: name, ...(await run(db, organizationId, job)) })
+    rows.push({ case: name, ...(await run(db, organizationId, job)), ...(await checksUntilNow(checks)) })
     await checkpoint(db)
     if (body.action === 'check') continue
     const undo = await undoJob(db, systemContext(organizationId, systemClock.now()), job)
-    rows.push({ case: `undo of ${name}`, ...(await run(db, organizationId, undo)) })
+    rows.push({
+      case: `undo of ${name}`,
+      ...(await run(db, organizationId, undo)),
+      ...(await checksUntilNow(checks)),
+    })
     await checkpoint(db)
   }
   if (options.json) for (const row of rows) console.log(JSON.stringify(row))
   else console.table(rows)
+  checks?.disconnect()
+  if (checks) await once(checks, 'exit')
   await db.destroy()
 } finally {
   await postgres?.stop()
   await rm(folder, { recursive: true, force: true })
+}
+
+/** Of the passes since the last call. */
+async function checksUntilNow(checks: ChildProcess | undefined): Promise<object> {
+  if (!checks) return {}
+  checks.send('report')
+  const [{ took }] = (await once(checks, 'message')) as [{ took: number[] }]
+  took.sort((one, other) => one - other)
+  const at = (part: number) => round(took[Math.floor((took.length - 1) * part)] ?? 0)
+  return { checks_ms: at(0.5), checks_p99_ms: at(0.99), checks_most_ms: at(1) }
 }
 
 async function run(db: Database, organizationId: string, id: string) {

@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, Instant, Nullable, pageQuery, type SchemaOptions } from './common.ts'
+import { FIELD_ERRORS, type FieldCode } from './field-errors.ts'
+import { JOB_CODES, type JobCode } from './job-codes.ts'
 import { MOST_TAGS, Tags, withMetadataFilters } from './labels.ts'
 import { monitorFilters } from './monitor-list.ts'
 import { MonitorChange } from './monitors.ts'
@@ -198,6 +200,19 @@ export const JobResult = Exactly(
         description: 'The path of each wrong field of `change` and a message.',
       }),
     ),
+    code: Nullable(
+      Type.Enum(Object.keys(JOB_CODES) as JobCode[], {
+        type: 'string',
+        description: 'A stable code for `error`; null if it did not fail, and for results of an earlier version.',
+      }),
+    ),
+    field_codes: Nullable(
+      Type.Unsafe<Record<string, FieldCode>>({
+        type: 'object',
+        additionalProperties: { type: 'string', enum: Object.keys(FIELD_ERRORS) },
+        description: 'A stable code for each field in `errors`.',
+      }),
+    ),
   },
   {
     title: 'JobResult',
@@ -211,6 +226,8 @@ export const JobResult = Exactly(
         after: { expected_value: ['192.0.2.2'] },
         error: null,
         errors: null,
+        code: null,
+        field_codes: null,
       },
     ],
   },

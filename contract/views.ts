@@ -5,6 +5,7 @@ import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
 
 /** Views of an organization. */
 export const MOST_VIEWS = 200
+const DENSITIES = ['comfortable', 'compact'] as const
 export const COLUMN = `^[a-z_]{1,40}$|${METADATA_PARAMETER}`
 
 const filter = Exactly(monitorFilters, {
@@ -31,6 +32,14 @@ const fields = {
       ),
     ),
   ),
+  density: Type.Optional(
+    Nullable(
+      Type.Enum(DENSITIES, {
+        type: 'string',
+        description: 'The height of the rows. Null: as the reader has chosen it in the browser.',
+      }),
+    ),
+  ),
 }
 const example = {
   name: 'Failing mail records',
@@ -38,6 +47,7 @@ const example = {
   order_by: 'domain' as const,
   order_way: 'asc' as const,
   columns: ['name', 'state', 'metadata.customer'],
+  density: 'compact' as const,
 }
 
 export const View = Exactly(
@@ -54,10 +64,11 @@ export const View = Exactly(
     order_by: Type.Enum(MONITOR_ORDERS, { type: 'string' }),
     order_way: Type.Enum(['asc', 'desc'], { type: 'string' }),
     columns: Nullable(Type.Array(Type.String())),
+    density: Nullable(Type.Enum(DENSITIES, { type: 'string' })),
   },
   {
     title: 'View',
-    description: 'A saved list of monitors: filters, order and columns. Everyone in the organization sees it.',
+    description: 'A saved list of monitors: filters, order, columns and density. Everyone in the organization sees it.',
     examples: [
       {
         id: 'viw_01kaj3x7v8q2n5m4r6t9w0y1zb',

@@ -3,11 +3,13 @@ import type { Job } from '#contract/jobs.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
+import type { Engine } from '#server/database/database.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { createApi } from '#server/testing/api.ts'
 import { freePort } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
 
+const ENGINES: Engine[] = ['sqlite', 'postgres']
 const MONITORS = 3_000
 /** Each kills a job and its undo. `KILLS` in the environment asks for more. */
 const ROUNDS = Math.max(1, Math.ceil(Number(process.env.KILLS ?? 0) / 2))
@@ -15,8 +17,8 @@ const BOUND_MS = 120_000 + ROUNDS * 60_000
 const AT_ONCE = 1_000
 
 /** A server whose jobs are killed in the middle, and what there is around it. */
-async function givenKills() {
-  const { settings: own, databaseUrl, receiver } = await givenWorld('sqlite')
+async function givenKills(engine: Engine) {
+  const { settings: own, databaseUrl, receiver } = await givenWorld(engine)
   const settings = { ...own, ...ADMIN, PORT: String(await freePort()) }
   const db = openDatabase(databaseUrl)
   onTestFinished(() => db.destroy())
@@ -40,10 +42,10 @@ async function givenKills() {
   return { db, api, receiver, killedAndEnded }
 }
 
-test(
-  'a job and its undo, whose processes are killed in the middle, change each monitor exactly once',
-  async () => {
-    const { db, api, killedAndEnded } = await givenKills()
+test.each(ENGINES)(
+  'a job and its undo, whose processes are killed in the middle, change each monitor exactly once (%s)',
+  async (engine) => {
+    const { db, api, killedAndEnded } = await givenKills(engine)
     for (let from = 0; from < MONITORS; from += AT_ONCE) {
       const monitors = Array.from({ length: AT_ONCE }, (_, at) => ({
         ...{
@@ -81,43 +83,46 @@ test(
   BOUND_MS,
 )
 
-test('a job that sends requests again, whose processes are killed in the middle, queues each once with the same octets', async () => {
-  const { db, api, receiver, killedAndEnded } = await givenKills()
-  const { id: webhookId } = (await api.post<Webhook>('/webhooks', { url: receiver.url })).body
-  // Until the job has ended nothing is sent, so that what is queued can be counted.
-  await api.post(`/webhooks/${webhookId}/disable`)
-  const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
-  const rows = Array.from({ length: MONITORS }, (_, at) => {
-    const id = `req_${String(at).padStart(26, '0')}`
-    const of = {
-      id,
-      organization_id: organizationId,
-      webhook_id: webhookId,
-      event_id: `evt_${at}`,
-      monitor_id: 'mon_1',
+test.each(ENGINES)(
+  'a job that sends requests again, whose processes are killed, queues each once with the same octets (%s)',
+  async (engine) => {
+    const { db, api, receiver, killedAndEnded } = await givenKills(engine)
+    const { id: webhookId } = (await api.post<Webhook>('/webhooks', { url: receiver.url })).body
+    // Until the job has ended nothing is sent, so that what is queued can be counted.
+    await api.post(`/webhooks/${webhookId}/disable`)
+    const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
+    const rows = Array.from({ length: MONITORS }, (_, at) => {
+      const id = `req_${String(at).padStart(26, '0')}`
+      const of = {
+        id,
+        organization_id: organizationId,
+        webhook_id: webhookId,
+        event_id: `evt_${at}`,
+        monitor_id: 'mon_1',
+      }
+      const tried = { status: 'FAILED' as const, attempts: 10, retries: 9, timings: '{}' }
+      const madeAt = systemClock.now()
+      return { ...of, ...tried, created_at: madeAt, last_attempt_at: madeAt, body: Buffer.from(JSON.stringify({ id })) }
+    })
+    for (let from = 0; from < MONITORS; from += 500) {
+      await db
+        .insertInto('webhook_requests')
+        .values(rows.slice(from, from + 500))
+        .execute()
     }
-    const tried = { status: 'FAILED' as const, attempts: 10, retries: 9, timings: '{}' }
-    const madeAt = systemClock.now()
-    return { ...of, ...tried, created_at: madeAt, last_attempt_at: madeAt, body: Buffer.from(JSON.stringify({ id })) }
-  })
-  for (let from = 0; from < MONITORS; from += 500) {
-    await db
-      .insertInto('webhook_requests')
-      .values(rows.slice(from, from + 500))
-      .execute()
-  }
 
-  const body = { action: 'retry_requests', requests: { status: 'FAILED' } }
-  const { job, doneAtKill } = await killedAndEnded(() => api.post<Job>('/jobs', body))
-  expect(job).toMatchObject({ state: 'finished', total: MONITORS, done: MONITORS, changed: MONITORS, failed: 0 })
-  expect(doneAtKill).toBeLessThan(MONITORS)
-  const queued = await db.selectFrom('due_requests').select('request_id').orderBy('request_id').execute()
-  expect(queued.map(({ request_id }) => request_id)).toEqual(rows.map(({ id }) => id))
-  await api.post(`/webhooks/${webhookId}/enable`)
-  await eventually(
-    () => db.selectFrom('due_requests').select('request_id').limit(1).execute(),
-    (left) => left.length === 0,
-  )
-  const arrived = receiver.received.map((request) => request.body.toString()).toSorted()
-  expect(arrived).toEqual(rows.map((row) => row.body.toString()))
-})
+    const body = { action: 'retry_requests', requests: { status: 'FAILED' } }
+    const { job, doneAtKill } = await killedAndEnded(() => api.post<Job>('/jobs', body))
+    expect(job).toMatchObject({ state: 'finished', total: MONITORS, done: MONITORS, changed: MONITORS, failed: 0 })
+    expect(doneAtKill).toBeLessThan(MONITORS)
+    const queued = await db.selectFrom('due_requests').select('request_id').orderBy('request_id').execute()
+    expect(queued.map(({ request_id }) => request_id)).toEqual(rows.map(({ id }) => id))
+    await api.post(`/webhooks/${webhookId}/enable`)
+    await eventually(
+      () => db.selectFrom('due_requests').select('request_id').limit(1).execute(),
+      (left) => left.length === 0,
+    )
+    const arrived = receiver.received.map((request) => request.body.toString()).toSorted()
+    expect(arrived).toEqual(rows.map((row) => row.body.toString()))
+  },
+)

@@ -3,6 +3,7 @@ import { CAUSES } from '#contract/causes.ts'
 import { ERROR_CODES } from '#contract/error-codes.ts'
 import { FIELD_ERRORS } from '#contract/field-errors.ts'
 import { IMPORT_CODES } from '#contract/import-codes.ts'
+import { JOB_CODES } from '#contract/job-codes.ts'
 import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
 
 const DOCUMENT = 'docs/reference/reason-codes.md'
@@ -15,6 +16,7 @@ export function codeTables(): Record<string, string> {
     errors: codeTable(ERROR_CODES),
     fields: paramsTable(FIELD_ERRORS),
     causes: paramsTable(CAUSES),
+    jobs: codeTable(JOB_CODES),
     imports: codeTable(IMPORT_CODES),
   }
 }

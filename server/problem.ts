@@ -49,6 +49,13 @@ export function fieldTexts(errors: FieldErrors): Record<string, string> {
   return texts
 }
 
+/** The stable codes of what `fieldTexts` says. */
+export function fieldCodes(errors: FieldErrors): Record<string, FieldError['code']> {
+  const codes: Record<string, FieldError['code']> = Object.create(null)
+  for (const [field, { code }] of Object.entries(errors)) codes[field] = code
+  return codes
+}
+
 /** Fields that one header names, and its characters. */
 const MOST_FIELDS = 50
 const MOST_CHARACTERS = 4_096

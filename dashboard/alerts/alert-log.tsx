@@ -9,9 +9,9 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Code, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { type Column, type PagedProps, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { alertQuery, alertsQuery, channelsQuery } from './queries.ts'
 
@@ -36,77 +36,81 @@ const KINDS: Record<Alert['kind'], string> = {
 export function AlertLog() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(alertsQuery({ after: search.after, before: search.before }))
-  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
-  if (page?.data.length === 0 && search.after === undefined)
-    return (
-      <Section isFlush>
-        <Empty icon={Send} title="No alerts yet">
-          <p>Each message appears here with its attempts: the request and the response.</p>
-        </Empty>
-      </Section>
-    )
   return (
     <Section isFlush>
-      {!page ? <Skeleton lines={5} className="p-4" /> : <AlertList alerts={page.data} />}
-      <Pager
-        page={page}
-        onAfter={(after) => void navigate({ search: { tab: 'log', after } })}
-        onBefore={(before) => void navigate({ search: { tab: 'log', before } })}
+      <AlertList
+        list={useQuery(alertsQuery({ after: search.after, before: search.before }))}
+        lines={5}
+        onPage={(cursor) => void navigate({ search: { tab: 'log', ...cursor } })}
+        empty={
+          search.after === undefined && (
+            <Empty icon={Send} title="No alerts yet">
+              <p>Each message appears here with its attempts: the request and the response.</p>
+            </Empty>
+          )
+        }
       />
     </Section>
   )
 }
 
-export function AlertList({ alerts }: { alerts: readonly Alert[] }) {
+type ListProps = Pick<PagedProps<Alert>, 'list' | 'lines' | 'empty' | 'onPage'>
+
+export function AlertList(props: ListProps) {
   const { data: channels } = useQuery(channelsQuery)
   const [open, setOpen] = useState<string>()
   const nameOf = (id: string) => channels?.data.find((channel) => channel.id === id)?.name ?? 'deleted channel'
   return (
     <>
-      <Table
-        label="Alerts"
-        head={
-          <>
-            <Head>Message</Head>
-            <Head>Status</Head>
-            <Head className="hidden sm:table-cell">Channel</Head>
-            <Head className="hidden md:table-cell">Time</Head>
-          </>
-        }
-      >
-        {alerts.map((alert) => (
-          <tr key={alert.id} className="relative hover:bg-sunken/60">
-            <Cell className="max-w-80 min-w-0">
-              <button
-                type="button"
-                onClick={() => setOpen(alert.id)}
-                className="rounded-sm text-left font-medium break-words after:absolute after:inset-0 hover:underline"
-              >
-                {alert.title ?? KINDS[alert.kind]}
-              </button>
-              {alert.title !== null && <p className="text-xs text-faint">{KINDS[alert.kind]}</p>}
-            </Cell>
-            <Cell>
-              <AlertBadge alert={alert} />
-            </Cell>
-            <Cell className="hidden text-soft sm:table-cell">{nameOf(alert.channel_id)}</Cell>
-            <Cell className="hidden text-soft md:table-cell">
-              {alert.status === 'PENDING' && alert.next_attempt ? (
-                <>
-                  due <Time at={alert.next_attempt} />
-                </>
-              ) : (
-                <Time at={alert.sent ?? alert.created} />
-              )}
-            </Cell>
-          </tr>
-        ))}
-      </Table>
+      <PagedTable label="Alerts" columns={columnsWith(nameOf, setOpen)} isPressable {...props} />
       {open !== undefined && <AlertDialog id={open} channel={nameOf} onClose={() => setOpen(undefined)} />}
     </>
   )
 }
+
+const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string) => void): Column<Alert>[] => [
+  {
+    id: 'message',
+    header: 'Message',
+    meta: { cell: 'max-w-80 min-w-0' },
+    cell: ({
+      row: {
+        original: { id, title, kind },
+      },
+    }) => (
+      <>
+        <button
+          type="button"
+          onClick={() => onOpen(id)}
+          className="rounded-sm text-left font-medium break-words after:absolute after:inset-0 hover:underline"
+        >
+          {title ?? KINDS[kind]}
+        </button>
+        {title !== null && <p className="text-xs text-faint">{KINDS[kind]}</p>}
+      </>
+    ),
+  },
+  { id: 'status', header: 'Status', cell: ({ row }) => <AlertBadge alert={row.original} /> },
+  {
+    id: 'channel',
+    header: 'Channel',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => channelName(row.original.channel_id),
+  },
+  {
+    id: 'time',
+    header: 'Time',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row: { original: alert } }) =>
+      alert.status === 'PENDING' && alert.next_attempt ? (
+        <>
+          due <Time at={alert.next_attempt} />
+        </>
+      ) : (
+        <Time at={alert.sent ?? alert.created} />
+      ),
+  },
+]
 
 function AlertBadge({ alert }: { alert: Pick<Alert, 'status'> }) {
   const { word, tone, icon } = STATUSES[alert.status]

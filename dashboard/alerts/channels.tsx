@@ -20,11 +20,11 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Section, Skeleton } from '../ui/page.tsx'
-import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { Section } from '../ui/page.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { Badge } from '../ui/state.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { Attempts } from './alert-log.tsx'
@@ -38,12 +38,12 @@ export function Channels() {
   const { can } = useSession()
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(channelsQuery)
+  const { data: types } = useQuery(channelTypesQuery)
+  const typeName = (name: string) => types?.find(({ type }) => type === name)?.name ?? name
   const [tested, setTested] = useState<Channel>()
   const isNew = search.open === 'new'
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'channels', open: 'new' } : { tab: 'channels' }, replace: true })
-  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
   return (
     <>
       <Section
@@ -62,13 +62,13 @@ export function Channels() {
           )
         }
       >
-        {!page ? (
-          <Skeleton lines={3} className="p-4" />
-        ) : page.data.length === 0 ? (
-          <p className="px-4 py-10 text-center text-sm text-faint">No channels yet. Nobody is alerted.</p>
-        ) : (
-          <List channels={page.data} onTest={setTested} />
-        )}
+        <PagedTable
+          label="Channels"
+          columns={columnsWith(typeName, can('manage') ? setTested : undefined)}
+          list={useQuery(channelsQuery)}
+          lines={3}
+          empty={<p className="px-4 py-10 text-center text-sm text-faint">No channels yet. Nobody is alerted.</p>}
+        />
       </Section>
       <Suspense>{isNew && <ChannelDialog onClose={() => setNew(false)} onMade={setTested} />}</Suspense>
       {tested && <TestDialog channel={tested} onClose={() => setTested(undefined)} />}
@@ -76,52 +76,62 @@ export function Channels() {
   )
 }
 
-function List({ channels, onTest }: { channels: readonly Channel[]; onTest: (channel: Channel) => void }) {
-  const { can } = useSession()
-  const { data: types } = useQuery(channelTypesQuery)
-  return (
-    <Table
-      label="Channels"
-      head={
-        <>
-          <Head>Name</Head>
-          <Head>Status</Head>
-          <Head className="hidden md:table-cell">Last sent</Head>
-          <Head className="w-px" hidden="Actions" />
-        </>
-      }
-    >
-      {channels.map((channel) => (
-        <tr key={channel.id}>
-          <Cell className="min-w-0">
-            <p className="font-medium break-words">{channel.name}</p>
-            <p className="text-xs break-words text-faint">
-              {types?.find(({ type }) => type === channel.type)?.name ?? channel.type}
-              {channel.type === 'email' && `: ${recipientsText(channel.settings)}`}
-            </p>
-          </Cell>
-          <Cell className="max-w-72">
-            <ChannelBadge channel={channel} />
-            {channel.last_error && <p className="mt-1 line-clamp-3 text-xs text-soft">{channel.last_error}</p>}
-          </Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            {channel.last_sent ? <Time at={channel.last_sent} /> : <span className="text-faint">never</span>}
-          </Cell>
-          <Cell>
-            {can('manage') && (
-              <div className="flex justify-end gap-2">
-                <Button size="sm" onClick={() => onTest(channel)}>
-                  <Send /> <span className="max-sm:sr-only">Send test</span>
-                </Button>
-                <ChannelMenu channel={channel} />
-              </div>
-            )}
-          </Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+/** `onTest`: undefined for those who may not manage channels. */
+const columnsWith = (
+  typeName: (type: string) => string,
+  onTest: ((channel: Channel) => void) | undefined,
+): Column<Channel>[] => [
+  {
+    id: 'name',
+    header: 'Name',
+    meta: { cell: 'min-w-0' },
+    cell: ({
+      row: {
+        original: { name, type, settings },
+      },
+    }) => (
+      <>
+        <p className="font-medium break-words">{name}</p>
+        <p className="text-xs break-words text-faint">
+          {typeName(type)}
+          {type === 'email' && `: ${recipientsText(settings)}`}
+        </p>
+      </>
+    ),
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    meta: { cell: 'max-w-72' },
+    cell: ({ row: { original: channel } }) => (
+      <>
+        <ChannelBadge channel={channel} />
+        {channel.last_error && <p className="mt-1 line-clamp-3 text-xs text-soft">{channel.last_error}</p>}
+      </>
+    ),
+  },
+  {
+    id: 'last_sent',
+    header: 'Last sent',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row: { original } }) =>
+      original.last_sent ? <Time at={original.last_sent} /> : <span className="text-faint">never</span>,
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    meta: { isHeadHidden: true, className: 'w-px' },
+    cell: ({ row: { original: channel } }) =>
+      onTest && (
+        <div className="flex justify-end gap-2">
+          <Button size="sm" onClick={() => onTest(channel)}>
+            <Send /> <span className="max-sm:sr-only">Send test</span>
+          </Button>
+          <ChannelMenu channel={channel} />
+        </div>
+      ),
+  },
+]
 
 function recipientsText({ owners, addresses }: Record<string, unknown>): string {
   const others = Array.isArray(addresses) ? addresses.map(String) : []

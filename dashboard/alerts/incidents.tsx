@@ -11,9 +11,9 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
 import { Badge, STATE_LOOKS, stateTitle } from '../ui/state.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { AlertList } from './alert-log.tsx'
 import { IncidentCare, IncidentTimeline } from './incident-care.tsx'
@@ -24,73 +24,75 @@ const route = getRouteApi('/inside/alerts')
 export function Incidents() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(incidentsQuery(search))
-  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
-  if (page?.data.length === 0 && search.after === undefined)
-    return (
-      <Section isFlush>
-        <Empty icon={CircleCheck} title="No incidents">
-          <p>
-            When a monitor that was valid fails, an incident opens. Others that fail for the same reason join it: the
-            same domain and state, the same wrong records or the same name server. You receive one message instead of
-            hundreds.
-          </p>
-        </Empty>
-      </Section>
-    )
   return (
     <Section isFlush>
-      {!page ? <Skeleton lines={5} className="p-4" /> : <List incidents={page.data} />}
-      <Pager
-        page={page}
-        onAfter={(after) => void navigate({ search: { after } })}
-        onBefore={(before) => void navigate({ search: { before } })}
+      <PagedTable
+        label="Incidents"
+        columns={COLUMNS}
+        list={useQuery(incidentsQuery(search))}
+        lines={5}
+        isPressable
+        onPage={(cursor) => void navigate({ search: cursor })}
+        empty={
+          search.after === undefined && (
+            <Empty icon={CircleCheck} title="No incidents">
+              <p>
+                When a monitor that was valid fails, an incident opens. Others that fail for the same reason join it:
+                the same domain and state, the same wrong records or the same name server. You receive one message
+                instead of hundreds.
+              </p>
+            </Empty>
+          )
+        }
       />
     </Section>
   )
 }
 
-function List({ incidents }: { incidents: readonly Incident[] }) {
-  return (
-    <Table
-      label="Incidents"
-      head={
-        <>
-          <Head>Domain</Head>
-          <Head>Status</Head>
-          <Head className="hidden sm:table-cell">Monitors</Head>
-          <Head className="hidden md:table-cell">Opened</Head>
-          <Head className="hidden lg:table-cell">Lasted</Head>
-        </>
-      }
-    >
-      {incidents.map((incident) => (
-        <tr key={incident.id} className="relative hover:bg-sunken/60">
-          <Cell className="max-w-80 min-w-0">
-            <Link
-              to="/alerts"
-              search={{ incident: incident.id }}
-              className="rounded-sm after:absolute after:inset-0 hover:underline"
-            >
-              <Code className="font-medium">{incident.zone}</Code>
-            </Link>
-            <p className="text-xs text-faint" title={stateTitle(incident.state)}>
-              {STATE_LOOKS[incident.state].word}
-            </p>
-          </Cell>
-          <Cell>
-            <IncidentBadge incident={incident} />
-          </Cell>
-          <Cell className="hidden tabular-nums sm:table-cell">{monitorsText(incident)}</Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            <Time at={incident.opened} />
-          </Cell>
-          <Cell className="hidden text-soft lg:table-cell">{lastedText(incident)}</Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+const COLUMNS: Column<Incident>[] = [
+  {
+    id: 'domain',
+    header: 'Domain',
+    meta: { cell: 'max-w-80 min-w-0' },
+    cell: ({
+      row: {
+        original: { id, zone, state },
+      },
+    }) => (
+      <>
+        <Link
+          to="/alerts"
+          search={{ incident: id }}
+          className="rounded-sm after:absolute after:inset-0 hover:underline"
+        >
+          <Code className="font-medium">{zone}</Code>
+        </Link>
+        <p className="text-xs text-faint" title={stateTitle(state)}>
+          {STATE_LOOKS[state].word}
+        </p>
+      </>
+    ),
+  },
+  { id: 'status', header: 'Status', cell: ({ row }) => <IncidentBadge incident={row.original} /> },
+  {
+    id: 'monitors',
+    header: 'Monitors',
+    meta: { className: 'hidden sm:table-cell', cell: 'tabular-nums' },
+    cell: ({ row }) => monitorsText(row.original),
+  },
+  {
+    id: 'opened',
+    header: 'Opened',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Time at={row.original.opened} />,
+  },
+  {
+    id: 'lasted',
+    header: 'Lasted',
+    meta: { className: 'hidden lg:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => lastedText(row.original),
+  },
+]
 
 const monitorsText = ({ monitors, failing, resolved }: Incident) =>
   resolved === null && failing < monitors ? `${failing} of ${monitors} failing` : String(monitors)
@@ -141,7 +143,7 @@ const CAUSES = { value: 'Same records', name_server: 'Name server', upstream: 'R
 
 function Details({ incident }: { incident: Incident }) {
   const { can } = useSession()
-  const { data: alerts } = useQuery(alertsQuery({ incident: incident.id }))
+  const alerts = useQuery(alertsQuery({ incident: incident.id }))
   const queries = useQueryClient()
   const [note, setNote] = useState<string>()
   const change = useMutation({
@@ -220,13 +222,11 @@ function Details({ incident }: { incident: Incident }) {
       </section>
       <section>
         <h3 className="mb-2 text-sm font-semibold">Alerts</h3>
-        {!alerts ? (
-          <Skeleton lines={2} />
-        ) : alerts.data.length === 0 ? (
+        {alerts.data?.data.length === 0 ? (
           <p className="text-sm text-faint">No rule matches these monitors, so nobody is alerted.</p>
         ) : (
           <div className="rounded-lg border border-line">
-            <AlertList alerts={alerts.data} />
+            <AlertList list={alerts} lines={2} />
           </div>
         )}
       </section>

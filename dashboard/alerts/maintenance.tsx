@@ -9,10 +9,9 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Code, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
+import { Code, Section } from '../ui/page.tsx'
 import { Badge } from '../ui/state.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
@@ -27,7 +26,9 @@ export function MaintenanceWindows() {
   const { can } = useSession()
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(windowsQuery)
+  const list = useQuery(windowsQuery)
+  const { data: groups } = useQuery(groupsQuery)
+  const groupName = (id: string) => groups?.data.find((group) => group.id === id)?.name ?? id
   const isNew = search.open === 'new'
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'maintenance', open: 'new' } : { tab: 'maintenance' }, replace: true })
@@ -36,7 +37,6 @@ export function MaintenanceWindows() {
       <Plus /> New window
     </Button>
   )
-  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
   return (
     <>
       <Section
@@ -45,66 +45,67 @@ export function MaintenanceWindows() {
         isFlush
         actions={make}
       >
-        {!page ? (
-          <Skeleton lines={3} className="p-4" />
-        ) : page.data.length === 0 ? (
-          <Empty icon={Wrench} title="No maintenance windows" action={make}>
-            <p>Create one before planned work. Monitors that still fail when it ends send their alerts then.</p>
-          </Empty>
-        ) : (
-          <List windows={page.data} />
-        )}
+        <PagedTable
+          label="Maintenance windows"
+          columns={columnsWith(groupName)}
+          list={list}
+          lines={3}
+          empty={
+            <Empty icon={Wrench} title="No maintenance windows" action={make}>
+              <p>Create one before planned work. Monitors that still fail when it ends send their alerts then.</p>
+            </Empty>
+          }
+        />
       </Section>
       <Suspense>{isNew && <MaintenanceDialog onClose={() => setNew(false)} />}</Suspense>
     </>
   )
 }
 
-function List({ windows }: { windows: readonly MaintenanceWindow[] }) {
-  const { can } = useSession()
-  const { data: groups } = useQuery(groupsQuery)
-  const groupName = (id: string) => groups?.data.find((group) => group.id === id)?.name ?? id
-  return (
-    <Table
-      label="Maintenance windows"
-      head={
+const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindow>[] => [
+  {
+    id: 'window',
+    header: 'Window',
+    meta: { cell: 'min-w-0' },
+    cell: ({ row: { original: window } }) => (
+      <>
+        <p className="font-medium break-words">{window.name}</p>
+        <p className="text-xs break-words text-faint">{includedText(window, groupName)}</p>
+      </>
+    ),
+  },
+  {
+    id: 'period',
+    header: 'Now or next',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Period window={row.original} />,
+  },
+  {
+    id: 'rrule',
+    header: 'Repeats',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({
+      row: {
+        original: { rrule, timezone },
+      },
+    }) =>
+      rrule === null ? (
+        'Once'
+      ) : (
         <>
-          <Head>Window</Head>
-          <Head className="hidden sm:table-cell">Now or next</Head>
-          <Head className="hidden md:table-cell">Repeats</Head>
-          <Head>Status</Head>
-          <Head className="w-px" hidden="Actions" />
+          <Code className="break-all">{rrule}</Code>
+          <p className="text-xs text-faint">{timezone}</p>
         </>
-      }
-    >
-      {windows.map((window) => (
-        <tr key={window.id}>
-          <Cell className="min-w-0">
-            <p className="font-medium break-words">{window.name}</p>
-            <p className="text-xs break-words text-faint">{includedText(window, groupName)}</p>
-          </Cell>
-          <Cell className="hidden text-soft sm:table-cell">
-            <Period window={window} />
-          </Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            {window.rrule === null ? (
-              'Once'
-            ) : (
-              <>
-                <Code className="break-all">{window.rrule}</Code>
-                <p className="text-xs text-faint">{window.timezone}</p>
-              </>
-            )}
-          </Cell>
-          <Cell>
-            <Status window={window} />
-          </Cell>
-          <Cell>{can('write') && <WindowMenu window={window} />}</Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+      ),
+  },
+  { id: 'status', header: 'Status', cell: ({ row }) => <Status window={row.original} /> },
+  {
+    id: 'actions',
+    header: 'Actions',
+    meta: { isHeadHidden: true, className: 'w-px' },
+    cell: ({ row }) => <WindowMenu window={row.original} />,
+  },
+]
 
 function Period({ window: { occurrences, from, to } }: { window: MaintenanceWindow }) {
   const shown = occurrences[0] ?? { from, to }
@@ -153,6 +154,7 @@ function includedText(
 }
 
 function WindowMenu({ window }: { window: MaintenanceWindow }) {
+  const { can } = useSession()
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const queries = useQueryClient()
   const toast = useToast()
@@ -161,6 +163,7 @@ function WindowMenu({ window }: { window: MaintenanceWindow }) {
     void queries.invalidateQueries({ queryKey: ['maintenance windows'] })
     toast.done('Maintenance window deleted.')
   }
+  if (!can('write')) return null
   return (
     <>
       <Menu

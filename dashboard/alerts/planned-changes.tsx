@@ -6,9 +6,8 @@ import { nameOf } from '../events/event-change.tsx'
 import { ChangeState } from '../monitors/monitor-planned.tsx'
 import { monitorQuery } from '../monitors/monitor-queries.ts'
 import { Empty } from '../ui/empty.tsx'
-import { Code, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { Code, Section } from '../ui/page.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { changesQuery } from './queries.ts'
 
@@ -17,80 +16,85 @@ const route = getRouteApi('/inside/alerts')
 export function PlannedChanges() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(changesQuery({ after: search.after, before: search.before }))
-  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
   return (
     <Section
       title="Planned changes"
       hint="Within its period, the old values of a record, the new ones and a mix of both are valid."
       isFlush
     >
-      {!page ? (
-        <Skeleton lines={3} className="p-4" />
-      ) : page.data.length === 0 ? (
-        <Empty icon={CalendarClock} title="No planned changes">
-          <p>
-            Open a monitor and choose Plan a change. Zonewatch sends no false alarm while the record changes, and alerts
-            you if the new values do not arrive in time.
-          </p>
-        </Empty>
-      ) : (
-        <>
-          <List changes={page.data} />
-          <Pager
-            page={page}
-            onAfter={(after) => void navigate({ search: { tab: 'changes', after } })}
-            onBefore={(before) => void navigate({ search: { tab: 'changes', before } })}
-          />
-        </>
-      )}
+      <PagedTable
+        label="Planned changes"
+        columns={COLUMNS}
+        list={useQuery(changesQuery({ after: search.after, before: search.before }))}
+        lines={3}
+        onPage={(cursor) => void navigate({ search: { tab: 'changes', ...cursor } })}
+        empty={
+          <Empty icon={CalendarClock} title="No planned changes">
+            <p>
+              Open a monitor and choose Plan a change. Zonewatch sends no false alarm while the record changes, and
+              alerts you if the new values do not arrive in time.
+            </p>
+          </Empty>
+        }
+      />
     </Section>
   )
 }
 
-function List({ changes }: { changes: readonly PlannedChange[] }) {
-  return (
-    <Table
-      label="Planned changes"
-      head={
-        <>
-          <Head>Record</Head>
-          <Head className="hidden sm:table-cell">Change</Head>
-          <Head className="hidden md:table-cell">Period</Head>
-          <Head>Status</Head>
-        </>
-      }
-    >
-      {changes.map((change) => (
-        <tr key={change.id}>
-          <Cell className="min-w-0">
-            <Link
-              to="/monitors/$monitor"
-              params={{ monitor: change.monitor_id }}
-              className="font-medium break-all underline-offset-2 hover:underline"
-            >
-              <RecordName monitor={change.monitor_id} />
-            </Link>
-          </Cell>
-          <Cell className="hidden min-w-0 sm:table-cell">
-            <Code className="break-all">{change.old_value.join(', ')}</Code> →{' '}
-            <Code className="break-all">{change.new_value.join(', ')}</Code>
-          </Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            <Time at={change.from} isExact />
-            <br />
-            <span className="text-faint">
-              to <Time at={change.to} isExact />
-            </span>
-          </Cell>
-          <Cell>
-            <ChangeState state={change.state} />
-          </Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+const COLUMNS: Column<PlannedChange>[] = [
+  {
+    id: 'record',
+    header: 'Record',
+    meta: { cell: 'min-w-0' },
+    cell: ({
+      row: {
+        original: { monitor_id },
+      },
+    }) => (
+      <Link
+        to="/monitors/$monitor"
+        params={{ monitor: monitor_id }}
+        className="font-medium break-all underline-offset-2 hover:underline"
+      >
+        <RecordName monitor={monitor_id} />
+      </Link>
+    ),
+  },
+  {
+    id: 'change',
+    header: 'Change',
+    meta: { className: 'hidden sm:table-cell', cell: 'min-w-0' },
+    cell: ({
+      row: {
+        original: { old_value, new_value },
+      },
+    }) => (
+      <>
+        <Code className="break-all">{old_value.join(', ')}</Code> →{' '}
+        <Code className="break-all">{new_value.join(', ')}</Code>
+      </>
+    ),
+  },
+  {
+    id: 'period',
+    header: 'Period',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({
+      row: {
+        original: { from, to },
+      },
+    }) => (
+      <>
+        <Time at={from} isExact />
+        <br />
+        <span className="text-faint">
+          to <Time at={to} isExact />
+        </span>
+      </>
+    ),
+  },
+  { id: 'state', header: 'Status', cell: ({ row }) => <ChangeState state={row.original.state} /> },
+]
 
 function RecordName({ monitor: id }: { monitor: string }) {
   const { data } = useQuery(monitorQuery(id))

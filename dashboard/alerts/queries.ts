@@ -53,10 +53,13 @@ export const incidentEntriesQuery = (id: string) =>
     refetchInterval: ASK_MS,
   })
 
+/** Asked for again with the monitor: its first result can make rules apply. */
 export const monitorRulesQuery = (id: string) =>
   queryOptions({
-    queryKey: ['alert rules', 'monitor', id],
+    queryKey: ['monitors', 'one', id, 'alert rules'],
     queryFn: async ({ signal }) => (await api.get<MonitorAlertRules>(`/monitors/${id}/alert-rules`, {}, signal)).data,
+    // Rules are edited on another page.
+    staleTime: 0,
   })
 
 export const alertsQuery = (search: Query) =>

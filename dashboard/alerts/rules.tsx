@@ -19,10 +19,9 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
+import { Section } from '../ui/page.tsx'
 import { Badge, STATE_LOOKS } from '../ui/state.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { channelsQuery, rulesQuery } from './queries.ts'
@@ -35,7 +34,11 @@ export function Rules() {
   const { can } = useSession()
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(rulesQuery)
+  const list = useQuery(rulesQuery)
+  const { data: channels } = useQuery(channelsQuery)
+  const { data: groups } = useQuery(groupsQuery)
+  const channelName = (id: string) => channels?.data.find((channel) => channel.id === id)?.name ?? ''
+  const groupName = (id: string) => groups?.data.find((group) => group.id === id)?.name ?? id
   const isNew = search.open === 'new'
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'rules', open: 'new' } : { tab: 'rules' }, replace: true })
@@ -44,7 +47,6 @@ export function Rules() {
       <Plus /> New rule
     </Button>
   )
-  if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
   return (
     <>
       <Section
@@ -53,62 +55,70 @@ export function Rules() {
         isFlush
         actions={make}
       >
-        {!page ? (
-          <Skeleton lines={3} className="p-4" />
-        ) : page.data.length === 0 ? (
-          <Empty icon={BellRing} title="No alert rules" action={make}>
-            <p>Nobody is alerted. A rule says which failures are sent to which channels, and after which delay.</p>
-          </Empty>
-        ) : (
-          <List rules={page.data} />
-        )}
+        <PagedTable
+          label="Alert rules"
+          columns={columnsWith(list.data?.data ?? [], channelName, groupName)}
+          list={list}
+          lines={3}
+          empty={
+            <Empty icon={BellRing} title="No alert rules" action={make}>
+              <p>Nobody is alerted. A rule says which failures are sent to which channels, and after which delay.</p>
+            </Empty>
+          }
+        />
       </Section>
       <Suspense>{isNew && <RuleDialog onClose={() => setNew(false)} />}</Suspense>
     </>
   )
 }
 
-function List({ rules }: { rules: readonly AlertRule[] }) {
-  const { can } = useSession()
-  const { data: channels } = useQuery(channelsQuery)
-  const { data: groups } = useQuery(groupsQuery)
-  const nameOf = (id: string) => channels?.data.find((channel) => channel.id === id)?.name ?? ''
-  const groupName = (id: string) => groups?.data.find((group) => group.id === id)?.name ?? id
-  return (
-    <Table
-      label="Alert rules"
-      head={
-        <>
-          <Head>Rule</Head>
-          <Head className="hidden sm:table-cell">Sent to</Head>
-          <Head className="hidden md:table-cell">After</Head>
-          <Head>Status</Head>
-          <Head className="w-px" hidden="Actions" />
-        </>
-      }
-    >
-      {rules.map((rule) => (
-        <tr key={rule.id}>
-          <Cell className="min-w-0">
-            <p className="font-medium break-words">{rule.name}</p>
-            <p className="text-xs break-words text-faint">{filterText(rule, groupName)}</p>
-            <Overlaps names={rules.filter((other) => mayOverlap(rule, other)).map(({ name }) => name)} />
-          </Cell>
-          <Cell className="hidden text-soft sm:table-cell">{rule.channels.map(nameOf).join(', ')}</Cell>
-          <Cell className="hidden whitespace-nowrap text-soft md:table-cell">
-            {rule.delay === 0 ? 'at once' : `${rule.delay} min`}
-          </Cell>
-          <Cell>
-            <Badge tone={rule.is_active ? 'good' : 'idle'} icon={rule.is_active ? CircleCheck : PauseCircle}>
-              {rule.is_active ? 'Active' : 'Disabled'}
-            </Badge>
-          </Cell>
-          <Cell>{can('write') && <RuleMenu rule={rule} />}</Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+type NameOf = (id: string) => string
+
+const columnsWith = (rules: readonly AlertRule[], channelName: NameOf, groupName: NameOf): Column<AlertRule>[] => [
+  {
+    id: 'rule',
+    header: 'Rule',
+    meta: { cell: 'min-w-0' },
+    cell: ({ row: { original: rule } }) => (
+      <>
+        <p className="font-medium break-words">{rule.name}</p>
+        <p className="text-xs break-words text-faint">{filterText(rule, groupName)}</p>
+        <Overlaps names={rules.filter((other) => mayOverlap(rule, other)).map(({ name }) => name)} />
+      </>
+    ),
+  },
+  {
+    id: 'channels',
+    header: 'Sent to',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => row.original.channels.map(channelName).join(', '),
+  },
+  {
+    id: 'delay',
+    header: 'After',
+    meta: { className: 'hidden md:table-cell', cell: 'whitespace-nowrap text-soft' },
+    cell: ({ row: { original } }) => (original.delay === 0 ? 'at once' : `${original.delay} min`),
+  },
+  {
+    id: 'status',
+    header: 'Status',
+    cell: ({
+      row: {
+        original: { is_active },
+      },
+    }) => (
+      <Badge tone={is_active ? 'good' : 'idle'} icon={is_active ? CircleCheck : PauseCircle}>
+        {is_active ? 'Active' : 'Disabled'}
+      </Badge>
+    ),
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    meta: { isHeadHidden: true, className: 'w-px' },
+    cell: ({ row }) => <RuleMenu rule={row.original} />,
+  },
+]
 
 function Overlaps({ names }: { names: readonly string[] }) {
   if (names.length === 0) return null
@@ -136,6 +146,7 @@ function filterText(
 }
 
 function RuleMenu({ rule }: { rule: AlertRule }) {
+  const { can } = useSession()
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const queries = useQueryClient()
   const toast = useToast()
@@ -153,6 +164,7 @@ function RuleMenu({ rule }: { rule: AlertRule }) {
     refresh()
     toast.done('Alert rule deleted.')
   }
+  if (!can('write')) return null
   return (
     <>
       <Menu

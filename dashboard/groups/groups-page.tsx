@@ -11,7 +11,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { type Column, DataTable } from '../ui/table.tsx'
 import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
@@ -51,29 +51,7 @@ export function GroupsPage() {
           </Empty>
         ) : groups ? (
           <div aria-busy={isPlaceholderData}>
-            <Table
-              label="Groups"
-              head={
-                <>
-                  <Head>Name</Head>
-                  <Head className="hidden sm:table-cell">Slug</Head>
-                  <Head className="text-right">Monitors</Head>
-                  <Head className="hidden md:table-cell">States</Head>
-                  <Head>Webhooks</Head>
-                  <Head hidden="Actions" className="w-12" />
-                </>
-              }
-            >
-              {groups.map((group) => (
-                <GroupRow
-                  key={group.id}
-                  group={group}
-                  ofAll={ofAll}
-                  canChange={canChange}
-                  onAsk={(to) => setAsking({ to, group })}
-                />
-              ))}
-            </Table>
+            <DataTable label="Groups" columns={columnsWith(ofAll, canChange ? setAsking : undefined)} rows={groups} />
             {hasNextPage && (
               <div className="border-t border-line p-3 text-center">
                 <Button size="sm" isBusy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
@@ -103,76 +81,100 @@ export function GroupsPage() {
   )
 }
 
-/** `ofAll`: the webhooks that receive all groups; undefined while they are read. */
-type RowProps = {
-  group: GroupAnswer
-  ofAll: string[] | undefined
-  canChange: boolean
-  onAsk: (to: 'rename' | 'delete') => void
-}
-
-function GroupRow({ group, ofAll, canChange, onAsk }: RowProps) {
-  const { name, slug, is_default, monitors } = group
-  const webhooks = new Set([...group.webhooks, ...(ofAll ?? [])])
-  return (
-    <tr>
-      <Cell>
+/** `ofAll`: the webhooks that receive all groups; undefined while they are read. `onAsk`: undefined for those who only read. */
+const columnsWith = (
+  ofAll: string[] | undefined,
+  onAsk: ((asking: Asking) => void) | undefined,
+): Column<GroupAnswer>[] => [
+  {
+    id: 'name',
+    header: 'Name',
+    cell: ({ row: { original: group } }) => (
+      <>
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <Link
             to="/groups/$group"
-            params={{ group: slug }}
+            params={{ group: group.slug }}
             className="rounded-sm font-medium break-words hover:underline"
           >
-            {name}
+            {group.name}
           </Link>
-          {is_default && name !== 'Default' && <Badge tone="idle">Default</Badge>}
+          {group.is_default && group.name !== 'Default' && <Badge tone="idle">Default</Badge>}
         </span>
         <span className="mt-1 block md:hidden">
           <States group={group} />
         </span>
-      </Cell>
-      <Cell className="hidden text-soft sm:table-cell">
-        <Code>{slug}</Code>
-      </Cell>
-      <Cell className="text-right tabular-nums">
-        <Link to="/monitors" search={{ group: slug }} className="rounded-sm hover:underline">
-          {monitors.toLocaleString()}
-          <span className="sr-only"> monitors of {name}</span>
-        </Link>
-      </Cell>
-      <Cell className="hidden md:table-cell">
-        <States group={group} />
-      </Cell>
-      <Cell className="text-soft">
-        {ofAll && webhooks.size === 0 ? (
-          <Badge tone="warn" icon={BellOff}>
-            None
-          </Badge>
-        ) : (
-          webhooks.size.toLocaleString()
-        )}
-      </Cell>
-      <Cell className="py-1! pr-2! pl-0! text-right">
-        {canChange && (
-          <Menu
-            trigger={
-              <Button look="quiet" size="sm" isSquare aria-label={`Actions for ${name}`}>
-                <MoreHorizontal />
-              </Button>
-            }
-          >
-            <MenuItem icon={Pencil} onSelect={() => onAsk('rename')}>
-              Rename…
-            </MenuItem>
-            {!is_default && (
-              <MenuItem icon={Trash2} isDangerous onSelect={() => onAsk('delete')}>
-                Delete…
-              </MenuItem>
-            )}
-          </Menu>
-        )}
-      </Cell>
-    </tr>
+      </>
+    ),
+  },
+  {
+    id: 'slug',
+    header: 'Slug',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Code>{row.original.slug}</Code>,
+  },
+  {
+    id: 'monitors',
+    header: 'Monitors',
+    meta: { className: 'text-right', cell: 'tabular-nums' },
+    cell: ({
+      row: {
+        original: { slug, name, monitors },
+      },
+    }) => (
+      <Link to="/monitors" search={{ group: slug }} className="rounded-sm hover:underline">
+        {monitors.toLocaleString()}
+        <span className="sr-only"> monitors of {name}</span>
+      </Link>
+    ),
+  },
+  {
+    id: 'states',
+    header: 'States',
+    meta: { className: 'hidden md:table-cell' },
+    cell: ({ row }) => <States group={row.original} />,
+  },
+  {
+    id: 'webhooks',
+    header: 'Webhooks',
+    meta: { cell: 'text-soft' },
+    cell: ({ row: { original: group } }) => {
+      const webhooks = new Set([...group.webhooks, ...(ofAll ?? [])])
+      return ofAll && webhooks.size === 0 ? (
+        <Badge tone="warn" icon={BellOff}>
+          None
+        </Badge>
+      ) : (
+        webhooks.size.toLocaleString()
+      )
+    },
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    meta: { isHeadHidden: true, className: 'w-12', cell: 'py-1! pr-2! pl-0! text-right' },
+    cell: ({ row: { original: group } }) => onAsk && <GroupMenu group={group} onAsk={onAsk} />,
+  },
+]
+
+function GroupMenu({ group, onAsk }: { group: Group; onAsk: (asking: Asking) => void }) {
+  return (
+    <Menu
+      trigger={
+        <Button look="quiet" size="sm" isSquare aria-label={`Actions for ${group.name}`}>
+          <MoreHorizontal />
+        </Button>
+      }
+    >
+      <MenuItem icon={Pencil} onSelect={() => onAsk({ to: 'rename', group })}>
+        Rename…
+      </MenuItem>
+      {!group.is_default && (
+        <MenuItem icon={Trash2} isDangerous onSelect={() => onAsk({ to: 'delete', group })}>
+          Delete…
+        </MenuItem>
+      )}
+    </Menu>
   )
 }
 

@@ -6,8 +6,8 @@ import { ButtonLink } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Fact, Facts, Page, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { JobBadge, JobProgress, JobResults } from './job-view.tsx'
 import { progressText, titleOf } from './job-words.ts'
@@ -19,88 +19,83 @@ const route = getRouteApi('/inside/jobs')
 export function JobsPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(jobsQuery(search))
   return (
     <Page
       title="Jobs"
       help="reference/jobs"
       lead="Changes of many monitors, which you can undo for 24 hours, and webhook requests that are sent again."
     >
-      {error && !page ? (
-        <ProblemPage problem={error} onRetry={() => void refetch()} />
-      ) : (
-        <Section isFlush>
-          {!page ? (
-            <Skeleton lines={5} className="p-4" />
-          ) : page.data.length === 0 && search.after === undefined ? (
-            <Empty
-              icon={ListChecks}
-              title="No jobs"
-              action={
-                <ButtonLink to="/monitors" look="primary">
-                  Go to the monitors
-                </ButtonLink>
-              }
-            >
-              <p>
-                Select monitors in the list and choose an action under More, or select all that match a filter. You see
-                what would change before anything does, and can undo it for 24 hours.
-              </p>
-            </Empty>
-          ) : (
-            <Jobs jobs={page.data} />
-          )}
-          <Pager
-            page={page}
-            onAfter={(after) => void navigate({ search: { after } })}
-            onBefore={(before) => void navigate({ search: { before } })}
-          />
-        </Section>
-      )}
+      <Section isFlush>
+        <PagedTable
+          label="Jobs"
+          columns={COLUMNS}
+          list={useQuery(jobsQuery(search))}
+          lines={5}
+          isPressable
+          onPage={(cursor) => void navigate({ search: cursor })}
+          empty={
+            search.after === undefined && (
+              <Empty
+                icon={ListChecks}
+                title="No jobs"
+                action={
+                  <ButtonLink to="/monitors" look="primary">
+                    Go to the monitors
+                  </ButtonLink>
+                }
+              >
+                <p>
+                  Select monitors in the list and choose an action under More, or select all that match a filter. You
+                  see what would change before anything does, and can undo it for 24 hours.
+                </p>
+              </Empty>
+            )
+          }
+        />
+      </Section>
       {search.job !== undefined && <JobDetails id={search.job} onClose={() => void navigate({ search: {} })} />}
     </Page>
   )
 }
 
-function Jobs({ jobs }: { jobs: readonly Job[] }) {
-  return (
-    <Table
-      label="Jobs"
-      head={
-        <>
-          <Head>Job</Head>
-          <Head>Status</Head>
-          <Head className="hidden sm:table-cell">Monitors</Head>
-          <Head className="hidden md:table-cell">Created by</Head>
-          <Head className="hidden md:table-cell">Created</Head>
-        </>
-      }
-    >
-      {jobs.map((job) => (
-        <tr key={job.id} className="relative hover:bg-sunken/60">
-          <Cell className="w-full max-w-0 sm:w-auto sm:max-w-80">
-            <Link
-              to="/jobs"
-              search={{ job: job.id }}
-              className="block truncate rounded-sm font-medium after:absolute after:inset-0 hover:underline"
-            >
-              {titleOf(job)}
-            </Link>
-            {job.dry_run && <p className="text-xs text-faint">Preview</p>}
-          </Cell>
-          <Cell>
-            <JobBadge job={job} />
-          </Cell>
-          <Cell className="hidden text-soft tabular-nums sm:table-cell">{progressText(job)}</Cell>
-          <Cell className="hidden text-soft md:table-cell">{job.created_by}</Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            <Time at={job.created} />
-          </Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+const COLUMNS: Column<Job>[] = [
+  {
+    id: 'job',
+    header: 'Job',
+    meta: { cell: 'w-full max-w-0 sm:w-auto sm:max-w-80' },
+    cell: ({ row: { original: job } }) => (
+      <>
+        <Link
+          to="/jobs"
+          search={{ job: job.id }}
+          className="block truncate rounded-sm font-medium after:absolute after:inset-0 hover:underline"
+        >
+          {titleOf(job)}
+        </Link>
+        {job.dry_run && <p className="text-xs text-faint">Preview</p>}
+      </>
+    ),
+  },
+  { id: 'status', header: 'Status', cell: ({ row }) => <JobBadge job={row.original} /> },
+  {
+    id: 'monitors',
+    header: 'Monitors',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft tabular-nums' },
+    cell: ({ row }) => progressText(row.original),
+  },
+  {
+    id: 'created_by',
+    header: 'Created by',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => row.original.created_by,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Time at={row.original.created} />,
+  },
+]
 
 function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
   const navigate = route.useNavigate()

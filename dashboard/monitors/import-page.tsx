@@ -14,7 +14,7 @@ import type { Placed } from './import-run.ts'
 import { ImportSource } from './import-source.tsx'
 import { type Plan, usePlan, useRun } from './import-state.ts'
 import { canChoose } from './import-table.tsx'
-import { NotAllowed } from './new-monitor-page.tsx'
+import { NotAllowed } from './list-empty.tsx'
 import { groupName, useGroups, useListeners, useWatchSettings, type WatchSettings } from './new-settings.ts'
 import { SettingsFields } from './new-settings-fields.tsx'
 import { differSentence, importSentence } from './new-words.ts'
@@ -104,13 +104,8 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
   const isChosen = (placed: Placed) =>
     canChoose(placed.row.fate) && (choices.get(keyOf(placed)) ?? placed.row.fate === 'make')
   const chosen = plan.rows.filter(isChosen)
-  const dropped = new Set(
-    plan.rows.filter((placed) => canChoose(placed.row.fate) && !isChosen(placed)).map(({ at }) => at),
-  )
-  const drop = (places: readonly number[], isDropped: boolean) => {
-    const keys = places.flatMap((at) => (plan.rows[at] ? [keyOf(plan.rows[at])] : []))
-    setChoices((was) => new Map([...was, ...keys.map((key) => [key, !isDropped] as const)]))
-  }
+  const choose = (made: ReadonlyMap<number, boolean>) =>
+    setChoices((was) => new Map([...was, ...Array.from(made, ([at, isOn]) => [keyOf(plan.rows[at]!), isOn] as const)]))
   if (run && isOver) {
     const refused = plan.rows
       .filter(({ at }) => run.refused.has(at))
@@ -123,8 +118,8 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
             title="Rejected rows"
             hint="Correct these rows and import them again."
             rows={refused}
-            dropped={undefined}
-            onDrop={drop}
+            chosen={undefined}
+            onChoose={choose}
           />
         )}
       </div>
@@ -141,8 +136,8 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
           </Button>
         }
         rows={plan.rows}
-        dropped={isRunning ? undefined : dropped}
-        onDrop={drop}
+        chosen={isRunning ? undefined : new Set(chosen.map(({ at }) => at))}
+        onChoose={choose}
       />
       {plan.rows.length > 0 && (
         <>

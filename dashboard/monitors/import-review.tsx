@@ -10,12 +10,12 @@ type ReviewProps = {
   hint: ReactNode
   actions?: ReactNode
   rows: readonly Placed[]
-  dropped: ReadonlySet<number> | undefined
-  onDrop: (places: readonly number[], isDropped: boolean) => void
+  chosen: ReadonlySet<number> | undefined
+  onChoose: (choices: ReadonlyMap<number, boolean>) => void
 }
 
 /** What would be made of the input, and what not and why. */
-export function ImportReview({ title, hint, actions, rows, dropped, onDrop }: ReviewProps) {
+export function ImportReview({ title, hint, actions, rows, chosen, onChoose }: ReviewProps) {
   const [filter, setFilter] = useState<Fate>()
   const counts = useMemo(() => countsOf(rows), [rows])
   // What is filtered for may be gone after the plan was made again.
@@ -42,7 +42,7 @@ export function ImportReview({ title, hint, actions, rows, dropped, onDrop }: Re
                 </Chip>
               ))}
           </fieldset>
-          <ImportTable key={fate} rows={shown} dropped={dropped} onDrop={onDrop} label={title} />
+          <ImportTable key={fate} rows={shown} chosen={chosen} onChoose={onChoose} label={title} />
         </>
       )}
     </Section>

@@ -2,20 +2,20 @@ import { useQuery } from '@tanstack/react-query'
 import { Columns3 } from 'lucide-react'
 import type { KnownLabels } from '#contract/dashboard.ts'
 import { METADATA_PREFIX } from '#contract/labels.ts'
+import type { MonitorAnswer } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuCheck, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
-import { COLUMN_IDS, columnsOf, isMetadata, type Look, withColumn } from './list-appearance.ts'
-import { fieldLabel, lookHere } from './list-columns.tsx'
+import type { TableModel } from '../ui/table.tsx'
+import { COLUMN_IDS, isMetadata, type Look } from './list-appearance.ts'
 import { useIsWide } from './list-media.ts'
 
-type LookProps = { look: Look; onLook: (look: Look) => void }
+type LookProps = { table: TableModel<MonitorAnswer>; look: Look; onLook: (look: Look) => void }
 
 /** Which columns the list has, and how high its rows are. */
-export function LookMenu({ look, onLook }: LookProps) {
+export function LookMenu({ table, look, onLook }: LookProps) {
   const isWide = useIsWide()
-  const here = lookHere(look)
-  const shown = columnsOf(here)
+  const fields = table.getAllLeafColumns().filter(({ id }) => COLUMN_IDS.some((each) => each === id))
   return (
     <Menu
       trigger={
@@ -34,17 +34,17 @@ export function LookMenu({ look, onLook }: LookProps) {
         <>
           <MenuLine />
           <MenuLabel>Columns</MenuLabel>
-          {COLUMN_IDS.map((id) => (
+          {fields.map((column) => (
             <MenuCheck
-              key={id}
-              isOn={shown.includes(id)}
-              isDisabled={id === 'name'}
-              onChange={(isOn) => onLook(withColumn(here, id, isOn))}
+              key={column.id}
+              isOn={column.getIsVisible()}
+              isDisabled={!column.getCanHide()}
+              onChange={(isOn) => column.toggleVisibility(isOn)}
             >
-              {fieldLabel(id)}
+              {column.columnDef.header as string}
             </MenuCheck>
           ))}
-          <MetadataColumns look={here} onLook={onLook} />
+          <MetadataColumns table={table} />
           <MenuLine />
           <MenuItem isDisabled={look.columns === undefined} onSelect={() => onLook({ density: look.density })}>
             Usual columns
@@ -56,22 +56,26 @@ export function LookMenu({ look, onLook }: LookProps) {
 }
 
 /** The keys that monitors have, and those that are shown. */
-function MetadataColumns({ look, onLook }: LookProps) {
-  const shown = columnsOf(look)
+function MetadataColumns({ table }: Pick<LookProps, 'table'>) {
+  const shown = table.getAllLeafColumns().flatMap(({ id }) => (isMetadata(id) ? [id] : []))
   const { data } = useQuery({
     queryKey: ['monitors', 'labels', { of: 'metadata', begin: '' }],
     staleTime: 30_000,
     queryFn: ({ signal }) => api.get<KnownLabels>('/dashboard/api/labels', { of: 'metadata' }, signal),
   })
   const known = data?.labels.map((key) => `${METADATA_PREFIX}${key}` as const) ?? []
-  const ids = [...new Set([...known, ...shown.filter(isMetadata)])]
+  const ids = [...new Set([...known, ...shown])]
   if (ids.length === 0) return null
   return (
     <>
       <MenuLine />
       <MenuLabel>Metadata</MenuLabel>
       {ids.map((id) => (
-        <MenuCheck key={id} isOn={shown.includes(id)} onChange={(isOn) => onLook(withColumn(look, id, isOn))}>
+        <MenuCheck
+          key={id}
+          isOn={shown.includes(id)}
+          onChange={(isOn) => table.setColumnVisibility((now) => ({ ...now, [id]: isOn }))}
+        >
           {id.slice(METADATA_PREFIX.length)}
         </MenuCheck>
       ))}

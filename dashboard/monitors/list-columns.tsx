@@ -1,32 +1,48 @@
-import type { ReactNode } from 'react'
+import { MoreHorizontal } from 'lucide-react'
+import type { MouseEvent, ReactNode } from 'react'
 import { METADATA_PREFIX } from '#contract/labels.ts'
+import type { MonitorAnswer } from '#contract/monitors.ts'
 import { State } from '../ui/state.tsx'
-import { type ColumnId, columnsOf, type FieldColumn, isMetadata, type Look } from './list-appearance.ts'
-import { Name, Since, Values } from './list-parts.tsx'
+import type { Column, TableModel, TableRow } from '../ui/table.tsx'
+import { COLUMN_IDS, type ColumnId, columnsOf, type FieldColumn, isMetadata, type Look } from './list-appearance.ts'
+import { Name, Since, Tick, Values } from './list-parts.tsx'
 import { monitorHref, ownerOf } from './list-query.ts'
-import type { RowProps } from './list-row.tsx'
 
-export type Column = {
-  id: ColumnId
+/** What the cells need beside the monitor. */
+export type ListContext = {
+  /** The table's clock. */
+  now: number
+  groupName: (slug: string | undefined) => string
+  canChange: boolean
+  /** All monitors that match are selected, loaded or not. */
+  isMatching: boolean
+  onTickAll: (isOn: boolean) => void
+  onOpen: (id: string, event: MouseEvent) => void
+  onMenu: (monitor: MonitorAnswer, anchor: HTMLElement) => void
+}
+
+export type MinWidth = '80rem' | '90rem'
+
+type Field = {
   label: string
-  /** The API's name for the order by it. */
-  order?: string
+  /** Whether the API has an order by it. */
+  isSortable?: boolean
   /** In pixels; the columns without one share the rest. */
   width?: number
   /** Of its cells and its head. */
   className: string
-  /** From which width of the window on it is shown where nobody chose the columns, and the class that does it. */
-  roomy?: { from: string; className: string }
-  cell: (props: RowProps) => ReactNode
+  /** From which width of the window on it is shown where nobody chose the columns. */
+  minWidth?: MinWidth
+  cell: (monitor: MonitorAnswer, list: ListContext) => ReactNode
 }
 
-const FIELDS: Record<FieldColumn, Omit<Column, 'id'>> = {
+const FIELDS: Record<FieldColumn, Field> = {
   state: {
     label: 'State',
-    order: 'state',
+    isSortable: true,
     width: 148,
     className: 'px-2!',
-    cell: ({ monitor: { state, is_active } }) => (
+    cell: ({ state, is_active }) => (
       <span className="flex">
         <State state={state} isActive={is_active} />
       </span>
@@ -34,9 +50,9 @@ const FIELDS: Record<FieldColumn, Omit<Column, 'id'>> = {
   },
   name: {
     label: 'Name',
-    order: 'name',
+    isSortable: true,
     className: 'truncate px-3!',
-    cell: ({ monitor, onOpen }) => (
+    cell: (monitor, { onOpen }) => (
       <a
         href={monitorHref(monitor.id)}
         data-cell="name"
@@ -50,96 +66,158 @@ const FIELDS: Record<FieldColumn, Omit<Column, 'id'>> = {
   },
   record_type: {
     label: 'Type',
-    order: 'record_type',
+    isSortable: true,
     width: 72,
     className: 'px-3!',
-    cell: ({ monitor }) => <span className="text-xs font-medium text-soft">{monitor.record_type}</span>,
+    cell: (monitor) => <span className="text-xs font-medium text-soft">{monitor.record_type}</span>,
   },
   expected_value: {
     label: 'Value',
     className: 'px-3! text-soft',
-    cell: ({ monitor }) => <Values monitor={monitor} />,
+    cell: (monitor) => <Values monitor={monitor} />,
   },
   group: {
     label: 'Group',
     width: 120,
     className: 'truncate px-3! text-soft',
-    roomy: { from: '90rem', className: 'hidden min-[90rem]:table-cell' },
-    cell: ({ group }) => group,
+    minWidth: '90rem',
+    cell: ({ group }, { groupName }) => groupName(group),
   },
   tags: {
     label: 'Tags',
     width: 160,
     className: 'truncate px-3! text-soft',
-    cell: ({ monitor: { tags = [] } }) => <span title={tags.join(', ')}>{tags.join(', ')}</span>,
+    cell: ({ tags = [] }) => <span title={tags.join(', ')}>{tags.join(', ')}</span>,
   },
   external_id: {
     label: 'External id',
     width: 160,
     className: 'truncate px-3! font-mono text-xs text-soft',
-    cell: ({ monitor: { external_id } }) => <span title={external_id ?? undefined}>{external_id}</span>,
+    cell: ({ external_id }) => <span title={external_id ?? undefined}>{external_id}</span>,
   },
   frequency: {
     label: 'Interval',
     width: 88,
     className: 'px-3! text-soft tabular-nums',
-    cell: ({ monitor: { frequency } }) => frequency && `${frequency} min`,
+    cell: ({ frequency }) => frequency && `${frequency} min`,
   },
   last_checked: {
     label: 'Last checked',
-    order: 'last_checked',
+    isSortable: true,
     width: 128,
     className: 'truncate px-3! text-soft',
-    cell: ({ monitor, now }) => <Since at={monitor.last_checked} now={now} />,
+    cell: (monitor, { now }) => <Since at={monitor.last_checked} now={now} />,
   },
   incidence_count: {
     label: 'Changes',
-    order: 'incidence_count',
+    isSortable: true,
     width: 92,
     className: 'px-3! text-right text-soft tabular-nums',
-    roomy: { from: '80rem', className: 'hidden xl:table-cell' },
-    cell: ({ monitor }) => monitor.incidence_count.toLocaleString(),
+    minWidth: '80rem',
+    cell: (monitor) => monitor.incidence_count.toLocaleString(),
   },
   created: {
     label: 'Created',
-    order: 'created',
+    isSortable: true,
     width: 112,
     className: 'truncate px-3! text-soft',
-    cell: ({ monitor, now }) => <Since at={monitor.created} now={now} />,
+    cell: (monitor, { now }) => <Since at={monitor.created} now={now} />,
   },
 }
 
-export const fieldLabel = (id: FieldColumn): string => FIELDS[id].label
+/** Those that are shown: what somebody chose on every screen, else the usual ones that there is room for. */
+export const shownColumns = (look: Look, isFrom: Record<MinWidth, boolean>): readonly ColumnId[] =>
+  look.columns ??
+  columnsOf(look).filter((id) => {
+    const { minWidth } = fieldOf(id)
+    return !minWidth || isFrom[minWidth]
+  })
 
-function columnOf(id: ColumnId): Column {
-  if (!isMetadata(id)) return { id, ...FIELDS[id] }
+function fieldOf(id: ColumnId): Field {
+  if (!isMetadata(id)) return FIELDS[id]
   const key = id.slice(METADATA_PREFIX.length)
   return {
-    id,
     label: key,
     width: 140,
     className: 'truncate px-3! text-soft',
-    cell: ({ monitor: { metadata } }) => <span title={metadata?.[key]}>{metadata?.[key]}</span>,
+    cell: ({ metadata }) => <span title={metadata?.[key]}>{metadata?.[key]}</span>,
   }
 }
 
-/** Those that are shown. What somebody chose is there on every screen. */
-export const shownColumns = (look: Look): Column[] =>
-  columnsOf(look).map((id) => {
-    const { roomy, className, ...column } = columnOf(id)
-    return { ...column, className: look.columns || !roomy ? className : `${className} ${roomy.className}` }
-  })
+/** All fields, and the metadata among those that are shown, between the tick and the menu. */
+export const listColumns = (shown: readonly ColumnId[], list: ListContext): Column<MonitorAnswer>[] => [
+  {
+    id: 'tick',
+    header: ({ table }) =>
+      list.canChange ? <AllTick table={table} list={list} /> : <span className="sr-only">Selection</span>,
+    meta: { className: 'px-0! pl-2!', head: 'rounded-tl-lg font-normal', width: 44 },
+    cell: ({ row }) => list.canChange && <RowTick row={row} isMatching={list.isMatching} />,
+  },
+  ...[...new Set([...COLUMN_IDS, ...shown])].map((id): Column<MonitorAnswer> => {
+    const { label, isSortable = false, width, className, cell } = fieldOf(id)
+    return {
+      id,
+      header: label,
+      accessorFn: (monitor) => monitor[id as keyof MonitorAnswer],
+      enableSorting: isSortable,
+      // A monitor has a name everywhere.
+      enableHiding: id !== 'name',
+      meta: { className, width },
+      cell: ({ row }) => cell(row.original, list),
+    }
+  }),
+  {
+    id: 'menu',
+    header: 'Actions',
+    meta: { className: 'px-1!', head: 'rounded-tr-lg', width: 48, isHeadHidden: true },
+    cell: ({ row }) => <MenuButton monitor={row.original} onMenu={list.onMenu} />,
+  },
+]
 
-/** The look with the columns that are on this screen, for a choice to begin with. */
-export function lookHere(look: Look): Look {
-  if (look.columns) return look
-  const isHere = ({ roomy }: Column) => !roomy || matchMedia(`(min-width: ${roomy.from})`).matches
-  return { ...look, columns: columnsOf(look).filter((id) => isHere(columnOf(id))) }
+/** Ticks all loaded rows, or none. */
+export function AllTick({ table, list }: { table: TableModel<MonitorAnswer>; list: ListContext }) {
+  const isAll = table.getIsAllRowsSelected()
+  return (
+    <Tick
+      label="Select all loaded monitors"
+      isOn={isAll}
+      isSome={!isAll && table.getIsSomeRowsSelected()}
+      onChange={(event) => {
+        table.getToggleAllRowsSelectedHandler()(event)
+        list.onTickAll(event.target.checked)
+      }}
+    />
+  )
 }
 
-const CONTROLS = 92
+/** Up to which row a press with Shift goes is the table's to know. */
+export const RowTick = ({ row, isMatching }: { row: TableRow<MonitorAnswer>; isMatching: boolean }) => (
+  <Tick
+    label={`Select ${ownerOf(row.original)} ${row.original.record_type}`}
+    isOn={isMatching || row.getIsSelected()}
+    cell="tick"
+    onChange={row.getToggleSelectedHandler()}
+  />
+)
+
+/** The menu itself is one for the whole table. */
+export function MenuButton({ monitor, onMenu }: { monitor: MonitorAnswer; onMenu: ListContext['onMenu'] }) {
+  return (
+    <button
+      type="button"
+      data-cell="menu"
+      aria-label={`Actions for ${ownerOf(monitor)} ${monitor.record_type}`}
+      aria-haspopup="menu"
+      onClick={(event) => onMenu(monitor, event.currentTarget)}
+      className="grid size-8 place-items-center rounded-md text-faint hover:bg-sunken hover:text-ink"
+    >
+      <MoreHorizontal className="size-4" aria-hidden="true" />
+    </button>
+  )
+}
+
 const SHARING = 180
 
 /** Below this width the list scrolls sideways. */
-export const widthOf = (columns: readonly Column[]): number =>
-  columns.reduce((sum, { width = SHARING }) => sum + width, CONTROLS)
+export const widthOf = (table: TableModel<MonitorAnswer>): number =>
+  table.getVisibleLeafColumns().reduce((sum, { columnDef }) => sum + (columnDef.meta?.width ?? SHARING), 0)

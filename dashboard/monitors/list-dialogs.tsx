@@ -1,14 +1,22 @@
 import { type FormEvent, useId, useState } from 'react'
+import { plural } from '#contract/wording.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { Select } from '../ui/select.tsx'
-import { ACTIONS, type Action, checkEvery, monitorsText, moveTo } from './list-actions.ts'
 import { useGroups, useShortestFrequency } from './new-settings.ts'
 
 export type Asking = 'move' | 'frequency' | 'delete'
 
-type AskProps = { count: number; onClose: () => void; onAction: (act: Action) => void }
+const monitorsText = (count: number) => plural(count, '1 monitor', (number) => `${number} monitors`)
+
+type AskProps = {
+  count: number
+  onClose: () => void
+  onMove: (group: string, name: string) => void
+  onFrequency: (minutes: number) => void
+  onDelete: () => void
+}
 
 /** What has to be known, or meant, before it is done to `count` monitors. */
 export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | undefined }) {
@@ -22,7 +30,7 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
         title={`Delete ${monitorsText(rest.count)}?`}
         act={`Delete ${monitorsText(rest.count)}`}
         isDangerous
-        onConfirm={async () => rest.onAction(ACTIONS.delete)}
+        onConfirm={async () => rest.onDelete()}
       >
         {rest.count === 1
           ? 'Zonewatch stops checking it and deletes its event history.'
@@ -33,7 +41,7 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
   )
 }
 
-function Move({ count, onClose, onAction }: AskProps) {
+function Move({ count, onClose, onMove }: AskProps) {
   const form = useId()
   const groups = useGroups() ?? []
   const [chosen, setChosen] = useState('')
@@ -41,7 +49,7 @@ function Move({ count, onClose, onAction }: AskProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!group) return
-    onAction(moveTo(group.slug, group.name))
+    onMove(group.slug, group.name)
     onClose()
   }
   return (
@@ -65,7 +73,7 @@ function Move({ count, onClose, onAction }: AskProps) {
   )
 }
 
-function Frequency({ count, onClose, onAction }: AskProps) {
+function Frequency({ count, onClose, onFrequency }: AskProps) {
   const form = useId()
   const least = useShortestFrequency()
   const [text, setText] = useState('10')
@@ -74,7 +82,7 @@ function Frequency({ count, onClose, onAction }: AskProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isRight) return
-    onAction(checkEvery(minutes))
+    onFrequency(minutes)
     onClose()
   }
   return (

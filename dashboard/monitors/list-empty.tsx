@@ -69,3 +69,13 @@ export function NotLoaded({ list, onClear }: { list: MonitorList; onClear: (() =
     </Empty>
   )
 }
+
+/** In place of a page of which a viewer may use nothing. */
+export function NotAllowed({ what }: { what: string }) {
+  return (
+    <Empty icon={Radar} title={`You cannot ${what}`} action={<ButtonLink to="/monitors">Go to monitors</ButtonLink>}>
+      Your role in this organization is viewer, which is read-only. Ask an admin to change your role to member on the
+      Team page.
+    </Empty>
+  )
+}

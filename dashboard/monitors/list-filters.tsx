@@ -54,7 +54,7 @@ export function ListFilters({ search, onSearch, children }: FiltersProps & { chi
 }
 
 const ORDERS = [
-  { value: 'domain asc', label: 'Name' },
+  { value: `${ORDER} asc`, label: 'Name' },
   { value: 'state asc', label: 'State' },
   { value: 'last_checked desc', label: 'Last checked' },
   { value: 'incidence_count desc', label: 'Most changes' },
@@ -70,7 +70,7 @@ function Order({ search, onSearch }: FiltersProps) {
     onSearch({ ...filters, order, ...(way === 'desc' ? { way } : {}) })
   }
   const isListed = ORDERS.some((each) => each.value === value)
-  const options = isListed ? ORDERS : [...ORDERS, { value, label: `Sorted by ${search.order}` }]
+  const options = isListed ? ORDERS : [...ORDERS, { value, label: `Sorted by ${search.order ?? ORDER}` }]
   return <Select label="Order" value={value} onChange={onChange} options={options} />
 }
 

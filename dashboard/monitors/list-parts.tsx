@@ -1,5 +1,5 @@
 import { Check } from 'lucide-react'
-import type { MouseEvent } from 'react'
+import type { ChangeEvent } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { fullTime, sinceText } from '../ui/time.tsx'
@@ -62,11 +62,11 @@ type TickProps = {
   isOn: boolean
   isSome?: boolean
   cell?: string
-  onPress: (withRange: boolean) => void
+  onChange: (event: ChangeEvent<HTMLInputElement>) => void
 }
 
-/** Lighter than Checkbox, for very many rows; says whether Shift was held. */
-export function Tick({ label, isOn, isSome, cell, onPress }: TickProps) {
+/** Lighter than Checkbox, for very many rows. */
+export function Tick({ label, isOn, isSome, cell, onChange }: TickProps) {
   const Mark = isSome ? <span className="h-0.5 w-2 bg-current" /> : <Check className="size-3" strokeWidth={3.5} />
   return (
     <label className="relative grid size-8 cursor-pointer place-items-center">
@@ -78,7 +78,7 @@ export function Tick({ label, isOn, isSome, cell, onPress }: TickProps) {
         ref={(box) => {
           if (box) box.indeterminate = isSome ?? false
         }}
-        onChange={(event) => onPress((event.nativeEvent as unknown as MouseEvent).shiftKey)}
+        onChange={onChange}
         // Shift and a press would mark the text between.
         onMouseDown={(event) => event.shiftKey && event.preventDefault()}
         className={cx(

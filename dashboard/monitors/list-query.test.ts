@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isFiltered, jobTarget, listQuery, listSearchOf, orderedBy, withoutFilters } from './list-query.ts'
+import { isFiltered, jobTarget, listQuery, listSearchOf, sortingOf, withoutFilters, withSorting } from './list-query.ts'
 
 test('the address becomes the API’s parameters, by name unless it says otherwise', () => {
   expect(listQuery({ search: 'www', type: 'MX', active: 'false' })).toMatchObject({
@@ -11,17 +11,12 @@ test('the address becomes the API’s parameters, by name unless it says otherwi
   expect(listQuery({ order: 'state', way: 'desc' })).toMatchObject({ order_by: 'state', order_way: 'desc' })
 })
 
-test('a second press on a column turns the order, a third turns it back', () => {
-  const once = orderedBy({ group: 'a' }, 'state')
-  const twice = orderedBy(once, 'state')
-  expect(once).toEqual({ group: 'a', order: 'state' })
-  expect(twice).toEqual({ group: 'a', order: 'state', way: 'desc' })
-  expect(orderedBy(twice, 'state')).toEqual(once)
-  expect(orderedBy(twice, 'name')).toEqual({ group: 'a', order: 'name' })
-})
-
-test('the column that is the order anyway turns at the first press', () => {
-  expect(orderedBy({}, 'name')).toEqual({ order: 'name', way: 'desc' })
+test('the order of the table is in the address, by name unless it says otherwise', () => {
+  expect(sortingOf({})).toEqual([{ id: 'name', desc: false }])
+  expect(sortingOf({ order: 'state', way: 'desc' })).toEqual([{ id: 'state', desc: true }])
+  const search = { group: 'a', order: 'name', way: 'desc' }
+  expect(withSorting(search, [{ id: 'state', desc: false }])).toEqual({ group: 'a', order: 'state' })
+  expect(withSorting(search, [{ id: 'state', desc: true }])).toEqual({ group: 'a', order: 'state', way: 'desc' })
 })
 
 test('clearing the filters keeps the order', () => {

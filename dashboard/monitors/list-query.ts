@@ -1,3 +1,4 @@
+import type { SortingState } from '@tanstack/react-table'
 import type { NewJob } from '#contract/jobs.ts'
 import { METADATA_PARAMETER, METADATA_PREFIX } from '#contract/labels.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
@@ -102,11 +103,11 @@ export const withoutFilters = ({ order, way }: ListSearch): ListSearch => ({
   ...(way ? { way } : {}),
 })
 
-/** The other way round where it is ordered by this already. */
-export function orderedBy(search: ListSearch, order: string): ListSearch {
-  const { way: _, ...rest } = search
-  const isTurned = (search.order ?? ORDER) === order && search.way !== 'desc'
-  return { ...rest, order, ...(isTurned ? { way: 'desc' } : {}) }
+/** The order as the table has it: one column, which is always ordered by. */
+export const sortingOf = ({ order = ORDER, way }: ListSearch): SortingState => [{ id: order, desc: way === 'desc' }]
+
+export function withSorting({ way: _, ...rest }: ListSearch, [sorted]: SortingState): ListSearch {
+  return sorted ? { ...rest, order: sorted.id, ...(sorted.desc ? { way: 'desc' } : {}) } : rest
 }
 
 export const ownerOf = ({ subdomain, domain }: { subdomain: string; domain: string }): string =>

@@ -47,6 +47,7 @@ export function SearchField({ search, onSearch }: FieldProps) {
     setText(found.text)
     setProblem(found.problem)
     if (isDone || found.search !== search) onSearch(withName(found.search, nameIn(found.text)))
+    return found
   }
   const completions = completionsOf(text, useKnown(isOpen ? text : ''))
   const isShown = isOpen && completions.length > 0
@@ -94,8 +95,9 @@ export function SearchField({ search, onSearch }: FieldProps) {
           placeholder="Name, value:… or tag:…"
           value={text}
           onChange={(event) => {
-            open(true)
-            read(event.target.value)
+            const found = read(event.target.value)
+            // A finished token is no longer completed: what is below the list can be seen and pressed.
+            open(found.search === search || found.text !== '')
           }}
           onClick={() => open(true)}
           onBlur={() => open(false)}

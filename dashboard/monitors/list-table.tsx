@@ -1,26 +1,13 @@
-import { useRouter } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import {
-  type KeyboardEvent,
-  type MouseEvent,
-  type RefObject,
-  useCallback,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { MonitorAnswer } from '#contract/monitors.ts'
+import { TableFrame, type TableRow } from '../ui/table.tsx'
 import type { Look } from './list-appearance.ts'
-import { shownColumns, widthOf } from './list-columns.tsx'
-import { ListHead } from './list-head.tsx'
+import { AllTick, widthOf } from './list-columns.tsx'
 import { useIsWide } from './list-media.ts'
-import type { ListSearch } from './list-query.ts'
+import type { ListModel } from './list-model.ts'
 import { Lines, Row, type RowProps } from './list-row.tsx'
 import type { MonitorList } from './list-rows.ts'
-import type { Selection } from './list-selection.ts'
-import { useGroups } from './new-settings.ts'
 
 const ROW_PX = { comfortable: 48, compact: 36 }
 const LINES_PX = { comfortable: 64, compact: 52 }
@@ -30,34 +17,18 @@ const STEP = 20
 
 type TableProps = {
   list: MonitorList
+  model: ListModel
   look: Look
-  search: ListSearch
-  onSearch: (search: ListSearch) => void
-  selection: Selection
-  canChange: boolean
-  onTick: (id: string, withRange: boolean) => void
-  onTickAll: () => void
-  onMenu: (monitor: MonitorAnswer, anchor: HTMLElement) => void
 }
 
 /** The rows on the screen, and place for all others: the page itself scrolls. */
-export function ListTable({
-  list,
-  look,
-  search,
-  onSearch,
-  selection,
-  canChange,
-  onTick,
-  onTickAll,
-  onMenu,
-}: TableProps) {
-  const { rows, next, show } = list
+export function ListTable({ list: { rows: loaded, next, show }, model, look }: TableProps) {
+  const { table, context } = model
+  const { rows } = table.getRowModel()
   const isWide = useIsWide()
   const box = useRef<HTMLDivElement>(null)
   const size = (isWide ? ROW_PX : LINES_PX)[look.density]
-  const columns = useMemo(() => shownColumns(look), [look])
-  const count = rows.length + (next === undefined ? 0 : TO_COME)
+  const count = loaded.length + (next === undefined ? 0 : TO_COME)
   const place = usePlace(box)
   const virtual = useWindowVirtualizer({
     count,
@@ -74,76 +45,66 @@ export function ListTable({
   const from = first - (first % STEP)
   const to = last - (last % STEP) + STEP
   useEffect(() => show(from, to), [show, from, to])
-  const now = useNow()
-  const onOpen = useOpen()
-  const groups = useGroups()
-  const groupOf = (slug: string | undefined) => groups?.find((group) => group.slug === slug)?.name ?? slug ?? ''
-  const propsOf = (monitor: MonitorAnswer, at: number): RowProps => ({
-    monitor,
-    columns,
+  const propsOf = (row: TableRow<MonitorAnswer>, at: number): RowProps => ({
+    row,
+    list: context,
+    columns: table.getVisibleLeafColumns(),
     isCompact: look.density === 'compact',
     at,
-    now,
-    group: groupOf(monitor.group),
-    isTicked: selection.isMatching === true || selection.ids.has(monitor.id),
-    canChange,
-    onTick,
-    onOpen,
-    onMenu,
+    isTicked: context.isMatching || row.getIsSelected(),
   })
   const above = first * size
   const below = Math.max(0, count - 1 - last) * size
-  const total = next === undefined ? rows.length : -1
   if (!isWide) {
     return (
-      <div ref={box}>
-        <ul aria-label="Monitors" style={{ paddingTop: above, paddingBottom: below }}>
-          {items.map(({ index, key }) => {
-            const monitor = rows[index]
-            return monitor ? (
-              <Lines key={key} {...propsOf(monitor, index)} />
-            ) : (
-              <li key={key} style={{ height: size }} className="px-4 pt-5">
-                <div className="skeleton h-5 w-3/4" />
-              </li>
-            )
-          })}
-        </ul>
-      </div>
+      <>
+        {context.canChange && (
+          <div className="flex h-10 items-center gap-1 border-b border-line px-1.5 text-xs text-faint">
+            <AllTick table={table} list={context} />
+            <span aria-hidden="true">Select all</span>
+          </div>
+        )}
+        <div ref={box}>
+          <ul aria-label="Monitors" style={{ paddingTop: above, paddingBottom: below }}>
+            {items.map(({ index, key }) => {
+              const row = rows[index]
+              return row ? (
+                <Lines key={key} {...propsOf(row, index)} />
+              ) : (
+                <li key={key} style={{ height: size }} className="px-4 pt-5">
+                  <div className="skeleton h-5 w-3/4" />
+                </li>
+              )
+            })}
+          </ul>
+        </div>
+      </>
     )
   }
   // Only a choice of columns may need more than the screen has: the head then scrolls with the page.
-  const isScrolled = look.columns !== undefined && place.width < widthOf(columns)
+  const isScrolled = look.columns !== undefined && place.width < widthOf(table)
   return (
     <div ref={box} className={isScrolled ? 'overflow-x-auto' : undefined}>
-      <table
-        style={isScrolled ? { minWidth: widthOf(columns) } : undefined}
-        className="w-full table-fixed text-left text-sm"
-        aria-label="Monitors"
-        aria-rowcount={total === -1 ? -1 : total + 1}
+      <TableFrame
+        table={table}
+        label="Monitors"
+        rowCount={next === undefined ? rows.length + 1 : -1}
+        style={isScrolled ? { minWidth: widthOf(table) } : undefined}
+        className="table-fixed"
+        headClassName="sticky top-14 z-10 bg-surface shadow-[0_1px_0_var(--line)] lg:top-0"
+        onKeyDown={toNeighbour}
       >
-        <ListHead
-          columns={columns}
-          rows={rows}
-          search={search}
-          onSearch={onSearch}
-          selection={selection}
-          canChange={canChange}
-          onTickAll={onTickAll}
-        />
-        <tbody onKeyDown={toNeighbour}>
-          {above > 0 && <tr style={{ height: above }} />}
-          {items.map(({ index, key }) => {
-            const monitor = rows[index]
-            return monitor ? (
-              <Row key={key} {...propsOf(monitor, index)} />
-            ) : (
-              <BoneRow key={key} height={size} span={columns.length + 1} />
-            )
-          })}
-          {below > 0 && <tr style={{ height: below }} />}
-        </tbody>
-      </table>
+        {above > 0 && <tr style={{ height: above }} />}
+        {items.map(({ index, key }) => {
+          const row = rows[index]
+          return row ? (
+            <Row key={key} {...propsOf(row, index)} />
+          ) : (
+            <BoneRow key={key} height={size} span={table.getVisibleLeafColumns().length - 1} />
+          )
+        })}
+        {below > 0 && <tr style={{ height: below }} />}
+      </TableFrame>
     </div>
   )
 }
@@ -174,29 +135,6 @@ function usePlace(box: RefObject<HTMLDivElement | null>): { top: number; width: 
     return () => observer.disconnect()
   }, [box])
   return place
-}
-
-/** One clock for all rows. */
-function useNow(): number {
-  const [now, setNow] = useState(Date.now)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 30_000)
-    return () => clearInterval(timer)
-  }, [])
-  return now
-}
-
-/** Opens a monitor; with Ctrl, ⌘ or the middle button the browser does it, in a new tab. */
-function useOpen(): (id: string, event: MouseEvent) => void {
-  const router = useRouter()
-  return useCallback(
-    (id, event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return
-      event.preventDefault()
-      void router.navigate({ to: '/monitors/$monitor', params: { monitor: id } })
-    },
-    [router],
-  )
 }
 
 /** Up and down go to the same control of the next row. */

@@ -1,19 +1,19 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Bookmark, Pencil, Plus, Save, Trash2 } from 'lucide-react'
-import { type FormEvent, useId, useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { View } from '#contract/views.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Field, Input } from '../ui/field.tsx'
+import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import type { Look } from './list-appearance.ts'
 import type { ListSearch } from './list-query.ts'
 import { isShown, lookOfView, refreshViews, searchOfView, viewOf, viewsQuery } from './list-views.ts'
 import { useGroups } from './new-settings.ts'
+
+const NameDialog = lazy(async () => ({ default: (await import('./list-view-name.tsx')).NameDialog }))
 
 type ViewsProps = {
   search: ListSearch
@@ -67,7 +67,7 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
         ))}
         {views.length === 0 && !error && (
           <p className="max-w-60 px-2.5 py-1.5 text-sm text-faint">
-            A view keeps filters, order and columns under a name, for everyone in the organization.
+            A view keeps filters, order, columns and density under a name, for everyone in the organization.
           </p>
         )}
         {can('write') && (
@@ -94,23 +94,29 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
           </>
         )}
       </Menu>
-      {asking === 'save' && (
-        <NameDialog
-          title="Save view"
-          given=""
-          send={(name) => api.post<View>('/views', { name, ...viewOf(search, look, groups) })}
-          onSaved={({ id }) => onSearch({ ...search, view: id })}
-          onClose={close}
-        />
-      )}
-      {asking === 'rename' && current && (
-        <NameDialog
-          title="Rename view"
-          given={current.name}
-          send={(name) => api.patch<View>(`/views/${current.id}`, { name })}
-          onClose={close}
-        />
-      )}
+      <Suspense>
+        {asking === 'save' && (
+          <NameDialog
+            title="Save view"
+            given=""
+            send={(name) => api.post<View>('/views', { name, ...viewOf(search, look, groups) })}
+            onSaved={async ({ id }) => {
+              await refreshViews(queries)
+              onSearch({ ...search, view: id })
+            }}
+            onClose={close}
+          />
+        )}
+        {asking === 'rename' && current && (
+          <NameDialog
+            title="Rename view"
+            given={current.name}
+            send={(name) => api.patch<View>(`/views/${current.id}`, { name })}
+            onSaved={() => refreshViews(queries)}
+            onClose={close}
+          />
+        )}
+      </Suspense>
       <Confirm
         isOpen={asking === 'delete'}
         onClose={close}
@@ -128,55 +134,5 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
         It disappears for everyone in the organization. Its monitors stay.
       </Confirm>
     </>
-  )
-}
-
-type NameProps = {
-  title: string
-  given: string
-  send: (name: string) => Promise<View>
-  onSaved?: (view: View) => void
-  onClose: () => void
-}
-
-function NameDialog({ title, given, send, onSaved, onClose }: NameProps) {
-  const form = useId()
-  const queries = useQueryClient()
-  const toast = useToast()
-  const [name, setName] = useState(given)
-  const save = useMutation({
-    mutationFn: () => send(name.trim()),
-    onSuccess: async (view) => {
-      await refreshViews(queries)
-      toast.done('View saved.')
-      onSaved?.(view)
-      onClose()
-    },
-  })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    save.mutate()
-  }
-  return (
-    <Dialog
-      isOpen
-      onClose={onClose}
-      title={title}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={form} isBusy={save.isPending}>
-            Save
-          </Button>
-        </>
-      }
-    >
-      <form id={form} onSubmit={submit} className="flex flex-col gap-4">
-        <Field label="Name" hint="Everyone in the organization sees the view." error={fieldError(save.error, 'name')}>
-          <Input required autoFocus maxLength={250} value={name} onChange={(event) => setName(event.target.value)} />
-        </Field>
-        {save.error && <ProblemNote problem={save.error} fields={['name']} />}
-      </form>
-    </Dialog>
   )
 }

@@ -25,7 +25,11 @@ export const viewsQuery = queryOptions({
 export const refreshViews = (queries: QueryClient) => queries.invalidateQueries({ queryKey: ['views'] })
 
 /** What is shown, as a view. A group is kept by its id, because its slug can change. */
-export function viewOf(search: ListSearch, { columns }: Look, groups: readonly Group[]): Omit<NewView, 'name'> {
+export function viewOf(
+  search: ListSearch,
+  { columns, density }: Look,
+  groups: readonly Group[],
+): Omit<NewView, 'name'> {
   const filter = filterOf(search)
   const group = groups.find(({ slug }) => slug === filter.group)?.id ?? filter.group
   return {
@@ -33,6 +37,7 @@ export function viewOf(search: ListSearch, { columns }: Look, groups: readonly G
     order_by: (search.order ?? ORDER) as NonNullable<NewView['order_by']>,
     order_way: search.way === 'desc' ? 'desc' : 'asc',
     columns: columns ? [...columns] : null,
+    density,
   }
 }
 
@@ -52,18 +57,19 @@ export function searchOfView({ id, filter, order_by, order_way }: View, groups: 
   })
 }
 
-/** The columns of a view, and how high the rows are in this browser. */
-export function lookOfView({ columns }: View, { density }: Look): Look {
+/** How a view looks. Where it has no density, that of this browser. */
+export function lookOfView({ columns, density }: View, here: Look): Look {
   const known = knownColumns(columns)
-  return { density, ...(known ? { columns: known } : {}) }
+  return { density: density ?? here.density, ...(known ? { columns: known } : {}) }
 }
 
 /** Whether the list shows what the view has. */
 export function isShown(view: View, search: ListSearch, look: Look, groups: readonly Group[]): boolean {
   const sorted = ({ filter, ...rest }: Omit<NewView, 'name'>) => {
     const entries = Object.entries(filter ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
-    return JSON.stringify([entries, rest.order_by, rest.order_way, rest.columns])
+    return JSON.stringify([entries, rest.order_by, rest.order_way, rest.columns, rest.density])
   }
   const { filter, order_by, order_way, columns } = view
-  return sorted(viewOf(search, look, groups)) === sorted({ filter, order_by, order_way, columns })
+  const density = view.density ?? look.density
+  return sorted(viewOf(search, look, groups)) === sorted({ filter, order_by, order_way, columns, density })
 }

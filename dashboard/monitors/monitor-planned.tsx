@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { type Column, DataTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import type { MonitorDetails } from './monitor-queries.ts'
@@ -136,7 +136,8 @@ function Caches({ progress }: Pick<PlannedChange, 'progress'>) {
   )
 }
 
-type Answer = NonNullable<PlannedChange['progress']>['servers'][number]['answer']
+type Server = NonNullable<PlannedChange['progress']>['servers'][number]
+type Answer = Server['answer']
 
 const ANSWERS: Record<Answer, { word: string; tone: Tone; icon: typeof CircleCheck }> = {
   new: { word: 'New values', tone: 'good', icon: CircleCheck },
@@ -150,38 +151,62 @@ function Servers({ change: { progress } }: { change: PlannedChange }) {
   const { servers, checked } = progress!
   return (
     <>
-      <Table
+      <DataTable
         label="Servers"
-        head={
-          <>
-            <Head>Server</Head>
-            <Head>Answers</Head>
-            <Head className="hidden sm:table-cell">Values</Head>
-            <Head className="hidden md:table-cell">TTL</Head>
-          </>
-        }
-      >
-        {servers.map(({ kind, server, answer, values, ttl }) => (
-          <tr key={`${kind} ${server}`}>
-            <Cell className="min-w-0">
-              <p className="font-mono text-sm break-all">{server}</p>
-              <p className="text-xs text-faint">{kind === 'name_server' ? 'Name server' : 'Resolver'}</p>
-            </Cell>
-            <Cell>
-              <Badge tone={ANSWERS[answer].tone} icon={ANSWERS[answer].icon}>
-                {ANSWERS[answer].word}
-              </Badge>
-            </Cell>
-            <Cell className="hidden sm:table-cell">
-              <Code className="break-all">{values.join(', ')}</Code>
-            </Cell>
-            <Cell className="hidden whitespace-nowrap text-soft md:table-cell">{ttl === null ? '–' : `${ttl} s`}</Cell>
-          </tr>
-        ))}
-      </Table>
+        columns={SERVER_COLUMNS}
+        rows={servers}
+        rowId={({ kind, server }) => `${kind} ${server}`}
+      />
       <p className="border-t border-line px-4 py-2 text-xs text-faint">
         Checked <Time at={checked} />.
       </p>
     </>
   )
 }
+
+const SERVER_COLUMNS: Column<Server>[] = [
+  {
+    id: 'server',
+    header: 'Server',
+    meta: { cell: 'min-w-0' },
+    cell: ({
+      row: {
+        original: { kind, server },
+      },
+    }) => (
+      <>
+        <p className="font-mono text-sm break-all">{server}</p>
+        <p className="text-xs text-faint">{kind === 'name_server' ? 'Name server' : 'Resolver'}</p>
+      </>
+    ),
+  },
+  {
+    id: 'answer',
+    header: 'Answers',
+    cell: ({
+      row: {
+        original: { answer },
+      },
+    }) => (
+      <Badge tone={ANSWERS[answer].tone} icon={ANSWERS[answer].icon}>
+        {ANSWERS[answer].word}
+      </Badge>
+    ),
+  },
+  {
+    id: 'values',
+    header: 'Values',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({ row }) => <Code className="break-all">{row.original.values.join(', ')}</Code>,
+  },
+  {
+    id: 'ttl',
+    header: 'TTL',
+    meta: { className: 'hidden md:table-cell', cell: 'whitespace-nowrap text-soft' },
+    cell: ({
+      row: {
+        original: { ttl },
+      },
+    }) => (ttl === null ? '–' : `${ttl} s`),
+  },
+]

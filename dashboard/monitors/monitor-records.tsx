@@ -7,6 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Copy } from '../ui/copy.tsx'
 import { Section } from '../ui/page.tsx'
+import { Cells, type Column, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
 import { isFromBefore, type Pair, pairsOf } from './monitor-pairs.ts'
 import type { MonitorDetails } from './monitor-queries.ts'
 
@@ -18,30 +19,30 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
   const { expected_value, current_value, is_exact_match, state } = monitor
   const pairs = pairsOf(expected_value, current_value ?? [], difference)
   const isJudged = current_value !== null && state !== 'UNSET' && !isFromBefore(state)
-  const changes = changedParts(difference)
   const [isWhole, setWhole] = useState(false)
+  const live = isFromBefore(state) && current_value !== null ? 'Last known records' : 'Live'
+  const lines: Line[] = isJudged ? pairs : pairs.map((pair) => ({ ...pair, mark: 'unknown' }))
+  const table = useTableModel({
+    columns: columnsWith(live, changedParts(difference)),
+    data: lines.slice(0, isWhole ? undefined : FEW),
+  })
   return (
     <Section title="Expected and live records" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
-      <table className="block w-full text-sm sm:table">
-        <thead className="hidden border-b border-line text-left text-xs text-faint sm:table-header-group">
-          <tr>
-            <th scope="col" className="h-9 w-1/2 px-4 font-medium">
-              Expected
-            </th>
-            <th scope="col" className="h-9 w-1/2 px-4 font-medium">
-              {isFromBefore(state) && current_value !== null ? 'Last known records' : 'Live'}
-            </th>
-            <th scope="col" className="h-9 px-4 font-medium">
-              <span className="sr-only">Comparison</span>
-            </th>
+      <TableFrame
+        table={table}
+        label="Expected and live records"
+        isReshaped
+        className="block sm:table"
+        headClassName="hidden border-b border-line sm:table-header-group"
+        bodyClassName="block divide-y divide-line sm:table-row-group"
+      >
+        {table.getRowModel().rows.map((row) => (
+          // biome-ignore lint/a11y/noRedundantRoles: its display takes the role in some browsers
+          <tr key={row.id} role="row" className="flex flex-col gap-1.5 px-4 py-3 sm:table-row">
+            <Cells row={row} isReshaped className="sm:px-4 sm:py-2.5 sm:align-top" />
           </tr>
-        </thead>
-        <tbody className="block divide-y divide-line sm:table-row-group">
-          {pairs.slice(0, isWhole ? undefined : FEW).map((pair, at) => (
-            <Row key={at} pair={isJudged ? pair : { ...pair, mark: 'unknown' }} changes={changes} />
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </TableFrame>
       {pairs.length > FEW && (
         <div className="border-t border-line px-4 py-2.5">
           <Button size="sm" look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)} className="-ml-2.5">
@@ -72,33 +73,57 @@ const MARKS: Record<RowMark, { word: string; icon: typeof Check; look: string }>
   unknown: { word: 'Not compared', icon: CircleDashed, look: 'text-idle' },
 }
 
-function Row({ pair, changes }: { pair: Omit<Pair, 'mark'> & { mark: RowMark }; changes: Changes }) {
-  const { expected, current, mark } = pair
+type Line = Omit<Pair, 'mark'> & { mark: RowMark }
+
+const isSame = ({ expected, current }: Line) =>
+  expected.length === 1 && current.length === 1 && expected[0] === current[0]
+
+const SIDE = 'flex gap-3 sm:table-cell'
+
+const columnsWith = (live: string, changes: Changes): Column<Line>[] => [
+  {
+    id: 'expected',
+    header: 'Expected',
+    meta: {
+      head: 'w-1/2',
+      cell: ({ original }: TableRow<Line>) => cx(SIDE, original.expected.length === 0 && 'max-sm:hidden'),
+    },
+    cell: ({ row: { original: line } }) => (
+      <Side label={isSame(line) ? 'Both' : 'Expected'} values={line.expected} changes={changes} />
+    ),
+  },
+  {
+    id: 'current',
+    header: live,
+    meta: {
+      head: 'w-1/2',
+      cell: ({ original: line }: TableRow<Line>) =>
+        cx(SIDE, (isSame(line) || line.current.length === 0) && 'max-sm:hidden'),
+    },
+    cell: ({ row }) => <Side label="Current" values={row.original.current} changes={changes} />,
+  },
+  {
+    id: 'comparison',
+    header: 'Comparison',
+    meta: { isHeadHidden: true, cell: 'order-first' },
+    cell: ({ row }) => <Mark mark={row.original.mark} />,
+  },
+]
+
+function Mark({ mark }: Pick<Line, 'mark'>) {
   const { word, icon: Icon, look } = MARKS[mark]
-  const isSame = expected.length === 1 && current.length === 1 && expected[0] === current[0]
   return (
-    <tr className="flex flex-col gap-1.5 px-4 py-3 sm:table-row">
-      <Side label={isSame ? 'Both' : 'Expected'} values={expected} changes={changes} />
-      <Side label="Current" values={current} changes={changes} isWideOnly={isSame} />
-      <td className="order-first sm:px-4 sm:py-2.5 sm:align-top">
-        <span className={cx('flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap', look)}>
-          <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
-        </span>
-      </td>
-    </tr>
+    <span className={cx('flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap', look)}>
+      <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
+    </span>
   )
 }
 
-type SideProps = { label: string; values: string[]; changes: Changes; isWideOnly?: boolean }
+type SideProps = { label: string; values: string[]; changes: Changes }
 
-function Side({ label, values, changes, isWideOnly }: SideProps) {
+function Side({ label, values, changes }: SideProps) {
   return (
-    <td
-      className={cx(
-        'flex gap-3 sm:table-cell sm:px-4 sm:py-2.5 sm:align-top',
-        (isWideOnly || values.length === 0) && 'max-sm:hidden',
-      )}
-    >
+    <>
       <span className="w-16 shrink-0 py-0.5 text-xs text-faint sm:hidden">{label}</span>
       {values.length === 0 ? (
         <span className="text-faint">
@@ -119,7 +144,7 @@ function Side({ label, values, changes, isWideOnly }: SideProps) {
           ))}
         </ul>
       )}
-    </td>
+    </>
   )
 }
 

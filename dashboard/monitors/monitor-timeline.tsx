@@ -7,7 +7,7 @@ import { cx } from '../ui/class.ts'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { STATE_LOOKS, stateTitle } from '../ui/state.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { type Column, DataTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { type Bar, barsOf, shareText } from './monitor-lanes.ts'
 import { type MonitorDetails, timelineQuery } from './monitor-queries.ts'
@@ -99,30 +99,39 @@ function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange 
 function StretchTable({ bars }: { bars: readonly Bar[] }) {
   return (
     <div className="mt-2 max-h-80 overflow-y-auto rounded-md border border-line">
-      <Table
-        label="States over time"
-        head={
-          <>
-            <Head>State</Head>
-            <Head>From</Head>
-            <Head>To</Head>
-            <Head className="text-right">Duration</Head>
-          </>
-        }
-      >
-        {bars.toReversed().map(({ at, state, from, to }) => (
-          <tr key={at}>
-            <Cell>{state === null ? 'Unknown' : <span title={stateTitle(state)}>{STATE_LOOKS[state].word}</span>}</Cell>
-            <Cell>
-              <Time at={new Date(from).toISOString()} isExact />
-            </Cell>
-            <Cell>
-              <Time at={new Date(to).toISOString()} isExact />
-            </Cell>
-            <Cell className="text-right whitespace-nowrap tabular-nums">{durationText(to - from)}</Cell>
-          </tr>
-        ))}
-      </Table>
+      <DataTable label="States over time" columns={COLUMNS} rows={bars.toReversed()} rowId={({ at }) => String(at)} />
     </div>
   )
 }
+
+const COLUMNS: Column<Bar>[] = [
+  {
+    id: 'state',
+    header: 'State',
+    cell: ({
+      row: {
+        original: { state },
+      },
+    }) => (state === null ? 'Unknown' : <span title={stateTitle(state)}>{STATE_LOOKS[state].word}</span>),
+  },
+  {
+    id: 'from',
+    header: 'From',
+    cell: ({ row }) => <Time at={new Date(row.original.from).toISOString()} isExact />,
+  },
+  {
+    id: 'to',
+    header: 'To',
+    cell: ({ row }) => <Time at={new Date(row.original.to).toISOString()} isExact />,
+  },
+  {
+    id: 'duration',
+    header: 'Duration',
+    meta: { className: 'text-right', cell: 'whitespace-nowrap tabular-nums' },
+    cell: ({
+      row: {
+        original: { from, to },
+      },
+    }) => durationText(to - from),
+  },
+]

@@ -9,19 +9,20 @@ import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { ACTIONS, type Action, useRun } from './list-actions.ts'
+import { ACTIONS, type Action, checkEvery, moveTo, useRun } from './list-actions.ts'
 import { includeOf, useLook } from './list-appearance.ts'
 import { LookMenu } from './list-appearance-menu.tsx'
 import { ListBar, type Rest } from './list-bar.tsx'
-import { type Asking, ListDialogs } from './list-dialogs.tsx'
+import type { Asking } from './list-dialogs.tsx'
 import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
 import { ExportMenu } from './list-export.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
+import { useListModel } from './list-model.ts'
 import { useCounts, useOverview } from './list-overview.ts'
 import { isFiltered, jobTarget, type ListSearch, severalOf, withoutFilters } from './list-query.ts'
 import { useMonitorList } from './list-rows.ts'
-import { afterRun, NOTHING, pressed, pressedAll, type Selection } from './list-selection.ts'
+import { afterRun, NOTHING, type Selection } from './list-selection.ts'
 import { ListSkeleton } from './list-skeleton.tsx'
 import { ListStates } from './list-states.tsx'
 import { leadOf } from './list-summary.ts'
@@ -29,6 +30,7 @@ import { ListTable } from './list-table.tsx'
 import { ViewsMenu } from './list-views-menu.tsx'
 
 const route = getRouteApi('/inside/monitors')
+const ListDialogs = lazy(async () => ({ default: (await import('./list-dialogs.tsx')).ListDialogs }))
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
 
 export function MonitorsPage() {
@@ -52,27 +54,37 @@ export function MonitorsPage() {
     setSelection(NOTHING)
     void router.navigate({ to: '/monitors', search: next, replace: true })
   }
-  const onTick = useCallback(
-    (id: string, withRange: boolean) => setSelection((now) => pressed(now, rows, id, withRange)),
-    [rows],
-  )
   const onMenu = useCallback((monitor: MonitorAnswer, anchor: HTMLElement) => setMenu({ monitor, anchor }), [])
-  const chosen = single ? [single] : rows.filter(({ id }) => selection.ids.has(id))
+  const model = useListModel({
+    rows,
+    look,
+    search,
+    canChange,
+    selection,
+    onLook: setLook,
+    onSearch,
+    onSelect: setSelection,
+    onMenu,
+  })
+  const isMatching = selection.scope === 'matching'
+  const ids = Object.keys(selection.ids)
+  // Of all that match only a job knows which they are. One by one, many would take minutes, end with the page and have no undo.
+  const isJob = isMatching || ids.length > MOST_ONE_BY_ONE
+  const chosen = single ? [single] : model.table.getSelectedRowModel().rows.map(({ original }) => original)
   const onAction = (act: Action) => {
     const asJob = JOBS.get(act)
-    if (selection.isMatching && asJob) return setJob(asJob)
+    if (isJob && asJob) return setJob(asJob)
     setAsking(undefined)
     setSingle(undefined)
     void begin(act, chosen)
   }
   const total = totalOf(counts, search)
-  const hasMore = list.next !== undefined || rows.length > selection.ids.size
+  const hasMore = list.next !== undefined || rows.length > ids.length
   const rest: Rest | undefined =
-    selection.isAll && !selection.isMatching && hasMore
-      ? { total, select: () => setSelection((now) => ({ ...now, isMatching: true })) }
+    selection.scope === 'loaded' && hasMore
+      ? { total, select: () => setSelection((now) => ({ ...now, scope: 'matching' })) }
       : undefined
-  /** Of all that match only a job knows which they are. */
-  const ask = (what: Asking) => (selection.isMatching ? setJob(what) : setAsking(what))
+  const ask = (what: Asking) => (isJob ? setJob(what) : setAsking(what))
   const isEmpty = !list.isLoading && !list.problem && rows.length === 0 && list.next === undefined
   const hasNone = isEmpty && !isFiltered(search)
   return (
@@ -104,10 +116,25 @@ export function MonitorsPage() {
             <ListStates counts={counts} search={search} onSearch={onSearch} />
             <ListFilters search={search} onSearch={onSearch}>
               <ViewsMenu search={search} look={look} onSearch={onSearch} onLook={setLook} />
-              <LookMenu look={look} onLook={setLook} />
+              <LookMenu table={model.table} look={look} onLook={setLook} />
               <ExportMenu search={search} />
             </ListFilters>
           </div>
+          {/* Before the rows, so that the keyboard reaches it from their head. */}
+          <ListBar
+            count={ids.length}
+            chosen={isMatching ? (total ?? 'All matching monitors') : ids.length.toLocaleString()}
+            rest={rest}
+            run={run}
+            onAction={onAction}
+            onMove={() => ask('move')}
+            onFrequency={() => ask('frequency')}
+            onDelete={() => ask('delete')}
+            onJob={setJob}
+            onClear={() => setSelection(NOTHING)}
+            onStop={stop}
+            onDismiss={dismiss}
+          />
           <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">
             {rows.length === 0 && list.problem ? (
               <NotLoaded
@@ -123,17 +150,7 @@ export function MonitorsPage() {
                 className={list.isLoading ? 'opacity-60 transition-opacity delay-200' : undefined}
                 aria-busy={list.isLoading}
               >
-                <ListTable
-                  list={list}
-                  look={look}
-                  search={search}
-                  onSearch={onSearch}
-                  selection={selection}
-                  canChange={canChange}
-                  onTick={onTick}
-                  onTickAll={() => setSelection((now) => pressedAll(now, rows))}
-                  onMenu={onMenu}
-                />
+                <ListTable list={list} model={model} look={look} />
               </div>
             )}
             {rows.length > 0 && list.problem !== undefined && (
@@ -160,34 +177,26 @@ export function MonitorsPage() {
           setAsking('delete')
         }}
       />
-      <ListBar
-        count={selection.ids.size}
-        chosen={selection.isMatching ? (total ?? 'All matching monitors') : selection.ids.size.toLocaleString()}
-        rest={rest}
-        run={run}
-        onAction={onAction}
-        onMove={() => ask('move')}
-        onFrequency={() => ask('frequency')}
-        onDelete={() => ask('delete')}
-        onJob={setJob}
-        onClear={() => setSelection(NOTHING)}
-        onStop={stop}
-        onDismiss={dismiss}
-      />
-      <ListDialogs
-        asking={asking}
-        count={chosen.length}
-        onAction={onAction}
-        onClose={() => {
-          setAsking(undefined)
-          setSingle(undefined)
-        }}
-      />
+      {asking && (
+        <Suspense>
+          <ListDialogs
+            asking={asking}
+            count={chosen.length}
+            onMove={(group, name) => onAction(moveTo(group, name))}
+            onFrequency={(minutes) => onAction(checkEvery(minutes))}
+            onDelete={() => onAction(ACTIONS.delete)}
+            onClose={() => {
+              setAsking(undefined)
+              setSingle(undefined)
+            }}
+          />
+        </Suspense>
+      )}
       {job && (
         <Suspense>
           <JobDialog
             act={job}
-            target={selection.isMatching ? jobTarget(search) : { monitors: [...selection.ids] }}
+            target={isMatching ? jobTarget(search) : { monitors: ids }}
             onClose={() => {
               setJob(undefined)
               setSelection(NOTHING)
@@ -198,6 +207,8 @@ export function MonitorsPage() {
     </Page>
   )
 }
+
+const MOST_ONE_BY_ONE = 20
 
 const JOBS = new Map<Action, JobAct>([
   [ACTIONS.check, 'check'],

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { Radar, Upload } from 'lucide-react'
+import { Upload } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import type { Lookup } from '#contract/dashboard.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { ButtonLink } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { Page, Section, Skeleton } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
+import { NotAllowed } from './list-empty.tsx'
 import { NewMonitorForm } from './new-monitor-form.tsx'
 
 const PAUSE_MS = 450
@@ -34,16 +34,6 @@ export function NewMonitorPage() {
     >
       {can('write') ? <Asking /> : <NotAllowed what="create monitors" />}
     </Page>
-  )
-}
-
-/** In place of a page of which a viewer may use nothing. */
-export function NotAllowed({ what }: { what: string }) {
-  return (
-    <Empty icon={Radar} title={`You cannot ${what}`} action={<ButtonLink to="/monitors">Go to monitors</ButtonLink>}>
-      Your role in this organization is viewer, which is read-only. Ask an admin to change your role to member on the
-      Team page.
-    </Empty>
   )
 }
 

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Code, Fact, Facts, Page, Section } from '../ui/page.tsx'
 import { Badge, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { type Column, DataTable, type TableRow } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { serverQuery } from './queries.ts'
 import { countText, findingsOf, growthOf, growthText, msText, octetsText } from './server-words.ts'
@@ -121,45 +121,7 @@ function Figure({
 function Instances({ status: { instances } }: Props) {
   return (
     <Section title="Instances" hint="Processes that share the database, with figures for the last minute." isFlush>
-      <Table
-        label="Instances"
-        head={
-          <>
-            <Head>Instance</Head>
-            <Head>State</Head>
-            <Head>Roles</Head>
-            <Head className="text-right">Checks</Head>
-            <Head className="text-right">Most late</Head>
-            <Head className="text-right">Memory</Head>
-            <Head>Started</Head>
-          </>
-        }
-      >
-        {instances.map((instance) => (
-          <tr key={instance.id}>
-            <Cell>
-              <span className="block font-medium whitespace-nowrap">{instance.machine}</span>
-              <span className="block text-xs whitespace-nowrap text-faint">
-                pid {instance.pid} · {instance.version ?? 'version unknown'}
-              </span>
-            </Cell>
-            <Cell>
-              <InstanceState instance={instance} />
-            </Cell>
-            <Cell className="whitespace-nowrap text-soft">{instance.roles.join(', ') || '–'}</Cell>
-            <Cell className="text-right tabular-nums">{instance.checks.toLocaleString()}</Cell>
-            <Cell className="text-right whitespace-nowrap tabular-nums">
-              {instance.most_late_ms === null ? '–' : `+${msText(instance.most_late_ms)}`}
-            </Cell>
-            <Cell className="text-right whitespace-nowrap tabular-nums">
-              {instance.memory === null ? '–' : octetsText(instance.memory)}
-            </Cell>
-            <Cell className="text-soft">
-              <Time at={instance.started_at} />
-            </Cell>
-          </tr>
-        ))}
-      </Table>
+      <DataTable label="Instances" columns={INSTANCE_COLUMNS} rows={instances} />
     </Section>
   )
 }
@@ -185,43 +147,116 @@ function Upstreams({ status: { upstreams } }: Props) {
       {upstreams.length === 0 ? (
         <p className="p-4 text-sm text-faint">No instance has reported a resolver yet.</p>
       ) : (
-        <Table
-          label="Resolvers"
-          head={
-            <>
-              <Head>Address</Head>
-              <Head className="text-right">Queries</Head>
-              <Head className="text-right">Unanswered</Head>
-              <Head className="text-right">Average</Head>
-              <Head hidden="State" />
-            </>
-          }
-        >
-          {upstreams.map(({ address, queries, failed, average_ms, set_aside }) => (
-            <tr key={address}>
-              <Cell>
-                <Code>{address}</Code>
-              </Cell>
-              <Cell className="text-right tabular-nums">{queries.toLocaleString()}</Cell>
-              <Cell
-                className={cx(
-                  'text-right tabular-nums',
-                  failed > 0 && queries > 0 && failed / queries > 0.2 && 'text-bad',
-                )}
-              >
-                {queries === 0 ? '–' : `${((failed / queries) * 100).toFixed(failed > 0 ? 1 : 0)} %`}
-              </Cell>
-              <Cell className="text-right whitespace-nowrap tabular-nums">
-                {average_ms === null ? '–' : msText(average_ms)}
-              </Cell>
-              <Cell>{set_aside > 0 && <Badge tone="warn">Queried last</Badge>}</Cell>
-            </tr>
-          ))}
-        </Table>
+        <DataTable label="Resolvers" columns={RESOLVER_COLUMNS} rows={upstreams} rowId={({ address }) => address} />
       )}
     </Section>
   )
 }
+
+type Instance = Props['status']['instances'][number]
+
+const NUMBER = { className: 'text-right', cell: 'whitespace-nowrap tabular-nums' }
+
+const INSTANCE_COLUMNS: Column<Instance>[] = [
+  {
+    id: 'instance',
+    header: 'Instance',
+    cell: ({
+      row: {
+        original: { machine, pid, version },
+      },
+    }) => (
+      <>
+        <span className="block font-medium whitespace-nowrap">{machine}</span>
+        <span className="block text-xs whitespace-nowrap text-faint">
+          pid {pid} · {version ?? 'version unknown'}
+        </span>
+      </>
+    ),
+  },
+  { id: 'state', header: 'State', cell: ({ row }) => <InstanceState instance={row.original} /> },
+  {
+    id: 'roles',
+    header: 'Roles',
+    meta: { cell: 'whitespace-nowrap text-soft' },
+    cell: ({ row }) => row.original.roles.join(', ') || '–',
+  },
+  {
+    id: 'checks',
+    header: 'Checks',
+    meta: NUMBER,
+    cell: ({ row }) => row.original.checks.toLocaleString(),
+  },
+  {
+    id: 'most_late',
+    header: 'Most late',
+    meta: NUMBER,
+    cell: ({
+      row: {
+        original: { most_late_ms },
+      },
+    }) => (most_late_ms === null ? '–' : `+${msText(most_late_ms)}`),
+  },
+  {
+    id: 'memory',
+    header: 'Memory',
+    meta: NUMBER,
+    cell: ({
+      row: {
+        original: { memory },
+      },
+    }) => (memory === null ? '–' : octetsText(memory)),
+  },
+  {
+    id: 'started',
+    header: 'Started',
+    meta: { cell: 'text-soft' },
+    cell: ({ row }) => <Time at={row.original.started_at} />,
+  },
+]
+
+type Upstream = Props['status']['upstreams'][number]
+
+const isOftenUnanswered = ({ failed, queries }: Upstream) => failed > 0 && queries > 0 && failed / queries > 0.2
+
+const RESOLVER_COLUMNS: Column<Upstream>[] = [
+  { id: 'address', header: 'Address', cell: ({ row }) => <Code>{row.original.address}</Code> },
+  {
+    id: 'queries',
+    header: 'Queries',
+    meta: NUMBER,
+    cell: ({ row }) => row.original.queries.toLocaleString(),
+  },
+  {
+    id: 'unanswered',
+    header: 'Unanswered',
+    meta: {
+      className: 'text-right',
+      cell: ({ original }: TableRow<Upstream>) => cx('tabular-nums', isOftenUnanswered(original) && 'text-bad'),
+    },
+    cell: ({
+      row: {
+        original: { queries, failed },
+      },
+    }) => (queries === 0 ? '–' : `${((failed / queries) * 100).toFixed(failed > 0 ? 1 : 0)} %`),
+  },
+  {
+    id: 'average',
+    header: 'Average',
+    meta: NUMBER,
+    cell: ({
+      row: {
+        original: { average_ms },
+      },
+    }) => (average_ms === null ? '–' : msText(average_ms)),
+  },
+  {
+    id: 'set_aside',
+    header: 'State',
+    meta: { isHeadHidden: true },
+    cell: ({ row }) => row.original.set_aside > 0 && <Badge tone="warn">Queried last</Badge>,
+  },
+]
 
 function Storage({ status }: Props) {
   const { database, backup, at } = status

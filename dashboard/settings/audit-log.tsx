@@ -11,7 +11,7 @@ import { Field } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { type Option, Select } from '../ui/select.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { type Column, DataTable, Pager } from '../ui/table.tsx'
 import { fullTime, Time } from '../ui/time.tsx'
 import { auditSentence, changesOf, fieldLabel, OBJECT_LABELS, valueText } from './audit-sentence.ts'
 import { type AuditSearch, auditLogQuery, keysQuery } from './queries.ts'
@@ -143,27 +143,44 @@ function Changes({ entry }: { entry: AuditEntry }) {
   if (changes.length === 0) return null
   return (
     <div className="rounded-md border border-line">
-      <Table
+      <DataTable
         label="Changed fields"
-        head={
-          <>
-            <Head>Field</Head>
-            {entry.before && <Head>Before</Head>}
-            {entry.after && <Head>After</Head>}
-          </>
-        }
-      >
-        {changes.map(({ field, from, to }) => (
-          <tr key={field}>
-            <Cell className="text-faint first-letter:uppercase">{fieldLabel(field)}</Cell>
-            {entry.before && <Cell className="wrap-anywhere">{valueText(field, from)}</Cell>}
-            {entry.after && <Cell className="wrap-anywhere">{valueText(field, to)}</Cell>}
-          </tr>
-        ))}
-      </Table>
+        columns={CHANGE_COLUMNS.filter(({ id }) => id === 'field' || entry[id as 'before' | 'after'])}
+        rows={changes}
+        rowId={({ field }) => field}
+      />
     </div>
   )
 }
+
+const CHANGE_COLUMNS: Column<ReturnType<typeof changesOf>[number]>[] = [
+  {
+    id: 'field',
+    header: 'Field',
+    meta: { cell: 'text-faint first-letter:uppercase' },
+    cell: ({ row }) => fieldLabel(row.original.field),
+  },
+  {
+    id: 'before',
+    header: 'Before',
+    meta: { cell: 'wrap-anywhere' },
+    cell: ({
+      row: {
+        original: { field, from },
+      },
+    }) => valueText(field, from),
+  },
+  {
+    id: 'after',
+    header: 'After',
+    meta: { cell: 'wrap-anywhere' },
+    cell: ({
+      row: {
+        original: { field, to },
+      },
+    }) => valueText(field, to),
+  },
+]
 
 /** The one of the address is among them also where it is gone or none of the first. */
 function useActorOptions(chosen: string): Option<string>[] {

@@ -6,9 +6,8 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
 import { Checkbox } from '../ui/field.tsx'
-import { Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
-import { Cell, Head, Table } from '../ui/table.tsx'
+import { Section } from '../ui/page.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { KeyMenu } from './key-menu.tsx'
 import { KeyState } from './key-state.tsx'
@@ -18,7 +17,8 @@ import { keysQuery } from './queries.ts'
 const NewKey = lazy(async () => ({ default: (await import('./new-key.tsx')).NewKey }))
 
 export function Keys() {
-  const { data, error, refetch } = useQuery(keysQuery)
+  const { data, ...list } = useQuery(keysQuery)
+  const { can } = useSession()
   const [isNew, setNew] = useState(false)
   const [showsEnded, setShowsEnded] = useState(false)
   const keys = (data ?? []).map((key) => ({ key, condition: conditionOf(key, Date.now()) }))
@@ -37,17 +37,18 @@ export function Keys() {
         {live.length > 0 && make}
       </div>
       <Section isFlush>
-        {error && !data ? (
-          <ProblemPage problem={error} onRetry={() => void refetch()} />
-        ) : !data ? (
-          <Skeleton lines={3} className="p-4" />
-        ) : live.length === 0 && !showsEnded ? (
-          <Empty icon={KeyRound} title="No active keys" action={make}>
-            <p>Create a key to use the API from scripts, deployments or your own tools.</p>
-          </Empty>
-        ) : (
-          <KeyTable keys={showsEnded ? keys : live} />
-        )}
+        <PagedTable
+          label="API keys"
+          columns={columnsWith((role) => can(role === 'admin' ? 'own' : 'manage'))}
+          list={{ ...list, data: data && { data: showsEnded ? keys : live } }}
+          rowId={({ key }) => key.id}
+          lines={3}
+          empty={
+            <Empty icon={KeyRound} title="No active keys" action={make}>
+              <p>Create a key to use the API from scripts, deployments or your own tools.</p>
+            </Empty>
+          }
+        />
         {keys.length > live.length && (
           <div className="border-t border-line px-4 py-3">
             <Checkbox
@@ -63,61 +64,93 @@ export function Keys() {
   )
 }
 
-function KeyTable({ keys }: { keys: readonly { key: ApiKey; condition: KeyCondition }[] }) {
-  const { can } = useSession()
-  return (
-    <Table
-      label="API keys"
-      head={
-        <>
-          <Head>Name</Head>
-          <Head className="hidden sm:table-cell">Role</Head>
-          <Head className="hidden sm:table-cell">State</Head>
-          <Head className="hidden md:table-cell">Last used</Head>
-          <Head className="hidden md:table-cell">Created</Head>
-          <Head hidden="Actions" className="w-0" />
-        </>
-      }
-    >
-      {keys.map(({ key, condition }) => (
-        <tr key={key.id}>
-          <Cell className="min-w-0">
-            <p className={condition === 'live' ? 'font-medium break-words' : 'break-words text-faint'}>{key.name}</p>
-            <p className="font-mono text-2xs break-all text-faint">{key.id}</p>
-            <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-xs text-soft sm:hidden">
-              {KEY_ROLES[key.role].label} <span aria-hidden="true">·</span>{' '}
-              <KeyState apiKey={key} condition={condition} />
-            </p>
-            <div className="sm:hidden">
-              <Limits apiKey={key} />
-            </div>
-          </Cell>
-          <Cell className="hidden sm:table-cell">
-            {KEY_ROLES[key.role].label}
-            <Limits apiKey={key} />
-          </Cell>
-          <Cell className="hidden text-soft sm:table-cell">
-            <KeyState apiKey={key} condition={condition} />
-          </Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            {key.last_used ? <Time at={key.last_used} /> : <span className="text-faint">never</span>}
-          </Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            <Time at={key.created} />
-            <span className="block text-xs text-faint">
-              {key.created_by ?? (condition === 'live' ? 'command line' : '')}
-            </span>
-          </Cell>
-          <Cell className="text-right">
-            {can(key.role === 'admin' ? 'own' : 'manage') && condition !== 'revoked' && (
-              <KeyMenu apiKey={key} condition={condition} />
-            )}
-          </Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+const columnsWith = (
+  mayChange: (role: ApiKey['role']) => boolean,
+): Column<{ key: ApiKey; condition: KeyCondition }>[] => [
+  {
+    id: 'name',
+    header: 'Name',
+    meta: { cell: 'min-w-0' },
+    cell: ({
+      row: {
+        original: { key, condition },
+      },
+    }) => (
+      <>
+        <p className={condition === 'live' ? 'font-medium break-words' : 'break-words text-faint'}>{key.name}</p>
+        <p className="font-mono text-2xs break-all text-faint">{key.id}</p>
+        <p className="mt-1 flex flex-wrap items-center gap-x-1.5 text-xs text-soft sm:hidden">
+          {KEY_ROLES[key.role].label} <span aria-hidden="true">·</span> <KeyState apiKey={key} condition={condition} />
+        </p>
+        <div className="sm:hidden">
+          <Limits apiKey={key} />
+        </div>
+      </>
+    ),
+  },
+  {
+    id: 'role',
+    header: 'Role',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({
+      row: {
+        original: { key },
+      },
+    }) => (
+      <>
+        {KEY_ROLES[key.role].label}
+        <Limits apiKey={key} />
+      </>
+    ),
+  },
+  {
+    id: 'state',
+    header: 'State',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({
+      row: {
+        original: { key, condition },
+      },
+    }) => <KeyState apiKey={key} condition={condition} />,
+  },
+  {
+    id: 'last_used',
+    header: 'Last used',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({
+      row: {
+        original: { key },
+      },
+    }) => (key.last_used ? <Time at={key.last_used} /> : <span className="text-faint">never</span>),
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({
+      row: {
+        original: { key, condition },
+      },
+    }) => (
+      <>
+        <Time at={key.created} />
+        <span className="block text-xs text-faint">
+          {key.created_by ?? (condition === 'live' ? 'command line' : '')}
+        </span>
+      </>
+    ),
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    meta: { isHeadHidden: true, className: 'w-0', cell: 'text-right' },
+    cell: ({
+      row: {
+        original: { key, condition },
+      },
+    }) => mayChange(key.role) && condition !== 'revoked' && <KeyMenu apiKey={key} condition={condition} />,
+  },
+]
 
 /** Those of its own. */
 function Limits({ apiKey: { limits } }: { apiKey: ApiKey }) {

@@ -1,13 +1,15 @@
 import { getRouteApi } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense } from 'react'
 import { useSession } from '../session.tsx'
-import { Page } from '../ui/page.tsx'
+import { Page, Skeleton } from '../ui/page.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
-import { AuditLog } from './audit-log.tsx'
-import { BillingDetails } from './billing-details.tsx'
-import { Keys } from './keys.tsx'
 import { OrganizationSettings } from './organization-settings.tsx'
 import { PlanAndUsage } from './plan-and-usage.tsx'
-import { RecentEmails } from './recent-emails.tsx'
+
+const AuditLog = lazy(async () => ({ default: (await import('./audit-log.tsx')).AuditLog }))
+const BillingDetails = lazy(async () => ({ default: (await import('./billing-details.tsx')).BillingDetails }))
+const Keys = lazy(async () => ({ default: (await import('./keys.tsx')).Keys }))
+const RecentEmails = lazy(async () => ({ default: (await import('./recent-emails.tsx')).RecentEmails }))
 
 const route = getRouteApi('/inside/settings')
 
@@ -20,13 +22,13 @@ export function SettingsPage() {
   const tabs: Tab<Name>[] = [
     { value: 'organization', label: 'Organization', content: <OrganizationSettings /> },
     { value: 'subscription', label: 'Plan and usage', content: <PlanAndUsage /> },
-    { value: 'billing', label: 'Billing details', content: <BillingDetails /> },
+    { value: 'billing', label: 'Billing details', content: loaded(<BillingDetails />) },
     // Mails hold links that let people in, and keys say what programs can do.
     ...(can('manage')
       ? ([
-          { value: 'keys', label: 'API keys', content: <Keys /> },
-          { value: 'emails', label: 'Emails', content: <RecentEmails /> },
-          { value: 'audit-log', label: 'Audit log', content: <AuditLog /> },
+          { value: 'keys', label: 'API keys', content: loaded(<Keys />) },
+          { value: 'emails', label: 'Emails', content: loaded(<RecentEmails />) },
+          { value: 'audit-log', label: 'Audit log', content: loaded(<AuditLog />) },
         ] as const)
       : []),
   ]
@@ -42,3 +44,5 @@ export function SettingsPage() {
     </Page>
   )
 }
+
+const loaded = (content: ReactNode) => <Suspense fallback={<Skeleton lines={6} />}>{content}</Suspense>

@@ -7,10 +7,9 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
+import { Section } from '../ui/page.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { PassOnInvitation } from './pass-on-invitation.tsx'
@@ -26,69 +25,78 @@ const STATES: Record<Invitation['state'], { word: string; tone: Tone; icon: Luci
 
 export function Invitations() {
   const [cursor, setCursor] = useState<Query>({})
-  const { data: page, error, refetch } = useQuery(invitationsQuery(cursor))
   return (
     <Section title="Invitations" isFlush>
-      {error && !page ? (
-        <ProblemPage problem={error} onRetry={() => void refetch()} />
-      ) : !page ? (
-        <Skeleton lines={2} className="p-4" />
-      ) : page.data.length === 0 ? (
-        <p className="px-4 py-8 text-center text-sm text-faint">
-          No invitations yet. People you invite receive a link that works once and expires in seven days.
-        </p>
-      ) : (
-        <Table
-          label="Invitations"
-          head={
-            <>
-              <Head>Email</Head>
-              <Head className="hidden sm:table-cell">Role</Head>
-              <Head className="hidden sm:table-cell">State</Head>
-              <Head className="hidden md:table-cell">Invited</Head>
-              <Head className="hidden md:table-cell">Expires</Head>
-              <Head hidden="Actions" className="w-0" />
-            </>
-          }
-        >
-          {page.data.map((invitation) => (
-            <Line key={invitation.id} invitation={invitation} />
-          ))}
-        </Table>
-      )}
-      <Pager page={page} onAfter={(after) => setCursor({ after })} onBefore={(before) => setCursor({ before })} />
+      <PagedTable
+        label="Invitations"
+        columns={COLUMNS}
+        list={useQuery(invitationsQuery(cursor))}
+        lines={2}
+        onPage={setCursor}
+        empty={
+          <p className="px-4 py-8 text-center text-sm text-faint">
+            No invitations yet. People you invite receive a link that works once and expires in seven days.
+          </p>
+        }
+      />
     </Section>
   )
 }
 
-function Line({ invitation }: { invitation: Invitation }) {
-  const { email, role, state, created, expires } = invitation
+function InvitationBadge({ invitation: { state } }: { invitation: Invitation }) {
   const { word, tone, icon } = STATES[state]
-  const badge = (
+  return (
     <Badge tone={tone} icon={icon}>
       {word}
     </Badge>
   )
-  return (
-    <tr>
-      <Cell className="min-w-0">
-        <p className="break-all">{email}</p>
-        <p className="mt-1.5 flex flex-wrap items-center gap-2 text-xs text-faint sm:hidden">
-          {badge} {roleLabel(role)}
-        </p>
-      </Cell>
-      <Cell className="hidden sm:table-cell">{roleLabel(role)}</Cell>
-      <Cell className="hidden sm:table-cell">{badge}</Cell>
-      <Cell className="hidden text-soft md:table-cell">
-        <Time at={created} />
-      </Cell>
-      <Cell className="hidden text-soft md:table-cell">{state === 'pending' ? <Time at={expires} /> : null}</Cell>
-      <Cell className="text-right">
-        <InvitationMenu invitation={invitation} />
-      </Cell>
-    </tr>
-  )
 }
+
+const COLUMNS: Column<Invitation>[] = [
+  {
+    id: 'email',
+    header: 'Email',
+    meta: { cell: 'min-w-0' },
+    cell: ({ row: { original: invitation } }) => (
+      <>
+        <p className="break-all">{invitation.email}</p>
+        <p className="mt-1.5 flex flex-wrap items-center gap-2 text-xs text-faint sm:hidden">
+          <InvitationBadge invitation={invitation} /> {roleLabel(invitation.role)}
+        </p>
+      </>
+    ),
+  },
+  {
+    id: 'role',
+    header: 'Role',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({ row }) => roleLabel(row.original.role),
+  },
+  {
+    id: 'state',
+    header: 'State',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({ row }) => <InvitationBadge invitation={row.original} />,
+  },
+  {
+    id: 'created',
+    header: 'Invited',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Time at={row.original.created} />,
+  },
+  {
+    id: 'expires',
+    header: 'Expires',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row: { original } }) => original.state === 'pending' && <Time at={original.expires} />,
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    meta: { isHeadHidden: true, className: 'w-0', cell: 'text-right' },
+    cell: ({ row }) => <InvitationMenu invitation={row.original} />,
+  },
+]
 
 /** Nothing can be done to one that was accepted or revoked. */
 function InvitationMenu({ invitation: { id, email, role, state } }: { invitation: Invitation }) {

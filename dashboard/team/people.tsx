@@ -6,9 +6,8 @@ import type { Query } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
-import { Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { Section } from '../ui/page.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { EditAgent } from './edit-agent.tsx'
 import { agentsQuery } from './queries.ts'
@@ -17,64 +16,63 @@ import { mayChange, roleLabel } from './roles.ts'
 
 export function People() {
   const [cursor, setCursor] = useState<Query>({})
-  const { data: page, error, refetch } = useQuery(agentsQuery(cursor))
+  const { organization } = useSession()
   return (
     <Section title="People" isFlush>
-      {error && !page ? (
-        <ProblemPage problem={error} onRetry={() => void refetch()} />
-      ) : !page ? (
-        <Skeleton lines={3} className="p-4" />
-      ) : (
-        <Table
-          label="People"
-          head={
-            <>
-              <Head>Name</Head>
-              <Head className="hidden sm:table-cell">Role</Head>
-              <Head className="hidden sm:table-cell">Last seen</Head>
-              <Head className="hidden md:table-cell">Joined</Head>
-              <Head hidden="Actions" className="w-0" />
-            </>
-          }
-        >
-          {page.data.map((agent) => (
-            <Person key={agent.id} agent={agent} />
-          ))}
-        </Table>
-      )}
-      <Pager page={page} onAfter={(after) => setCursor({ after })} onBefore={(before) => setCursor({ before })} />
+      <PagedTable
+        label="People"
+        columns={columnsFor(organization.agent_id)}
+        list={useQuery(agentsQuery(cursor))}
+        lines={3}
+        onPage={setCursor}
+      />
     </Section>
   )
 }
 
-function Person({ agent }: { agent: Agent }) {
-  const { organization } = useSession()
-  const isYou = agent.id === organization.agent_id
-  return (
-    <tr>
-      <Cell className="min-w-0">
+const columnsFor = (you: string): Column<Agent>[] => [
+  {
+    id: 'name',
+    header: 'Name',
+    meta: { cell: 'min-w-0' },
+    cell: ({ row: { original: agent } }) => (
+      <>
         <p className="font-medium break-words">
           {agent.name}
-          {isYou && <span className="font-normal text-faint"> (you)</span>}
+          {agent.id === you && <span className="font-normal text-faint"> (you)</span>}
         </p>
         <p className="text-xs break-all text-faint">{agent.email}</p>
         <p className="mt-1 text-xs text-soft sm:hidden">
           {roleLabel(agent.role)} · <Seen agent={agent} />
         </p>
-      </Cell>
-      <Cell className="hidden sm:table-cell">{roleLabel(agent.role)}</Cell>
-      <Cell className="hidden text-soft sm:table-cell">
-        <Seen agent={agent} />
-      </Cell>
-      <Cell className="hidden text-soft md:table-cell">
-        <Time at={agent.created} />
-      </Cell>
-      <Cell className="text-right">
-        <PersonMenu agent={agent} isYou={isYou} />
-      </Cell>
-    </tr>
-  )
-}
+      </>
+    ),
+  },
+  {
+    id: 'role',
+    header: 'Role',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({ row }) => roleLabel(row.original.role),
+  },
+  {
+    id: 'last_seen',
+    header: 'Last seen',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Seen agent={row.original} />,
+  },
+  {
+    id: 'created',
+    header: 'Joined',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Time at={row.original.created} />,
+  },
+  {
+    id: 'actions',
+    header: 'Actions',
+    meta: { isHeadHidden: true, className: 'w-0', cell: 'text-right' },
+    cell: ({ row: { original: agent } }) => <PersonMenu agent={agent} isYou={agent.id === you} />,
+  },
+]
 
 const Seen = ({ agent: { last_seen } }: { agent: Agent }) =>
   last_seen ? <Time at={last_seen} /> : <span className="text-faint">not yet</span>

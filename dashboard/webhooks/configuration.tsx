@@ -1,15 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { KeyRound, Pencil } from 'lucide-react'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Code, Fact, Facts, Section } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
-import { EditWebhook } from './edit-webhook.tsx'
 import { groupsQuery } from './queries.ts'
-import { RotateSecret } from './rotate-secret.tsx'
+
+const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook }))
+const RotateSecret = lazy(async () => ({ default: (await import('./rotate-secret.tsx')).RotateSecret }))
 
 export function Configuration({ webhook }: { webhook: Webhook }) {
   const { can } = useSession()
@@ -59,15 +60,17 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
             up to {webhook.batch.max_events} changes, after {webhook.batch.max_wait_seconds} s at the latest
           </Fact>
         )}
-        <Fact name="Made">
+        <Fact name="Created">
           <Time at={webhook.created} isExact />
         </Fact>
         <Fact name="Id">
           <Code>{webhook.id}</Code>
         </Fact>
       </Facts>
-      {open === 'edit' && <EditWebhook webhook={webhook} onClose={() => setOpen(undefined)} />}
-      {open === 'rotate' && <RotateSecret webhook={webhook} onClose={() => setOpen(undefined)} />}
+      <Suspense>
+        {open === 'edit' && <EditWebhook webhook={webhook} onClose={() => setOpen(undefined)} />}
+        {open === 'rotate' && <RotateSecret webhook={webhook} onClose={() => setOpen(undefined)} />}
+      </Suspense>
     </Section>
   )
 }

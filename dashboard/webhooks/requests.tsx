@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { ChevronDown, ChevronRight } from 'lucide-react'
-import { Fragment, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import type { LoggedRequest } from '#contract/dashboard.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
 import { cx } from '../ui/class.ts'
-import { Code, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { Code, Section } from '../ui/page.tsx'
+import { type Column, PagedTable, type TableRow } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { linesOf } from './first-result-runs.ts'
+import { type LogLine, linesOf } from './first-result-runs.ts'
 import { eventsOfQuery, type NotifiedEvent, payloadsQuery, requestsQuery } from './queries.ts'
 import { STATUSES, type Status, StatusBadge } from './words.tsx'
 
@@ -20,37 +19,39 @@ const route = getRouteApi('/inside/webhooks/$webhook')
 export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (request: string) => void }) {
   const { request: _, tab: __, ...search } = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(requestsQuery(webhook.id, search))
-  const eventOf = useEvents(page?.data ?? [])
+  const list = useQuery(requestsQuery(webhook.id, search))
+  const requests = list.data?.data ?? NONE
+  const eventOf = useEvents(requests)
+  const lines = useMemo(() => linesOf(requests, eventOf), [requests, eventOf])
   const go = (next: { status?: string; after?: string; before?: string }) => void navigate({ search: next })
   const status = search.status ? { status: search.status } : {}
   return (
     <Section isFlush>
       <StatusFilter chosen={search.status} onChoose={(next) => go(next ? { status: next } : {})} />
-      {error && !page ? (
-        <ProblemPage problem={error} onRetry={() => void refetch()} />
-      ) : !page ? (
-        <Skeleton lines={6} className="p-4" />
-      ) : page.data.length === 0 ? (
-        <Nothing status={search.status} hasGroups={webhook.groups.length > 0} />
-      ) : (
-        <Log requests={page.data} eventOf={eventOf} onOpen={onOpen} />
-      )}
-      <Pager
-        page={page}
-        onAfter={(after) => go({ ...status, after })}
-        onBefore={(before) => go({ ...status, before })}
+      <PagedTable
+        label="Requests"
+        columns={columnsWith(eventOf, onOpen)}
+        list={{ ...list, data: list.data && { ...list.data, data: lines } }}
+        lines={6}
+        isPressable
+        rowId={(line) => (line.kind === 'one' ? line.request.id : `first results ${line.requests[0]!.id}`)}
+        subRows={requestsOf}
+        head={(row) => <FirstResults row={row} />}
+        onPage={(cursor) => go({ ...status, ...cursor })}
+        empty={<Nothing status={search.status} hasGroups={webhook.groups.length > 0} />}
       />
     </Section>
   )
 }
+
+const NONE: readonly LoggedRequest[] = []
 
 /** What each event was, as soon as it is known. */
 export function useEvents(requests: readonly WebhookRequest[]): (event: string) => NotifiedEvent | undefined {
   const { data: events } = useQuery(eventsOfQuery(requests))
   const missing = events ? requests.filter(({ event_id }) => event_id !== null && !events.has(event_id)) : []
   const { data: payloads } = useQuery(payloadsQuery(missing))
-  return (event) => events?.get(event) ?? payloads?.get(event)
+  return useCallback((event) => events?.get(event) ?? payloads?.get(event), [events, payloads])
 }
 
 export function StatusFilter({
@@ -95,96 +96,82 @@ function Nothing({ status, hasGroups }: { status: string | undefined; hasGroups:
   )
 }
 
-type LogProps = {
-  requests: readonly LoggedRequest[]
-  eventOf: (event: string) => NotifiedEvent | undefined
-  onOpen: (request: string) => void
-}
-
-function Log({ requests, eventOf, onOpen }: LogProps) {
-  return (
-    <Table
-      label="Requests"
-      head={
-        <>
-          <Head className="hidden sm:table-cell">Status</Head>
-          <Head>Change</Head>
-          <Head className="hidden md:table-cell">Response</Head>
-          <Head className="hidden md:table-cell">Attempts</Head>
-          <Head className="hidden sm:table-cell">Created</Head>
-        </>
-      }
-    >
-      {linesOf(requests, eventOf).map((line) =>
-        line.kind === 'one' ? (
-          <Row key={line.request.id} request={line.request} eventOf={eventOf} onOpen={onOpen} />
-        ) : (
-          <FirstResults key={line.requests[0]!.id} requests={line.requests} eventOf={eventOf} onOpen={onOpen} />
-        ),
-      )}
-    </Table>
-  )
-}
+const requestsOf = (line: LogLine): LogLine[] | undefined =>
+  line.kind === 'one' ? undefined : line.requests.map((request) => ({ kind: 'one', request }))
 
 /** Closed at first: a count says enough of what an import makes. */
-function FirstResults({ requests, eventOf, onOpen }: LogProps) {
-  const [isOpen, setOpen] = useState(false)
+function FirstResults({ row }: { row: TableRow<LogLine> }) {
+  const isOpen = row.getIsExpanded()
   const Icon = isOpen ? ChevronDown : ChevronRight
   return (
-    <Fragment>
-      <tr className="relative hover:bg-sunken/60">
-        <Cell colSpan={5}>
+    <button
+      type="button"
+      aria-expanded={isOpen}
+      onClick={row.getToggleExpandedHandler()}
+      className="flex w-full items-center gap-2 rounded-sm text-left after:absolute after:inset-0"
+    >
+      <Icon className="size-4 shrink-0 text-faint" aria-hidden="true" />
+      <span className="min-w-0 flex-1 font-medium">{row.subRows.length} first results delivered</span>
+      <span className="text-faint max-sm:text-xs">
+        <Time at={requestOf(row.subRows[0]!).created} />
+      </span>
+    </button>
+  )
+}
+
+/** A line of several requests has no cells. */
+const requestOf = ({ original: line }: TableRow<LogLine>): LoggedRequest =>
+  line.kind === 'one' ? line.request : line.requests[0]!
+
+const columnsWith = (eventOf: ReturnType<typeof useEvents>, onOpen: (request: string) => void): Column<LogLine>[] => [
+  {
+    id: 'status',
+    header: 'Status',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({ row }) => <StatusBadge status={requestOf(row).status} />,
+  },
+  {
+    id: 'change',
+    header: 'Change',
+    meta: { cell: 'min-w-0' },
+    cell: ({ row }) => {
+      const request = requestOf(row)
+      return (
+        <>
           <button
             type="button"
-            aria-expanded={isOpen}
-            onClick={() => setOpen(!isOpen)}
-            className="flex w-full items-center gap-2 rounded-sm text-left after:absolute after:inset-0"
+            onClick={() => onOpen(request.id)}
+            className="rounded-sm text-left after:absolute after:inset-0 hover:underline"
           >
-            <Icon className="size-4 shrink-0 text-faint" aria-hidden="true" />
-            <span className="min-w-0 flex-1 font-medium">{requests.length} first results delivered</span>
-            <span className="text-faint max-sm:text-xs">
-              <Time at={requests[0]!.created} />
-            </span>
+            <Change request={request} event={request.event_id === null ? undefined : eventOf(request.event_id)} />
           </button>
-        </Cell>
-      </tr>
-      {isOpen &&
-        requests.map((request) => <Row key={request.id} request={request} eventOf={eventOf} onOpen={onOpen} />)}
-    </Fragment>
-  )
-}
-
-type RowProps = { request: LoggedRequest } & Pick<LogProps, 'eventOf' | 'onOpen'>
-
-function Row({ request, eventOf, onOpen }: RowProps) {
-  return (
-    <tr className="relative hover:bg-sunken/60">
-      <Cell className="hidden sm:table-cell">
-        <StatusBadge status={request.status} />
-      </Cell>
-      <Cell className="min-w-0">
-        <button
-          type="button"
-          onClick={() => onOpen(request.id)}
-          className="rounded-sm text-left after:absolute after:inset-0 hover:underline"
-        >
-          <Change request={request} event={request.event_id === null ? undefined : eventOf(request.event_id)} />
-        </button>
-        <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
-          <StatusBadge status={request.status} />
-          <Time at={request.created} />
-        </div>
-      </Cell>
-      <Cell className="hidden max-w-72 text-soft md:table-cell">
-        <Answer request={request} />
-      </Cell>
-      <Cell className="hidden text-soft tabular-nums md:table-cell">{request.attempts}</Cell>
-      <Cell className="hidden text-soft sm:table-cell">
-        <Time at={request.created} />
-      </Cell>
-    </tr>
-  )
-}
+          <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
+            <StatusBadge status={request.status} />
+            <Time at={request.created} />
+          </div>
+        </>
+      )
+    },
+  },
+  {
+    id: 'response',
+    header: 'Response',
+    meta: { className: 'hidden md:table-cell', cell: 'max-w-72 text-soft' },
+    cell: ({ row }) => <Answer request={requestOf(row)} />,
+  },
+  {
+    id: 'attempts',
+    header: 'Attempts',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft tabular-nums' },
+    cell: ({ row }) => requestOf(row).attempts,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Time at={requestOf(row).created} />,
+  },
+]
 
 export function Change({ request, event }: { request: WebhookRequest; event: NotifiedEvent | undefined }) {
   if (request.event_id === null) return <span className="font-medium">Test</span>

@@ -2,14 +2,13 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { CircleCheck, RotateCw } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
+import type { WebhookRequest } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
+import { Code, Page, Section } from '../ui/page.tsx'
 import { Select } from '../ui/select.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { undeliveredQuery, webhookChoiceQuery } from './queries.ts'
 import { Answer, Change, StatusFilter, useEvents } from './requests.tsx'
@@ -24,8 +23,10 @@ const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
 export function UndeliveredPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(undeliveredQuery(search))
+  const list = useQuery(undeliveredQuery(search))
+  const page = list.data
   const { data: webhooks } = useQuery(webhookChoiceQuery)
+  const eventOf = useEvents(page?.data ?? [])
   const { can } = useSession()
   const [isAsking, setAsking] = useState(false)
   const { status, webhook } = search
@@ -49,9 +50,7 @@ export function UndeliveredPage() {
         </>
       }
     >
-      {error && !page ? (
-        <ProblemPage problem={error} onRetry={() => void refetch()} />
-      ) : isEmpty ? (
+      {isEmpty ? (
         <Section isFlush>
           <Empty icon={CircleCheck} title="Everything is delivered">
             <p>
@@ -85,17 +84,14 @@ export function UndeliveredPage() {
                 void navigate({ search: { ...(next && { status: next }), ...(webhook && { webhook }) } })
               }
             />
-            {!page ? (
-              <Skeleton lines={6} className="p-4" />
-            ) : page.data.length === 0 ? (
-              <p className="px-4 py-12 text-center text-sm text-faint">No requests match this filter.</p>
-            ) : (
-              <List requests={page.data} webhooks={webhooks ?? []} />
-            )}
-            <Pager
-              page={page}
-              onAfter={(after) => void navigate({ search: { ...filter, after } })}
-              onBefore={(before) => void navigate({ search: { ...filter, before } })}
+            <PagedTable
+              label="Undelivered requests"
+              columns={columnsWith(eventOf, new Map(webhooks?.map(({ id, url }) => [id, url])))}
+              list={list}
+              lines={6}
+              isPressable
+              onPage={(cursor) => void navigate({ search: { ...filter, ...cursor } })}
+              empty={<p className="px-4 py-12 text-center text-sm text-faint">No requests match this filter.</p>}
             />
           </Section>
         </>
@@ -113,55 +109,58 @@ export function UndeliveredPage() {
   )
 }
 
-function List({ requests, webhooks }: { requests: readonly WebhookRequest[]; webhooks: readonly Webhook[] }) {
-  const eventOf = useEvents(requests)
-  const urlOf = new Map(webhooks.map(({ id, url }) => [id, url]))
-  return (
-    <Table
-      label="Undelivered requests"
-      head={
-        <>
-          <Head className="hidden sm:table-cell">Status</Head>
-          <Head>Change</Head>
-          <Head className="hidden lg:table-cell">Webhook</Head>
-          <Head className="hidden md:table-cell">Response</Head>
-          <Head className="hidden sm:table-cell">Created</Head>
-        </>
-      }
-    >
-      {requests.map((request) => (
-        <tr key={request.id} className="relative hover:bg-sunken/60">
-          <Cell className="hidden sm:table-cell">
-            <StatusBadge status={request.status} />
-          </Cell>
-          <Cell className="min-w-0">
-            <Link
-              to="/webhooks/$webhook"
-              params={{ webhook: request.webhook_id }}
-              search={{ request: request.id }}
-              className="rounded-sm after:absolute after:inset-0 hover:underline"
-            >
-              <Change request={request} event={request.event_id === null ? undefined : eventOf(request.event_id)} />
-            </Link>
-            <p className="mt-0.5 line-clamp-1 text-xs break-all text-faint lg:hidden">
-              {urlOf.get(request.webhook_id) ?? request.webhook_id}
-            </p>
-            <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
-              <StatusBadge status={request.status} />
-              <Time at={request.created} />
-            </div>
-          </Cell>
-          <Cell className="hidden max-w-72 text-soft lg:table-cell">
-            <Code className="line-clamp-1 break-all">{urlOf.get(request.webhook_id) ?? request.webhook_id}</Code>
-          </Cell>
-          <Cell className="hidden max-w-72 text-soft md:table-cell">
-            <Answer request={request} />
-          </Cell>
-          <Cell className="hidden text-soft sm:table-cell">
-            <Time at={request.created} />
-          </Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+const columnsWith = (
+  eventOf: ReturnType<typeof useEvents>,
+  urls: ReadonlyMap<string, string>,
+): Column<WebhookRequest>[] => [
+  {
+    id: 'status',
+    header: 'Status',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({ row }) => <StatusBadge status={row.original.status} />,
+  },
+  {
+    id: 'change',
+    header: 'Change',
+    meta: { cell: 'min-w-0' },
+    cell: ({ row: { original: request } }) => (
+      <>
+        <Link
+          to="/webhooks/$webhook"
+          params={{ webhook: request.webhook_id }}
+          search={{ request: request.id }}
+          className="rounded-sm after:absolute after:inset-0 hover:underline"
+        >
+          <Change request={request} event={request.event_id === null ? undefined : eventOf(request.event_id)} />
+        </Link>
+        <p className="mt-0.5 line-clamp-1 text-xs break-all text-faint lg:hidden">
+          {urls.get(request.webhook_id) ?? request.webhook_id}
+        </p>
+        <div className="mt-1.5 flex items-center justify-between gap-2 text-xs text-faint sm:hidden">
+          <StatusBadge status={request.status} />
+          <Time at={request.created} />
+        </div>
+      </>
+    ),
+  },
+  {
+    id: 'webhook',
+    header: 'Webhook',
+    meta: { className: 'hidden lg:table-cell', cell: 'max-w-72 text-soft' },
+    cell: ({ row: { original } }) => (
+      <Code className="line-clamp-1 break-all">{urls.get(original.webhook_id) ?? original.webhook_id}</Code>
+    ),
+  },
+  {
+    id: 'response',
+    header: 'Response',
+    meta: { className: 'hidden md:table-cell', cell: 'max-w-72 text-soft' },
+    cell: ({ row }) => <Answer request={row.original} />,
+  },
+  {
+    id: 'created',
+    header: 'Created',
+    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    cell: ({ row }) => <Time at={row.original.created} />,
+  },
+]

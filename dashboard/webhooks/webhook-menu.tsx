@@ -8,9 +8,9 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { EditWebhook } from './edit-webhook.tsx'
-import { RotateSecret } from './rotate-secret.tsx'
 
+const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook }))
+const RotateSecret = lazy(async () => ({ default: (await import('./rotate-secret.tsx')).RotateSecret }))
 const ReplayRequests = lazy(async () => ({ default: (await import('./replay.tsx')).ReplayRequests }))
 
 /** What can be done to a webhook beside testing it. */
@@ -75,9 +75,11 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
           Delete
         </MenuItem>
       </Menu>
-      {open === 'edit' && <EditWebhook webhook={webhook} onClose={close} />}
-      {open === 'rotate' && <RotateSecret webhook={webhook} onClose={close} />}
-      <Suspense>{open === 'replay' && <ReplayRequests webhook={webhook} onClose={close} />}</Suspense>
+      <Suspense>
+        {open === 'edit' && <EditWebhook webhook={webhook} onClose={close} />}
+        {open === 'rotate' && <RotateSecret webhook={webhook} onClose={close} />}
+        {open === 'replay' && <ReplayRequests webhook={webhook} onClose={close} />}
+      </Suspense>
       <Confirm
         isOpen={open === 'disable'}
         onClose={close}

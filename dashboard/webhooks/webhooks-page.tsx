@@ -5,10 +5,9 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
-import { ProblemPage } from '../ui/problem.tsx'
+import { Code, Page, Section } from '../ui/page.tsx'
 import { Select } from '../ui/select.tsx'
-import { Cell, Head, Pager, Table } from '../ui/table.tsx'
+import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { NewWebhook } from './new-webhook.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
@@ -30,7 +29,8 @@ export function WebhooksPage() {
   const { can } = useSession()
   const search = route.useSearch()
   const navigate = route.useNavigate()
-  const { data: page, error, refetch } = useQuery(webhooksQuery(search))
+  const list = useQuery(webhooksQuery(search))
+  const page = list.data
   const isNew = search.open === 'new'
   const setNew = (isOpen: boolean) =>
     void navigate({
@@ -58,9 +58,7 @@ export function WebhooksPage() {
         )
       }
     >
-      {error && !page ? (
-        <ProblemPage problem={error} onRetry={() => void refetch()} />
-      ) : isEmpty ? (
+      {isEmpty ? (
         <Section isFlush>
           <NoWebhooks action={make} />
         </Section>
@@ -77,17 +75,16 @@ export function WebhooksPage() {
             </div>
           )}
           <Section isFlush>
-            {!page ? (
-              <Skeleton lines={5} className="p-4" />
-            ) : page.data.length === 0 ? (
-              <p className="px-4 py-10 text-center text-sm text-faint">No {search.state ?? ''} webhooks.</p>
-            ) : (
-              <List webhooks={page.data} />
-            )}
-            <Pager
-              page={page}
-              onAfter={(after) => void navigate({ search: ({ state }) => ({ ...(state ? { state } : {}), after }) })}
-              onBefore={(before) => void navigate({ search: ({ state }) => ({ ...(state ? { state } : {}), before }) })}
+            <PagedTable
+              label="Webhooks"
+              columns={COLUMNS}
+              list={list}
+              lines={5}
+              isPressable
+              onPage={(cursor) =>
+                void navigate({ search: ({ state }) => ({ ...(state ? { state } : {}), ...cursor }) })
+              }
+              empty={<p className="px-4 py-10 text-center text-sm text-faint">No {search.state ?? ''} webhooks.</p>}
             />
           </Section>
         </>
@@ -113,52 +110,52 @@ function NoWebhooks({ action }: { action: React.ReactNode }) {
   )
 }
 
-function List({ webhooks }: { webhooks: readonly Webhook[] }) {
-  return (
-    <Table
-      label="Webhooks"
-      head={
-        <>
-          <Head>URL</Head>
-          <Head className="hidden sm:table-cell">State</Head>
-          <Head className="hidden md:table-cell">Last sent</Head>
-          <Head className="hidden lg:table-cell">Last error</Head>
-        </>
-      }
-    >
-      {webhooks.map((webhook) => (
-        <tr key={webhook.id} className="relative hover:bg-sunken/60">
-          <Cell className="max-w-96 min-w-0">
-            <Link
-              to="/webhooks/$webhook"
-              params={{ webhook: webhook.id }}
-              className="rounded-sm after:absolute after:inset-0 hover:underline"
-            >
-              <Code className="line-clamp-2 font-medium">{webhook.url}</Code>
-            </Link>
-            <GroupNames webhook={webhook} />
-            <div className="mt-1.5 sm:hidden">
-              <HealthBadge webhook={webhook} />
-            </div>
-          </Cell>
-          <Cell className="hidden sm:table-cell">
-            <HealthBadge webhook={webhook} />
-          </Cell>
-          <Cell className="hidden text-soft md:table-cell">
-            {webhook.last_executed ? <Time at={webhook.last_executed} /> : <span className="text-faint">never</span>}
-          </Cell>
-          <Cell className="hidden max-w-80 text-soft lg:table-cell">
-            {webhook.last_error ? (
-              <span className="line-clamp-2">{webhook.last_error}</span>
-            ) : (
-              <span className="text-faint">none</span>
-            )}
-          </Cell>
-        </tr>
-      ))}
-    </Table>
-  )
-}
+const COLUMNS: Column<Webhook>[] = [
+  {
+    id: 'url',
+    header: 'URL',
+    meta: { cell: 'max-w-96 min-w-0' },
+    cell: ({ row: { original: webhook } }) => (
+      <>
+        <Link
+          to="/webhooks/$webhook"
+          params={{ webhook: webhook.id }}
+          className="rounded-sm after:absolute after:inset-0 hover:underline"
+        >
+          <Code className="line-clamp-2 font-medium">{webhook.url}</Code>
+        </Link>
+        <GroupNames webhook={webhook} />
+        <div className="mt-1.5 sm:hidden">
+          <HealthBadge webhook={webhook} />
+        </div>
+      </>
+    ),
+  },
+  {
+    id: 'state',
+    header: 'State',
+    meta: { className: 'hidden sm:table-cell' },
+    cell: ({ row }) => <HealthBadge webhook={row.original} />,
+  },
+  {
+    id: 'last_executed',
+    header: 'Last sent',
+    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    cell: ({ row: { original } }) =>
+      original.last_executed ? <Time at={original.last_executed} /> : <span className="text-faint">never</span>,
+  },
+  {
+    id: 'last_error',
+    header: 'Last error',
+    meta: { className: 'hidden lg:table-cell', cell: 'max-w-80 text-soft' },
+    cell: ({ row: { original } }) =>
+      original.last_error ? (
+        <span className="line-clamp-2">{original.last_error}</span>
+      ) : (
+        <span className="text-faint">none</span>
+      ),
+  },
+]
 
 /** Of which groups it hears, in a line. */
 function GroupNames({ webhook: { groups: ids, all_groups } }: { webhook: Webhook }) {

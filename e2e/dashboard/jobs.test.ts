@@ -46,6 +46,42 @@ test('all monitors that match get other expected values after a preview, and the
   expect(await changed()).toBe(0)
 })
 
+test('the 300 records of a customer are found by one token, moved to a new address, and moved back', async () => {
+  const { page, server } = await givenOwner()
+  const monitors = Array.from({ length: 330 }, (_, at) => ({
+    full_domain: `host-${at}.shop.example`,
+    record_type: 'A',
+    expected_value: at % 2 === 0 ? ['203.0.113.10'] : ['203.0.113.10', '203.0.113.11'],
+    metadata: { customer: at < 300 ? '300' : '301' },
+    is_active: false,
+  }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers: { origin: server.url } })
+  const countOf = async (filter: string) => {
+    const answer = await page.request.get(`/monitors/counts?${filter}`)
+    return ((await answer.json()) as { disabled: number }).disabled
+  }
+
+  await page.goto('/dashboard/monitors')
+  await page.getByRole('combobox', { name: 'Search monitors' }).fill('customer:300 ')
+  await page.getByRole('button', { name: 'Remove filter: customer: 300' }).waitFor()
+  await page.getByRole('checkbox', { name: 'Select all loaded monitors' }).click()
+  await page.getByRole('button', { name: 'Select all 300' }).click()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Replace an expected value…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Expected value').fill('203.0.113.10')
+  await dialog.getByLabel('New value').fill('198.51.100.80')
+  await dialog.getByRole('button', { name: 'Preview' }).click()
+  await dialog.getByRole('button', { name: 'Change 300 monitors' }).click()
+  await dialog.getByText('300 monitors changed').waitFor()
+  expect(await countOf('value=198.51.100.80')).toBe(300)
+  expect(await countOf('value=203.0.113.10')).toBe(30)
+
+  await dialog.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('dialog', { name: 'Undo' }).getByText('300 monitors changed').waitFor()
+  expect(await countOf('value=203.0.113.10')).toBe(330)
+})
+
 test('an expected value is replaced and tags are added for the chosen monitors, after a preview', async () => {
   const { page, server } = await givenOwner()
   const monitors = ['one.example', 'two.example', 'three.example'].map((full_domain, at) => ({
@@ -90,4 +126,44 @@ test('an expected value is replaced and tags are added for the chosen monitors, 
   await untag.getByText('3 monitors changed').waitFor()
   const tagged = await (await page.request.get('/monitors?tag=prod&include=tags')).json()
   expect(tagged.data.map((each: { tags: string[] }) => each.tags)).toEqual([['prod'], ['prod'], ['prod']])
+})
+
+test('what is found instead is accepted for many, and more than a few are changed by a job', async () => {
+  const { page, server, dns } = await givenOwner()
+  const headers = { origin: server.url }
+  const names = Array.from({ length: 24 }, (_, at) => `host-${at}.moved.example`)
+  for (const name of names) dns.set(name, 'A', ['198.51.100.80'])
+  const monitors = names.map((full_domain) => ({ full_domain, record_type: 'A', expected_value: ['203.0.113.10'] }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers })
+  const countOf = async (filter: string) => {
+    const { states, disabled } = await (await page.request.get(`/monitors/counts?${filter}`)).json()
+    return [states.VALID ?? 0, states.MISMATCH ?? 0, disabled]
+  }
+  await expect.poll(() => countOf(''), { timeout: 60_000 }).toEqual([0, 24, 0])
+
+  await page.goto('/dashboard/monitors')
+  const field = page.getByRole('combobox', { name: 'Search monitors' })
+  await field.fill('state:mismatch value:203.0.113 ')
+  await page.getByRole('button', { name: 'Remove filter: value: 203.0.113' }).waitFor()
+  const dialog = page.getByRole('dialog')
+  const all = page.getByRole('checkbox', { name: 'Select all loaded monitors' })
+  await all.click()
+  await page.getByText('24 selected', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Accept current values…' }).click()
+  await dialog.getByText('203.0.113.10 → 198.51.100.80').first().waitFor()
+  await dialog.getByRole('button', { name: 'Change 24 monitors' }).click()
+  await dialog.getByText('24 monitors changed').waitFor()
+  await dialog.getByRole('button', { name: 'Close' }).last().click()
+  await expect.poll(() => countOf('value=198.51.100.80'), { timeout: 60_000 }).toEqual([24, 0, 0])
+
+  await page.goto('/dashboard/monitors')
+  await all.click()
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await dialog.getByRole('button', { name: 'Change 24 monitors' }).click()
+  await dialog.getByText('24 monitors changed').waitFor()
+  expect(await countOf('')).toEqual([0, 0, 24])
+  await dialog.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('dialog', { name: 'Undo' }).getByText('24 monitors changed').waitFor()
+  expect((await countOf('')).at(-1)).toBe(0)
 })

@@ -98,6 +98,64 @@ test('groups are searched and counted by state, and lead to their monitors', asy
   await page.getByText('No matching groups').waitFor()
 })
 
+test('rows are ordered by the heads, and selected one by one, in ranges and all, with the keyboard too', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(
+    page,
+    server.url,
+    ['a', 'b', 'c', 'd', 'e'].map((name) => ({ full_domain: `${name}.example` })),
+  )
+  await page.goto('/dashboard/monitors')
+  const table = page.getByRole('table', { name: 'Monitors' })
+  const tick = (name: string) => table.getByRole('checkbox', { name: `Select ${name}.example A` })
+  const ticked = async () =>
+    (await table.getByRole('checkbox', { name: /^Select .*example/, checked: true }).all()).length
+  const head = (name: string) => table.getByRole('columnheader', { name })
+  await tick('b').click()
+  await tick('d').click({ modifiers: ['Shift'] })
+  expect(await ticked()).toBe(3)
+  await tick('c').click()
+  await tick('d').click({ modifiers: ['Shift'] })
+  expect(await ticked()).toBe(1)
+  const all = table.getByRole('checkbox', { name: 'Select all loaded monitors' })
+  expect(await all.evaluate((box: HTMLInputElement) => box.indeterminate)).toBe(true)
+  await tick('a').focus()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Space')
+  expect(await tick('c').isChecked()).toBe(true)
+  await all.click()
+  await page.getByText('5 selected', { exact: true }).waitFor()
+  await page.keyboard.press('Shift+Tab')
+  await page.keyboard.press('Enter')
+  await page.getByRole('menuitem', { name: 'Replace an expected value…' }).waitFor()
+  await page.keyboard.press('Escape')
+  await all.click()
+  expect(await ticked()).toBe(0)
+
+  expect(await head('Name').getAttribute('aria-sort')).toBe('ascending')
+  await head('Name').getByRole('button').click()
+  await expect.poll(() => table.getByRole('row').nth(1).innerText()).toContain('e.example')
+  expect(await head('Name').getAttribute('aria-sort')).toBe('descending')
+  expect(new URL(page.url()).search).toBe('?order=name&way=desc')
+  await head('Last checked').getByRole('button').press('Enter')
+  await expect.poll(() => head('Last checked').getAttribute('aria-sort')).toBe('ascending')
+  expect(await head('Name').getAttribute('aria-sort')).toBeNull()
+  expect(new URL(page.url()).search).toBe('?order=last_checked')
+
+  await page.setViewportSize({ width: 390, height: 800 })
+  const list = page.getByRole('list', { name: 'Monitors' })
+  const order = page.getByRole('combobox', { name: 'Order' })
+  await order.click()
+  await page.getByRole('option', { name: 'Name', exact: true }).click()
+  await expect.poll(() => list.getByRole('listitem').first().innerText()).toContain('a.example')
+  expect(await order.innerText()).toBe('Name')
+  await list.getByRole('checkbox', { name: 'Select b.example A' }).click()
+  await page.getByText('1 selected', { exact: true }).waitFor()
+  await page.getByRole('checkbox', { name: 'Select all loaded monitors' }).click()
+  await page.getByText('5 selected', { exact: true }).waitFor()
+})
+
 test('columns and density are chosen, and kept in the browser', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
@@ -191,7 +249,7 @@ test('what the list shows is exported with its filters', async () => {
   expect(zone).not.toContain('other.example')
 })
 
-test('a view is saved for the team, opened with its columns, changed, renamed and deleted', async () => {
+test('a view is saved for the team, opened with its columns and density, changed, renamed and deleted', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
     { full_domain: 'www.shop.example', tags: ['prod'], group: 'shop' },
@@ -206,6 +264,7 @@ test('a view is saved for the team, opened with its columns, changed, renamed an
   }
   await page.getByRole('button', { name: 'Columns and density' }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Tags' }).click()
+  await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).click()
   await page.keyboard.press('Escape')
   await choose('Save as new view…')
   const dialog = page.getByRole('dialog')
@@ -216,10 +275,14 @@ test('a view is saved for the team, opened with its columns, changed, renamed an
   await page.goto('/dashboard/monitors')
   await table.getByText('other').first().waitFor()
   await page.getByRole('button', { name: 'Columns and density' }).click()
+  await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).click()
   await page.getByRole('menuitem', { name: 'Usual columns' }).click()
+  const height = async () => (await table.getByRole('row').nth(1).boundingBox())!.height
+  const comfortable = await height()
   await choose('The shop')
   await page.getByRole('button', { name: 'Remove filter: group: shop' }).waitFor()
   await table.getByRole('columnheader', { name: 'Tags' }).waitFor()
+  expect(await height()).toBeLessThan(comfortable)
   expect(await table.getByRole('columnheader', { name: 'State' }).getAttribute('aria-sort')).toBe('ascending')
   expect(await views.innerText()).toBe('The shop')
 

@@ -21,6 +21,18 @@ test('someone is invited by mail, joins by the link, and may do what the role al
     .or(page.getByText(/\d problems?$/))
     .first()
     .waitFor()
+  await page.getByText(/^Zonewatch \d+\.\d+\.\d+ · Node \d/).waitFor()
+  await page.getByRole('region', { name: 'Instances', exact: true }).getByText('Running').first().waitFor()
+  await page.getByRole('region', { name: 'Instances', exact: true }).getByText('checker').first().waitFor()
+  const figures = ['Oldest due check', 'Oldest due delivery', 'Pending webhook requests', 'Oldest due alert']
+  for (const name of [...figures, 'Pending emails']) await page.getByRole('region', { name }).waitFor()
+  await page.getByRole('region', { name: 'Resolvers', exact: true }).getByText('127.0.0.').first().waitFor()
+  for (const fact of ['Size', 'Growth', 'Last backup']) await page.getByText(fact, { exact: true }).waitFor()
+  await page
+    .getByRole('listitem')
+    .filter({ has: page.getByText('SECRET', { exact: true }) })
+    .getByText('(hidden)')
+    .waitFor()
   await page.getByRole('link', { name: 'Team' }).click()
   await page.getByRole('button', { name: 'Invite' }).first().click()
   const dialog = page.getByRole('dialog')

@@ -115,12 +115,13 @@ export async function reschedule<T extends DueTable, C extends object = Claim<T>
   items: readonly Rescheduled<T, C>[],
 ): Promise<C[]> {
   if (items.length === 0) return []
+  const names = Object.keys(items[0]!.set) as (keyof Rescheduled<T, C>['set'])[]
   const changed = Object.entries(QUEUES[table].write).filter(([name]) => name in items[0]!.set)
-  const rows = items.map(({ claim, set }) => ({
-    ...claim,
-    ...Object.fromEntries(Object.entries(set).map(([name, value]) => [`new_${name}`, value])),
-    new_claimed_by: null,
-  }))
+  const rows = items.map(({ claim, set }) => {
+    const row: Record<string, unknown> = { ...claim, new_claimed_by: null }
+    for (const name of names) row[`new_${String(name)}`] = set[name]
+    return row
+  })
   const change = { table, key: claimOf(table), set: { ...LEASE, ...Object.fromEntries(changed) } }
   const held = await updateEach(db, change, rows)
   return items.map(({ claim }) => claim).filter((_, index) => held[index])

@@ -28,6 +28,8 @@ import { information } from './migrations/0025-information.ts'
 import { logo } from './migrations/0026-logo.ts'
 import { nameOrders } from './migrations/0027-name-order.ts'
 import { messageReferences } from './migrations/0028-message-references.ts'
+import { jobCodes } from './migrations/0029-job-codes.ts'
+import { viewDensity } from './migrations/0030-view-density.ts'
 
 /** What a migration writes where the two engines' words differ. */
 export type Dialect = {
@@ -81,6 +83,8 @@ export const MIGRATIONS: readonly Migration[] = [
   logo,
   nameOrders,
   messageReferences,
+  jobCodes,
+  viewDensity,
 ]
 
 export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { JobCode } from '#contract/job-codes.ts'
 import type { JobAction, JobState, ResultState } from '#contract/jobs.ts'
 
 type Truth = 0 | 1
@@ -55,6 +56,8 @@ export type JobResultsTable = {
   kept: Once<Json | null>
   error: Once<string | null>
   errors: Once<Json | null>
+  code: Once<JobCode | null>
+  field_codes: Once<Json | null>
 }
 
 /** For each organization that has unfinished jobs, when its next batch is due. */

@@ -231,5 +231,6 @@ export type ViewsTable = {
   order_by: View['order_by']
   order_way: View['order_way']
   columns: Json | null
+  density: View['density']
   version: Generated<number>
 }

@@ -19,14 +19,8 @@ export async function countByGroup(
   groups: readonly GroupSize[],
 ): Promise<Map<string, MonitorCounts>> {
   if (groups.length === 0) return new Map()
-  const monitors = engineOf(db) === 'sqlite' ? sql`monitors indexed by monitors_not_valid_in_group` : sql`monitors`
-  const each = groups.map(
-    ({ id }) => sql`select group_id, state, is_active, count(*) as count from (
-      select group_id, state, is_active from ${monitors}
-        where group_id = ${id} and organization_id = ${organizationId} and ${IS_NOT_VALID} limit ${MOST_COUNTED}) as few
-      group by group_id, state, is_active`,
-  )
-  const { rows } = await sql<Counted & { group_id: string }>`${sql.join(each, sql` union all `)}`.execute(db)
+  const ids = groups.map(({ id }) => id)
+  const { rows } = await (engineOf(db) === 'sqlite' ? countEach : countAll)(organizationId, ids).execute(db)
   const byGroup = Map.groupBy(rows, ({ group_id }) => group_id)
   return new Map(
     groups.map(({ id, monitors }) => {
@@ -38,6 +32,25 @@ export async function countByGroup(
     }),
   )
 }
+
+type CountedInGroup = Counted & { group_id: string }
+
+const countEach = (organizationId: string, ids: readonly string[]) => {
+  const each = ids.map(
+    (id) => sql`select group_id, state, is_active, count(*) as count from (
+      select group_id, state, is_active from monitors indexed by monitors_not_valid_in_group
+        where group_id = ${id} and organization_id = ${organizationId} and ${IS_NOT_VALID} limit ${MOST_COUNTED}) as few
+      group by group_id, state, is_active`,
+  )
+  return sql<CountedInGroup>`${sql.join(each, sql` union all `)}`
+}
+
+/** PostgreSQL would plan each part of the union: three quarters of the time for 100 groups. SQLite has no lateral join. */
+const countAll = (organizationId: string, ids: readonly string[]) => sql<CountedInGroup>`
+  select asked.id as group_id, state, is_active, count(*) as count from unnest(${ids}::text[]) as asked (id)
+    cross join lateral (select state, is_active from monitors
+      where group_id = asked.id and organization_id = ${organizationId} and ${IS_NOT_VALID} limit ${MOST_COUNTED}) as few
+    group by asked.id, state, is_active`
 
 export function countsOf(rows: readonly Counted[], isPartial: boolean): MonitorCounts {
   const active = rows.filter(({ is_active, count }) => is_active === 1 && count > 0)

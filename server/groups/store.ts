@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { GROUP_INCLUDES, type Group, type GroupAnswer, type GroupChange, type GroupQuery } from '#contract/groups.ts'
@@ -62,9 +62,14 @@ export async function listGroups(
 
 /** Without an index: an organization has far fewer groups than monitors. Tags and metadata without the escapes of JSON. */
 function hasWord(db: Database, word: string) {
-  const text = sql`groups.name || ' ' || groups.slug || ' ' || coalesce(groups.external_id, '') || ' ' ||
-    replace(replace(groups.tags || ' ' || groups.metadata, '\\"', '"'), '\\\\', '\\')`
-  return contains(engineOf(db) === 'sqlite' ? sql`lower(${text})` : sql`lower((${text}) collate "C")`, lowerCased(word))
+  // SQLite's `like` compares letters of ASCII in any case.
+  const lower = (text: RawBuilder<unknown>) => (engineOf(db) === 'sqlite' ? text : sql`lower(${text} collate "C")`)
+  const has = (text: RawBuilder<unknown>) => contains(lower(text), lowerCased(word))
+  const labels = sql`replace(replace(groups.tags || ' ' || groups.metadata, '\\"', '"'), '\\\\', '\\')`
+  // A word has no spaces, so it lies in one of them. Each by itself, as most groups have neither labels nor an external id.
+  return sql<boolean>`(${has(sql`groups.name`)} or ${contains(sql`groups.slug`, lowerCased(word))}
+    or ${has(sql`groups.external_id`)}
+    or ((groups.tags <> '[]' or groups.metadata <> '{}') and ${has(sql`(${labels})`)}))`
 }
 
 /** By id or slug. Throws `not_found` when there is none, or it is another organization's. */

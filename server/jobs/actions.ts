@@ -1,4 +1,5 @@
 import type { Insertable } from 'kysely'
+import type { JobCode } from '#contract/job-codes.ts'
 import type { JobAction } from '#contract/jobs.ts'
 import { MOST_TAGS } from '#contract/labels.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
@@ -20,7 +21,7 @@ import {
   restoreMonitors,
   snapshotOf,
 } from '../monitors/remove.ts'
-import { type FieldErrors, fieldTexts, Problem } from '../problem.ts'
+import { type FieldErrors, fieldCodes, fieldTexts, Problem } from '../problem.ts'
 import type { JobRow, Replacement, WantedChange } from './job.ts'
 import { retryRequests } from './retry-requests.ts'
 
@@ -49,7 +50,9 @@ export async function perform(db: Database, given: Given, ids: readonly string[]
   if (job.action === 'retry_requests') return await retryRequests(db, given, ids)
   const rows = await lockManyMonitors(db, given, ids)
   const found = new Map(rows.map((row) => [row.id, row]))
-  const missing = ids.filter((id) => !found.has(id)).map((id) => failed(id, null, 'The monitor does not exist.'))
+  const missing = ids
+    .filter((id) => !found.has(id))
+    .map((id) => failed(id, null, { code: 'monitor_not_found', reason: 'The monitor does not exist.' }))
   if (job.action === 'delete') {
     const count = job.is_dry_run ? rows.length : await countDeletable(db, given, rows)
     const taken = rows.slice(0, count)
@@ -62,7 +65,9 @@ export async function perform(db: Database, given: Given, ids: readonly string[]
   return { results: [...missing, ...(await apply(db, given, decided))], rest: [] }
 }
 
-type Wanted = { ok: true; change: MonitorChange; groupId?: string | undefined } | { ok: false; reason: string }
+/** Why a job does not change a monitor: a code and its sentence. */
+type Failure = { code: JobCode; reason: string; errors?: FieldErrors }
+type Wanted = { ok: true; change: MonitorChange; groupId?: string | undefined } | ({ ok: false } & Failure)
 
 /** Of an update or a move, what the request says; else what follows from the monitor as it is now. */
 function changeFor(row: MonitorRow, action: JobAction, wanted: WantedChange | null): Wanted {
@@ -88,25 +93,27 @@ function withTags(row: MonitorRow, change: (tags: string[]) => string[]): Wanted
   const tags = change(JSON.parse(row.tags))
   if (tags.length <= MOST_TAGS) return { ok: true, change: { tags } }
   const reason = `The monitor would have ${tags.length} tags. A monitor can have at most ${MOST_TAGS}.`
-  return { ok: false, reason }
+  return { ok: false, code: 'too_many_tags', reason }
 }
 
 /** What becomes of one monitor. `groupId`: the group that the change names, whether or not it is in there. */
 type Decided = { row: MonitorRow } & (
   | { kind: 'change'; changed: Changed; groupId?: string | undefined }
-  | { kind: 'failed'; reason: string; errors?: FieldErrors }
+  | ({ kind: 'failed' } & Failure)
 )
 
 function decide(row: MonitorRow, { pace }: Given, wanted: Wanted): Decided {
-  if (!wanted.ok) return { row, kind: 'failed', reason: wanted.reason }
+  if (!wanted.ok) return { row, kind: 'failed', code: wanted.code, reason: wanted.reason }
   const { change, groupId } = wanted
   const parsed = parseChange(row, change)
-  if (!parsed.ok)
-    return { row, kind: 'failed', reason: 'The change does not suit this monitor.', errors: parsed.errors }
+  if (!parsed.ok) {
+    const reason = 'The change does not suit this monitor.'
+    return { row, kind: 'failed', code: 'invalid_change', reason, errors: parsed.errors }
+  }
   try {
     if (parsed.changed.isReplanned) pace(parsed.changed.columns.frequency)
   } catch (error) {
-    if (error instanceof Problem) return { row, kind: 'failed', reason: error.message }
+    if (error instanceof Problem) return { row, kind: 'failed', code: 'plan_limit', reason: error.message }
     throw error
   }
   return { row, kind: 'change', changed: parsed.changed, groupId }
@@ -118,10 +125,10 @@ async function apply(db: Database, given: Given, decided: readonly Decided[]): P
   const changes: ManyChanged[] = []
   const results = decided.map((each, index): JobResult => {
     const { row } = each
-    if (each.kind === 'failed') return failed(row.id, nameOf(row), each.reason, each.errors)
+    if (each.kind === 'failed') return failed(row.id, nameOf(row), each)
     const { changed, groupId = changed.group ?? undefined } = each
     if (each.groupId !== undefined && !groups.has(each.groupId)) {
-      return failed(row.id, nameOf(row), 'The group no longer exists.', { group: NO_SUCH_GROUP })
+      return failed(row.id, nameOf(row), NO_GROUP)
     }
     const isMoved = groupId !== undefined && groupId !== row.group_id
     const after = { ...row, ...changed.columns } as MonitorRow
@@ -160,11 +167,7 @@ async function check(db: Database, given: Given, rows: readonly MonitorRow[]): P
       active.map((row, index) => ({ row, checkAt: checkAt(given, index) })),
     )
   }
-  return rows.map((row) =>
-    row.is_active === 1
-      ? changedResult(row)
-      : failed(row.id, nameOf(row), 'This monitor is disabled. Enable it first.'),
-  )
+  return rows.map((row) => (row.is_active === 1 ? changedResult(row) : failed(row.id, nameOf(row), DISABLED)))
 }
 
 /** Takes back what another job did, except where somebody has changed the same field since. */
@@ -191,12 +194,13 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
       if (row) results.push(unchanged(row))
       else deleted.push({ name, kept: JSON.parse(kept) })
     } else if (!row) {
-      results.push(failed(id, name, 'The monitor was deleted after the job.'))
+      results.push(failed(id, name, { code: 'deleted_after_job', reason: 'The monitor was deleted after the job.' }))
     } else {
       const [from, to] = [JSON.parse(changed_from!), JSON.parse(changed_to!)]
       const now: Record<string, unknown> = auditOf(row, row.group_id)
       if (isAs(now, from)) results.push(unchanged(row))
-      else if (!isAs(now, to)) results.push(failed(id, name, 'The monitor was changed after the job.'))
+      else if (!isAs(now, to))
+        results.push(failed(id, name, { code: 'changed_after_job', reason: 'The monitor was changed after the job.' }))
       else decided.push(decide(row, given, { ok: true, change: from, groupId: from.group }))
     }
   }
@@ -204,7 +208,20 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
   return { results, rest: [] }
 }
 
-const NOT_STORED = 'What the job changed here is no longer stored, so it cannot be undone.'
+const NOT_STORED: Failure = {
+  code: 'not_stored',
+  reason: 'What the job changed here is no longer stored, so it cannot be undone.',
+}
+const NO_GROUP: Failure = {
+  code: 'group_not_found',
+  reason: 'The group no longer exists.',
+  errors: { group: NO_SUCH_GROUP },
+}
+const DISABLED: Failure = { code: 'monitor_disabled', reason: 'This monitor is disabled. Enable it first.' }
+const NONE_LEFT: Failure = {
+  code: 'plan_limit',
+  reason: 'Plan limit reached: all monitors of the plan are in use. Delete some or change the plan.',
+}
 
 const isAs = (now: Record<string, unknown>, fields: Record<string, unknown>) =>
   Object.entries(fields).every(([name, value]) => JSON.stringify(now[name]) === JSON.stringify(value))
@@ -226,22 +243,22 @@ async function restore(
   await restoreMonitors(db, given, restored, given.now)
   return [
     ...restored.map(({ name, kept }) => ({
-      ...{ object_id: kept.id, name, state: 'changed' as const, changed_from: null },
-      ...{ changed_to: JSON.stringify(auditOf(kept, kept.group_id)), kept: null, error: null, errors: null },
+      ...{ ...EMPTY, object_id: kept.id, name, state: 'changed' as const },
+      changed_to: JSON.stringify(auditOf(kept, kept.group_id)),
     })),
-    ...deleted
-      .slice(left)
-      .map(({ name, kept }) =>
-        failed(
-          kept.id,
-          name,
-          'Plan limit reached: all monitors of the plan are in use. Delete some or change the plan.',
-        ),
-      ),
+    ...deleted.slice(left).map(({ name, kept }) => failed(kept.id, name, NONE_LEFT)),
   ]
 }
 
-const EMPTY = { changed_from: null, changed_to: null, kept: null, error: null, errors: null }
+const EMPTY = {
+  changed_from: null,
+  changed_to: null,
+  kept: null,
+  error: null,
+  errors: null,
+  code: null,
+  field_codes: null,
+}
 
 function changedResult(row: MonitorRow, differences?: { from: object; to: object }): JobResult {
   const { from, to } = differences ?? {}
@@ -261,7 +278,7 @@ const unchanged = (row: MonitorRow): JobResult => ({
   ...{ ...EMPTY, object_id: row.id, name: nameOf(row), state: 'unchanged' },
 })
 
-const failed = (id: string, name: string | null, error: string, errors?: FieldErrors): JobResult => ({
-  ...{ ...EMPTY, object_id: id, name, state: 'failed', error },
-  errors: errors ? JSON.stringify(fieldTexts(errors)) : null,
+const failed = (id: string, name: string | null, { code, reason, errors }: Failure): JobResult => ({
+  ...{ ...EMPTY, object_id: id, name, state: 'failed', error: reason, code },
+  ...(errors && { errors: JSON.stringify(fieldTexts(errors)), field_codes: JSON.stringify(fieldCodes(errors)) }),
 })

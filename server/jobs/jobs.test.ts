@@ -45,7 +45,8 @@ onBothEngines('jobs', (_fresh, engine) => {
       [['192.0.2.2'], 'moved', 30],
     ])
     expect((await results(job.id))[0]).toEqual({
-      ...{ id: ids[1], name: 'n1.example.com A', state: 'changed', error: null, errors: null },
+      ...{ id: ids[1], name: 'n1.example.com A', state: 'changed' },
+      ...{ error: null, errors: null, code: null, field_codes: null },
       before: { expected_value: ['192.0.2.1'], is_exact_match: true, frequency: 5, group: 'default' },
       after: { expected_value: ['192.0.2.2'], is_exact_match: false, frequency: 30, group: 'moved' },
     })
@@ -84,13 +85,15 @@ onBothEngines('jobs', (_fresh, engine) => {
     const job = await run({ action: 'update', monitors: [gone, ...ids, ids[2]], change: NEW })
     expect(job).toMatchObject({ monitors: 4, total: 4, done: 4, changed: 2, failed: 2 })
     const failed = await results(job.id, '&state=failed')
-    expect(failed.map(({ id, error }) => [id, error]).sort()).toEqual(
+    expect(failed.map(({ id, code, error }) => [id, code, error]).sort()).toEqual(
       [
-        [gone, 'The monitor does not exist.'],
-        [ids[1], 'The change does not suit this monitor.'],
+        [gone, 'monitor_not_found', 'The monitor does not exist.'],
+        [ids[1], 'invalid_change', 'The change does not suit this monitor.'],
       ].sort(),
     )
-    expect(failed.find(({ id }) => id === ids[1])!.errors).toHaveProperty(['expected_value.0'])
+    const refused = failed.find(({ id }) => id === ids[1])!
+    expect(refused.errors).toHaveProperty(['expected_value.0'])
+    expect(refused.field_codes).toEqual({ 'expected_value.0': 'address_as_host' })
     const again = await run({ action: 'update', monitors: [ids[0]], change: NEW })
     expect(again).toMatchObject({ done: 1, changed: 0, failed: 0 })
     expect((await results(again.id))[0]).toMatchObject({ state: 'unchanged', before: null })
@@ -147,7 +150,7 @@ onBothEngines('jobs', (_fresh, engine) => {
     expect(tagged).toMatchObject({ changed: 2, failed: 1, change: { tags: ['prod', 'eu'] } })
     expect(await tags()).toEqual([['prod', 'eu'], ['old', 'prod', 'eu'], many])
     const reason = 'The monitor would have 22 tags. A monitor can have at most 20.'
-    expect((await results(tagged.id, '&state=failed'))[0]!.error).toBe(reason)
+    expect((await results(tagged.id, '&state=failed'))[0]).toMatchObject({ code: 'too_many_tags', error: reason })
     expect((await world.call('/monitors?tag=eu')).body.data).toHaveLength(2)
 
     const untagged = await run({ action: 'untag', filter: { tag: 'eu' }, tags: ['prod', 'none'] })
@@ -190,22 +193,23 @@ onBothEngines('jobs', (_fresh, engine) => {
     await db.updateTable('monitors').set({ current_values: '["192.0.2.7"]' }).where('id', '<', ids[2]!).execute()
     const job = await run({ action: 'accept', all: true })
     expect(job).toMatchObject({ changed: 2, failed: 1 })
-    expect((await results(job.id, '&state=failed'))[0]!.error).toBe(
-      'This record has no result yet. Wait for its first check.',
-    )
+    expect((await results(job.id, '&state=failed'))[0]).toMatchObject({
+      ...{ code: 'no_result_yet', error: 'This record has no result yet. Wait for its first check.' },
+    })
     expect((await world.call(`/monitors/${ids[0]}`)).body.expected_value).toEqual(['192.0.2.7'])
     await undo(job.id)
     expect((await world.call(`/monitors/${ids[0]}`)).body.expected_value).toEqual(['192.0.2.1'])
   })
 
   test('checks that a job starts are spread, and never later than they were due', async () => {
-    const { world, ids, run } = await givenWorld(engine, 600)
+    const { world, ids, run, results } = await givenWorld(engine, 600)
     const { db, clock } = world.deps
     const far = clock.now() + 3 * HOUR_MS
     await db.updateTable('due_checks').set({ due_at: far }).execute()
     await world.call(`/monitors/${ids[0]}/disable`, { method: 'POST' })
     const job = await run({ action: 'check', all: true })
     expect(job).toMatchObject({ changed: 599, failed: 1, undo_until: null })
+    expect((await results(job.id, '&state=failed'))[0]).toMatchObject({ id: ids[0], code: 'monitor_disabled' })
     const due = await db.selectFrom('due_checks').select(['monitor_id', 'due_at']).orderBy('due_at').execute()
     const active = due.filter(({ monitor_id }) => monitor_id !== ids[0])
     const started = Date.parse(job.started!)
@@ -263,9 +267,9 @@ onBothEngines('jobs', (_fresh, engine) => {
     await world.call(`/monitors/${ids[1]}`, { method: 'DELETE' })
     const undone = await undo(job.id)
     expect(undone).toMatchObject({ changed: 1, failed: 2 })
-    expect((await results(undone.id, '&state=failed')).map(({ error }) => error)).toEqual([
-      'The monitor was changed after the job.',
-      'The monitor was deleted after the job.',
+    expect((await results(undone.id, '&state=failed')).map(({ code, error }) => [code, error])).toEqual([
+      ['changed_after_job', 'The monitor was changed after the job.'],
+      ['deleted_after_job', 'The monitor was deleted after the job.'],
     ])
     const late = await run({ action: 'update', monitors: [ids[2]], change: NEW })
     world.pass(25 * HOUR_MS)
@@ -303,7 +307,7 @@ onBothEngines('jobs', (_fresh, engine) => {
     const undone = await undo(job.id)
     expect(undone).toMatchObject({ changed: 1, failed: 2 })
     expect((await results(undone.id))[1]).toMatchObject({
-      ...{ id: ids[1], name: 'n1.example.com A', state: 'failed' },
+      ...{ id: ids[1], name: 'n1.example.com A', state: 'failed', code: 'plan_limit' },
       error: 'Plan limit reached: all monitors of the plan are in use. Delete some or change the plan.',
     })
   })

@@ -56,9 +56,19 @@ async function lockRequests(db: Database, { organizationId }: Tenant, ids: reado
 }
 
 function resultOf(id: string, row: Found | undefined, isQueued: boolean): JobResult {
-  const none = { changed_from: null, changed_to: null, kept: null, error: null, errors: null }
+  const none = {
+    changed_from: null,
+    changed_to: null,
+    kept: null,
+    error: null,
+    errors: null,
+    code: null,
+    field_codes: null,
+  }
   const result = { ...none, object_id: id, name: row?.url ?? null }
-  if (!row || row.url === null) return { ...result, state: 'failed', error: 'The request does not exist.' }
+  if (!row || row.url === null) {
+    return { ...result, state: 'failed', code: 'request_not_found', error: 'The request does not exist.' }
+  }
   if (!isQueued) return { ...result, state: 'unchanged' }
   const { webhook_id, status } = row
   const [changed_from, changed_to] = [status, 'PENDING'].map((each) => JSON.stringify({ webhook_id, status: each }))

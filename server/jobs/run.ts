@@ -190,6 +190,8 @@ const RESULT = {
   kept: 'text',
   error: 'text',
   errors: 'text',
+  code: 'text',
+  field_codes: 'text',
 } as const
 
 /**

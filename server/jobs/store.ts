@@ -201,7 +201,17 @@ export async function listResults(
   const { state } = query
   let rows = db
     .selectFrom('job_results')
-    .select(['object_id as id', 'name', 'state', 'changed_from', 'changed_to', 'error', 'errors'])
+    .select([
+      'object_id as id',
+      'name',
+      'state',
+      'changed_from',
+      'changed_to',
+      'error',
+      'errors',
+      'code',
+      'field_codes',
+    ])
     .where('job_results.organization_id', '=', organizationId)
     .where('job_results.job_id', '=', job)
   if (state !== undefined) rows = rows.where('job_results.state', '=', state)
@@ -215,10 +225,11 @@ export async function listResults(
       scope: ['job results', organizationId, job, state],
     },
   )
-  const data = page.data.map(({ changed_from, changed_to, errors, ...row }) => ({
+  const data = page.data.map(({ changed_from, changed_to, errors, field_codes, ...row }) => ({
     ...{ id: row.id, name: row.name, state: row.state },
     ...{ before: parsed(changed_from), after: parsed(changed_to) },
     ...{ error: row.error, errors: parsed(errors) as Record<string, string> | null },
+    ...{ code: row.code, field_codes: parsed(field_codes) as JobResult['field_codes'] },
   }))
   await nameGroups(db, tenant, data)
   return { ...page, data }

@@ -124,11 +124,12 @@ async function firstRows(db: Database, tenant: Tenant, filter: MonitorFilter) {
 
 function rowsOf(db: Database, { organizationId }: Tenant, { table, index, columns, values, where }: IndexedFilter) {
   if (table === 'monitor_labels') {
-    return amongThose(
-      db,
-      sql`(select monitor_id as id from monitor_labels
-      where organization_id = ${organizationId} and label = ${values[1]} limit ${MOST_COUNTED})`,
-    )
+    const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
+      where organization_id = ${organizationId} and label = ${values[1]} limit ${MOST_COUNTED})`
+    if (engineOf(db) === 'sqlite') return amongThose(db, ids)
+    // As one list the ids are found in one pass of the index, with half of the pages of a join (PostgreSQL 17 and newer).
+    const own = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
+    return own.where(sql<boolean>`monitors.id = any(array${ids})`)
   }
   let rows = db
     .selectFrom((index === undefined ? 'monitors' : withIndex('monitors', { index })) as 'monitors')

@@ -298,9 +298,16 @@ onBothEngines('counts', (_fresh, engine) => {
     ]).toEqual([['even'], ['default'], ['default', 'odd'], [], []])
     await world.call('/groups', {
       method: 'POST',
-      body: { name: 'Ärzte', slug: 'a', metadata: { owner: 'Max "M"', path: 'x\\y' } },
+      body: {
+        name: 'Ärzte',
+        slug: 'a',
+        external_id: 'Ext-1',
+        tags: ['Prod'],
+        metadata: { owner: 'Max "M"', path: 'x\\y' },
+      },
     })
-    for (const text of ['Ärzte', 'rzte', '"m"', 'x\\y']) expect([text, await search(text)]).toEqual([text, ['a']])
+    for (const text of ['Ärzte', 'rzte', '"m"', 'x\\y', 'eXt-1', 'pro'])
+      expect([text, await search(text)]).toEqual([text, ['a']])
   })
 })
 

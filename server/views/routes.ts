@@ -35,7 +35,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
     const create = {
       operationId: 'createView',
       summary: 'Create a view',
-      description: `Saves a list of monitors under a name: filters, order and columns. An organization has at most ${MOST_VIEWS} views.`,
+      description: `Saves a list of monitors under a name: filters, order, columns and density. An organization has at most ${MOST_VIEWS} views.`,
       tags,
       body: NewView,
       response: Answers(201, View),

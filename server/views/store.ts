@@ -50,12 +50,12 @@ export async function insertView(db: Database, context: RequestContext, given: N
       throw conflict(`Limit reached: an organization has at most ${MOST_VIEWS} views. Delete one first.`)
     }
     const id = newId('viw', now)
-    const { name, filter = {}, order_by = 'created', order_way = 'asc', columns = null } = given
+    const { name, filter = {}, order_by = 'created', order_way = 'asc', columns = null, density = null } = given
     await transaction
       .insertInto('views')
       .values({
         ...{ organization_id: organizationId, id, created_at: now, created_by: actor.label },
-        ...columnsOf({ name, filter, order_by, order_way, columns }),
+        ...columnsOf({ name, filter, order_by, order_way, columns, density }),
       })
       .execute()
     const after = await getView(transaction, context, id)
@@ -100,14 +100,15 @@ export async function deleteView(db: Database, context: RequestContext, id: stri
   })
 }
 
-type Saved = Pick<View, 'name' | 'filter' | 'order_by' | 'order_way' | 'columns'>
+type Saved = Pick<View, 'name' | 'filter' | 'order_by' | 'order_way' | 'columns' | 'density'>
 
-const columnsOf = ({ name, filter, order_by, order_way, columns }: Saved) => ({
+const columnsOf = ({ name, filter, order_by, order_way, columns, density }: Saved) => ({
   name,
   filter: JSON.stringify(filter),
   order_by,
   order_way,
   columns: columns === null ? null : JSON.stringify(columns),
+  density,
 })
 
 function toView(row: ViewRow): View {
@@ -121,6 +122,7 @@ function toView(row: ViewRow): View {
       order_by: row.order_by,
       order_way: row.order_way,
       columns: row.columns === null ? null : JSON.parse(row.columns),
+      density: row.density,
     },
     row.version,
   )

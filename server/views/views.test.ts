@@ -9,11 +9,12 @@ const FAILING = {
   order_by: 'last_checked',
   order_way: 'desc',
   columns: ['name', 'state', 'metadata.customer'],
+  density: 'compact',
 }
 const post = ({ call }: AppWorld, body: unknown) => call('/views', { method: 'POST', body })
 
 onBothEngines('views', (_fresh, engine) => {
-  test('a view keeps filters, order and columns, and is changed by field', async () => {
+  test('a view keeps filters, order, columns and density, and is changed by field', async () => {
     const world = await givenApp(engine)
     const made = await post(world, FAILING)
     expect(made.status).toBe(201)
@@ -24,7 +25,7 @@ onBothEngines('views', (_fresh, engine) => {
     expect(changed.body).toEqual({ ...made.body, filter: { tag: 'prod' }, columns: null })
     expect((await world.call(path)).body).toEqual(changed.body)
     const plain = (await post(world, { name: 'All' })).body
-    expect(plain).toMatchObject({ filter: {}, order_by: 'created', order_way: 'asc', columns: null })
+    expect(plain).toMatchObject({ filter: {}, order_by: 'created', order_way: 'asc', columns: null, density: null })
     const names = async (query: string) =>
       (await world.call(`/views?${query}`)).body.data.map(({ name }: { name: string }) => name)
     expect(await names('')).toEqual(['Failing mail', 'All'])
@@ -67,7 +68,7 @@ onBothEngines('views', (_fresh, engine) => {
     const orders = { order_by: 'created', order_way: 'asc' } as const
     await world.deps.db
       .insertInto('views')
-      .values(rows.map((row) => ({ ...row, ...orders, columns: null })))
+      .values(rows.map((row) => ({ ...row, ...orders, columns: null, density: null })))
       .execute()
     const answer = await post(world, FAILING)
     expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining(`at most ${MOST_VIEWS} views`)])

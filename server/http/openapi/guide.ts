@@ -12,7 +12,10 @@ export async function readGuide(): Promise<Guide> {
     description: `Zonewatch monitors DNS records and reports changes. [Documentation](/docs)\n\n${api}`,
     tags: [
       { name: 'Monitors', description: `${states}\n\n${matching}` },
-      { name: 'Views', description: 'Saved lists of monitors: filters, order and columns, shared with the team.' },
+      {
+        name: 'Views',
+        description: 'Saved lists of monitors: filters, order, columns and density, shared with the team.',
+      },
       { name: 'Jobs', description: jobs! },
       { name: 'Groups', description: 'Every monitor is in one group. A webhook receives the changes in its groups.' },
       { name: 'Events', description: 'Confirmed changes with their evidence. Only checks create events.' },

@@ -26,7 +26,9 @@ const ENUMERATIONS = new Map(
 function nullable({ anyOf, ...beside }: Json): Json | undefined {
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return undefined
   const [schema] = anyOf as Json[]
-  return typeof schema?.type === 'string' ? { ...schema, type: [schema.type, 'null'], ...beside } : undefined
+  if (typeof schema?.type !== 'string') return undefined
+  const values = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {}
+  return { ...schema, ...values, type: [schema.type, 'null'], ...beside }
 }
 
 /**
