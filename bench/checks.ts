@@ -6,7 +6,7 @@ import type { Engine } from '../server/database/database.ts'
 import { blackbox } from './blackbox.ts'
 import { flatOut, onSchedule, planAll, type Watched, watch } from './checks-loads.ts'
 import { nameOf, type World, withWorld } from './checks-world.ts'
-import { dnsperfPerSecond } from './dnsperf.ts'
+import { dnsperfPerSecond, plainUdp } from './dnsperf.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -28,6 +28,8 @@ type Row = {
   dnsperf_per_second: number | null
   cpu_s_per_1000: number
   dns_cpu_s_per_1000: number
+  udp_per_second: number
+  udp_cpu_s_per_1000: number
   blackbox_per_second: number | null
   blackbox_cpu_s_per_1000: number | null
   /** Null where the database works inside of our own process. */
@@ -62,6 +64,7 @@ async function measure(world: World): Promise<Row> {
   const busy = await flatOut(world, watched, seconds)
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)
+  const plain = await plainUdp(port, names, Math.min(seconds, 5))
   const probes = await blackbox(port, names[0]!, Math.min(seconds, 5), folder)
   const rest = options.quick ? {} : await asEveryDay(world, watched, seconds)
   stop.abort()
@@ -71,6 +74,7 @@ async function measure(world: World): Promise<Row> {
   const engine = options.engine as Engine
   const beside = {
     dnsperf_per_second,
+    ...plain,
     blackbox_per_second: probes?.per_second ?? null,
     blackbox_cpu_s_per_1000: probes?.cpu_s_per_1000 ?? null,
   }
