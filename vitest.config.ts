@@ -1,11 +1,23 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+/** The files that take long come first, so that no worker is left alone with one of them at the end. */
+class LongFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const sorted = await super.sort(files)
+    const isLong = ({ moduleId }: TestSpecification) => moduleId.includes('/e2e/')
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))]
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['{contract,server,dashboard,e2e,client,scripts}/**/*.test.ts'],
     setupFiles: ['server/testing/cpu-time.ts'],
     globalSetup: ['server/testing/postgres.ts', 'e2e/dashboard/prepare.ts'],
-    maxWorkers: 4,
+    // More than there are cores: most tests wait for processes, timers and browsers.
+    maxWorkers: 5,
+    sequence: { sequencer: LongFilesFirst },
     // Loading the server costs more than most files of tests: a worker does it once. No module keeps what a test could change.
     isolate: false,
     // A bound for what hangs. How fast anything is, no test asserts.
