@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, exampleOf, pageQuery } from './common.ts'
+import { MOST_IDS } from './jobs.ts'
 import { withMetadataFilters } from './labels.ts'
 import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
 import { MonitorAnswer } from './monitors.ts'
@@ -7,6 +8,49 @@ import { MonitorAnswer } from './monitors.ts'
 /** `GET /monitors/export`. */
 export const EXPORT_FORMATS = ['json', 'csv', 'zone'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
+/** Beside them `metadata.<key>`. */
+export const EXPORT_COLUMNS = [
+  'id',
+  'created',
+  'name',
+  'domain',
+  'subdomain',
+  'record_type',
+  'expected_value',
+  'current_value',
+  'is_exact_match',
+  'state',
+  'incidence_count',
+  'last_checked',
+  'is_active',
+  'notify',
+  'frequency',
+  'group',
+  'external_id',
+  'tags',
+  'metadata',
+] as const
+export type ExportColumn = (typeof EXPORT_COLUMNS)[number]
+/** As many as a view has. */
+export const MOST_EXPORT_COLUMNS = 20
+
+const written = {
+  format: Type.Optional(
+    Type.Enum(EXPORT_FORMATS, {
+      type: 'string',
+      description:
+        '`json`: a list of monitors with `frequency`, `group`, `external_id`, `tags` and `metadata`. `csv`: a line for each monitor, which an import reads. `zone`: the expected values as records of a zone file, zone after zone. Default: `json`.',
+    }),
+  ),
+  columns: Type.Optional(
+    Type.String({
+      maxLength: 1_024,
+      description: `Only with \`format=csv\`: the columns, in this order, separated by commas. At most ${MOST_EXPORT_COLUMNS} of ${EXPORT_COLUMNS.map((name) => `\`${name}\``).join(', ')} and \`metadata.<key>\`. Default: all, with the names that an import reads.`,
+      examples: ['name,state,metadata.customer'],
+    }),
+  ),
+}
+
 const { after: _after, before: _before, limit: _limit, ...ordered } = pageQuery('MonitorOrder', MONITOR_ORDERS)
 export const ExportQuery = Exactly(
   {
@@ -20,17 +64,18 @@ export const ExportQuery = Exactly(
       }),
     ),
     ...monitorFilters,
-    format: Type.Optional(
-      Type.Enum(EXPORT_FORMATS, {
-        type: 'string',
-        description:
-          '`json`: a list of monitors with `frequency`, `group`, `external_id`, `tags` and `metadata`. `csv`: a line for each monitor, which an import reads. `zone`: the expected values as records of a zone file, zone after zone. Default: `json`.',
-      }),
-    ),
+    ...written,
   },
   withMetadataFilters,
 )
 export type ExportQuery = Static<typeof ExportQuery>
+
+/** What the dashboard sends: the monitors that somebody selected, in the order of the list. */
+export const ChosenExport = Exactly({
+  ...written,
+  monitors: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1, maxItems: MOST_IDS }),
+})
+export type ChosenExport = Static<typeof ChosenExport>
 
 export const ExportedMonitors = Type.Array(MonitorAnswer, {
   title: 'ExportedMonitors',

@@ -116,6 +116,10 @@ const REQUEST = {
   ),
   two_cursors: plain('`after` and `before` were both sent.', 'cannot be combined with after. Send one of them.'),
   order_conflict: plain('`order_by` contradicts `after_id`.', 'must be recorded when after_id is sent. Leave it out.'),
+  format_without_columns: plain(
+    '`columns` was sent with a format that has none.',
+    'cannot be combined with this format. Leave it out, or send format=csv.',
+  ),
   filter_conflict: plain(
     'The filter cannot be combined with this order.',
     'cannot be combined with after_id or order_by=recorded. Leave it out, and filter the events that are returned.',

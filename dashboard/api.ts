@@ -89,7 +89,8 @@ async function sendOnce<T>(method: string, path: string, sent: Sent): Promise<Ve
     throw timeout?.aborted ? new ApiProblem(408, { error: TIMED_OUT }) : new ApiProblem(0, {})
   }
   noteLimit(response.headers)
-  const answer = text === '' ? null : parsed(text)
+  const isFile = response.ok && response.headers.has('content-disposition')
+  const answer = isFile ? text : text === '' ? null : parsed(text)
   noteAnswer(response.status, bodyOf(answer).error)
   if (response.ok) return { value: answer as T, etag: response.headers.get('etag') ?? '' }
   const wait = Number(response.headers.get('retry-after'))

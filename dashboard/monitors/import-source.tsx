@@ -1,5 +1,6 @@
 import { FileUp } from 'lucide-react'
 import { type DragEvent, type FormEvent, useRef, useState } from 'react'
+import { download } from '../download.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class.ts'
 import { Copy } from '../ui/copy.tsx'
@@ -204,10 +205,4 @@ function FileButton({ onFile }: { onFile: (file: File | undefined) => unknown })
       </Button>
     </>
   )
-}
-
-function download(name: string, text: string): void {
-  const href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
-  Object.assign(document.createElement('a'), { href, download: name }).click()
-  URL.revokeObjectURL(href)
 }

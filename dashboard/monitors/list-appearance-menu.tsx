@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Columns3 } from 'lucide-react'
+import { lazy, Suspense, useState } from 'react'
 import type { KnownLabels } from '#contract/dashboard.ts'
 import { METADATA_PREFIX } from '#contract/labels.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
@@ -8,50 +9,66 @@ import { Button } from '../ui/button.tsx'
 import { Menu, MenuCheck, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
 import type { TableModel } from '../ui/table.tsx'
 import { COLUMN_IDS, isMetadata, type Look } from './list-appearance.ts'
+import { shownFields } from './list-columns.tsx'
 import { useIsWide } from './list-media.ts'
+
+const ColumnOrder = lazy(async () => ({ default: (await import('./list-column-order.tsx')).ColumnOrder }))
 
 type LookProps = { table: TableModel<MonitorAnswer>; look: Look; onLook: (look: Look) => void }
 
-/** Which columns the list has, and how high its rows are. */
+/** Which columns the list has, in which order, and how high its rows are. */
 export function LookMenu({ table, look, onLook }: LookProps) {
   const isWide = useIsWide()
+  const [isOrdering, setOrdering] = useState(false)
   const fields = table.getAllLeafColumns().filter(({ id }) => COLUMN_IDS.some((each) => each === id))
   return (
-    <Menu
-      trigger={
-        <Button aria-label="Columns and density">
-          <Columns3 /> <span className="max-sm:sr-only">Columns</span>
-        </Button>
-      }
-    >
-      <MenuCheck
-        isOn={look.density === 'compact'}
-        onChange={(isOn) => onLook({ ...look, density: isOn ? 'compact' : 'comfortable' })}
+    <>
+      <Menu
+        trigger={
+          <Button aria-label="Columns and density">
+            <Columns3 /> <span className="max-sm:sr-only">Columns</span>
+          </Button>
+        }
       >
-        Compact rows
-      </MenuCheck>
-      {isWide && (
-        <>
-          <MenuLine />
-          <MenuLabel>Columns</MenuLabel>
-          {fields.map((column) => (
-            <MenuCheck
-              key={column.id}
-              isOn={column.getIsVisible()}
-              isDisabled={!column.getCanHide()}
-              onChange={(isOn) => column.toggleVisibility(isOn)}
-            >
-              {column.columnDef.header as string}
-            </MenuCheck>
-          ))}
-          <MetadataColumns table={table} />
-          <MenuLine />
-          <MenuItem isDisabled={look.columns === undefined} onSelect={() => onLook({ density: look.density })}>
-            Usual columns
-          </MenuItem>
-        </>
+        <MenuCheck
+          isOn={look.density === 'compact'}
+          onChange={(isOn) => onLook({ ...look, density: isOn ? 'compact' : 'comfortable' })}
+        >
+          Compact rows
+        </MenuCheck>
+        {isWide && (
+          <>
+            <MenuLine />
+            <MenuLabel>Columns</MenuLabel>
+            {fields.map((column) => (
+              <MenuCheck
+                key={column.id}
+                isOn={column.getIsVisible()}
+                isDisabled={!column.getCanHide()}
+                onChange={(isOn) => column.toggleVisibility(isOn)}
+              >
+                {column.columnDef.header as string}
+              </MenuCheck>
+            ))}
+            <MetadataColumns table={table} />
+            <MenuLine />
+            <MenuItem onSelect={() => setOrdering(true)}>Order of columns…</MenuItem>
+            <MenuItem isDisabled={look.columns === undefined} onSelect={() => onLook({ density: look.density })}>
+              Usual columns
+            </MenuItem>
+          </>
+        )}
+      </Menu>
+      {isOrdering && (
+        <Suspense>
+          <ColumnOrder
+            columns={shownFields(table)}
+            onOrder={(columns) => onLook({ ...look, columns })}
+            onClose={() => setOrdering(false)}
+          />
+        </Suspense>
       )}
-    </Menu>
+    </>
   )
 }
 

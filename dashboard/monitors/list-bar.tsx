@@ -3,6 +3,7 @@ import {
   CirclePause,
   CirclePlay,
   Clock,
+  Download,
   FolderInput,
   ListChecks,
   MoreHorizontal,
@@ -37,6 +38,7 @@ type BarProps = {
   onDelete: () => void
   /** What only a job does. */
   onJob: (act: JobAct) => void
+  onExport: () => void
   onClear: () => void
   onStop: () => void
   onDismiss: () => void
@@ -71,7 +73,7 @@ export function ListBar(props: BarProps) {
   )
 }
 
-function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onClear }: BarProps) {
+function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onExport, onClear }: BarProps) {
   const isWide = useIsWide()
   return (
     <>
@@ -133,6 +135,9 @@ function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onClea
           Set check interval…
         </MenuItem>
         <MenuLine />
+        <MenuItem icon={Download} onSelect={onExport}>
+          Export…
+        </MenuItem>
         <MenuItem icon={Trash2} isDangerous onSelect={onDelete}>
           Delete…
         </MenuItem>

@@ -174,6 +174,12 @@ export const listColumns = (shown: readonly ColumnId[], list: ListContext): Colu
   },
 ]
 
+/** The columns that are shown, without the tick and the menu. */
+export const shownFields = (table: TableModel<MonitorAnswer>): { id: string; label: string }[] =>
+  table.getVisibleLeafColumns().flatMap(({ id, columnDef: { header } }) => {
+    return id !== 'menu' && typeof header === 'string' ? [{ id, label: header }] : []
+  })
+
 /** Ticks all loaded rows, or none. */
 export function AllTick({ table, list }: { table: TableModel<MonitorAnswer>; list: ListContext }) {
   const isAll = table.getIsAllRowsSelected()

@@ -1,34 +1,107 @@
-import { Download } from 'lucide-react'
-import { addressHere } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Menu, MenuItem, MenuLabel } from '../ui/menu.tsx'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { ChosenExport, ExportFormat } from '#contract/export.ts'
+import { addressHere, api } from '../api.ts'
+import { download } from '../download.ts'
+import { Button, ButtonAnchor } from '../ui/button.tsx'
+import { Choices } from '../ui/choices.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { ProblemNote } from '../ui/problem.tsx'
+import { monitorsText } from './list-actions.ts'
 import { type ListSearch, orderedQuery } from './list-query.ts'
 
-const FORMATS = [
-  { format: 'csv', label: 'CSV' },
-  { format: 'json', label: 'JSON' },
-  { format: 'zone', label: 'Zone file' },
-]
+const PATH = '/dashboard/api/monitors/export'
 
-/** All monitors that the list finds, in its order, as a download. */
-export function ExportMenu({ search }: { search: ListSearch }) {
+const FORMATS = [
+  { value: 'csv', label: 'CSV', hint: 'For spreadsheets.' },
+  { value: 'json', label: 'JSON', hint: 'Every field, as in the API.' },
+  { value: 'zone', label: 'Zone file', hint: 'The expected values as DNS records.' },
+] as const
+
+type ExportProps = {
+  search: ListSearch
+  /** How many the list has, as text; undefined where that is not known. */
+  total: string | undefined
+  /** Ids of selected monitors, in the order of the list. None: all of the list. */
+  selected: readonly string[]
+  columns: readonly { id: string; label: string }[]
+  onClose: () => void
+}
+
+/** The selected monitors, or all that the list finds in its order, as a download. */
+export function ExportDialog({ search, total, selected, columns, onClose }: ExportProps) {
+  const form = useId()
+  const [of, setOf] = useState<'selected' | 'list'>(selected.length > 0 ? 'selected' : 'list')
+  const [format, setFormat] = useState<ExportFormat>('csv')
+  const [which, setWhich] = useState<'all' | 'shown'>('all')
+  const wanted = {
+    format,
+    ...(format === 'csv' && which === 'shown' ? { columns: columns.map(({ id }) => id).join(',') } : {}),
+  }
+  const save = useMutation({
+    mutationFn: () => api.post<string>(PATH, { ...wanted, monitors: [...selected] } satisfies ChosenExport),
+    onSuccess: (text) => {
+      download(`monitors.${format}`, text)
+      onClose()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    save.mutate()
+  }
+  const list = `All ${total ?? 'monitors'} of this list`
   return (
-    <Menu
-      trigger={
-        <Button aria-label="Export">
-          <Download /> <span className="max-sm:sr-only">Export</span>
-        </Button>
+    <Dialog
+      isOpen
+      onClose={onClose}
+      title="Export monitors"
+      description={selected.length === 0 ? `${list}, in its order.` : undefined}
+      footer={
+        <>
+          <Button onClick={onClose}>Cancel</Button>
+          {of === 'list' ? (
+            <ButtonAnchor
+              look="primary"
+              href={addressHere(PATH, { ...orderedQuery(search), ...wanted })}
+              download
+              onClick={onClose}
+            >
+              Download
+            </ButtonAnchor>
+          ) : (
+            <Button look="primary" type="submit" form={form} isBusy={save.isPending}>
+              Download
+            </Button>
+          )}
+        </>
       }
     >
-      <MenuLabel>All monitors of this list</MenuLabel>
-      {FORMATS.map(({ format, label }) => {
-        const href = addressHere('/dashboard/api/monitors/export', { ...orderedQuery(search), format })
-        return (
-          <MenuItem key={format} render={<a href={href} download />}>
-            {label}
-          </MenuItem>
-        )
-      })}
-    </Menu>
+      <form id={form} onSubmit={submit} className="flex flex-col gap-5">
+        {selected.length > 0 && (
+          <Choices
+            label="Monitors"
+            value={of}
+            choices={[
+              { value: 'selected', label: `The ${monitorsText(selected.length)} selected` },
+              { value: 'list', label: list },
+            ]}
+            onChange={setOf}
+          />
+        )}
+        <Choices label="Format" value={format} choices={FORMATS} onChange={setFormat} />
+        {format === 'csv' && (
+          <Choices
+            label="Columns"
+            value={which}
+            choices={[
+              { value: 'all', label: 'All columns', hint: 'An import can read the file again.' },
+              { value: 'shown', label: 'Columns of the list', hint: columns.map(({ label }) => label).join(', ') },
+            ]}
+            onChange={setWhich}
+          />
+        )}
+        {save.error && <ProblemNote problem={save.error} />}
+      </form>
+    </Dialog>
   )
 }

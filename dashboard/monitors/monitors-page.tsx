@@ -1,5 +1,5 @@
 import { getRouteApi, useRouter } from '@tanstack/react-router'
-import { FileUp, ListChecks, Plus } from 'lucide-react'
+import { Download, FileUp, ListChecks, Plus } from 'lucide-react'
 import { lazy, Suspense, useCallback, useState } from 'react'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
@@ -13,9 +13,9 @@ import { ACTIONS, type Action, checkEvery, moveTo, useRun } from './list-actions
 import { includeOf, useLook } from './list-appearance.ts'
 import { LookMenu } from './list-appearance-menu.tsx'
 import { ListBar, type Rest } from './list-bar.tsx'
+import { shownFields } from './list-columns.tsx'
 import type { Asking } from './list-dialogs.tsx'
 import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
-import { ExportMenu } from './list-export.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useListModel } from './list-model.ts'
@@ -31,6 +31,7 @@ import { ViewsMenu } from './list-views-menu.tsx'
 
 const route = getRouteApi('/inside/monitors')
 const ListDialogs = lazy(async () => ({ default: (await import('./list-dialogs.tsx')).ListDialogs }))
+const ExportDialog = lazy(async () => ({ default: (await import('./list-export.tsx')).ExportDialog }))
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
 
 export function MonitorsPage() {
@@ -46,6 +47,7 @@ export function MonitorsPage() {
   const [selection, setSelection] = useState<Selection>(NOTHING)
   const [asking, setAsking] = useState<Asking>()
   const [job, setJob] = useState<JobAct>()
+  const [isExporting, setExporting] = useState(false)
   const [menu, setMenu] = useState<RowMenu>()
   // Deleting one row from its menu asks for that row, whatever is ticked.
   const [single, setSingle] = useState<MonitorAnswer>()
@@ -117,7 +119,9 @@ export function MonitorsPage() {
             <ListFilters search={search} onSearch={onSearch}>
               <ViewsMenu search={search} look={look} onSearch={onSearch} onLook={setLook} />
               <LookMenu table={model.table} look={look} onLook={setLook} />
-              <ExportMenu search={search} />
+              <Button aria-label="Export" onClick={() => setExporting(true)}>
+                <Download /> <span className="max-sm:sr-only">Export</span>
+              </Button>
             </ListFilters>
           </div>
           {/* Before the rows, so that the keyboard reaches it from their head. */}
@@ -131,6 +135,7 @@ export function MonitorsPage() {
             onFrequency={() => ask('frequency')}
             onDelete={() => ask('delete')}
             onJob={setJob}
+            onExport={() => setExporting(true)}
             onClear={() => setSelection(NOTHING)}
             onStop={stop}
             onDismiss={dismiss}
@@ -189,6 +194,17 @@ export function MonitorsPage() {
               setAsking(undefined)
               setSingle(undefined)
             }}
+          />
+        </Suspense>
+      )}
+      {isExporting && (
+        <Suspense>
+          <ExportDialog
+            search={search}
+            total={total}
+            selected={isMatching ? [] : model.table.getSelectedRowModel().rows.map(({ id }) => id)}
+            columns={shownFields(model.table)}
+            onClose={() => setExporting(false)}
           />
         </Suspense>
       )}

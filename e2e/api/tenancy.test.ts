@@ -157,6 +157,7 @@ const OF_A_PERSON = [
 /** What a person changes without an entry in the audit log; server/audit-log.test.ts asks the others, and looks at their statements. */
 const WITHOUT_ENTRY: [path: string, body: object][] = [
   ['/dashboard/api/import', { csv: 'name,type,value\nwww.example.com,A,192.0.2.1' }],
+  ['/dashboard/api/monitors/export', { monitors: ['mon_0'] }],
   ['/dashboard/auth/two-factor/enable', { password: PASSWORD }],
   ['/dashboard/auth/request-password-reset', { email: 'olga@example.com' }],
   ['/dashboard/auth/revoke-other-sessions', {}],

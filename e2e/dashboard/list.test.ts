@@ -184,6 +184,33 @@ test('columns and density are chosen, and kept in the browser', async () => {
   await table.getByText('business').waitFor({ state: 'detached' })
 })
 
+test('columns are moved with the keyboard alone, and stay there', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(page, server.url, [{ full_domain: 'one.example' }])
+  await page.goto('/dashboard/monitors')
+  const table = page.getByRole('table', { name: 'Monitors' })
+  await table.getByText('one').waitFor()
+  const heads = async () => (await table.getByRole('columnheader').allInnerTexts()).slice(1, -1)
+  const usual = ['State', 'Name', 'Type', 'Value', 'Last checked', 'Changes']
+  expect(await heads()).toEqual(usual)
+  await page.getByRole('button', { name: 'Columns and density' }).press('Enter')
+  await page.keyboard.type('Order')
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog', { name: 'Order of columns' })
+  const down = dialog.getByRole('button', { name: 'Move State down' })
+  await down.focus()
+  for (let press = 0; press < 7; press++) await page.keyboard.press('Enter')
+  await dialog.getByText('State is column 6 of 6.').waitFor()
+  expect(await down.evaluate((button) => button === document.activeElement)).toBe(true)
+  await dialog.getByRole('button', { name: 'Move Type up' }).press('Space')
+  await page.keyboard.press('Escape')
+  const moved = ['Type', 'Name', 'Value', 'Last checked', 'Changes', 'State']
+  expect(await heads()).toEqual(moved)
+  await page.reload()
+  await table.getByText('one').waitFor()
+  expect(await heads()).toEqual(moved)
+})
+
 test('an import updates by external id, and what the file does not have is deleted only by a job', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
@@ -229,14 +256,18 @@ test('what the list shows is exported with its filters', async () => {
     { full_domain: 'api.shop.example', tags: ['prod'], expected_value: ['192.0.2.2', '192.0.2.3'] },
   ])
   await page.goto('/dashboard/monitors?tag=prod&order=subdomain&way=desc')
+  const dialog = page.getByRole('dialog', { name: 'Export monitors' })
+  const downloaded = async () => {
+    const button = dialog.getByRole('link', { name: 'Download' }).or(dialog.getByRole('button', { name: 'Download' }))
+    const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+    const chunks = await (await download.createReadStream()).toArray()
+    await dialog.waitFor({ state: 'detached' })
+    return [download.suggestedFilename(), Buffer.concat(chunks).toString()] as const
+  }
   const exported = async (format: string) => {
     await page.getByRole('button', { name: 'Export' }).click()
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('menuitem', { name: format }).click(),
-    ])
-    const chunks = await (await download.createReadStream()).toArray()
-    return [download.suggestedFilename(), Buffer.concat(chunks).toString()] as const
+    await dialog.getByRole('radio', { name: format }).click()
+    return await downloaded()
   }
   const [csvName, csv] = await exported('CSV')
   expect([csvName, csv.split('\r\n')[0]!.startsWith('name,type,value')]).toEqual(['monitors.csv', true])
@@ -247,6 +278,25 @@ test('what the list shows is exported with its filters', async () => {
   expect(zoneName).toBe('monitors.zone')
   expect(zone).toContain('192.0.2.3')
   expect(zone).not.toContain('other.example')
+
+  await page.getByRole('button', { name: 'Export' }).click()
+  await dialog.getByRole('radio', { name: 'Columns of the list' }).click()
+  const lines = (text: string) => text.trimEnd().split('\r\n')
+  const shown = lines((await downloaded())[1])
+  expect(shown[0]).toMatch(/^state,name,record_type,expected_value,/)
+  expect(shown[1]).toMatch(/^UNSET,www.shop.example,A,192.0.2.1,/)
+
+  await page.getByRole('checkbox', { name: 'Select api.shop.example A' }).press('Space')
+  await page.getByRole('button', { name: 'More' }).press('Enter')
+  await page.getByRole('menuitem', { name: 'Export…' }).press('Enter')
+  await dialog.getByText('The 1 monitor selected').waitFor()
+  await dialog.getByRole('radio', { name: 'Columns of the list' }).press('Space')
+  const [name, selected] = await downloaded()
+  expect([name, lines(selected).length]).toEqual(['monitors.csv', 2])
+  expect(selected).toContain('api.shop.example')
+  await page.getByRole('button', { name: 'Export' }).click()
+  await dialog.getByRole('radio', { name: 'All 2 of this list' }).click()
+  expect(lines((await downloaded())[1])).toContainEqual(expect.stringMatching(/^www.shop.example,/))
 })
 
 test('a view is saved for the team, opened with its columns and density, changed, renamed and deleted', async () => {

@@ -19,6 +19,7 @@ const readingPaths = (monitor: string) => [
 const CHANGING = [
   ['/dashboard/api/lookup', { name: 'example.com' }],
   ['/dashboard/api/import', { csv: 'name,type,value\na.example,A,192.0.2.1' }],
+  ['/dashboard/api/monitors/export', { monitors: ['mon_0'] }],
 ] as const
 
 test('anyone who is signed in asks for one of the own organizations, by header or, where a browser sends none, in the address', async () => {

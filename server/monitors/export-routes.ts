@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ErrorBody, Exactly } from '#contract/common.ts'
-import { ExportedMonitors, ExportQuery } from '#contract/export.ts'
+import { ChosenExport, ExportedMonitors, type ExportFormat, ExportQuery } from '#contract/export.ts'
 import { withMetadataFilters } from '#contract/labels.ts'
 import type { Deps } from '../deps.ts'
 import type { Routes } from '../http/routes.ts'
 import { Problem } from '../problem.ts'
-import { exportMonitors } from './export.ts'
+import { type Export, exportChosen, exportMonitors } from './export.ts'
 
 /** Exports of one organization that a process writes at a time. */
 const AT_A_TIME = 2
@@ -31,22 +31,24 @@ export function exportRoutes(deps: Deps): Routes {
     else running.delete(organizationId)
   }
 
-  async function send({ context, query }: FastifyRequest, reply: FastifyReply) {
-    const { organizationId } = context
-    const { organization: _, ...wanted } = query as ExportQuery & { organization?: string }
+  async function send(
+    { context: { organizationId } }: FastifyRequest,
+    reply: FastifyReply,
+    format: ExportFormat = 'json',
+    begin: () => Promise<Export>,
+  ) {
     const count = running.get(organizationId) ?? 0
     if (count >= AT_A_TIME) {
       reply.header('retry-after', '5')
       throw new Problem(429, `${count} exports of this organization are running. Wait until one ends.`)
     }
     running.set(organizationId, count + 1)
-    const exported = await exportMonitors(deps, context, wanted).catch((error) => {
+    const exported = await begin().catch((error) => {
       stop(organizationId)
       throw error
     })
     exported.content.once('close', () => stop(organizationId))
-    const name = `monitors.${EXTENSIONS[wanted.format ?? 'json']}`
-    reply.type(exported.type).header('content-disposition', `attachment; filename="${name}"`)
+    reply.type(exported.type).header('content-disposition', `attachment; filename="monitors.${EXTENSIONS[format]}"`)
     return reply.send(exported.content)
   }
 
@@ -66,12 +68,27 @@ export function exportRoutes(deps: Deps): Routes {
           response: { 200: download, '4xx': ErrorBody, '5xx': ErrorBody },
         },
       },
-      send,
+      (request, reply) =>
+        send(request, reply, request.query.format, () => exportMonitors(deps, request.context, request.query)),
     )
 
     // A link of the dashboard cannot carry a header, so that it names the organization here.
     const organization = Type.Optional(Type.String({ maxLength: 40 }))
     const querystring = Exactly({ ...ExportQuery.properties, organization }, withMetadataFilters)
-    app.get('/dashboard/api/monitors/export', { exposeHeadRoute, schema: { hide: true, querystring } }, send)
+    app.get(
+      '/dashboard/api/monitors/export',
+      { exposeHeadRoute, schema: { hide: true, querystring } },
+      (request, reply) => {
+        const { organization: _, ...query } = request.query
+        return send(request, reply, query.format, () => exportMonitors(deps, request.context, query))
+      },
+    )
+    // More ids than an address can carry.
+    app.post(
+      '/dashboard/api/monitors/export',
+      { config: { writesNothing: true }, schema: { hide: true, body: ChosenExport } },
+      (request, reply) =>
+        send(request, reply, request.body.format, () => exportChosen(deps, request.context, request.body)),
+    )
   }
 }

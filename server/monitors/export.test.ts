@@ -1,5 +1,6 @@
 import papaparse from 'papaparse'
 import { expect, test } from 'vitest'
+import { EXPORT_COLUMNS } from '#contract/export.ts'
 import type { NewMonitor } from '#contract/monitors.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -71,6 +72,56 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     expect((await world.call(PATH, { key: null })).status).toBe(401)
     const { key } = await world.organization('Other')
     expect((await world.call(PATH, { key })).body).toEqual([])
+  })
+
+  test('a CSV of chosen columns has these alone, in their order and by the names of the API', async () => {
+    const world = await givenApp(engine)
+    await bulk(world, [
+      { ...TYPES[0], tags: ['prod', 'eu'], metadata: { customer: '=1', plan: 'free' } },
+      { ...TYPES[1], metadata: { customer: '2' } },
+    ])
+    const csv = async (columns: string) => (await world.call(`${PATH}?format=csv&columns=${columns}`)).text
+    expect(await csv('metadata.customer,name,%20state,tags,record_type,name,metadata.none')).toBe(
+      [
+        'metadata.customer,name,state,tags,record_type,metadata.none',
+        '\'=1,www.example.com,UNSET,"prod,eu",A,',
+        '2,net.example.com,UNSET,,A,',
+        '',
+      ].join('\r\n'),
+    )
+    const every = await csv(EXPORT_COLUMNS.join(','))
+    expect(rowsOf(every)[1]).toMatchObject({
+      ...{ name: 'net.example.com', domain: 'example.com', subdomain: 'net', record_type: 'A' },
+      ...{ expected_value: '192.0.2.0/24', is_exact_match: 'no', is_active: 'yes', group: 'default', frequency: '5' },
+      metadata: 'customer=2',
+    })
+    const wrong = async (query: string) => (await world.call(`${PATH}?${query}`)).body.errors.columns
+    expect(await wrong('format=csv&columns=name,nonsense')).toContain('must be a comma-separated list of id, created')
+    expect(await wrong('format=csv&columns=')).toContain('must be a comma-separated list')
+    const many = Array.from({ length: 21 }, (_, at) => `metadata.k${at}`)
+    expect(await wrong(`format=csv&columns=${many}`)).toBe('must have at most 20 entries.')
+    expect(await wrong('columns=name')).toBe('cannot be combined with this format. Leave it out, or send format=csv.')
+  })
+
+  test('monitors that were selected are exported in the order given, more than one statement reads', async () => {
+    const world = await givenApp(engine)
+    const some = Array.from({ length: 620 }, (_, at) => ({
+      ...{ full_domain: `n${at}.example.com`, record_type: 'A', expected_value: '192.0.2.1' },
+    }))
+    const made: string[] = (await bulk(world, some)).body.map(({ id }: { id: string }) => id)
+    const { key } = await world.organization('Other')
+    const other = await world.call('/monitors', { method: 'POST', key, body: TYPES[0] })
+    const chosen = made.slice(3).reverse()
+    const body = { monitors: [chosen[0], other.body.id, 'mon_0', ...chosen] }
+    const post = (more: object) =>
+      world.call('/dashboard/api/monitors/export', { method: 'POST', body: { ...body, ...more } })
+    expect((await post({})).body.map(({ id }: { id: string }) => id)).toEqual(chosen)
+    const csv = await post({ format: 'csv', columns: 'id' })
+    expect(csv.headers['content-disposition']).toBe('attachment; filename="monitors.csv"')
+    expect(csv.text).toBe(['id', ...chosen, ''].join('\r\n'))
+    expect((await post({ format: 'zone' })).text).toContain('n619.example.com. IN A 192.0.2.1')
+    expect((await post({ monitors: [] })).body.errors.monitors).toBe('must have at least 1 entry.')
+    expect((await post({ format: 'zone', columns: 'id' })).status).toBe(400)
   })
 
   test('the JSON has what the API shows with the same fields included', async () => {

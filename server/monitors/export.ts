@@ -1,46 +1,77 @@
 import { Readable } from 'node:stream'
-import type { ExportFormat, ExportQuery } from '#contract/export.ts'
+import {
+  type ChosenExport,
+  EXPORT_COLUMNS,
+  type ExportColumn,
+  type ExportFormat,
+  type ExportQuery,
+  MOST_EXPORT_COLUMNS,
+} from '#contract/export.ts'
+import { fieldError } from '#contract/field-errors.ts'
+import { METADATA_PARAMETER, METADATA_PREFIX } from '#contract/labels.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { csvText } from '../http/csv.ts'
 import type { Page } from '../http/pagination.ts'
+import { invalid } from '../problem.ts'
 import { listMonitors } from './list.ts'
 import { inclusionOf, type ShownMonitor, toMonitor } from './monitor.ts'
 import { absoluteHost, quotedStringsOf, readPasted } from './record-types/presentation.ts'
 import { findZonedType } from './record-types/record-types.ts'
+import { getMonitors } from './store.ts'
 
 /** Monitors that are read at a time. */
 const AT_ONCE = 500
-const WRITERS: Record<ExportFormat, () => Writer> = { json: jsonWriter, csv: csvWriter, zone: zoneWriter }
 const INCLUDED = inclusionOf(['frequency', 'group', 'external_id', 'tags', 'metadata'])
 
 export type Export = { type: string; content: Readable }
+type Reading = Pick<Deps, 'readList' | 'seal'>
+type Part = Pick<Page<ShownMonitor>, 'data' | 'after'>
 
 /**
  * What GET /monitors lists for the query, all of it, page by page as the reader takes it. Throws what the list throws before the
  * first line.
  */
 export async function exportMonitors(
-  { readList, seal }: Pick<Deps, 'readList' | 'seal'>,
+  { readList, seal }: Reading,
   tenant: Tenant,
-  { format = 'json', ...given }: ExportQuery,
+  { format = 'json', columns, ...given }: ExportQuery,
 ): Promise<Export> {
+  const writer = writerOf(format, columns)
   const query = format === 'zone' ? { order_by: 'domain' as const, ...given } : given
-  const read = (after?: string) =>
+  return await exported(writer, (after) =>
     readList(tenant, (db) => {
       const wanted = { ...query, limit: AT_ONCE, ...(after === undefined ? {} : { after }) }
       return listMonitors(db, seal, tenant, { query: wanted, included: INCLUDED })
-    })
+    }),
+  )
+}
+
+/** Those of the monitors that there still are, in the order given. */
+export async function exportChosen(
+  { readList }: Reading,
+  tenant: Tenant,
+  { format = 'json', columns, monitors }: ChosenExport,
+): Promise<Export> {
+  const ids = [...new Set(monitors)]
+  return await exported(writerOf(format, columns), async (after = '0') => {
+    const end = Number(after) + AT_ONCE
+    const some = ids.slice(Number(after), end)
+    const data = await readList(tenant, (db) => getMonitors(db, tenant, some, INCLUDED))
+    return { data, after: end < ids.length ? String(end) : null }
+  })
+}
+
+async function exported(writer: Writer, read: (after?: string) => Promise<Part>): Promise<Export> {
   const first = await read()
-  const writer = WRITERS[format]()
   return { type: writer.type, content: Readable.from(written(writer, first, read), { objectMode: false }) }
 }
 
 async function* written(
   { begin, some, end }: Writer,
-  first: Page<ShownMonitor>,
-  read: (after: string) => Promise<Page<ShownMonitor>>,
+  first: Part,
+  read: (after: string) => Promise<Part>,
 ): AsyncGenerator<string> {
   yield begin
   for (let page = first; ; page = await read(page.after!)) {
@@ -48,6 +79,13 @@ async function* written(
     if (page.after === null) break
   }
   if (end !== '') yield end
+}
+
+/** Throws a 400 for columns that there are not. */
+function writerOf(format: ExportFormat, columns: string | undefined): Writer {
+  if (format === 'csv') return csvWriter(columns === undefined ? COLUMNS : chosenColumns(columns))
+  if (columns !== undefined) throw invalid({ columns: fieldError('format_without_columns') })
+  return format === 'json' ? jsonWriter() : zoneWriter()
 }
 
 /** How an export is written: before its monitors, a part of them, and after them. Each writer is for one export. */
@@ -70,8 +108,10 @@ function jsonWriter(): Writer {
   return { type: 'application/json; charset=utf-8', begin: '[', some, end: '\n]\n' }
 }
 
+type Columns = Record<string, (monitor: MonitorAnswer) => unknown>
+
 /** What an import reads comes first. */
-const COLUMNS: Record<string, (monitor: MonitorAnswer) => unknown> = {
+const COLUMNS = {
   name: ownerOf,
   type: ({ record_type }) => record_type,
   value: ({ expected_value }) => expected_value.map(inOneLine).join('\n'),
@@ -92,13 +132,40 @@ const COLUMNS: Record<string, (monitor: MonitorAnswer) => unknown> = {
   incidence_count: ({ incidence_count }) => incidence_count,
   created: ({ created }) => created,
   id: ({ id }) => id,
+} satisfies Columns
+
+/** The same by the names of the API. */
+const FIELDS: Record<ExportColumn, Columns[string]> = {
+  ...COLUMNS,
+  domain: ({ domain }) => domain,
+  subdomain: ({ subdomain }) => subdomain,
+  record_type: COLUMNS.type,
+  expected_value: COLUMNS.value,
+  is_exact_match: COLUMNS.exact,
+  is_active: COLUMNS.active,
 }
 
-function csvWriter(): Writer {
-  const cells = Object.values(COLUMNS)
+function chosenColumns(text: string): Columns {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))]
+  const isMetadata = (name: string) => new RegExp(METADATA_PARAMETER).test(name)
+  const isField = (name: string): name is ExportColumn => EXPORT_COLUMNS.some((each) => each === name)
+  if (!names.every((name) => isMetadata(name) || isField(name))) {
+    const allowed = [...EXPORT_COLUMNS, `${METADATA_PREFIX}<key>`].join(', ')
+    throw invalid({ columns: fieldError('invalid_list', { allowed }) })
+  }
+  if (names.length > MOST_EXPORT_COLUMNS) {
+    throw invalid({ columns: fieldError('too_many', { max: MOST_EXPORT_COLUMNS }) })
+  }
+  const ofMetadata = (name: string) => (monitor: MonitorAnswer) =>
+    monitor.metadata?.[name.slice(METADATA_PREFIX.length)]
+  return Object.fromEntries(names.map((name) => [name, isField(name) ? FIELDS[name] : ofMetadata(name)]))
+}
+
+function csvWriter(columns: Columns): Writer {
+  const cells = Object.values(columns)
   return {
     type: 'text/csv; charset=utf-8',
-    begin: csvText([Object.keys(COLUMNS)]),
+    begin: csvText([Object.keys(columns)]),
     some: (monitors) => csvText(monitors.map((monitor) => cells.map((cell) => cell(monitor)))),
     end: '',
   }
