@@ -39,13 +39,13 @@ const written = {
     Type.Enum(EXPORT_FORMATS, {
       type: 'string',
       description:
-        '`json`: a list of monitors with `frequency`, `group`, `external_id`, `tags` and `metadata`. `csv`: a line for each monitor, which an import reads. `zone`: the expected values as records of a zone file, zone after zone. Default: `json`.',
+        '`json`: a list of monitors with `frequency`, `group`, `external_id`, `tags` and `metadata`. `csv`: a line for each monitor, which an import reads. `zone`: the expected values as records of a zone file, zone after zone. Default: `json`, and `csv` with `columns`.',
     }),
   ),
   columns: Type.Optional(
     Type.String({
       maxLength: 1_024,
-      description: `Only with \`format=csv\`: the columns, in this order, separated by commas. At most ${MOST_EXPORT_COLUMNS} of ${EXPORT_COLUMNS.map((name) => `\`${name}\``).join(', ')} and \`metadata.<key>\`. Default: all, with the names that an import reads.`,
+      description: `The columns of a CSV, in this order, separated by commas. At most ${MOST_EXPORT_COLUMNS} of ${EXPORT_COLUMNS.map((name) => `\`${name}\``).join(', ')} and \`metadata.<key>\`. Default: all, with the names that an import reads.`,
       examples: ['name,state,metadata.customer'],
     }),
   ),

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ErrorBody, Exactly } from '#contract/common.ts'
-import { ChosenExport, ExportedMonitors, type ExportFormat, ExportQuery } from '#contract/export.ts'
+import { ChosenExport, ExportedMonitors, ExportQuery } from '#contract/export.ts'
 import { withMetadataFilters } from '#contract/labels.ts'
 import type { Deps } from '../deps.ts'
 import type { Routes } from '../http/routes.ts'
@@ -10,7 +10,6 @@ import { type Export, exportChosen, exportMonitors } from './export.ts'
 
 /** Exports of one organization that a process writes at a time. */
 const AT_A_TIME = 2
-const EXTENSIONS = { json: 'json', csv: 'csv', zone: 'zone' } as const
 
 const Text = (example: string) => ({ schema: Type.String(), example })
 const download = {
@@ -34,7 +33,6 @@ export function exportRoutes(deps: Deps): Routes {
   async function send(
     { context: { organizationId } }: FastifyRequest,
     reply: FastifyReply,
-    format: ExportFormat = 'json',
     begin: () => Promise<Export>,
   ) {
     const count = running.get(organizationId) ?? 0
@@ -48,7 +46,7 @@ export function exportRoutes(deps: Deps): Routes {
       throw error
     })
     exported.content.once('close', () => stop(organizationId))
-    reply.type(exported.type).header('content-disposition', `attachment; filename="monitors.${EXTENSIONS[format]}"`)
+    reply.type(exported.type).header('content-disposition', `attachment; filename="${exported.name}"`)
     return reply.send(exported.content)
   }
 
@@ -68,8 +66,7 @@ export function exportRoutes(deps: Deps): Routes {
           response: { 200: download, '4xx': ErrorBody, '5xx': ErrorBody },
         },
       },
-      (request, reply) =>
-        send(request, reply, request.query.format, () => exportMonitors(deps, request.context, request.query)),
+      (request, reply) => send(request, reply, () => exportMonitors(deps, request.context, request.query)),
     )
 
     // A link of the dashboard cannot carry a header, so that it names the organization here.
@@ -80,15 +77,14 @@ export function exportRoutes(deps: Deps): Routes {
       { exposeHeadRoute, schema: { hide: true, querystring } },
       (request, reply) => {
         const { organization: _, ...query } = request.query
-        return send(request, reply, query.format, () => exportMonitors(deps, request.context, query))
+        return send(request, reply, () => exportMonitors(deps, request.context, query))
       },
     )
     // More ids than an address can carry.
     app.post(
       '/dashboard/api/monitors/export',
       { config: { writesNothing: true }, schema: { hide: true, body: ChosenExport } },
-      (request, reply) =>
-        send(request, reply, request.body.format, () => exportChosen(deps, request.context, request.body)),
+      (request, reply) => send(request, reply, () => exportChosen(deps, request.context, request.body)),
     )
   }
 }

@@ -23,9 +23,16 @@ import { getMonitors } from './store.ts'
 
 /** Monitors that are read at a time. */
 const AT_ONCE = 500
+const WRITERS: Record<ExportFormat, () => Writer> = {
+  json: jsonWriter,
+  csv: () => csvWriter(COLUMNS),
+  zone: zoneWriter,
+}
 const INCLUDED = inclusionOf(['frequency', 'group', 'external_id', 'tags', 'metadata'])
 
-export type Export = { type: string; content: Readable }
+const METADATA = new RegExp(METADATA_PARAMETER)
+
+export type Export = { name: string; type: string; content: Readable }
 type Reading = Pick<Deps, 'readList' | 'seal'>
 type Part = Pick<Page<ShownMonitor>, 'data' | 'after'>
 
@@ -36,7 +43,7 @@ type Part = Pick<Page<ShownMonitor>, 'data' | 'after'>
 export async function exportMonitors(
   { readList, seal }: Reading,
   tenant: Tenant,
-  { format = 'json', columns, ...given }: ExportQuery,
+  { format, columns, ...given }: ExportQuery,
 ): Promise<Export> {
   const writer = writerOf(format, columns)
   const query = format === 'zone' ? { order_by: 'domain' as const, ...given } : given
@@ -52,7 +59,7 @@ export async function exportMonitors(
 export async function exportChosen(
   { readList }: Reading,
   tenant: Tenant,
-  { format = 'json', columns, monitors }: ChosenExport,
+  { format, columns, monitors }: ChosenExport,
 ): Promise<Export> {
   const ids = [...new Set(monitors)]
   return await exported(writerOf(format, columns), async (after = '0') => {
@@ -65,7 +72,8 @@ export async function exportChosen(
 
 async function exported(writer: Writer, read: (after?: string) => Promise<Part>): Promise<Export> {
   const first = await read()
-  return { type: writer.type, content: Readable.from(written(writer, first, read), { objectMode: false }) }
+  const { name, type } = writer
+  return { name, type, content: Readable.from(written(writer, first, read), { objectMode: false }) }
 }
 
 async function* written(
@@ -81,16 +89,17 @@ async function* written(
   if (end !== '') yield end
 }
 
-/** Throws a 400 for columns that there are not. */
-function writerOf(format: ExportFormat, columns: string | undefined): Writer {
-  if (format === 'csv') return csvWriter(columns === undefined ? COLUMNS : chosenColumns(columns))
-  if (columns !== undefined) throw invalid({ columns: fieldError('format_without_columns') })
-  return format === 'json' ? jsonWriter() : zoneWriter()
+/** With columns it is a CSV, else JSON. Throws a 400 for columns that there are not. */
+function writerOf(format: ExportFormat | undefined, columns: string | undefined): Writer {
+  if (columns === undefined) return WRITERS[format ?? 'json']()
+  if (format !== undefined && format !== 'csv') throw invalid({ columns: fieldError('format_without_columns') })
+  return csvWriter(chosenColumns(columns))
 }
 
 /** How an export is written: before its monitors, a part of them, and after them. Each writer is for one export. */
 type Writer = {
   /** Of the download. */
+  name: string
   type: string
   begin: string
   some(monitors: readonly MonitorAnswer[]): string
@@ -105,7 +114,7 @@ function jsonWriter(): Writer {
     return text
   }
   const some = (monitors: readonly MonitorAnswer[]) => monitors.map(one).join('')
-  return { type: 'application/json; charset=utf-8', begin: '[', some, end: '\n]\n' }
+  return { name: 'monitors.json', type: 'application/json; charset=utf-8', begin: '[', some, end: '\n]\n' }
 }
 
 type Columns = Record<string, (monitor: MonitorAnswer) => unknown>
@@ -147,9 +156,8 @@ const FIELDS: Record<ExportColumn, Columns[string]> = {
 
 function chosenColumns(text: string): Columns {
   const names = [...new Set(text.split(',').map((name) => name.trim()))]
-  const isMetadata = (name: string) => new RegExp(METADATA_PARAMETER).test(name)
   const isField = (name: string): name is ExportColumn => EXPORT_COLUMNS.some((each) => each === name)
-  if (!names.every((name) => isMetadata(name) || isField(name))) {
+  if (!names.every((name) => METADATA.test(name) || isField(name))) {
     const allowed = [...EXPORT_COLUMNS, `${METADATA_PREFIX}<key>`].join(', ')
     throw invalid({ columns: fieldError('invalid_list', { allowed }) })
   }
@@ -164,6 +172,7 @@ function chosenColumns(text: string): Columns {
 function csvWriter(columns: Columns): Writer {
   const cells = Object.values(columns)
   return {
+    name: 'monitors.csv',
     type: 'text/csv; charset=utf-8',
     begin: csvText([Object.keys(columns)]),
     some: (monitors) => csvText(monitors.map((monitor) => cells.map((cell) => cell(monitor)))),
@@ -190,6 +199,7 @@ function zoneWriter(): Writer {
     return `${isNext ? `\n$ORIGIN ${absoluteHost(monitor.domain)}\n` : ''}${recordsOf(monitor)}`
   }
   return {
+    name: 'monitors.zone',
     type: 'text/dns; charset=utf-8',
     begin: '; Expected values of monitors. Monitors have no TTL: 3600 stands for any.\n$TTL 3600\n',
     some: (monitors) => monitors.map(one).join(''),
