@@ -37,7 +37,11 @@ const CASES: Record<string, NewJob> = {
   check: { action: 'check', all: true },
   delete: { action: 'delete', all: true },
 }
-const deps = { clock: systemClock, seal: createSeal('a secret of the benchmark, longer than 32 characters') }
+const deps = {
+  clock: systemClock,
+  sizes: new Map(),
+  seal: createSeal('a secret of the benchmark, longer than 32 characters'),
+}
 const WITHOUT_JOB_MS = 5_000
 const PLAN = { id: 'bench', name: 'Bench', prices: [], limits: { monitors: null, min_frequency: null } }
 

@@ -41,7 +41,7 @@ export type JobBatchesTable = {
   organization_id: Once<string>
   job_id: Once<string>
   number: Once<number>
-  ids: Once<Json>
+  ids: Json
 }
 
 export type JobResultsTable = {

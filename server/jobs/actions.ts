@@ -7,7 +7,6 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { JobResultsTable } from '../database/schema-jobs.ts'
-import { lockOrganization } from '../database/tenant-row.ts'
 import { findGroups, getDefaultGroup } from '../groups/resolve.ts'
 import { NO_SUCH_GROUP } from '../groups/slug.ts'
 import { acceptingChange } from '../monitors/accept.ts'
@@ -31,9 +30,11 @@ export type JobResult = Omit<Insertable<JobResultsTable>, 'organization_id' | 'j
 export type Given = Tenant & {
   now: number
   job: JobRow
+  /** In the job, of the first monitor: when its check begins. */
+  place: number
   /** Throws 402 for an interval that the plan does not allow. */
   pace: (frequency?: number) => number
-  /** Monitors that the plan still allows; called in the transaction, under the lock of the organization. */
+  /** Monitors that the plan still allows. Called under the lock of the organization, which the undo of a deletion has. */
   monitorsLeft: (db: Database) => Promise<number>
 }
 
@@ -156,8 +157,8 @@ function differencesOf(row: MonitorRow, after: MonitorRow, groupId: string) {
 }
 
 /** When the check of the job's next monitors begins. */
-const checkAt = ({ job, now }: Given, index: number) =>
-  Math.max(now, (job.started_at ?? now) + Math.floor(((job.done + index) * 1_000) / CHECKS_PER_SECOND))
+const checkAt = ({ job, place, now }: Given, index: number) =>
+  Math.max(now, (job.started_at ?? now) + Math.floor(((place + index) * 1_000) / CHECKS_PER_SECOND))
 
 async function check(db: Database, given: Given, rows: readonly MonitorRow[]): Promise<JobResult[]> {
   const active = rows.filter(({ is_active }) => is_active === 1)
@@ -181,8 +182,6 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
     .where(isOneOf(db, 'object_id', ids))
     .orderBy('object_id')
     .execute()
-  // Locked before the monitors, in the same order as a change of an external id.
-  if (done.some(({ kept }) => kept !== null)) await lockOrganization(db, organizationId)
   const rows = new Map((await lockManyMonitors(db, given, ids)).map((row) => [row.id, row]))
   const known = new Set(done.map(({ object_id }) => object_id))
   const results = ids.filter((id) => !known.has(id)).map((id) => failed(id, null, NOT_STORED))

@@ -31,7 +31,7 @@ onBothEngines('retention of jobs', (_fresh, engine) => {
     const job = await run({ action: 'delete', all: true })
     const { body: undo } = await world.call(`/jobs/${job.id}/undo`, { method: 'POST' })
     await pass() // lists
-    await pass() // the first 500
+    await pass() // the first 200
     world.pass(8 * 24 * HOUR_MS)
     await deleteOldJobs(world.deps, new AbortController().signal)
     await db.deleteFrom('job_results').where('object_id', '=', ids.at(-1)!).execute()

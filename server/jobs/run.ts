@@ -1,11 +1,13 @@
-import type { NewJob } from '#contract/jobs.ts'
+import { sql } from 'kysely'
+import type { JobAction, NewJob } from '#contract/jobs.ts'
 import { addToAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { systemContext, type Tenant } from '../context.ts'
-import { insertEach } from '../database/bulk.ts'
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { deleteEach, insertEach, updateEach } from '../database/bulk.ts'
+import { type Database, type Engine, engineOf, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, reschedule } from '../database/lease-queue.ts'
+import { lockOrganization } from '../database/tenant-row.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { parseInclude } from '../monitors/monitor.ts'
 import { countUse, paceOf, quotaFor } from '../organization/quota.ts'
@@ -16,44 +18,64 @@ import { type JobResult, perform } from './actions.ts'
 import type { JobRow, Selection } from './job.ts'
 import { BATCH, insertBatches, updateJob } from './store.ts'
 
-export type RunDeps = { db: Database; clock: Clock; seal: Seal; config: Pick<Config, 'plans'> }
+/** `sizes`: how many monitors or requests the next step of an action processes, as far as this process knows. */
+export type RunDeps = {
+  db: Database
+  clock: Clock
+  seal: Seal
+  config: Pick<Config, 'plans'>
+  sizes: Map<JobAction, number>
+}
 
+/** How long a step should take. On SQLite all other writers wait for it, on PostgreSQL those of the same monitors. */
+const STEP_MS: Record<Engine, number> = { sqlite: 40, postgres: 120 }
+const FIRST_SIZE = 200
+const LEAST_SIZE = 50
 /** Ids that one transaction lists. */
-const LISTED_AT_ONCE = 2 * BATCH
+const LISTED_AT_ONCE = BATCH
 /** Errors in a row that nobody expected, after which a job is given up. */
 const MOST_FAILURES = 5
 
-/** What a step did: `changed` monitors or requests; `isOver`: a job has ended, or none was left. */
-export type Step = { changed: number; isOver: boolean }
-const NOTHING: Step = { changed: 0, isOver: true }
+/** What a step did: `done` of all, and `changed`, monitors or requests; `isOver`: a job has ended, or none was left. */
+export type Step = { done: number; changed: number; isOver: boolean }
+const NOTHING: Step = { done: 0, changed: 0, isOver: true }
 
 /**
- * One step of the oldest job of the claimed organization, in one transaction with its progress: it lists some ids, or processes one batch of them.
- * A claim that is no longer its own does nothing.
+ * One step of the oldest job of the claimed organization: it lists some ids, or processes some of them. Its transaction locks the row of
+ * `due_jobs` until it ends, and with that all unfinished jobs of the organization. A claim that is no longer its own does nothing.
  */
 export async function runStep(deps: RunDeps, claim: Claim<'due_jobs'>): Promise<Step> {
-  const { db, clock } = deps
+  const { db, clock, sizes } = deps
   const tenant = { organizationId: claim.organization_id }
-  return await inTransaction(db, async (transaction) => {
+  let startedAt = 0
+  let action: JobAction | undefined
+  const step = await inTransaction(db, async (transaction) => {
+    startedAt = clock.elapsed()
     const now = clock.now()
-    // Locks the row: a request that creates a job waits, or its job is found below.
+    // Locks the row: a request that creates or cancels a job waits, or its job is found below.
     const [held] = await reschedule(transaction, 'due_jobs', [{ claim, set: { due_at: now } }])
     if (!held) return NOTHING
-    const job = await lockOldestJob(transaction, tenant)
+    const job = await findOldestJob(transaction, tenant)
     if (!job) {
       await transaction.deleteFrom('due_jobs').where('organization_id', '=', tenant.organizationId).execute()
       return NOTHING
     }
-    if (job.started_at === null) {
-      Object.assign(job, { state: 'running', started_at: now })
-      await updateJob(transaction, tenant, job.id, { state: 'running', started_at: now })
-    }
     if (job.total === null) return await listSome(transaction, deps, job, now)
-    return await processBatch(transaction, deps, job, now)
+    action = job.action
+    return await processSome(transaction, deps, job, now)
   })
+  if (action) sizes.set(action, nextSize(step.done, clock.elapsed() - startedAt, engineOf(db)))
+  return step
 }
 
-async function lockOldestJob(db: Database, { organizationId }: Tenant): Promise<JobRow | undefined> {
+/** So many that the next step takes as long as it should. Pure. */
+export const nextSize = (done: number, ms: number, engine: Engine): number =>
+  Math.max(
+    LEAST_SIZE,
+    Math.round(Math.min(BATCH, 2 * done, Math.max(done / 2, (done * STEP_MS[engine]) / Math.max(1, ms)))),
+  )
+
+async function findOldestJob(db: Database, { organizationId }: Tenant): Promise<JobRow | undefined> {
   return await db
     .selectFrom('jobs')
     .selectAll()
@@ -61,7 +83,6 @@ async function lockOldestJob(db: Database, { organizationId }: Tenant): Promise<
     .where('finished_at', 'is', null)
     .orderBy('id')
     .limit(1)
-    .modifyEnd(forUpdate(db))
     .executeTakeFirst()
 }
 
@@ -72,14 +93,17 @@ async function listSome(db: Database, { seal }: RunDeps, job: JobRow, now: numbe
   await insertBatches(db, tenant, job, ids)
   const listed_batches = job.listed_batches + Math.ceil(ids.length / BATCH)
   if (after !== null) {
-    await updateJob(db, tenant, job.id, { listed_batches, list_after: after })
-    return { changed: 0, isOver: false }
+    await updateJob(db, tenant, job.id, { listed_batches, list_after: after, ...begun(job, now) })
+    return { done: 0, changed: 0, isOver: false }
   }
   const total = listed_batches === 0 ? 0 : job.listed_batches * BATCH + ids.length
   const ended = total === 0 ? ({ state: 'finished', finished_at: now } as const) : {}
-  await updateJob(db, tenant, job.id, { listed_batches, list_after: null, total, ...ended })
-  return { changed: 0, isOver: total === 0 }
+  await updateJob(db, tenant, job.id, { listed_batches, list_after: null, total, ...begun(job, now), ...ended })
+  return { done: 0, changed: 0, isOver: total === 0 }
 }
+
+const begun = ({ started_at }: JobRow, now: number) =>
+  started_at === null ? ({ state: 'running', started_at: now } as const) : {}
 
 type Listed = { ids: string[]; after: string | null }
 const INCLUDED = parseInclude(undefined)
@@ -122,45 +146,107 @@ async function changedIds(db: Database, job: JobRow): Promise<Listed> {
   return { ids, after: ids.length < LISTED_AT_ONCE ? null : ids.at(-1)! }
 }
 
-async function processBatch(db: Database, deps: RunDeps, job: JobRow, now: number): Promise<Step> {
+/** Actions whose transactions write so many indexes on PostgreSQL that one at a time is too slow. */
+const IN_PARTS: ReadonlySet<JobAction> = new Set(['update', 'move', 'replace', 'tag', 'untag', 'accept', 'undo'])
+
+/** On PostgreSQL in two transactions at the same time, each with its part of the progress; else in that of the step. */
+async function processSome(db: Database, deps: RunDeps, job: JobRow, now: number): Promise<Step> {
+  const tenant = { organizationId: job.organization_id }
+  const batch = await batchOf(db, job).select('ids').executeTakeFirstOrThrow()
+  const listed: string[] = JSON.parse(batch.ids)
+  const steps = Math.ceil(listed.length / (deps.sizes.get(job.action) ?? FIRST_SIZE))
+  const ids = listed.slice(0, Math.ceil(listed.length / steps))
+  const isPostgres = engineOf(db) === 'postgres'
+  const isRestore = await undoesDeletion(db, job)
+  // Before the monitors, in the same order as a change of an external id. Also for their number, which the plan limits.
+  if (isRestore) await lockOrganization(db, tenant.organizationId)
+  const isApart =
+    isPostgres && IN_PARTS.has(job.action) && (!isRestore || (await leftOf(deps, tenant)(db)) >= ids.length)
+  const half = isApart ? Math.ceil(ids.length / 2) : ids.length
+  const parts = [ids.slice(0, half), ids.slice(half)].filter(({ length }) => length > 0)
+  const ended = await Promise.allSettled(
+    parts.map((part, index) =>
+      inTransaction(isPostgres ? deps.db : db, (transaction) =>
+        processPart(transaction, deps, job, { ids: part, place: job.done + index * half, now }),
+      ),
+    ),
+  )
+  const processed = ended.map((part) => {
+    if (part.status === 'rejected') throw part.reason
+    return part.value
+  })
+  const sum = (what: 'done' | 'changed') => processed.reduce((all, part) => all + part[what], 0)
+  return { done: sum('done'), changed: sum('changed'), isOver: processed.some(({ isOver }) => isOver) }
+}
+
+/** The next one of the job. */
+const batchOf = (db: Database, { organization_id, id, done_batches }: JobRow) =>
+  db
+    .selectFrom('job_batches')
+    .where('organization_id', '=', organization_id)
+    .where('job_id', '=', id)
+    .where('number', '=', done_batches)
+
+async function undoesDeletion(db: Database, { organization_id, undoes }: JobRow): Promise<boolean> {
+  if (undoes === null) return false
+  const jobs = db.selectFrom('jobs').select('action').where('organization_id', '=', organization_id)
+  return (await jobs.where('id', '=', undoes).executeTakeFirst())?.action === 'delete'
+}
+
+/** `place`: in the job, of the first. */
+type Part = { ids: readonly string[]; place: number; now: number }
+
+async function processPart(db: Database, deps: RunDeps, job: JobRow, { ids, place, now }: Part): Promise<Step> {
   const tenant = { organizationId: job.organization_id }
   const { organizationId } = tenant
-  const batch = db
-    .selectFrom('job_batches')
-    .select('ids')
-    .where('organization_id', '=', organizationId)
-    .where('job_id', '=', job.id)
-    .where('number', '=', job.done_batches)
-  const { ids } = await batch.executeTakeFirstOrThrow()
-  const given = { ...tenant, now, job, pace: await paceOf({ ...deps, db }, tenant), monitorsLeft: leftOf(deps, tenant) }
-  const { results, rest } = await perform(db, given, JSON.parse(ids))
+  const pace = await paceOf({ ...deps, db }, tenant)
+  const given = { ...tenant, now, job, place, pace, monitorsLeft: leftOf(deps, tenant) }
+  const { results, rest } = await perform(db, given, ids)
   await insertResults(db, job, results)
-  const isDone = rest.length === 0
-  const same = db
-    .deleteFrom('job_batches')
-    .where('organization_id', '=', organizationId)
-    .where('job_id', '=', job.id)
-    .where('number', '=', job.done_batches)
-  await same.execute()
-  if (!isDone) {
-    const row = { organization_id: organizationId, job_id: job.id, number: job.done_batches, ids: JSON.stringify(rest) }
-    await db.insertInto('job_batches').values(row).execute()
-  }
-  const done_batches = job.done_batches + (isDone ? 1 : 0)
-  const isOver = done_batches === job.listed_batches
+  const isLast = await shortenBatch(db, job, new Set(ids), rest)
+  const isOver = isLast && job.done_batches + 1 === job.listed_batches
   const changed = results.filter(({ state }) => state === 'changed').map(({ object_id }) => object_id)
-  await updateJob(db, tenant, job.id, {
-    done_batches,
-    done: job.done + results.length,
-    changed: job.changed + changed.length,
-    failed: job.failed + results.filter(({ state }) => state === 'failed').length,
-    failures: 0,
-    ...(isOver ? { state: 'finished' as const, finished_at: now } : {}),
-  })
-  if (job.is_dry_run) return { changed: 0, isOver }
+  const failed = results.filter(({ state }) => state === 'failed').length
+  await db
+    .updateTable('jobs')
+    .set({
+      done: sql`done + ${results.length}`,
+      changed: sql`changed + ${changed.length}`,
+      failed: sql`failed + ${failed}`,
+      failures: 0,
+      ...begun(job, now),
+      ...(isLast ? { done_batches: job.done_batches + 1 } : {}),
+      ...(isOver ? { state: 'finished' as const, finished_at: now } : {}),
+    })
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', job.id)
+    .execute()
+  if (job.is_dry_run) return { done: results.length, changed: 0, isOver }
   const audited = { action: 'job.created', object: { id: job.id }, ids: changed } as const
   await addToAudit(db, systemContext(organizationId, now), job.audit_id, audited)
-  return { changed: changed.length, isOver }
+  return { done: results.length, changed: changed.length, isOver }
+}
+
+/** Takes processed ids out of the batch, except `rest`. Says whether none is left. Throws where another transaction took them. */
+async function shortenBatch(
+  db: Database,
+  job: JobRow,
+  processed: ReadonlySet<string>,
+  rest: readonly string[],
+): Promise<boolean> {
+  const { ids } = await batchOf(db, job).select('ids').modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
+  const listed: string[] = JSON.parse(ids)
+  const others = listed.filter((id) => !processed.has(id))
+  if (listed.length - others.length !== processed.size) throw new Error('Another transaction has processed these ids.')
+  const left = [...rest, ...others]
+  const columns = { organization_id: 'text', job_id: 'text', number: 'bigint' } as const
+  const row = { organization_id: job.organization_id, job_id: job.id, number: job.done_batches }
+  if (left.length === 0) await deleteEach(db, { table: 'job_batches', key: columns }, [row])
+  else {
+    const shorter = { ...row, new_ids: JSON.stringify(left) }
+    await updateEach(db, { table: 'job_batches', key: columns, set: { ids: 'text' } }, [shorter])
+  }
+  return left.length === 0
 }
 
 const leftOf = (deps: RunDeps, tenant: Tenant) => async (db: Database) => {
@@ -203,7 +289,7 @@ export async function recordFailure({ db, clock }: RunDeps, claim: Claim<'due_jo
   await inTransaction(db, async (transaction) => {
     const now = clock.now()
     const [held] = await reschedule(transaction, 'due_jobs', [{ claim, set: { due_at: now + FAILED_MS } }])
-    const job = held && (await lockOldestJob(transaction, tenant))
+    const job = held && (await findOldestJob(transaction, tenant))
     if (!job) return
     const failures = job.failures + 1
     const isProblem = error instanceof Problem

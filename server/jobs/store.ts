@@ -10,7 +10,7 @@ import {
 import { newAuditId, recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { type Database, inTransaction } from '../database/database.ts'
 import type { JobResultsTable } from '../database/schema-jobs.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
@@ -22,8 +22,8 @@ import { conflict, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type JobRow, type Selection, toJob, type WantedChange, whyNotUndone } from './job.ts'
 
-/** Monitors that one transaction changes: some 50 ms, after which other transactions can run. */
-export const BATCH = 500
+/** Ids that are stored together, and the most that one step processes. */
+export const BATCH = 1_000
 
 /** Returns the id. Throws a 400 for the id of a group that does not exist, and 409 for too many unfinished jobs. */
 export async function insertJob(db: Database, context: RequestContext, given: NewJob): Promise<string> {
@@ -68,8 +68,8 @@ type New = Pick<JobRow, 'action' | 'is_dry_run'> & {
 }
 
 /**
- * Makes the organization due and locks that, before the organization, as the worker does: meanwhile the worker cannot find that no job
- * is left.
+ * Makes the organization due and locks that, before the organization, as the worker does: meanwhile the worker processes nothing, and
+ * cannot find that no job is left.
  */
 async function lockJobs(db: Database, { organizationId, now }: RequestContext): Promise<void> {
   await db
@@ -255,7 +255,8 @@ async function nameGroups(db: Database, { organizationId }: Tenant, results: rea
 /** What was done until then stays. Throws `not_found`, and 409 for a job that has ended otherwise. */
 export async function cancelJob(db: Database, context: RequestContext, id: string): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const job = await getTenantRow(transaction, 'jobs', context, id, forUpdate(transaction))
+    await lockJobs(transaction, context)
+    const job = await getTenantRow(transaction, 'jobs', context, id)
     if (job.state === 'canceled') return
     if (job.finished_at !== null) throw conflict(`The job has ended (${job.state}), so it cannot be canceled.`)
     await updateJob(transaction, context, id, { state: 'canceled', finished_at: context.now })

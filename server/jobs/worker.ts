@@ -1,38 +1,46 @@
 import { sql } from 'kysely'
-import { claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
+import { claimDue, repairAfterClockStep } from '../database/lease-queue.ts'
 import { isDatabaseUnavailable, isDeadlock } from '../database/unavailable.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { type RunDeps, recordFailure, runStep } from './run.ts'
 
-export type JobWorkerDeps = WorkerDeps & RunDeps & { wakeUps: WakeUps }
+export type JobWorkerDeps = WorkerDeps & Omit<RunDeps, 'sizes'> & { wakeUps: WakeUps }
 
 /** Organizations that are served in one pass, one batch each. */
 const ORGANIZATIONS_AT_ONCE = 4
 /** After each batch, so that checks and requests that wait for the database come first. */
 export const GAP_MS = 5
+/** Shorter than of other work, because a step locks what it claimed: how long a job stands still after its process died. */
+const JOB_LEASE_MS = 15_000
 
 /** The loop that carries jobs out. Runs until `stop`. */
 export async function runJobWorker(deps: JobWorkerDeps, { stop }: Signals): Promise<void> {
   const { db, wakeUps } = deps
+  const sizes: RunDeps['sizes'] = new Map()
   await runWorker(deps, stop, {
     name: 'jobs',
     table: 'due_jobs',
     wakeUp: wakeUps.jobs,
     failure: 'A job could not be continued. Retrying.',
-    repair: (self) => repairAfterClockStep(db, 'due_jobs', self, { longestMs: sql.raw(String(LEASE_MS)) }),
+    repair: (self) => repairAfterClockStep(db, 'due_jobs', self, { longestMs: sql.raw(String(JOB_LEASE_MS)) }),
     held: () => new Set(), // a pass ends with all of its claims
     pass: async () => {
-      const count = await runDueJobs(deps)
+      const count = await runDueJobs({ ...deps, sizes })
       return { restMs: 0, isIdle: count === 0 }
     },
   })
 }
 
 /** One pass: one step for each of a few organizations that have jobs. Returns how many organizations it claimed. */
-export async function runDueJobs(deps: JobWorkerDeps): Promise<number> {
+export async function runDueJobs(deps: JobWorkerDeps & RunDeps): Promise<number> {
   const { db, clock, process, wakeUps, log } = deps
-  const claims = await claimDue(db, 'due_jobs', { now: clock.now(), process, limit: ORGANIZATIONS_AT_ONCE })
+  const claims = await claimDue(db, 'due_jobs', {
+    now: clock.now(),
+    process,
+    limit: ORGANIZATIONS_AT_ONCE,
+    leaseMs: JOB_LEASE_MS,
+  })
   for (const claim of claims) {
     try {
       const { changed } = await runStep(deps, claim)

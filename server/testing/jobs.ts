@@ -6,7 +6,8 @@ import type { AppWorld } from './app-world.ts'
 /** The loop of jobs, one pass at a time, and jobs by the API. */
 export function givenJobs(world: AppWorld) {
   const { deps } = world
-  const pass = (process = 1) => runDueJobs({ ...deps, process })
+  const sizes = new Map()
+  const pass = (process = 1) => runDueJobs({ ...deps, process, sizes })
   const read = async (id: string): Promise<Job> => (await world.call(`/jobs/${id}`)).body
 
   async function create(body: unknown): Promise<Job> {

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import type { Engine } from '../database/database.ts'
+import { givenApp } from '../testing/app-world.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { givenJobs, givenMonitors } from '../testing/jobs.ts'
+import { nextSize } from './run.ts'
+
+const NEW = { expected_value: ['192.0.2.2'] }
+
+async function givenWorld(engine: Engine, count: number) {
+  const world = await givenApp(engine)
+  const ids = await givenMonitors(world, count)
+  return { world, ids, ...givenJobs(world) }
+}
+
+onBothEngines('steps of jobs', (_fresh, engine) => {
+  test('a process that dies in a batch leaves it to another, and what it wrote late changes nothing', async () => {
+    const { world, create, pass, read } = await givenWorld(engine, 300)
+    const { id } = await create({ action: 'update', all: true, change: NEW })
+    await pass(1)
+    const { db, clock } = world.deps
+    const lease = { due_at: clock.now() + 60_000, claimed_by: 7 }
+    await db.updateTable('due_jobs').set(lease).execute() // another process has it
+    expect(await pass(1)).toBe(0)
+    world.pass(60_001)
+    while ((await pass(2)) > 0);
+    expect(await read(id)).toMatchObject({ state: 'finished', done: 300, changed: 300 })
+    expect((await world.call(`/jobs/${id}/results?limit=1`)).body.has_more).toBe(true)
+  })
+
+  test('a part of a batch that fails leaves the other as it is, and is repeated alone', async () => {
+    const { world, ids, create, pass, read } = await givenWorld(engine, 100)
+    const { db } = world.deps
+    const { id } = await create({ action: 'update', monitors: ids, change: NEW })
+    const { id: organization_id } = await world.organization()
+    const obstacle = { organization_id, job_id: id, object_id: ids.at(-1)!, state: 'unchanged' as const }
+    await db.insertInto('job_results').values(obstacle).execute()
+    await pass()
+    const done = engine === 'postgres' ? 50 : 0
+    expect(await read(id)).toMatchObject({ state: done > 0 ? 'running' : 'queued', done, changed: done })
+    expect(await db.selectFrom('monitors').select('version').where('version', '=', 2).execute()).toHaveLength(done)
+    await db.deleteFrom('job_results').where('state', '=', 'unchanged').execute()
+    world.pass(1_001)
+    while ((await pass()) > 0);
+    expect(await read(id)).toMatchObject({ state: 'finished', total: 100, done: 100, changed: 100, failed: 0 })
+    expect(await db.selectFrom('monitors').select('version').where('version', '=', 2).execute()).toHaveLength(100)
+    const entry = (await world.call('/audit-log?object=job')).body.data[0]
+    expect(entry.object_count).toBe(100)
+  })
+
+  test('a job that fails again and again is given up, and the next one runs', async () => {
+    const { world, ids, create, pass, read } = await givenWorld(engine, 2)
+    const { id } = await create({ action: 'update', monitors: ids, change: NEW })
+    const next = await create({ action: 'check', all: true })
+    await world.deps.db.deleteFrom('job_batches').execute()
+    for (let round = 0; round < 10; round++) {
+      while ((await pass()) > 0);
+      world.pass(1_001)
+    }
+    expect(await read(id)).toMatchObject({
+      state: 'failed',
+      error: 'An internal error. The operator finds it in the log of the server.',
+    })
+    expect(await read(next.id)).toMatchObject({ state: 'finished' })
+  })
+})
+
+test('a step is so large that it takes as long as it should, by the one before', () => {
+  expect([nextSize(200, 80, 'sqlite'), nextSize(200, 25, 'sqlite'), nextSize(200, 90, 'postgres')]).toEqual([
+    100, 320, 267,
+  ])
+  // At most twice as large or half, and within the limits.
+  expect([nextSize(200, 1, 'sqlite'), nextSize(200, 5_000, 'sqlite')]).toEqual([400, 100])
+  expect([nextSize(900, 0, 'sqlite'), nextSize(60, 5_000, 'sqlite'), nextSize(0, 0, 'sqlite')]).toEqual([1_000, 50, 50])
+})
