@@ -131,6 +131,12 @@ program
   )
 
 program
+  .command('record-backup [file]')
+  .description('record a backup that another program made, such as a dump of PostgreSQL, for alerts and doctor')
+  .option('--failed <reason>', 'record that it failed instead')
+  .action(async (file, { failed }) => (await import('./cli/backup.ts')).recordBackup(file, failed))
+
+program
   .command('scheduled-backup', { hidden: true })
   .description('one backup into BACKUP_DIR; started by serve')
   .action(async () => (await import('./cli/backup.ts')).scheduledBackup())

@@ -278,7 +278,7 @@ function Storage({ status }: Props) {
               {backup.octets !== null && <span className="text-faint">, {octetsText(backup.octets)}</span>}
             </>
           ) : database.engine === 'postgres' ? (
-            <span className="text-soft">made with PostgreSQL tools, not visible here</span>
+            <span className="text-soft">no dump is recorded</span>
           ) : (
             'never'
           )}

@@ -11,7 +11,7 @@ const BACKUP_STALE_MS = 2 * DAY_MS
 
 /** What an operator should do something about, the worst first. */
 export function findingsOf(status: ServerStatus): Finding[] {
-  const { instances, checks, deliveries, alerts, upstreams, backup } = status
+  const { instances, checks, deliveries, alerts, upstreams, backup, database } = status
   const alive = instances.filter((instance) => instance.alive)
   const found: Finding[] = []
   const add = (tone: Finding['tone'], title: string, remedy: string) => found.push({ tone, title, remedy })
@@ -41,7 +41,9 @@ export function findingsOf(status: ServerStatus): Finding[] {
     add(
       'warn',
       'The last backup is more than two days old.',
-      'Set BACKUP_DIR and BACKUP_EVERY, or run zonewatch backup.',
+      database.engine === 'postgres'
+        ? 'Check zonewatch-dump.timer on the node with the dumps.'
+        : 'Set BACKUP_DIR and BACKUP_EVERY, or run zonewatch backup.',
     )
   const versions = new Set(alive.flatMap(({ version }) => version ?? []))
   if (versions.size > 1)

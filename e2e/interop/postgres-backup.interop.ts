@@ -39,7 +39,7 @@ test('the guide: a dump, and the way back to a moment; events, requests and secr
   timeout: 300_000,
 }, async () => {
   const [archiving = '', recovering = ''] = await blocksOf('ini')
-  const [dump = '', restoreDump = '', takeBase = ''] = (await blocksOf('sh')).slice(-3)
+  const [dump = '', , restoreDump = '', takeBase = ''] = (await blocksOf('sh')).slice(-4)
   expect([archiving, recovering, dump, restoreDump, takeBase].every((block) => /archive|backups/.test(block))).toBe(
     true,
   )

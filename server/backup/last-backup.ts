@@ -1,4 +1,4 @@
-import type { Database } from '../database/database.ts'
+import { type Database, engineOf } from '../database/database.ts'
 
 export type LastBackup = {
   /** UTC epoch milliseconds. */
@@ -16,6 +16,15 @@ export async function findLastBackup(db: Database): Promise<LastBackup | undefin
   const { tried_at: triedAt, error, made_at: at, path, octets, duration_ms: durationMs } = row
   const made = at === null ? null : { at, path: path!, octets: octets!, durationMs: durationMs! }
   return { triedAt, error, made }
+}
+
+/** Within this time the next backup is due, milliseconds; undefined if none is scheduled. On PostgreSQL another program makes them. */
+export function backupIntervalOf(
+  db: Database,
+  { backupDir, backupEveryMs }: { backupDir: string | null; backupEveryMs: number },
+  last: LastBackup | undefined,
+): number | undefined {
+  return backupDir !== null || (engineOf(db) === 'postgres' && last) ? backupEveryMs : undefined
 }
 
 export async function recordMadeBackup(db: Database, made: NonNullable<LastBackup['made']>): Promise<void> {

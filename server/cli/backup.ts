@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,7 +6,7 @@ import { plural } from '#contract/wording.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { shownOctets } from '../backup/archive.ts'
 import { backUp, type MadeBackup } from '../backup/back-up.ts'
-import { recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
+import { type LastBackup, recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
 import { backupNameOf, deleteOldBackups, deleteUnfinished } from '../backup/schedule.ts'
 import { CliError, reasonOf } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
@@ -34,6 +34,30 @@ ${
     : 'The secret is not in it: to restore, set SECRET, or put the file "secret" into DATA_DIR first.'
 }
 `)
+}
+
+/** `zonewatch record-backup [FILE]`: of a backup that another program made or failed to make. */
+export async function recordBackup(file: string | undefined, failed: string | undefined): Promise<void> {
+  if ((file === undefined) === (failed === undefined)) throw new CliError('Give either a file or --failed REASON.')
+  const { databaseUrl } = loadConfig()
+  const made = file === undefined ? undefined : madeBackup(file)
+  const db = openDatabase(databaseUrl)
+  try {
+    if (made) await recordMadeBackup(db, made)
+    else await recordFailedBackup(db, failed!, systemClock.now())
+  } finally {
+    await db.destroy()
+  }
+}
+
+function madeBackup(file: string): NonNullable<LastBackup['made']> {
+  const path = resolve(file)
+  try {
+    const { size, mtimeMs } = statSync(path)
+    return { at: Math.round(mtimeMs), path, octets: size, durationMs: 0 } // how long it took is not known
+  } catch (error) {
+    throw new CliError(`The backup ${path} cannot be read (${reasonOf(error)}).`)
+  }
 }
 
 /** One scheduled backup, in a process of its own: verifying takes as long as reading the whole database. */

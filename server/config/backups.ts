@@ -18,8 +18,11 @@ export function readBackupSettings(read: Read): BackupSettings {
     backupDir: read('BACKUP_DIR', '', 'the folder for scheduled backups of SQLite; none are made when empty', (text) =>
       text === '' ? null : resolve(text),
     ),
-    backupEveryMs: read('BACKUP_EVERY', '24h', 'time between scheduled backups, for example 30m, 6h or 7d', (text) =>
-      parseDuration(text, MINUTE_MS, YEAR_MS),
+    backupEveryMs: read(
+      'BACKUP_EVERY',
+      '24h',
+      'time between scheduled backups, for example 30m, 6h or 7d; on PostgreSQL, between two recorded dumps',
+      (text) => parseDuration(text, MINUTE_MS, YEAR_MS),
     ),
     backupKeep: read(
       'BACKUP_KEEP',

@@ -93,7 +93,7 @@ export type SecretCheckTable = {
   previous: Generated<string>
 }
 
-/** One row, on SQLite only: the result of the last backup. */
+/** One row: the result of the last backup. On PostgreSQL another program makes it. */
 export type LastBackupTable = {
   number: Once<number>
   tried_at: number

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { durationText, plural } from '#contract/wording.ts'
 import { shownOctets } from '../backup/archive.ts'
-import { findLastBackup } from '../backup/last-backup.ts'
+import { backupIntervalOf, findLastBackup, type LastBackup } from '../backup/last-backup.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
@@ -34,11 +34,8 @@ export async function findDatabase({ db, config, clock }: DatabaseDeps): Promise
   found.push(...(await findingsOf('migrations', () => findMigrations(db))))
   if (found.at(-1)!.status === 'failure') return found
   found.push(...(await findingsOf('durability', () => findDurability(db))))
-  if (engine === 'sqlite') found.push(...(await findingsOf('backup', () => findBackup({ db, config, clock }))))
-  else {
-    found.push(...(await findingsOf('free disk', () => findSize(db, clock))))
-    found.push(...(await findingsOf('backup', () => findArchiving(db))))
-  }
+  if (engine === 'postgres') found.push(...(await findingsOf('free disk', () => findSize(db, clock))))
+  found.push(...(await findingsOf('backup', () => findBackup({ db, config, clock }))))
   found.push(...(await findingsOf('clocks', () => findClocks(db, clock))))
   return found
 }
@@ -196,16 +193,15 @@ async function findSize(db: Database, clock: Clock): Promise<Finding[]> {
 
 export type Archiving = { mode: string; archivedAt: number | null; failedAt: number | null; failed: string | null }
 
-async function findArchiving(db: Database): Promise<Finding[]> {
+async function findArchiving(db: Database): Promise<Archiving> {
   const { rows } = await sql<Archiving>`select current_setting('archive_mode') as mode, last_failed_wal as failed,
     (extract(epoch from last_archived_time) * 1000)::bigint as "archivedAt",
     (extract(epoch from last_failed_time) * 1000)::bigint as "failedAt" from pg_stat_archiver`.execute(db)
-  return [onArchiving(rows[0]!)]
+  return rows[0]!
 }
 
-export function onArchiving({ mode, archivedAt, failedAt, failed }: Archiving): Finding {
+export function onArchiving({ archivedAt, failedAt, failed }: Archiving): Finding {
   const check = 'backup'
-  if (mode === 'off') return ok(check, 'PostgreSQL does not archive its log; dumps and copies are not visible here')
   if (failedAt !== null && (archivedAt === null || failedAt > archivedAt)) {
     const remedy = 'Check archive_command and the log of PostgreSQL: it keeps its log until the disk is full.'
     return failure(check, `PostgreSQL cannot archive its log file ${failed}`, remedy)
@@ -216,36 +212,45 @@ export function onArchiving({ mode, archivedAt, failedAt, failed }: Archiving): 
 
 async function findBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
   const last = await findLastBackup(db)
+  const everyMs = backupIntervalOf(db, config, last)
+  if (engineOf(db) === 'sqlite') return [onBackup(last, everyMs, clock.now())]
+  const archiving = await findArchiving(db)
+  const archived = archiving.mode === 'off' ? [] : [onArchiving(archiving)]
+  if (last) return [...archived, onBackup(last, everyMs, clock.now(), OF_ANOTHER_PROGRAM)]
+  if (archived.length > 0) return archived
+  const remedy = 'Dump the database every night, and record that: docs/guides/back-up-and-restore.md.'
+  return [warning('backup', 'PostgreSQL does not archive its log, and no dump is recorded', remedy)]
+}
+
+const OF_ZONEWATCH = {
+  failed: 'Fix the cause. Zonewatch retries every 10 minutes.',
+  old: 'Check that the server runs, and its log for "The backup failed".',
+}
+const OF_ANOTHER_PROGRAM = {
+  failed: 'Fix the cause: journalctl -u zonewatch-dump, on the node with the dumps.',
+  old: 'Check zonewatch-dump.timer on the node with the dumps. BACKUP_EVERY is the time between two.',
+}
+
+function onBackup(
+  last: LastBackup | undefined,
+  everyMs: number | undefined,
+  now: number,
+  remedies = OF_ZONEWATCH,
+): Finding {
+  const check = 'backup'
   const made =
-    last?.made && `${last.made.path}, ${shownOctets(last.made.octets)}, ${durationText(clock.now() - last.made.at)} ago`
+    last?.made && `${last.made.path}, ${shownOctets(last.made.octets)}, ${durationText(now - last.made.at)} ago`
   if (last?.error) {
-    return [
-      failure(
-        'backup',
-        `the last one failed: ${last.error} Before that: ${made ?? 'none'}`,
-        'Fix the cause. Zonewatch retries every 10 minutes.',
-      ),
-    ]
+    return failure(check, `the last one failed: ${last.error} Before that: ${made ?? 'none'}`, remedies.failed)
   }
-  if (config.backupDir === null) {
-    return [
-      warning(
-        'backup',
-        made ? `none is scheduled; the last: ${made}` : 'none was ever made',
-        'Set BACKUP_DIR to a folder on another disk.',
-      ),
-    ]
+  if (everyMs === undefined) {
+    const detail = made ? `none is scheduled; the last: ${made}` : 'none was ever made'
+    return warning(check, detail, 'Set BACKUP_DIR to a folder on another disk.')
   }
-  if (!last?.made || clock.now() - last.made.at > 2 * config.backupEveryMs) {
-    return [
-      failure(
-        'backup',
-        made ? `the last is too old: ${made}` : 'none was made yet',
-        'Check that the server runs, and its log for "The backup failed".',
-      ),
-    ]
+  if (!last?.made || now - last.made.at > 2 * everyMs) {
+    return failure(check, made ? `the last is too old: ${made}` : 'none was made yet', remedies.old)
   }
-  return [ok('backup', made!)]
+  return ok(check, made!)
 }
 
 /** An instance reports itself every 2 seconds by its own clock. */

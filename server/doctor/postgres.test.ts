@@ -1,9 +1,13 @@
+import { utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { readConfig } from '../config/config.ts'
 import { openDatabase } from '../database/open.ts'
 import { migratedDatabaseUrl } from '../testing/database.ts'
+import { runCommand } from '../testing/server-process.ts'
+import { givenFolder } from '../testing/server-world.ts'
 import { findConnections } from './connections.ts'
 import { findDatabase } from './database.ts'
 import type { Finding } from './finding.ts'
@@ -41,7 +45,7 @@ test('connections: enough, too few for the pools of all processes, none left', a
   )
 })
 
-test('the size of a database and what it was, and that nothing is archived', async () => {
+test('the size of a database and what it was', async () => {
   const { url, drop } = await migratedDatabaseUrl('postgres')
   const db = openDatabase(url)
   onTestFinished(async () => {
@@ -52,8 +56,34 @@ test('the size of a database and what it was, and that nothing is archived', asy
   const line = async (name: string) =>
     lineOf((await findDatabase({ db, config, clock: systemClock })).filter(({ check }) => check === name))
   expect(await line('free disk')).toMatch(/^ok: the database takes \d+\.\d [KM]iB; PostgreSQL does not report its/)
-  expect(await line('backup')).toMatch(/^ok: PostgreSQL does not archive its log/)
   const row = { measured_at: systemClock.now() - 7.5 * 24 * 60 * 60_000, octets: 3 * 1_024 ** 2 }
   await db.insertInto('database_sizes').values(row).execute()
   expect(await line('free disk')).toMatch(/^ok: the database takes \d+\.\d [KM]iB, 3\.0 MiB 7 d ago; Post/)
+})
+
+test('no dump, one that another program made, one that failed, and one that is too old', async () => {
+  const { url, drop } = await migratedDatabaseUrl('postgres')
+  const db = openDatabase(url)
+  onTestFinished(async () => {
+    await db.destroy()
+    await drop()
+  })
+  const settings = { DATABASE_URL: url, SECRET: 's'.repeat(40) }
+  const line = async () => {
+    const findings = await findDatabase({ db, config: readConfig(settings), clock: systemClock })
+    return lineOf(findings.filter(({ check }) => check === 'backup'))
+  }
+  const record = (...args: string[]) => runCommand(['record-backup', ...args], settings)
+  expect(await line()).toMatch(/^warning: PostgreSQL does not archive its log, and no dump is recorded\. Dump the/)
+  const dump = join(await givenFolder(), 'one.dump')
+  expect(await record(dump)).toMatchObject({ code: 1, stderr: expect.stringContaining(`${dump} cannot be read`) })
+  expect(await record()).toMatchObject({ code: 1, stderr: expect.stringContaining('Give either a file or --failed') })
+  writeFileSync(dump, 'x'.repeat(2_048))
+  expect(await record(dump)).toMatchObject({ code: 0, stdout: '', stderr: '' })
+  expect(await line()).toMatch(/^ok: .*\/one\.dump, 2\.0 KiB, \d+ s ago/)
+  expect(await record('--failed', 'The disk is full.')).toMatchObject({ code: 0 })
+  expect(await line()).toMatch(/^failure: the last one failed: The disk is full\. Before that: .*\/one\.dump/)
+  utimesSync(dump, 0, Date.now() / 1_000 - 49 * 60 * 60)
+  expect(await record(dump)).toMatchObject({ code: 0 })
+  expect(await line()).toMatch(/^failure: the last is too old: .*, 2 d 1 h ago\. Check zonewatch-dump\.timer/)
 })

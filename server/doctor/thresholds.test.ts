@@ -79,7 +79,6 @@ test.each<[string, Finding | Finding[], RegExp]>([
     onArchiving({ ...archiving, archivedAt: null }),
     /^failure: PostgreSQL cannot archive its log file 0001$/,
   ],
-  ['no archive', onArchiving({ ...archiving, mode: 'off' }), /^ok: PostgreSQL does not archive its log/],
   [
     'an instance a little behind',
     onClocks([{ machine: 'm', offMs: -1_500 }])[1]!,

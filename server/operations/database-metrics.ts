@@ -1,4 +1,4 @@
-import { findLastBackup } from '../backup/last-backup.ts'
+import { backupIntervalOf, findLastBackup } from '../backup/last-backup.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
@@ -75,7 +75,7 @@ export class DatabaseMetrics {
   )
   readonly #backupEvery = this.#registry.gauge(
     'zonewatch_backup_interval_seconds',
-    'BACKUP_EVERY; absent if no backup is scheduled.',
+    'BACKUP_EVERY; absent if no backup is scheduled. On PostgreSQL present once a dump was recorded.',
   )
   #kept: { families: Promise<Family[]>; until: number } | undefined
 
@@ -116,11 +116,11 @@ export class DatabaseMetrics {
 
   async #readBackup(): Promise<void> {
     const { db, config } = this.#deps
-    const isScheduled = config.backupDir !== null
     const last = await findLastBackup(db)
+    const everyMs = backupIntervalOf(db, config, last)
     const made = last?.made
-    set(this.#backupEvery, isScheduled ? config.backupEveryMs / 1_000 : undefined)
-    set(this.#backupAt, made ? made.at / 1_000 : isScheduled || last ? 0 : undefined)
+    set(this.#backupEvery, everyMs && everyMs / 1_000)
+    set(this.#backupAt, made ? made.at / 1_000 : everyMs || last ? 0 : undefined)
     set(this.#backupFailed, last && (last.error === null ? 0 : 1))
     set(this.#backupSize, made?.octets)
   }
