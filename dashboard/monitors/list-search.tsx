@@ -2,7 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Search } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import type { KnownLabels } from '#contract/dashboard.ts'
-import type { Group } from '#contract/groups.ts'
+import type { GroupAnswer } from '#contract/groups.ts'
+import type { MonitorAnswer } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 import type { ListSearch } from './list-query.ts'
 import {
@@ -11,6 +12,7 @@ import {
   groupsAsked,
   type Known,
   labelsAsked,
+  monitorsAsked,
   nameIn,
   readTokens,
 } from './list-tokens.ts'
@@ -142,16 +144,16 @@ export function SearchField({ search, onSearch }: FieldProps) {
   )
 }
 
-const MOST_GROUPS = 20
+const MOST = 20
 
-/** What the organization has of what is being written: tags, metadata or groups. */
+/** What the organization has of what is being written: tags, metadata, groups, expected values or external ids. */
 function useKnown(text: string): Known {
   const [asked, setAsked] = useState(text)
   useEffect(() => {
     const timer = setTimeout(() => setAsked(text), TYPING_MS)
     return () => clearTimeout(timer)
   }, [text])
-  const [ofLabels, begun] = [labelsAsked(asked), groupsAsked(asked)]
+  const [ofLabels, begun, ofMonitors] = [labelsAsked(asked), groupsAsked(asked), monitorsAsked(asked)]
   const labels = useQuery({
     queryKey: ['monitors', 'labels', ofLabels],
     enabled: ofLabels !== undefined,
@@ -167,10 +169,26 @@ function useKnown(text: string): Known {
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
-      api.get<Page<Group>>('/groups', { search: begun, limit: MOST_GROUPS, order_by: 'name' }, signal),
+      api.get<Page<GroupAnswer>>(
+        '/groups',
+        { search: begun, limit: MOST, order_by: 'name', include: 'external_id' },
+        signal,
+      ),
+  })
+  const monitors = useQuery({
+    queryKey: ['monitors', 'begun', ofMonitors],
+    enabled: ofMonitors !== undefined,
+    staleTime: 30_000,
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) =>
+      api.get<Page<MonitorAnswer>>('/monitors', { ...ofMonitors, limit: MOST, include: 'external_id' }, signal),
   })
   const isSameKind = labelsAsked(text)?.of === ofLabels?.of
-  return { labels: (isSameKind && labels.data?.labels) || [], groups: groups.data?.data ?? [] }
+  return {
+    labels: (isSameKind && labels.data?.labels) || [],
+    groups: groups.data?.data ?? [],
+    monitors: monitors.data?.data ?? [],
+  }
 }
 
 type Asked = ReturnType<typeof labelsAsked>

@@ -5,6 +5,9 @@ import { cx } from '../ui/class.ts'
 import { STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
 import { type ListSearch, severalOf, withStates } from './list-query.ts'
 
+// The contract's own constant would bring its schemas into the page.
+const MOST_COUNTED = 5_000
+
 type StatesProps = { counts: MonitorCounts | undefined; search: ListSearch; onSearch: (search: ListSearch) => void }
 
 /** How many monitors of each state the other filters leave; a press shows those, several states together. */
@@ -47,6 +50,11 @@ export function ListStates({ counts, search, onSearch }: StatesProps) {
           <PauseCircle className="size-3.5 text-idle" strokeWidth={2.25} aria-hidden="true" />
           Disabled
         </Choice>
+      )}
+      {isPartial && (
+        <p className="self-center text-xs whitespace-nowrap text-faint">
+          +: at least. Counting stops after {MOST_COUNTED.toLocaleString()} monitors.
+        </p>
       )}
     </fieldset>
   )

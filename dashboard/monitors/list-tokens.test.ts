@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { completionsOf, groupsAsked, type Known, labelsAsked, nameIn, readTokens } from './list-tokens.ts'
+import {
+  completionsOf,
+  groupsAsked,
+  type Known,
+  labelsAsked,
+  monitorsAsked,
+  nameIn,
+  readTokens,
+} from './list-tokens.ts'
 
 test('finished tokens become filters, and names stay in the field', () => {
   expect(readTokens('www state:mismatch type:mx tag:prod customer:acme id:c-300/www group:shop ', {})).toEqual({
@@ -65,7 +73,7 @@ test.each(['https://www.example.com/', '2001:db8::1', 'fe80::1', 'dead:beef::1',
 )
 
 test('tags, groups and metadata are completed with what there is', () => {
-  const known = (labels: string[], groups: Known['groups'] = []) => ({ labels, groups })
+  const known = (labels: string[], groups: Known['groups'] = []) => ({ labels, groups, monitors: [] })
   const texts = (text: string, given: Known) => completionsOf(text, given).map((each) => each.text)
   expect(labelsAsked('www tag:eu,pr')).toEqual({ of: 'tag', begin: 'pr' })
   expect(texts('www tag:eu,pr', known(['prod', 'preview', 'old']))).toEqual(['www tag:eu,prod ', 'www tag:eu,preview '])
@@ -87,6 +95,35 @@ test('tags, groups and metadata are completed with what there is', () => {
   expect(texts('group:SH', known([], groups))).toEqual(['group:shop ', 'group:g2 '])
   for (const text of ['www', 'state:mis', 'tag:prod ', '', 'value:198']) {
     expect([labelsAsked(text), groupsAsked(text)]).toEqual([undefined, undefined])
+  }
+})
+
+test('customers are completed with groups too, values and external ids with those of monitors', () => {
+  const texts = (text: string, given: Partial<Known>) =>
+    completionsOf(text, { labels: [], groups: [], monitors: [], ...given }).map((each) => [each.label, each.hint])
+  const groups = [
+    { slug: 'acme', name: 'Acme Inc', external_id: 'crm-300' },
+    { slug: 'crm', name: 'CRM', external_id: null },
+  ]
+  expect([groupsAsked('customer:30'), labelsAsked('customer:30')?.of]).toEqual(['30', 'metadata.customer'])
+  expect(texts('customer:30', { labels: ['300', '3000'], groups })).toEqual([
+    ['300', ''],
+    ['3000', ''],
+    ['crm-300', 'Acme Inc'],
+  ])
+  const monitors = [
+    { expected_value: ['198.51.100.7', '192.0.2.1', 'v="1"'], external_id: 'CRM-1' },
+    { expected_value: ['198.51.100.7', 'v=spf1 ip4:198.51.100.0/24 -all'], external_id: null },
+  ]
+  expect(monitorsAsked('www value:198')).toEqual({ value: '198' })
+  expect(texts('value:198', { monitors }).flat()).toEqual(['198.51.100.7', '', 'v=spf1 ip4:198.51.100.0/24 -all', ''])
+  expect(completionsOf('value:spf', { labels: [], groups: [], monitors })[0]!.text).toBe(
+    'value:"v=spf1 ip4:198.51.100.0/24 -all" ',
+  )
+  expect(monitorsAsked('external_id:crm')).toEqual({ search: 'crm' })
+  expect(texts('external_id:crm', { monitors }).flat()).toEqual(['CRM-1', ''])
+  for (const text of ['value:19', 'external_id:cr', 'value:198 ', 'tag:prod', 'www']) {
+    expect(monitorsAsked(text)).toBeUndefined()
   }
 })
 

@@ -118,11 +118,15 @@ const lowerCased = (values: readonly string[]) => values.map((value) => value.to
 /** How the text can go on: `text` is the whole field then. A key first, then the values that are known. */
 export type Completion = { text: string; label: string; hint: string }
 
-/** What exists of it: labels as `labelsAsked` asks for them, and groups as `groupsAsked` does. */
-export type Known = { labels: readonly string[]; groups: readonly { slug: string; name: string }[] }
-const NOTHING: Known = { labels: [], groups: [] }
+/** What exists of it: labels as `labelsAsked` asks for them, groups as `groupsAsked` does, and monitors as `monitorsAsked` does. */
+export type Known = {
+  labels: readonly string[]
+  groups: readonly { slug: string; name: string; external_id?: string | null }[]
+  monitors: readonly { expected_value: readonly string[]; external_id?: string | null }[]
+}
+const NOTHING: Known = { labels: [], groups: [], monitors: [] }
 
-export function completionsOf(text: string, { labels, groups }: Known = NOTHING): Completion[] {
+export function completionsOf(text: string, { labels, groups, monitors }: Known = NOTHING): Completion[] {
   const last = wordsOf(text).at(-1)
   if (!last) return keysFrom(text.trimStart(), '')
   if (last.isFinished) return []
@@ -152,10 +156,23 @@ export function completionsOf(text: string, { labels, groups }: Known = NOTHING)
     return fitting.map(({ slug, name }) => whole(slug, name === slug ? '' : name))
   }
   if (key === 'tag') return labels.filter((tag) => tag.startsWith(begun)).map((tag) => whole(tag, '', before + tag))
-  if (key !== 'customer' && !isMetadata(key)) return []
+  const contains = (known: string) => known.toLowerCase().includes(value.toLowerCase())
+  const others = [
+    ...(isMetadata(key) || key === 'customer' ? labels.filter((label) => label.startsWith(value)) : []),
+    ...(key === 'value' ? monitors.flatMap(({ expected_value }) => expected_value.filter(contains)) : []),
+    ...(key === 'external_id' ? monitors.flatMap(({ external_id }) => external_id ?? []).filter(contains) : []),
+  ]
   // One with quotation marks cannot be written here.
-  return labels.filter((label) => label.startsWith(value) && !label.includes('"')).map((label) => whole(label))
+  const written = new Map(others.filter((each) => !each.includes('"')).map((each) => [each, whole(each)]))
+  if (key === 'customer') {
+    for (const { name, external_id } of groups) {
+      if (external_id && contains(external_id)) written.set(external_id, whole(external_id, name))
+    }
+  }
+  return [...written.values()].slice(0, MOST)
 }
+
+const MOST = 20
 
 /** Those of several that are finished, with their commas, and the one that is being written. */
 function lastPart(value: string): [before: string, begun: string] {
@@ -176,11 +193,22 @@ export function labelsAsked(text: string): { of: string; begin: string } | undef
   return isMetadata(of) ? { of, begin: token.value } : undefined
 }
 
-/** What is written of a group; undefined where none is. */
+/** What is written of a group, or of a customer, which can be one; undefined where none is. */
 export function groupsAsked(text: string): string | undefined {
+  const token = tokenBegun(text)
+  return token?.key === 'group' || token?.key === 'customer' ? token.value : undefined
+}
+
+/** The filter that finds monitors with what is written of an expected value or an external id; undefined where it is too short. */
+export function monitorsAsked(text: string): { value: string } | { search: string } | undefined {
+  const { key, value = '' } = tokenBegun(text) ?? {}
+  if (value.length <= MOST_SHORT_VALUE) return undefined
+  return key === 'value' ? { value } : key === 'external_id' ? { search: value } : undefined
+}
+
+function tokenBegun(text: string) {
   const last = wordsOf(text).at(-1)
-  const token = last && !last.isFinished ? tokenOf(last.text) : undefined
-  return token?.key === 'group' ? token.value : undefined
+  return last && !last.isFinished ? tokenOf(last.text) : undefined
 }
 
 const keysFrom = (head: string, begun: string): Completion[] =>

@@ -1,7 +1,7 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { Button } from './button.tsx'
 import { cx } from './class.ts'
 import { ProblemNote } from './problem.tsx'
@@ -27,11 +27,16 @@ type DialogProps = {
 }
 
 export function Dialog({ isOpen, onClose, title, description, isWide, isKept, footer, children }: DialogProps) {
+  const body = useRef<HTMLDivElement>(null)
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose?.()} disablePointerDismissal={isKept ?? false}>
       <Base.Portal>
         <Base.Backdrop forceRender className={backdrop} />
-        <Base.Popup className={cx(frame, isWide ? 'max-w-3xl' : 'max-w-md')}>
+        <Base.Popup
+          // On a touch screen a field in focus opens the keyboard, which covers the dialog.
+          initialFocus={(type) => (type === 'touch' ? true : firstField(body.current))}
+          className={cx(frame, isWide ? 'max-w-3xl' : 'max-w-md')}
+        >
           <header className="flex items-start gap-4 border-b border-line px-5 py-4">
             <div className="min-w-0 flex-1">
               <Base.Title className="text-base font-semibold">{title}</Base.Title>
@@ -47,7 +52,9 @@ export function Dialog({ isOpen, onClose, title, description, isWide, isKept, fo
               />
             )}
           </header>
-          <div className="min-h-0 flex-1 overflow-y-auto px-5 py-4">{children}</div>
+          <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-5 py-4">
+            {children}
+          </div>
           {footer && (
             <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3.5">{footer}</footer>
           )}
@@ -55,6 +62,12 @@ export function Dialog({ isOpen, onClose, title, description, isWide, isKept, fo
       </Base.Portal>
     </Base.Root>
   )
+}
+
+/** What has the focus already, else the first field. Without one the dialog decides. */
+function firstField(body: HTMLElement | null): HTMLElement | true {
+  if (body?.contains(document.activeElement)) return document.activeElement as HTMLElement
+  return body?.querySelector<HTMLElement>('input:enabled, textarea:enabled, [role=combobox]') ?? true
 }
 
 type ConfirmProps = {

@@ -82,6 +82,63 @@ test('the 300 records of a customer are found by one token, moved to a new addre
   expect(await countOf('value=203.0.113.10')).toBe(330)
 })
 
+test('300 records are moved, and moved back, with the keyboard alone', async () => {
+  const { page, server } = await givenOwner()
+  const monitors = Array.from({ length: 300 }, (_, at) => ({
+    ...{ full_domain: `host-${at}.shop.example`, record_type: 'A', expected_value: ['203.0.113.10'] },
+    ...{ metadata: { customer: '300' }, is_active: false },
+  }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers: { origin: server.url } })
+  const moved = async () => (await (await page.request.get('/monitors/counts?value=198.51.100.80')).json()).disabled
+  await page.goto('/dashboard/monitors')
+  await page.getByText('host-0', { exact: true }).waitFor()
+  const { keyboard } = page
+  /** The name of what has the focus. */
+  const focused = () =>
+    page.evaluate(() => {
+      const { ariaLabel, textContent = '' } = document.activeElement ?? {}
+      return ariaLabel ?? textContent ?? ''
+    })
+  const reach = async (name: string | RegExp, key = 'Tab') => {
+    for (let press = 0; press < 60; press++) {
+      const here = (await focused()).trim()
+      if (typeof name === 'string' ? here === name : name.test(here)) return
+      await keyboard.press(key)
+    }
+    throw new Error(`${name} is not reached by ${key}.`)
+  }
+  await reach('Search monitors')
+  await keyboard.type('customer:300 ')
+  await page.getByRole('button', { name: 'Remove filter: customer: 300' }).waitFor()
+  await reach('Select all loaded monitors')
+  await keyboard.press('Space')
+  await page.getByRole('button', { name: 'Select all 300' }).waitFor()
+  await reach('Select all 300', 'Shift+Tab')
+  await keyboard.press('Enter')
+  await page.getByText('300 selected', { exact: true }).waitFor()
+  await reach('More')
+  await keyboard.press('Enter')
+  await reach('Replace an expected value…', 'ArrowDown')
+  await keyboard.press('Enter')
+  const dialog = page.getByRole('dialog')
+  await dialog.waitFor()
+  await keyboard.type('203.0.113.10')
+  await keyboard.press('Tab')
+  await keyboard.type('198.51.100.80')
+  await keyboard.press('Enter')
+  await dialog.getByRole('button', { name: 'Change 300 monitors' }).waitFor()
+  await reach('Change 300 monitors')
+  await keyboard.press('Enter')
+  await dialog.getByText('300 monitors changed').waitFor()
+  expect(await moved()).toBe(300)
+  await reach('Undo')
+  await keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Undo' }).getByText('300 monitors changed').waitFor()
+  expect(await moved()).toBe(0)
+  await keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+})
+
 test('an expected value is replaced and tags are added for the chosen monitors, after a preview', async () => {
   const { page, server } = await givenOwner()
   const monitors = ['one.example', 'two.example', 'three.example'].map((full_domain, at) => ({

@@ -17,6 +17,8 @@ test('filters are written as tokens, completed with what the organization has, a
     { full_domain: 'two.example', tags: ['prod'], metadata: { plan: 'free' }, expected_value: ['198.51.100.7'] },
     { full_domain: '198.51.100.7.example', external_id: 'crm-1' },
   ])
+  const acme = { name: 'Acme Inc', external_id: 'acme' }
+  await page.request.post('/groups', { data: acme, headers: { origin: server.url } })
   await page.goto('/dashboard/monitors')
   const field = page.getByRole('combobox', { name: 'Search monitors' })
   const rows = page.getByRole('table', { name: 'Monitors' }).getByRole('row')
@@ -51,6 +53,14 @@ test('filters are written as tokens, completed with what the organization has, a
   await option('shop').click()
   await count(1)
   await page.getByRole('button', { name: 'Remove filter: group: shop' }).click()
+
+  await field.fill('value:198.5')
+  await option('198.51.100.7').waitFor()
+  await field.fill('customer:')
+  await option('acme').waitFor()
+  await field.fill('external_id:crm')
+  await option('crm-1').click()
+  await page.getByRole('button', { name: 'Remove filter: external_id: crm-1' }).click()
 
   await field.fill('value:198.51.100 ')
   await page.getByRole('button', { name: 'Remove filter: value: 198.51.100' }).waitFor()
@@ -154,6 +164,16 @@ test('rows are ordered by the heads, and selected one by one, in ranges and all,
   await page.getByText('1 selected', { exact: true }).waitFor()
   await page.getByRole('checkbox', { name: 'Select all loaded monitors' }).click()
   await page.getByText('5 selected', { exact: true }).waitFor()
+})
+
+test('numbers that are lower bounds say so', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(page, server.url, [{ full_domain: 'one.example' }])
+  const counts = { states: { VALID: 136 }, active: 136, disabled: 0, is_partial: true }
+  await page.route('**/monitors/counts?*', (route) => route.fulfill({ json: counts }))
+  await page.goto('/dashboard/monitors?type=A')
+  await page.getByRole('button', { name: 'Valid 136+' }).waitFor()
+  await page.getByText('+: at least. Counting stops after 5,000 monitors.').waitFor()
 })
 
 test('columns and density are chosen, and kept in the browser', async () => {
