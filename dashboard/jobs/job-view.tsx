@@ -1,10 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { CircleAlert, CircleCheck, CirclePause, Hourglass, Undo2 } from 'lucide-react'
+import { CircleAlert, CircleCheck, CirclePause, Download, Hourglass, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import type { Job, JobResult } from '#contract/jobs.ts'
+import { addressHere } from '../api.ts'
 import { diffOf } from '../events/value-diff.ts'
 import { useSession } from '../session.tsx'
-import { Button } from '../ui/button.tsx'
+import { Button, ButtonAnchor } from '../ui/button.tsx'
 import { Code, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
@@ -141,6 +142,17 @@ export function JobResults({ job }: { job: Job }) {
           ))}
           {page.data.length === 0 && <li className="px-3 py-2 text-sm text-faint">No results.</li>}
         </ul>
+      )}
+      {page !== undefined && page.data.length > 0 && (
+        <ButtonAnchor
+          size="sm"
+          look="quiet"
+          href={addressHere(`/dashboard/api/jobs/${job.id}/results.csv`, { state })}
+          download
+          className="mt-2"
+        >
+          <Download /> Export CSV
+        </ButtonAnchor>
       )}
       <Pager page={page} onAfter={(after) => setCursor({ after })} onBefore={(before) => setCursor({ before })} />
     </div>

@@ -134,6 +134,7 @@ const DASHBOARD = [
   '/dashboard/api/events',
   '/dashboard/api/events.csv',
   '/dashboard/api/monitors/export',
+  '/dashboard/api/jobs/{job}/results.csv',
   '/dashboard/api/labels?of=tag',
   '/dashboard/api/labels?of=metadata',
   '/dashboard/api/monitors/{monitor}/timeline',

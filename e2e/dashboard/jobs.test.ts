@@ -37,6 +37,14 @@ test('all monitors that match get other expected values after a preview, and the
   await dialog.getByRole('button', { name: 'Change 320 monitors' }).click()
   await dialog.getByText('320 monitors changed, 10 failed').waitFor()
   expect(await changed()).toBe(100)
+  await dialog.getByRole('button', { name: '10 failed' }).click()
+  await dialog.getByText('host-0.shop.example MX').waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    dialog.getByRole('link', { name: 'Export CSV' }).click(),
+  ])
+  const csv = Buffer.concat(await (await download.createReadStream()).toArray()).toString()
+  expect(csv.trimEnd().split('\r\n')).toHaveLength(11)
   await dialog.getByRole('button', { name: 'Close' }).last().click()
 
   await page.goto('/dashboard/jobs')

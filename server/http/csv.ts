@@ -1,3 +1,44 @@
+import { Readable } from 'node:stream'
+import type { Page } from './pagination.ts'
+
+/** Rows of one download, and of one page of it. */
+const MOST = 100_000
+const AT_ONCE = 500
+
+type Listed<T> = {
+  columns: readonly string[]
+  cellsOf: (row: T) => unknown[]
+  read: (limit: number, after?: string) => Promise<Page<T>>
+  /** Rows after which it ends, with the line `atEnd`. */
+  most?: number | undefined
+  atEnd: (most: number) => string
+}
+
+/** A list as RFC 4180 text, page by page as the reader takes it. Throws what the list throws before the first line. */
+export async function csvOfPages<T>(listed: Listed<T>): Promise<Readable> {
+  const { read, most = MOST } = listed
+  const first = await read(Math.min(AT_ONCE, most))
+  return Readable.from(lines(listed, first, most), { objectMode: false, highWaterMark: 65_536 })
+}
+
+async function* lines<T>(
+  { columns, cellsOf, read, atEnd }: Listed<T>,
+  first: Page<T>,
+  most: number,
+): AsyncGenerator<string> {
+  yield csvText([[...columns]])
+  let left = most
+  for (let page = first; ; page = await read(Math.min(AT_ONCE, left), page.after!)) {
+    if (page.data.length > 0) yield csvText(page.data.map(cellsOf))
+    left -= page.data.length
+    if (page.after === null) return
+    if (left <= 0) {
+      yield csvText([[atEnd(most)]])
+      return
+    }
+  }
+}
+
 /** RFC 4180. */
 export function csvText(rows: readonly unknown[][]): string {
   return rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')

@@ -1,4 +1,5 @@
-import { PageOf } from '#contract/common.ts'
+import { Type } from 'typebox'
+import { Exactly, PageOf } from '#contract/common.ts'
 import { Job, JobQuery, JobResult, JobResultQuery, MOST_UNFINISHED, NewJob } from '#contract/jobs.ts'
 import type { Deps } from '../deps.ts'
 import { refuseUnknownIds } from '../groups/resolve.ts'
@@ -9,10 +10,16 @@ import { filterErrors } from '../monitors/filter.ts'
 import { paceOf } from '../organization/quota.ts'
 import { refuse } from '../problem.ts'
 import { refusalsOf } from './job.ts'
+import { resultsCsv } from './results-csv.ts'
 import { cancelJob, getJob, insertJob, listJobs, listResults, undoJob } from './store.ts'
 
 const tags = ['Jobs']
 const params = Params('job')
+// A link of the dashboard cannot carry a header, so that it names the organization here.
+const ResultsExport = Exactly({
+  state: JobResultQuery.properties.state,
+  organization: Type.Optional(Type.String({ maxLength: 40 })),
+})
 
 /** Changes of many monitors, which the worker processes carry out. */
 export function jobRoutes(deps: Deps): Routes {
@@ -70,6 +77,13 @@ export function jobRoutes(deps: Deps): Routes {
     app.get('/jobs/:job/results', { schema: results }, ({ params, query, context }) =>
       listResults(db, seal, context, { job: params.job, query }),
     )
+
+    const csv = { exposeHeadRoute: false, schema: { hide: true, params, querystring: ResultsExport } }
+    app.get('/dashboard/api/jobs/:job/results.csv', csv, async ({ params, query: { state }, context }, reply) => {
+      const content = await resultsCsv(deps, context, { ...params, ...(state ? { state } : {}) })
+      reply.type('text/csv; charset=utf-8').header('content-disposition', 'attachment; filename="results.csv"')
+      return reply.send(content)
+    })
 
     const cancel = {
       operationId: 'cancelJob',
