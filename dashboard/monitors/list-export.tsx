@@ -1,14 +1,13 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import type { ChosenExport, ExportFormat } from '#contract/export.ts'
-import { addressHere, api } from '../api.ts'
+import { plural } from '#contract/wording.ts'
+import { addressHere, api, type Query } from '../api.ts'
 import { download } from '../download.ts'
 import { Button, ButtonAnchor } from '../ui/button.tsx'
 import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { monitorsText } from './list-actions.ts'
-import { type ListSearch, orderedQuery } from './list-query.ts'
 
 const PATH = '/dashboard/api/monitors/export'
 
@@ -19,7 +18,8 @@ const FORMATS = [
 ] as const
 
 type ExportProps = {
-  search: ListSearch
+  /** Filters and order of the list. */
+  query: Query
   /** How many the list has, as text; undefined where that is not known. */
   total: string | undefined
   /** Ids of selected monitors, in the order of the list. None: all of the list. */
@@ -29,7 +29,7 @@ type ExportProps = {
 }
 
 /** The selected monitors, or all that the list finds in its order, as a download. */
-export function ExportDialog({ search, total, selected, columns, onClose }: ExportProps) {
+export function ExportDialog({ query, total, selected, columns, onClose }: ExportProps) {
   const form = useId()
   const [of, setOf] = useState<'selected' | 'list'>(selected.length > 0 ? 'selected' : 'list')
   const [format, setFormat] = useState<ExportFormat>('csv')
@@ -60,12 +60,7 @@ export function ExportDialog({ search, total, selected, columns, onClose }: Expo
         <>
           <Button onClick={onClose}>Cancel</Button>
           {of === 'list' ? (
-            <ButtonAnchor
-              look="primary"
-              href={addressHere(PATH, { ...orderedQuery(search), ...wanted })}
-              download
-              onClick={onClose}
-            >
+            <ButtonAnchor look="primary" href={addressHere(PATH, { ...query, ...wanted })} download onClick={onClose}>
               Download
             </ButtonAnchor>
           ) : (
@@ -82,7 +77,10 @@ export function ExportDialog({ search, total, selected, columns, onClose }: Expo
             label="Monitors"
             value={of}
             choices={[
-              { value: 'selected', label: `The ${monitorsText(selected.length)} selected` },
+              {
+                value: 'selected',
+                label: plural(selected.length, 'The selected monitor', (number) => `The ${number} selected monitors`),
+              },
               { value: 'list', label: list },
             ]}
             onChange={setOf}

@@ -20,7 +20,7 @@ import { ListFilters } from './list-filters.tsx'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useListModel } from './list-model.ts'
 import { useCounts, useOverview } from './list-overview.ts'
-import { isFiltered, jobTarget, type ListSearch, severalOf, withoutFilters } from './list-query.ts'
+import { isFiltered, jobTarget, type ListSearch, orderedQuery, severalOf, withoutFilters } from './list-query.ts'
 import { useMonitorList } from './list-rows.ts'
 import { afterRun, NOTHING, type Selection } from './list-selection.ts'
 import { ListSkeleton } from './list-skeleton.tsx'
@@ -200,7 +200,7 @@ export function MonitorsPage() {
       {isExporting && (
         <Suspense>
           <ExportDialog
-            search={search}
+            query={orderedQuery(search)}
             total={total}
             selected={isMatching ? [] : model.table.getSelectedRowModel().rows.map(({ id }) => id)}
             columns={shownFields(model.table)}

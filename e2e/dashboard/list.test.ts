@@ -309,7 +309,7 @@ test('what the list shows is exported with its filters', async () => {
   await page.getByRole('checkbox', { name: 'Select api.shop.example A' }).press('Space')
   await page.getByRole('button', { name: 'More' }).press('Enter')
   await page.getByRole('menuitem', { name: 'Export…' }).press('Enter')
-  await dialog.getByText('The 1 monitor selected').waitFor()
+  await dialog.getByText('The selected monitor').waitFor()
   await dialog.getByRole('radio', { name: 'Columns of the list' }).press('Space')
   const [name, selected] = await downloaded()
   expect([name, lines(selected).length]).toEqual(['monitors.csv', 2])
