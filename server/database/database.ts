@@ -40,8 +40,3 @@ export async function runForEach(
   const { rows } = await db.executeQuery<{ changes: number[] }>(query)
   return rows[0]!.changes
 }
-
-/** The file of an SQLite database, undefined with PostgreSQL. `url`: `sqlite:<path>` or `postgres://…`. */
-export function pathOf(url: string): string | undefined {
-  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
-}

@@ -1,8 +1,9 @@
 import { Kysely, type LogEvent } from 'kysely'
-import { type Database, pathOf } from './database.ts'
+import type { Database } from './database.ts'
 import { postgresDialect } from './postgres.ts'
 import type { Tables } from './schema.ts'
 import { sqliteDialect } from './sqlite.ts'
+import { pathOf } from './url.ts'
 
 /** Called with the duration of each statement in milliseconds, and at each retry for SQLite's write lock. */
 export type StatementObserver = { statement(ms: number, isFailed: boolean): void; busyRetry(): void }

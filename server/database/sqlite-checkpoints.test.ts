@@ -3,9 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { newDatabaseUrl } from '../testing/database.ts'
-import { type Database, pathOf, runForEach } from './database.ts'
+import { type Database, runForEach } from './database.ts'
 import { openDatabase } from './open.ts'
 import { startCheckpoints } from './sqlite-checkpoints.ts'
+import { pathOf } from './url.ts'
 
 async function givenCheckpoints(): Promise<{ db: Database; path: string; reader: DatabaseSync }> {
   const { url, drop } = await newDatabaseUrl('sqlite')

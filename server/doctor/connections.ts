@@ -1,8 +1,9 @@
 import { plural } from '#contract/wording.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { type Database, pathOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 import { POOL_SIZE } from '../database/open.ts'
+import { pathOf } from '../database/url.ts'
 import { type Finding, findingsOf, ok, warning } from './finding.ts'
 
 /** Processes that reported themselves within this count as running; they do so every 2 s. */

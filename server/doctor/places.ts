@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { shownOctets } from '../backup/archive.ts'
 import { freeOctetsOf } from '../backup/back-up.ts'
 import type { Config } from '../config/config.ts'
-import { pathOf } from '../database/database.ts'
+import { pathOf } from '../database/url.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
 const MIB = 1_024 * 1_024

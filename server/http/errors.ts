@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorBody } from '#contract/common.ts'
@@ -126,7 +125,8 @@ export function answerClientErrors(now: () => number) {
       ...limitHeaders(unlimited(now()), now()),
     }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    socket.end([`HTTP/1.1 ${code} ${STATUS_CODES[code]}`, ...lines, '', body].join('\r\n'))
+    // No reason phrase, but its space (RFC 9112, section 4).
+    socket.end([`HTTP/1.1 ${code} `, ...lines, '', body].join('\r\n'))
   }
 }
 

@@ -2,7 +2,8 @@ import { statSync } from 'node:fs'
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
-import { type Database, pathOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { pathOf } from '../database/url.ts'
 
 /** In octets. `log`: SQLite's write-ahead log, which is part of neither. */
 export type DatabaseSize = { octets: number; log: number | null }

@@ -1,0 +1,92 @@
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { systemClock } from '../server/clock.ts'
+import type { Engine } from '../server/database/database.ts'
+import { startPostgres } from '../server/testing/postgres.ts'
+import { type ServerProcess, startServer } from '../server/testing/server-process.ts'
+import { cpuOf } from './cpu.ts'
+
+/** A server without monitors and with one worker: its start, and what its processes take when nothing happens. Needs Linux. */
+const { values: options } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    engine: { type: 'string', default: 'sqlite,postgres' },
+    seconds: { type: 'string', default: '30' },
+  },
+})
+
+/** `ready_ms`: from the start of the second server of a folder, so that Node has what it compiled. `memory_mb`: PSS, by process and in all. */
+type Row = {
+  bench: 'idle'
+  engine: Engine
+  ready_ms: number
+  supervisor_mb: number
+  api_mb: number
+  worker_mb: number
+  memory_mb: number
+  cpu_ms_per_second: number
+}
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
+  // Pages that other processes of the machine map too would count less.
+  const node = join(folder, 'node')
+  await copyFile(process.execPath, node)
+  try {
+    for (const engine of options.engine.split(',') as Engine[]) {
+      const row = await measure(engine, node, folder)
+      console.log(options.json ? JSON.stringify(row) : row)
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function measure(engine: Engine, node: string, folder: string): Promise<Row> {
+  const postgres = engine === 'postgres' ? await startPostgres() : undefined
+  const database = postgres ? { DATABASE_URL: `${postgres.url}/postgres`, SECRET: 'x'.repeat(32) } : {}
+  const settings = { DATA_DIR: join(folder, engine), WORKERS: '1', ...database }
+  const command = [node, 'bin/zonewatch.js', 'serve']
+  try {
+    const first = await startServer(settings, { command })
+    // Node writes what it compiled when it ends.
+    first.send('SIGTERM')
+    await first.ended
+    const server = await startServer(settings, { command })
+    try {
+      return { bench: 'idle', engine, ready_ms: Math.round(server.startMs), ...(await costsOf(server)) }
+    } finally {
+      await server.kill()
+    }
+  } finally {
+    await postgres?.stop()
+  }
+}
+
+async function costsOf({ pid }: ServerProcess) {
+  const seconds = Number(options.seconds)
+  await systemClock.sleep(15_000)
+  const pids = [pid, ...(await childrenOf(pid))]
+  const cpu = async () => (await Promise.all(pids.map(cpuOf))).reduce((sum, each) => sum + each, 0)
+  const before = await cpu()
+  await systemClock.sleep(seconds * 1_000)
+  const after = await cpu()
+  const [supervisor_mb = 0, api_mb = 0, worker_mb = 0] = await Promise.all(pids.map(pssOf))
+  const memory_mb = supervisor_mb + api_mb + worker_mb
+  const cpu_ms_per_second = Math.round(((after - before) * 10_000) / seconds) / 10
+  return { supervisor_mb, api_mb, worker_mb, memory_mb, cpu_ms_per_second }
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number)
+}
+
+/** Megabytes of a process, with a page that several have divided among them. */
+async function pssOf(pid: number): Promise<number> {
+  const [, kilobytes] = (await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')).match(/^Pss:\s+(\d+)/m) ?? []
+  return Math.round(Number(kilobytes) / 1024)
+}
+
+await main()
