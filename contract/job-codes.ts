@@ -8,6 +8,7 @@ export const JOB_CODES = {
   group_not_found: 'The group was deleted after the job was created.',
   monitor_disabled: 'The monitor is disabled. Enable it first.',
   no_result_yet: 'For `accept`: the monitor has no result yet.',
+  lookup_failed: 'For `accept`: no values are known, because the lookup failed.',
   no_values: 'For `accept`: there are no records to accept.',
   too_many_values: 'For `accept`: there are more records than a monitor can expect.',
   deleted_after_job: 'For an undo: the monitor was deleted after the job.',

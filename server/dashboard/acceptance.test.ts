@@ -75,10 +75,14 @@ onBothEngines('accepting what is there', (_fresh, engine) => {
       [[], 'There are no records to accept. A monitor needs at least one expected value.'],
       [many, 'The record has 11 values. A monitor can have at most 10 expected values.'],
     ] as const) {
-      const id = await givenFound(world, {}, current && [...current])
+      const id = await givenFound(world, {}, current && [...current], current ? {} : { state: 'UNSET' })
       const { status, body } = await accept(world, id)
       expect([status, body.error]).toEqual([409, sentence])
     }
+    const failed = await givenFound(world, {}, null, { state: 'INVALID' })
+    expect((await accept(world, failed)).body.error).toBe(
+      'No values are known, because the lookup failed. Wait for a lookup that succeeds, or enter the values.',
+    )
     const id = await givenFound(world, {}, ['192.0.2.3'])
     expect((await accept(world, id, { current_value: ['192.0.2.2'] })).status).toBe(409)
     expect((await world.call(`/monitors/${id}`)).body.expected_value).toEqual(['192.0.2.1'])

@@ -8,8 +8,13 @@ type Refused = { ok: false; code: JobCode; reason: string }
 
 /** The change after which a monitor expects what is there now, in the same mode; or why there is none. Pure. */
 export function acceptingChange(row: MonitorRow): { ok: true; change: MonitorChange } | Refused {
-  if (row.current_values === null) {
+  if (row.current_values === null && row.state === 'UNSET') {
     return { ok: false, code: 'no_result_yet', reason: 'This record has no result yet. Wait for its first check.' }
+  }
+  if (row.current_values === null) {
+    const reason =
+      'No values are known, because the lookup failed. Wait for a lookup that succeeds, or enter the values.'
+    return { ok: false, code: 'lookup_failed', reason }
   }
   const current: string[] = JSON.parse(row.current_values)
   if (current.length === 0) {
