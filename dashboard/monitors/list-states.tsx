@@ -17,46 +17,48 @@ export function ListStates({ counts, search, onSearch }: StatesProps) {
   const isPartial = counts?.is_partial ?? false
   const isDisabled = active === 'false' && state === undefined
   return (
-    <fieldset className="-mx-4 flex min-w-0 gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:flex-wrap sm:px-0">
-      <legend className="sr-only">Show by state</legend>
-      <Choice
-        isOn={state === undefined && active === undefined}
-        count={counts && counts.active + counts.disabled}
-        isPartial={isPartial}
-        onPress={() => onSearch(rest)}
-      >
-        All
-      </Choice>
-      {STATES.filter((each) => shown.includes(each) || (counts?.states[each] ?? 0) > 0).map((each) => (
+    <>
+      <fieldset className="-mx-4 flex min-w-0 gap-1.5 overflow-x-auto px-4 py-1 sm:mx-0 sm:flex-wrap sm:px-0">
+        <legend className="sr-only">Show by state</legend>
         <Choice
-          key={each}
-          isOn={shown.includes(each)}
-          count={counts?.states[each] ?? (counts ? 0 : undefined)}
+          isOn={state === undefined && active === undefined}
+          count={counts && counts.active + counts.disabled}
           isPartial={isPartial}
-          title={stateTitle(each)}
-          onPress={() => onSearch(withStates(search, [...new Set(shown).symmetricDifference(new Set([each]))]))}
+          onPress={() => onSearch(rest)}
         >
-          <StateIcon state={each} />
-          {STATE_LOOKS[each].word}
+          All
         </Choice>
-      ))}
-      {(isDisabled || (counts?.disabled ?? 0) > 0) && (
-        <Choice
-          isOn={isDisabled}
-          count={counts?.disabled}
-          isPartial={isPartial}
-          onPress={() => onSearch({ ...rest, active: 'false' })}
-        >
-          <PauseCircle className="size-3.5 text-idle" strokeWidth={2.25} aria-hidden="true" />
-          Disabled
-        </Choice>
-      )}
+        {STATES.filter((each) => shown.includes(each) || (counts?.states[each] ?? 0) > 0).map((each) => (
+          <Choice
+            key={each}
+            isOn={shown.includes(each)}
+            count={counts?.states[each] ?? (counts ? 0 : undefined)}
+            isPartial={isPartial}
+            title={stateTitle(each)}
+            onPress={() => onSearch(withStates(search, [...new Set(shown).symmetricDifference(new Set([each]))]))}
+          >
+            <StateIcon state={each} />
+            {STATE_LOOKS[each].word}
+          </Choice>
+        ))}
+        {(isDisabled || (counts?.disabled ?? 0) > 0) && (
+          <Choice
+            isOn={isDisabled}
+            count={counts?.disabled}
+            isPartial={isPartial}
+            onPress={() => onSearch({ ...rest, active: 'false' })}
+          >
+            <PauseCircle className="size-3.5 text-idle" strokeWidth={2.25} aria-hidden="true" />
+            Disabled
+          </Choice>
+        )}
+      </fieldset>
       {isPartial && (
-        <p className="self-center text-xs whitespace-nowrap text-faint">
+        <p className="text-xs text-faint">
           +: at least. Counting stops after {MOST_COUNTED.toLocaleString()} monitors.
         </p>
       )}
-    </fieldset>
+    </>
   )
 }
 

@@ -108,6 +108,28 @@ test('groups are searched and counted by state, and lead to their monitors', asy
   await page.getByText('No matching groups').waitFor()
 })
 
+test('a group is deleted with its monitors, or leaves them in the default group', async () => {
+  const { page, server } = await givenOwner()
+  await givenMonitors(page, server.url, [
+    { full_domain: 'one.example', group: 'customer-300' },
+    { full_domain: 'two.example', group: 'customer-300' },
+    { full_domain: 'three.example', group: 'customer-301' },
+  ])
+  await page.goto('/dashboard/groups')
+  const dialog = page.getByRole('alertdialog')
+  const remove = async (group: string, fate: string, act: string) => {
+    await page.getByRole('button', { name: `Actions for ${group}` }).click()
+    await page.getByRole('menuitem', { name: 'Delete…' }).click()
+    await dialog.getByRole('radio', { name: fate }).click()
+    await dialog.getByRole('button', { name: act, exact: true }).click()
+    await page.getByRole('link', { name: group, exact: true }).waitFor({ state: 'detached' })
+  }
+  await remove('customer-300', 'Delete', 'Delete group and 2 monitors')
+  await remove('customer-301', 'Move to the default group', 'Delete group')
+  const { data } = await (await page.request.get('/monitors?include=group')).json()
+  expect(data).toMatchObject([{ domain: 'three.example', group: 'default' }])
+})
+
 test('rows are ordered by the heads, and selected one by one, in ranges and all, with the keyboard too', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(
