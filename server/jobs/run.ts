@@ -28,7 +28,7 @@ export type RunDeps = {
 }
 
 /** How long a step should take. On SQLite all other writers wait for it, on PostgreSQL those of the same monitors. */
-const STEP_MS: Record<Engine, number> = { sqlite: 40, postgres: 120 }
+const STEP_MS: Record<Engine, number> = { sqlite: 40, postgres: 250 }
 const FIRST_SIZE = 200
 const LEAST_SIZE = 50
 /** Ids that one transaction lists. */
