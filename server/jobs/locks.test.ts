@@ -71,4 +71,25 @@ describe('locks of jobs (postgres)', () => {
     await undoing.passed
     expect(await read(undo.id)).toMatchObject({ state: 'finished', done: 2, changed: 1 })
   })
+
+  test('a cancel waits for the batch in progress, so that nothing changes after it', async () => {
+    const { world, ids, create, pass, read } = await givenWorld(300)
+    const { db } = world.deps
+    const { id } = await create({ action: 'update', all: true, change: { frequency: 60 } })
+    await pass() // lists
+    const begun = await db.transaction().execute(async (other) => {
+      await sql`select id from monitors where id = ${ids[0]!} for update`.execute(other)
+      const passed = pass()
+      await someoneWaits(db) // one half; the other is committed or will be
+      const canceled = world.call(`/jobs/${id}/cancel`, { method: 'POST' })
+      await someoneWaits(db, 2)
+      return { passed, canceled }
+    })
+    await begun.passed
+    expect((await begun.canceled).body).toMatchObject({ state: 'canceled', done: 150, changed: 150 })
+    while ((await pass()) > 0);
+    expect(await read(id)).toMatchObject({ state: 'canceled', done: 150, changed: 150 })
+    const changed = await db.selectFrom('monitors').select('id').where('frequency', '=', 60).execute()
+    expect(changed).toHaveLength(150)
+  })
 })

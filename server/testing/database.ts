@@ -18,11 +18,11 @@ export function onBothEngines(name: string, suite: (fresh: () => Promise<Databas
   }
 }
 
-/** Until one transaction of this PostgreSQL database waits for a lock of another. */
-export async function someoneWaits(db: Database): Promise<void> {
-  const waiting = sql`select 1 from pg_locks join pg_stat_activity using (pid)
+/** Until one transaction of this PostgreSQL database, or `count`, waits for a lock of another. */
+export async function someoneWaits(db: Database, count = 1): Promise<void> {
+  const waiting = sql`select distinct pid from pg_locks join pg_stat_activity using (pid)
     where not granted and datname = current_database()`
-  for (;;) if ((await waiting.execute(db)).rows.length > 0) return
+  for (;;) if ((await waiting.execute(db)).rows.length >= count) return
 }
 
 /** A migrated database of the test's own. */
