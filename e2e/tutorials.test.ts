@@ -34,9 +34,13 @@ const NOT_RUN: Record<string, string> = {
   'apt-get install haproxy': 'needs root and the cluster of the block before it; npm run test:image runs it',
   'apt-get install prometheus': 'needs root; npm run test:interop runs Prometheus with these files',
   'cp deploy/postgres-cluster/zonewatch-dump': 'needs root and systemd; npm run test:image runs it',
+  'install -d -m 700 -o postgres': 'needs the cluster of the blocks before it; npm run test:image runs it',
+  "sed -i 's/archive_mode": 'needs the cluster of the blocks before it; npm run test:image runs it',
+  'patronictl -c': 'needs the cluster of the blocks before it; npm run test:image runs it',
   'psql -h': 'needs the cluster of the blocks before it; npm run test:image runs it',
   'npm run -s zonewatch -- doctor': 'finds that the addresses of the guides are made up; e2e/doctor.test.ts runs it',
   pg_dump: "needs PostgreSQL's programs; npm run test:interop backs up with them",
+  'npm run zonewatch -- record-backup': 'names a dump of PostgreSQL; server/doctor/postgres.test.ts records one',
   createdb: "needs PostgreSQL's programs; npm run test:interop restores with them",
   'curl -H "X-Api-Key: $ZONEWATCH_KEY" -H \'Content-Type: application/json\' http://localhost:8080/planned-changes':
     'its period is in the past some day; server/planned-changes/planned-changes.test.ts plans changes',

@@ -1,72 +1,70 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
-import { PROJECT, run } from '#server/testing/server-process.ts'
+import type { Finding } from '#server/doctor/finding.ts'
+import { run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
-import { blockWith, type Debian, installDebian } from './debian.ts'
-import { type Lab, type Machine, startLab } from './lab.ts'
+import { blockWith, fillNpmCache, installDebian, putPackage } from './debian.ts'
+import {
+  type Bare,
+  block,
+  blocksOf,
+  createDatabase,
+  type DatabaseServer,
+  DatabaseServers,
+  installNode,
+  ok,
+  PATIENCE_MS,
+  packagesOf,
+} from './installation.ts'
+import { type Lab, startLab } from './lab.ts'
 
 /** The addresses are those of the guide, on a network of its own. */
 const SERVERS = [1, 2, 3] // 10.0.0.11 to 10.0.0.13
 const NODE = 11 // 10.0.0.21
 const [PASSWORD, OTHER_PASSWORD] = [randomBytes(12).toString('hex'), randomBytes(12).toString('hex')]
-/** A bound for what hangs: a standby becomes the primary within 30 seconds. */
-const PATIENCE_MS = 150_000
-
-type Server = { name: string; machine: Machine; debian: Debian }
 
 let lab: Lab
-let servers: Server[]
-let node: { machine: Machine; debian: Debian }
+let servers: DatabaseServers
+let node: Bare
 
 beforeAll(async () => {
   lab = startLab({ network: '10.0.0', isApart: true })
   const first = installDebian(packagesOf('patroni etcd-server'))
-  servers = [first, first.copy(), first.copy()].map((debian, index) => {
-    const machine = lab.addMachine(SERVERS[index]!)
-    return { name: `n${index + 1}`, machine, debian }
-  })
-  node = { machine: lab.addMachine(NODE), debian: installDebian(packagesOf('haproxy')) }
-  for (const { debian, machine } of [...servers, node]) await debian.boot(machine.space)
+  const archive = join(lab.folder, 'archive')
+  mkdirSync(archive)
+  servers = new DatabaseServers(
+    [first, first.copy(), first.copy()].map((debian, index) => {
+      debian.binds.push(`${archive}:/archive`)
+      return { machine: lab.addMachine(SERVERS[index]!), debian }
+    }),
+  )
+  node = { machine: lab.addMachine(NODE), debian: installDebian([...packagesOf('haproxy'), 'npm', 'libatomic1']) }
+  putPackage(node.debian)
+  fillNpmCache(node.debian)
+  for (const { debian, machine } of [...servers.all, node]) await debian.boot(machine.space)
 })
 
 afterAll(async () => {
-  await Promise.all([...(servers ?? []), ...(node ? [node] : [])].map(({ debian }) => debian.remove()))
+  await Promise.all([...(servers?.all ?? []), ...(node ? [node] : [])].map(({ debian }) => debian.remove()))
   await lab?.end()
 })
 
-const block = (text: string) => blockWith(text, 'several-nodes')
-const packagesOf = (text: string) => /^apt-get install -y (.+)$/m.exec(block(text))![1]!.split(' ')
-
 test('the guide makes a cluster of three bare machines, and a node that works with it', async () => {
-  const given = /^NAME=n1 ADDRESS=10\.0\.0\.11 PASSWORD=…$/m
-  expect(block('patroni etcd-server')).toMatch(given)
-  await Promise.all(
-    servers.map(({ debian, name, machine }) => {
-      const own = `NAME=${name} ADDRESS=${machine.address} PASSWORD=${PASSWORD}`
-      return ok(debian, `set -eu\n${block('patroni etcd-server').replace(given, own)}`)
-    }),
-  )
-  await isWhole()
-
-  await ok(node.debian, `set -eu\n${block('haproxy.cfg')}`)
-  const create = block('create role zonewatch').replace('…', OTHER_PASSWORD)
-  await eventually(
-    () => node.debian.sh(`PGPASSWORD=${PASSWORD}\nexport PGPASSWORD\n${create}`),
-    ({ stderr, code }) => code === 0 || !/could not|closed/.test(stderr),
-  )
-  startNode()
+  await servers.install(PASSWORD)
+  await ok(node, block('haproxy.cfg'))
+  await createDatabase(node, { postgres: PASSWORD, zonewatch: OTHER_PASSWORD })
+  // Without the network that the test does not have.
+  const without = { DNS_SERVERS: '127.0.0.1:9', DNS_ROOTS: 'off', DNS_CANARIES: 'off', WRITE_LIMIT: '0' }
+  await installNode(node, OTHER_PASSWORD, { ...ADMIN, ...without, SECRET: randomBytes(32).toString('base64') })
   await written()
 })
 
 test('the guide dumps the database every night, keeps 14, and each can be restored', async () => {
   const { debian } = node
-  await ok(
-    debian,
-    `mkdir -p /etc/zonewatch && echo 'DATABASE_URL=${settings().DATABASE_URL}' > /etc/zonewatch/environment`,
-  )
-  await ok(debian, `set -eu\n${block('zonewatch-dump.timer')}`)
+  await ok(node, block('zonewatch-dump.timer'))
   expect((await debian.sh('systemctl is-active zonewatch-dump.timer')).stdout).toBe('active\n')
   const dumps = 'cd /var/lib/zonewatch-dumps'
   const [made = ''] = (await debian.sh(`${dumps}; ls`)).stdout.split('\n')
@@ -76,8 +74,8 @@ test('the guide dumps the database every night, keeps 14, and each can be restor
   )
   expect(stdout).toMatch(/^600\n[\s\S]*\tGroup /)
 
-  await ok(debian, `${dumps}; for day in $(seq 10 30); do touch zonewatch-202001\${day}T030000Z.dump; done`)
-  await ok(debian, 'systemctl start zonewatch-dump')
+  await ok(node, `${dumps}; for day in $(seq 10 30); do touch zonewatch-202001\${day}T030000Z.dump; done`)
+  await ok(node, 'systemctl start zonewatch-dump')
   const kept = (await debian.sh(`${dumps}; ls`)).stdout.trim().split('\n')
   expect(kept).toHaveLength(14)
   expect(kept.some((name) => name >= made)).toBe(true)
@@ -85,106 +83,123 @@ test('the guide dumps the database every night, keeps 14, and each can be restor
   expect(kept).not.toContain('zonewatch-20200110T030000Z.dump')
 })
 
+test('metrics and doctor show the last dump, and one that failed', async () => {
+  const metrics = `http://${node.machine.address}:9464/metrics`
+  const isFailed = async (is: 0 | 1) =>
+    eventually(
+      () => atHub('curl', '--silent', metrics),
+      ({ stdout }) => stdout.includes(`\nzonewatch_last_backup_failed ${is}\n`),
+    )
+  await isFailed(0)
+  expect(await backupInDoctor()).toMatchObject({ status: 'ok', detail: expect.stringContaining('/zonewatch-20') })
+  // It cannot be written, as on a full disk.
+  await ok(node, 'mkdir /var/lib/zonewatch-dumps/unfinished; ! systemctl start zonewatch-dump')
+  await isFailed(1)
+  expect(await backupInDoctor()).toMatchObject({ status: 'failure', detail: expect.stringContaining('journalctl') })
+  await ok(node, 'rmdir /var/lib/zonewatch-dumps/unfinished; systemctl restart zonewatch-dump')
+  await isFailed(0)
+})
+
+test('the guide restores the cluster to the moment before groups were deleted', async () => {
+  const [createFolders, turnOn, copy, moveAway, restore] = blocksOf('Restore the cluster to any moment')
+  const [first, ...others] = servers.all as [DatabaseServer, ...DatabaseServer[]]
+  await ok(first, createFolders!)
+  for (const server of servers.all) await ok(server, turnOn!)
+  await ok(first, copy!)
+  await servers.isWhole()
+  const groups = [await written()]
+  // What another primary writes is archived too.
+  await bringBack(await loseThePrimary())
+  groups.push(await written())
+  const moment = (await node.debian.sh('date --utc "+%F %T.%N+00"')).stdout.trim()
+  await systemClock.sleep(100)
+  for (const id of groups) expect(await call('-X', 'DELETE', `/groups/${id}`)).toMatchObject({ code: 0 })
+  const lost = await written()
+
+  await ok(node, 'systemctl stop zonewatch')
+  const leader = await servers.withRole('Leader')
+  for (const server of servers.all) if (server !== leader) await ok(server, 'systemctl stop patroni')
+  await ok(leader, 'systemctl stop patroni')
+  for (const server of servers.all) await ok(server, moveAway!)
+  const base = (await first.debian.sh('ls -d /archive/base-*')).stdout.trim()
+  const filled = restore!.replace(/MOMENT='.*?' BASE=\S+/, `MOMENT='${moment}' BASE=${base}`)
+  expect(filled).not.toBe(restore)
+  await ok(first, filled)
+  for (const server of others) await ok(server, 'systemctl start patroni')
+  await servers.isWhole()
+  await ok(node, 'systemctl start zonewatch')
+  await ok(first, 'systemctl start zonewatch-base')
+
+  groups.push(await written())
+  for (const id of groups) expect(await call(`/groups/${id}`)).toMatchObject({ code: 0 })
+  expect(await call(`/groups/${lost}`)).toMatchObject({ code: 22 })
+  await bringBack(await loseThePrimary())
+  for (const id of groups) expect(await call(`/groups/${id}`)).toMatchObject({ code: 0 })
+})
+
 test.each(['etcd', 'patroni'])(
   '%s ends on the primary, in order or not, and nothing has to be repaired',
   async (service) => {
     for (const signal of ['TERM', 'KILL']) {
-      const { debian } = await primary()
-      const mainProcess = async () => (await debian.sh(`systemctl show --property=MainPID --value ${service}`)).stdout
+      const leader = await servers.withRole('Leader')
+      const mainProcess = () => ok(leader, `systemctl show --property=MainPID --value ${service}`)
       const ended = await mainProcess()
-      await ok(debian, `systemctl kill --signal=${signal} --kill-whom=main ${service}`)
+      await ok(leader, `systemctl kill --signal=${signal} --kill-whom=main ${service}`)
       await eventually(mainProcess, (pid) => pid !== ended && pid !== '0\n')
       await written()
-      await isWhole()
+      await servers.isWhole()
     }
   },
 )
 
 test('PostgreSQL is killed on the primary, and nothing has to be repaired', async () => {
-  const { debian } = await primary()
-  await ok(debian, 'kill -9 $(head -n 1 /var/lib/postgresql/15/zonewatch/postmaster.pid)')
+  await ok(await servers.withRole('Leader'), 'kill -9 $(head -n 1 /var/lib/postgresql/15/zonewatch/postmaster.pid)')
   await written()
-  await isWhole()
+  await servers.isWhole()
 })
 
 test('the machine of the primary is lost and comes back, and nothing has to be repaired', async () => {
-  const lost = await primary()
-  await lost.debian.powerOff()
-  await written()
-  expect((await primary()).name).not.toBe(lost.name)
-  await lost.debian.boot(lost.machine.space)
-  await isWhole()
+  const lost = await loseThePrimary()
+  expect((await servers.withRole('Leader')).name).not.toBe(lost.name)
+  await bringBack(lost)
   await written()
 })
 
-/** Of the guide. */
-function settings(): Record<string, string> {
-  const lines = block('TRUSTED_PROXIES=').replaceAll(':…@', `:${OTHER_PASSWORD}@`).trim().split('\n')
-  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)))
+async function loseThePrimary(): Promise<DatabaseServer> {
+  const lost = await servers.withRole('Leader')
+  await lost.debian.powerOff()
+  await written()
+  return lost
 }
 
-/** With the settings of the guide. In the network of its machine, where HAProxy is. */
-function startNode(): void {
-  const env = {
-    ...ADMIN,
-    ...settings(),
-    SECRET: randomUUID(),
-    DATA_DIR: join(lab.folder, 'node'),
-    DNS_SERVERS: '127.0.0.1:9',
-    DNS_ROOTS: 'off',
-    DNS_CANARIES: 'off',
-    WRITE_LIMIT: '0',
-  }
-  node.machine.service('node', [process.execPath, join(PROJECT, 'server/main.ts'), 'serve'], { env })
+async function bringBack({ debian, machine }: DatabaseServer): Promise<void> {
+  await debian.boot(machine.space)
+  await servers.isWhole()
 }
 
-/** A write by the API of the node, which the caller repeats until it is acknowledged. */
-async function written(): Promise<void> {
+/** A write by the API of the node, which the caller repeats until it is acknowledged. Returns the id of the group. */
+async function written(): Promise<string> {
   const from = systemClock.elapsed()
-  const headers = ['X-Api-Key', 'Content-Type', 'Idempotency-Key'].flatMap((name, at) => [
-    ...['--header', `${name}: ${[ADMIN_KEY, 'application/json', randomUUID()][at]}`],
-  ])
-  const body = ['--data', JSON.stringify({ name: `Group ${randomUUID()}` })]
-  const curl = ['curl', '--silent', '--fail', '--max-time', '5', ...headers, ...body]
-  await eventually(
-    () => run(['ip', 'netns', 'exec', lab.hub.space!, ...curl, `http://${node.machine.address}:8080/groups`], {}).ended,
+  const request = ['--header', `Idempotency-Key: ${randomUUID()}`, '--json', `{"name":"Group ${randomUUID()}"}`]
+  const { stdout } = await eventually(
+    () => call(...request, '/groups'),
     ({ code }) => code === 0,
     PATIENCE_MS,
   )
   process.stdout.write(`Written after ${Math.round(systemClock.elapsed() - from)} ms.\n`)
+  return JSON.parse(stdout).id
 }
 
-/** By the command of the guide: a leader, a synchronous standby and a replica. */
-async function members(): Promise<{ Member: string; Role: string; State: string }[]> {
-  const list = 'patronictl -c /etc/patroni/config.yml list --format json'
-  const answers = await Promise.all(servers.map(({ debian }) => debian.sh(list)))
-  for (const { code, stdout } of answers) if (code === 0) return JSON.parse(stdout)
-  return []
+/** The API of the node, by curl. The last argument is the path. */
+function call(...args: string[]) {
+  const url = `http://${node.machine.address}:8080${args.at(-1)}`
+  const curl = ['curl', '--silent', '--fail', '--max-time', '5', '--header', `X-Api-Key: ${ADMIN_KEY}`]
+  return atHub(...curl, ...args.slice(0, -1), url)
 }
 
-async function isWhole(): Promise<void> {
-  const isRunning = (state: string) => state === 'running' || state === 'streaming'
-  await eventually(
-    members,
-    (found) =>
-      found
-        .map(({ Role }) => Role)
-        .sort()
-        .join() === 'Leader,Replica,Sync Standby' && found.every(({ State }) => isRunning(State)),
-    PATIENCE_MS,
-  )
-}
+const atHub = (...command: string[]) => run(['ip', 'netns', 'exec', lab.hub.space!, ...command], {}).ended
 
-async function primary(): Promise<Server> {
-  const found = await eventually(
-    async () => (await members()).find(({ Role }) => Role === 'Leader'),
-    (member) => member !== undefined,
-    PATIENCE_MS,
-  )
-  return servers.find(({ name }) => name === found!.Member)!
-}
-
-async function ok(debian: Debian, script: string): Promise<void> {
-  const { code, stdout, stderr } = await debian.sh(script)
-  expect(code, stdout + stderr).toBe(0)
+async function backupInDoctor(): Promise<Finding> {
+  const { stdout } = await node.debian.sh(`${blockWith('zonewatch() (', 'install')}\nzonewatch doctor --json`)
+  return (JSON.parse(stdout) as Finding[]).find(({ check }) => check === 'backup')!
 }

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ended, PROJECT, run } from '#server/testing/server-process.ts'
 import { eventually } from '#server/testing/server-world.ts'
@@ -10,6 +10,8 @@ export const CA = '/etc/npm-ca.pem'
 /** A bare Debian whose own systemd runs. The guides are followed in it, as root, in the folder of root. */
 export type Debian = {
   folder: string
+  /** Folders of this machine that it has too, such as `/tmp/one:/archive`. */
+  binds: string[]
   /** In the network namespace `space`, or in the network of this machine. Returns when all services run. */
   boot(space?: string): Promise<void>
   /** Runs a script inside. */
@@ -36,12 +38,14 @@ function newDebian(folder: string): Debian {
   let powerOff = async () => {}
   const debian: Debian = {
     folder,
+    binds: [],
     async boot(space) {
       const network = space
         ? [`--network-namespace-path=/run/netns/${space}`, '--capability=CAP_NET_ADMIN,CAP_NET_RAW']
         : []
       const options = ['--directory', folder, '--register=no', '--keep-unit', '--boot', '--console=pipe']
-      const nspawn = spawn('systemd-nspawn', [...options, ...network], { stdio: 'ignore' })
+      const binds = debian.binds.map((bind) => `--bind=${bind}`)
+      const nspawn = spawn('systemd-nspawn', [...options, ...network, ...binds], { stdio: 'ignore' })
       const ended = new Promise((resolve) => nspawn.once('exit', resolve))
       powerOff = async () => {
         if (nspawn.exitCode === null) process.kill(Number(init), 'SIGKILL')
@@ -79,6 +83,24 @@ function newDebian(folder: string): Debian {
     },
   }
   return debian
+}
+
+/** The package of Zonewatch, and what npm needs to install it. */
+export function putPackage({ folder }: Debian): void {
+  execFileSync('npm', ['pack', '--pack-destination', join(folder, 'root')], { cwd: PROJECT, stdio: 'ignore' })
+  const npmrc = process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc')
+  if (existsSync(npmrc)) copyFileSync(npmrc, join(folder, 'root/.npmrc'))
+  const ca = process.env.NODE_EXTRA_CA_CERTS
+  if (ca && existsSync(ca)) copyFileSync(ca, join(folder, CA))
+}
+
+/** Lets npm keep all that the guide to install needs, for a machine whose network leads nowhere else. */
+export function fillNpmCache({ folder }: Debian): void {
+  const install = /npm install --prefix .*/.exec(blockWith('systemctl enable', 'install'))![0]
+  const script = `cd /root && ${install} && rm -rf /opt/zonewatch && echo offline=true >> .npmrc`
+  const options = ['--quiet', '--directory', folder, '--register=no', '--keep-unit', '--pipe']
+  const command = ['/usr/bin/env', 'HOME=/root', `NODE_EXTRA_CA_CERTS=${CA}`, 'sh', '-c', script]
+  execFileSync('systemd-nspawn', [...options, ...command], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
 /** The shell block of a guide that has this text, as `apt-get` runs it without questions. */

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
 import { PROJECT, run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
-import { blockWith, type Debian, installDebian } from './debian.ts'
+import { installDebian } from './debian.ts'
+import { type Authority, type Bare, block, installProxies, ok, packagesOf, startAuthority } from './installation.ts'
 import { type Lab, type Machine, startLab } from './lab.ts'
 
 /** The addresses are those of the guide, on a network of its own. */
@@ -17,40 +18,26 @@ const PROXIES = [22, 23] // 10.0.0.32 and 10.0.0.33
 const RESUMED_MS = 15_000
 const CERTIFICATE = `/var/lib/caddy/.local/share/caddy/certificates/*/${NAME}/${NAME}.crt`
 
-/** What Caddy asks for its certificates. It believes the name as the real one does: by a challenge over HTTP. */
-const AUTHORITY = `{
-  admin off
-  skip_install_trust
-  auto_https disable_redirects
-}
-https://acme-v02.api.letsencrypt.org {
-  tls internal
-  route {
-    rewrite /directory /acme/local/directory
-    acme_server
-  }
-}
-`
-
-type Proxy = { machine: Machine; debian: Debian }
+type Proxy = Bare
 
 let lab: Lab
 let proxies: Proxy[]
-let rootCertificate: string
+let authority: Authority
 
 beforeAll(async () => {
   lab = startLab({ network: NETWORK, isApart: true })
   for (const number of NODES) startNode(lab.addMachine(number))
-  const block = blockWith('keepalived', 'several-nodes')
-  const [, packages = ''] = /^apt-get install -y (.+)$/m.exec(block)!
-  const first = installDebian(packages.split(' '))
+  const first = installDebian(packagesOf('keepalived'))
   proxies = [first, first.copy()].map((debian, index) => ({ debian, machine: lab.addMachine(PROXIES[index]!) }))
-  rootCertificate = await startAuthority(first)
+  authority = await startAuthority(lab, first, NAME, SHARED)
   for (const { debian, machine } of proxies) {
     appendFileSync(join(debian.folder, 'etc/hosts'), `${lab.hub.address} acme-v02.api.letsencrypt.org\n`)
-    writeFileSync(join(debian.folder, 'usr/local/share/ca-certificates/authority.crt'), readFileSync(rootCertificate))
+    writeFileSync(
+      join(debian.folder, 'usr/local/share/ca-certificates/authority.crt'),
+      readFileSync(authority.certificate),
+    )
     await debian.boot(machine.space)
-    await ok(debian, 'update-ca-certificates')
+    await ok({ debian }, 'update-ca-certificates')
   }
 })
 
@@ -66,7 +53,7 @@ function startNode(machine: Machine): void {
     DATA_DIR: folder,
     HOST: machine.address,
     BASE_URL: `https://${NAME}`,
-    TRUSTED_PROXIES: /^TRUSTED_PROXIES=(.*)$/m.exec(blockWith('TRUSTED_PROXIES', 'several-nodes'))![1]!,
+    TRUSTED_PROXIES: /^TRUSTED_PROXIES=(.*)$/m.exec(block('TRUSTED_PROXIES'))![1]!,
     DNS_SERVERS: '127.0.0.1:9',
     DNS_ROOTS: 'off',
     DNS_CANARIES: 'off',
@@ -75,30 +62,9 @@ function startNode(machine: Machine): void {
   machine.service(`node ${machine.address}`, [process.execPath, join(PROJECT, 'server/main.ts'), 'serve'], { env })
 }
 
-/** Returns the file with its own certificate. */
-async function startAuthority(withCaddy: Debian): Promise<string> {
-  const folder = join(lab.folder, 'authority')
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'Caddyfile'), AUTHORITY)
-  writeFileSync(join(folder, 'hosts'), `127.0.0.1 localhost\n${SHARED} ${NAME}\n`)
-  const caddy = [join(withCaddy.folder, 'usr/bin/caddy'), 'run', '--config', join(folder, 'Caddyfile')]
-  const withHosts = 'mount --bind "$0" /etc/hosts; exec "$@"'
-  const command = ['unshare', '--mount', 'sh', '-euc', withHosts, join(folder, 'hosts'), ...caddy]
-  lab.hub.service('authority', command, { env: { HOME: folder, XDG_DATA_HOME: folder } })
-  const certificate = join(folder, 'caddy/pki/authorities/local/root.crt')
-  await eventually(async () => existsSync(certificate), Boolean)
-  return certificate
-}
-
 test('the guide makes two proxies with one address, each with a certificate of its own', async () => {
   const [first, second] = proxies as [Proxy, Proxy]
-  const block = blockWith('keepalived', 'several-nodes')
-  const addresses = /^ADDRESS=(\S+) OTHER=(\S+)/
-  const [, address, other] = addresses.exec(block)!
-  expect([address, other]).toEqual([first.machine.address, second.machine.address])
-  await ok(first.debian, `set -eu\n${block}`)
-  await ok(second.debian, `set -eu\n${block.replace(addresses, `ADDRESS=${other} OTHER=${address}`)}`)
-
+  await installProxies([first, second])
   for (const { debian } of proxies) {
     await eventually(
       () => debian.sh(`ls ${CERTIFICATE}`),
@@ -119,10 +85,34 @@ test('the guide makes two proxies with one address, each with a certificate of i
   expect(redirect.stdout).toMatch(/^HTTP\/1.1 308 [\s\S]*^Location: https:\/\/zonewatch.example.com\/monitors\r$/m)
 })
 
+test('both machines renew their certificates before they expire, and requests are answered meanwhile', async () => {
+  // Caddy looks every ten minutes otherwise, and a new order is the way to a certificate that soon expires.
+  const soon = `sed -i '1i {\\n renew_interval 2s\\n}' /etc/caddy/Caddyfile`
+  authority.restart('90s')
+  for (const proxy of proxies) await ok(proxy, `rm ${CERTIFICATE}; ${soon}; systemctl restart caddy`)
+  const read = () => Promise.all(proxies.map((proxy) => ok(proxy, `cat ${CERTIFICATE} || true`)))
+  const short = await eventually(read, (found) => found.every(Boolean))
+  authority.restart('12h')
+  const from = systemClock.elapsed()
+  await eventually(
+    async () => {
+      for (const { machine } of proxies) expect(await curlAt(machine.address)).toMatchObject({ code: 0 })
+      return await read()
+    },
+    (found) => found.every((each, at) => each !== '' && each !== short[at]),
+    120_000,
+  )
+  await systemClock.sleep(Math.max(0, 100_000 - (systemClock.elapsed() - from)))
+  for (const { machine } of proxies) expect(await curlAt(machine.address)).toMatchObject({ code: 0 })
+})
+
+/** Through one of the proxies. Fails if its certificate is not valid. */
+const curlAt = (address: string) => curl('--connect-to', `${NAME}:443:${address}:443`, `https://${NAME}/monitors`)
+
 test('Caddy is killed on one machine, and requests are answered again', async () => {
   const { holder } = await roles()
   const from = systemClock.elapsed()
-  await ok(holder.debian, 'systemctl kill --signal=KILL --kill-whom=main caddy')
+  await ok(holder, 'systemctl kill --signal=KILL --kill-whom=main caddy')
   await resumed(from)
   await eventually(
     () => holder.debian.sh('systemctl is-active caddy'),
@@ -133,10 +123,10 @@ test('Caddy is killed on one machine, and requests are answered again', async ()
 test('Caddy freezes: the other machine takes the address, and keeps it when Caddy goes on', async () => {
   const { holder, other } = await roles()
   const from = systemClock.elapsed()
-  await ok(holder.debian, 'systemctl kill --signal=STOP --kill-whom=main caddy')
+  await ok(holder, 'systemctl kill --signal=STOP --kill-whom=main caddy')
   await holds(other)
   await resumed(from)
-  await ok(holder.debian, 'systemctl kill --signal=CONT --kill-whom=main caddy')
+  await ok(holder, 'systemctl kill --signal=CONT --kill-whom=main caddy')
   await isReady(holder)
   expect(await holders()).toEqual([other])
 })
@@ -144,7 +134,7 @@ test('Caddy freezes: the other machine takes the address, and keeps it when Cadd
 test('keepalived is killed on the machine with the address, and one machine has it', async () => {
   const { holder } = await roles()
   const from = systemClock.elapsed()
-  await ok(holder.debian, 'kill -9 $(cat /run/keepalived/*.pid /run/keepalived*.pid)')
+  await ok(holder, 'kill -9 $(cat /run/keepalived/*.pid /run/keepalived*.pid)')
   await resumed(from)
   await eventually(
     () => holder.debian.sh('systemctl is-active keepalived'),
@@ -196,7 +186,7 @@ const curl = (...args: string[]) =>
         '--max-time',
         '2',
         '--cacert',
-        rootCertificate,
+        authority.certificate,
         '--header',
         `X-Api-Key: ${ADMIN_KEY}`,
       ],
@@ -238,8 +228,3 @@ const isReady = ({ debian }: Proxy) =>
     () => debian.sh('journalctl --boot --unit keepalived --output cat | grep VRRP_Script | tail -n 1'),
     ({ stdout }) => stdout.includes('VRRP_Script(ready) succeeded'),
   )
-
-async function ok(debian: Debian, script: string): Promise<void> {
-  const { code, stdout, stderr } = await debian.sh(script)
-  expect(code, stdout + stderr).toBe(0)
-}

@@ -1,12 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApi } from '#server/testing/api.ts'
-import { freePort, PROJECT } from '#server/testing/server-process.ts'
+import { freePort } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
-import { blockWith, CA, type Debian, guideText, installDebian } from './debian.ts'
+import { blockWith, type Debian, guideText, installDebian, putPackage } from './debian.ts'
 
 let machine: Debian
 let url: string
@@ -14,11 +12,7 @@ let url: string
 /** Its network is that of this machine. */
 beforeAll(async () => {
   machine = installDebian(['npm'])
-  execFileSync('npm', ['pack', '--pack-destination', join(machine.folder, 'root')], { cwd: PROJECT, stdio: 'ignore' })
-  const npmrc = process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc')
-  if (existsSync(npmrc)) copyFileSync(npmrc, join(machine.folder, 'root/.npmrc'))
-  const ca = process.env.NODE_EXTRA_CA_CERTS
-  if (ca && existsSync(ca)) copyFileSync(ca, join(machine.folder, CA))
+  putPackage(machine)
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
   const dropIns = join(machine.folder, 'etc/systemd/system/zonewatch.service.d')

@@ -1,6 +1,6 @@
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { expect } from 'vitest'
 import type { Delivery } from '#contract/events.ts'
 import { systemClock } from '#server/clock.ts'
 import type { DnsServer } from '#server/testing/dns-server.ts'
@@ -63,30 +63,31 @@ export class Workload {
 
   /** Every event exactly once, in order; one request for each, delivered with one body; nothing acknowledged is lost. */
   async verify(databaseUrl: string): Promise<{ events: number; deliveries: number; monitors: number }> {
-    expect(this.#faults).toEqual([])
+    assert.deepEqual(this.#faults, [])
     const client = new pg.Client({ connectionString: databaseUrl })
     await client.connect()
     try {
       const { rows: monitors } = await client.query('select id, owner from monitors')
       const stored = new Map(monitors.map(({ id, owner }) => [owner as string, id as string]))
-      expect(monitors).toHaveLength(stored.size)
-      for (const [name, { id }] of this.#monitors) expect(stored.get(name), name).toBe(id)
+      assert.equal(monitors.length, stored.size)
+      for (const [name, { id }] of this.#monitors) assert.equal(stored.get(name), id, name)
 
       const { rows: events } = await client.query('select id, monitor_id, current_values from events order by id')
       const byMonitor = Map.groupBy(events, ({ monitor_id }) => monitor_id as string)
       for (const [name, { id, changes }] of this.#monitors) {
         const values = (byMonitor.get(id) ?? []).map(({ current_values }) => JSON.parse(current_values)[0])
-        expect(values, name).toEqual(Array.from({ length: changes + 1 }, (_, index) => ADDRESSES[index % 2]))
+        const expected = Array.from({ length: changes + 1 }, (_, index) => ADDRESSES[index % 2])
+        assert.deepEqual(values, expected, `${name}: ${values.join(', ')}`)
       }
 
       const { rows: requests } = await client.query('select id, event_id from webhook_requests')
-      expect(requests.map(({ event_id }) => event_id).sort()).toEqual(events.map(({ id }) => id).sort())
+      assert.deepEqual(requests.map(({ event_id }) => event_id).sort(), events.map(({ id }) => id).sort())
       const bodies = Map.groupBy(
         this.#given.receiver.received,
         ({ body }) => (JSON.parse(body.toString()) as Delivery).id,
       )
-      expect([...bodies.keys()].sort()).toEqual(requests.map(({ id }) => id).sort())
-      for (const copies of bodies.values()) expect(new Set(copies.map(({ body }) => body.toString())).size).toBe(1)
+      assert.deepEqual([...bodies.keys()].sort(), requests.map(({ id }) => id).sort())
+      for (const copies of bodies.values()) assert.equal(new Set(copies.map(({ body }) => body.toString())).size, 1)
       return { events: events.length, deliveries: this.#given.receiver.received.length, monitors: monitors.length }
     } finally {
       await client.end()

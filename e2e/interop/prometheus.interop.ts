@@ -60,9 +60,13 @@ afterAll(async () => {
   await place.remove()
 })
 
-test('the rules and the example of a configuration load', async () => {
-  await run('promtool', ['check', 'rules', RULES])
-  await run('promtool', ['check', 'config', RULES.replace('zonewatch.rules.yml', 'prometheus.yml')])
+test('the rules and the examples of a configuration load', async () => {
+  for (const name of ['zonewatch.rules.yml', 'machines.rules.yml']) {
+    await run('promtool', ['check', 'rules', RULES.replace('zonewatch.rules.yml', name)])
+  }
+  for (const name of ['prometheus.yml', 'several-nodes.yml']) {
+    await run('promtool', ['check', 'config', RULES.replace('zonewatch.rules.yml', name)])
+  }
 })
 
 test('alerts about backups: one that failed, one that is too old, and none where all is well or none is scheduled', async () => {
