@@ -64,10 +64,12 @@ export function Dialog({ isOpen, onClose, title, description, isWide, isKept, fo
   )
 }
 
+const FIELDS = 'input:enabled:not([tabindex="-1"]), textarea:enabled, [role=combobox], [role=checkbox], [role=switch]'
+
 /** What has the focus already, else the first field. Without one the dialog decides. */
 function firstField(body: HTMLElement | null): HTMLElement | true {
   if (body?.contains(document.activeElement)) return document.activeElement as HTMLElement
-  return body?.querySelector<HTMLElement>('input:enabled, textarea:enabled, [role=combobox]') ?? true
+  return body?.querySelector<HTMLElement>(FIELDS) ?? true
 }
 
 type ConfirmProps = {

@@ -8,6 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { Code, Fact, Facts, Section } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from './queries.ts'
+import { includeWord } from './words.tsx'
 
 const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook }))
 const RotateSecret = lazy(async () => ({ default: (await import('./rotate-secret.tsx')).RotateSecret }))
@@ -36,9 +37,7 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
         <Fact name="Address">
           <Code>{webhook.url}</Code>
         </Fact>
-        <Fact name="Groups">
-          <GroupLinks ids={webhook.groups} />
-        </Fact>
+        <Fact name="Groups">{webhook.all_groups ? 'all' : <GroupLinks ids={webhook.groups} />}</Fact>
         <Fact name="Secret">
           <Code>{webhook.secret}</Code>
         </Fact>
@@ -55,6 +54,9 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
             ))
           )}
         </Fact>
+        {webhook.payload_includes && (
+          <Fact name="Added to the payload">{webhook.payload_includes.map(includeWord).join(', ')}</Fact>
+        )}
         {webhook.batch && (
           <Fact name="Batches">
             up to {webhook.batch.max_events} changes, after {webhook.batch.max_wait_seconds} s at the latest

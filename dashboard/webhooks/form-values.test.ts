@@ -32,6 +32,15 @@ test('only what differs is sent', () => {
   })
 })
 
+test('what is added to the payload is sent only where it differs, in whatever order', () => {
+  const including = { ...webhook, payload_includes: ['tags', 'difference'] }
+  expect(changeOf(including, { ...formOf(including), includes: ['difference', 'tags'] })).toEqual({})
+  expect(changeOf(including, { ...formOf(including), includes: [] })).toEqual({ payload_includes: [] })
+  expect(changeOf(webhook, { ...formOf(webhook), includes: ['group'] })).toEqual({ payload_includes: ['group'] })
+  expect(newWebhookOf(formOf(webhook))).not.toHaveProperty('payload_includes')
+  expect(newWebhookOf(formOf(including)).payload_includes).toEqual(['tags', 'difference'])
+})
+
 test('batches are sent only where they are wanted or were', () => {
   const batch = { max_events: 100, max_wait_seconds: 5 }
   const form = formOf(webhook)

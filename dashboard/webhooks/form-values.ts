@@ -1,5 +1,12 @@
-import { BATCH_DEFAULTS, type NewWebhook, type Webhook, type WebhookChange } from '#contract/webhooks.ts'
+import {
+  BATCH_DEFAULTS,
+  type NewWebhook,
+  type PayloadInclude,
+  type Webhook,
+  type WebhookChange,
+} from '#contract/webhooks.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
+import { includeWord } from './words.tsx'
 
 /** The values of the form. A header without a name is an empty line. */
 export type WebhookForm = {
@@ -7,6 +14,8 @@ export type WebhookForm = {
   groups: string[]
   isOfAll: boolean
   headers: HeaderLine[]
+  /** What the payload has beside the event. */
+  includes: string[]
   isBatched: boolean
   /** Numbers as they are typed. */
   batch: { max_events: string; max_wait_seconds: string }
@@ -25,16 +34,18 @@ export const emptyForm = (groups: string[]): WebhookForm => ({
   groups,
   isOfAll: false,
   headers: [],
+  includes: [],
   isBatched: false,
   batch: textsOf(BATCH_DEFAULTS),
   secret: undefined,
 })
 
-export const formOf = ({ url, groups, all_groups, headers, batch }: Webhook): WebhookForm => ({
+export const formOf = ({ url, groups, all_groups, headers, payload_includes, batch }: Webhook): WebhookForm => ({
   url,
   groups,
   isOfAll: all_groups ?? false,
   headers: Object.entries(headers).map(([name, value], key) => ({ key, name, value })),
+  includes: payload_includes ?? [],
   isBatched: batch !== undefined,
   batch: textsOf(batch ?? BATCH_DEFAULTS),
   secret: undefined,
@@ -45,6 +56,7 @@ export const newWebhookOf = (form: WebhookForm): NewWebhook => ({
   groups: form.groups,
   ...(form.isOfAll ? { all_groups: true } : {}),
   headers: headersOf(form.headers),
+  ...(form.includes.length > 0 ? includesOf(form) : {}),
   ...(form.isBatched ? { batch: batchOf(form) } : {}),
   ...(form.secret === undefined ? {} : { secret: form.secret }),
 })
@@ -58,6 +70,11 @@ export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm>
     label: 'Headers',
     text: (lines) => headerLines(lines).join('\n'),
     same: (one, other) => sameSet(headerLines(one), headerLines(other)),
+  },
+  includes: {
+    label: 'Add to the payload',
+    text: (includes) => includes.map(includeWord).join(', ') || 'nothing',
+    same: sameSet,
   },
   isBatched: { label: 'Send changes in batches', text: (isBatched) => (isBatched ? 'yes' : 'no') },
   batch: {
@@ -78,11 +95,15 @@ export function changeOf(before: Webhook, form: WebhookForm): WebhookChange {
     ...(isSame(fields, 'groups', was, form) ? {} : { groups: form.groups }),
     ...(isSame(fields, 'isOfAll', was, form) ? {} : { all_groups: form.isOfAll }),
     ...(isSame(fields, 'headers', was, form) ? {} : { headers: headersOf(form.headers) }),
+    ...(isSame(fields, 'includes', was, form) ? {} : includesOf(form)),
     ...(isSame(fields, 'isBatched', was, form) && (!form.isBatched || isSame(fields, 'batch', was, form))
       ? {}
       : { batch: form.isBatched ? batchOf(form) : null }),
   }
 }
+
+/** The server refuses what it does not know. */
+const includesOf = ({ includes }: WebhookForm) => ({ payload_includes: includes as PayloadInclude[] })
 
 const batchOf = ({ batch }: WebhookForm) => ({
   max_events: Number(batch.max_events),

@@ -20,7 +20,7 @@ export function Health({ webhook }: { webhook: Webhook }) {
     case 'disabled':
       return <Disabled webhook={webhook} />
     case 'active':
-      return webhook.groups.length === 0 ? (
+      return webhook.groups.length === 0 && !webhook.all_groups ? (
         <Note tone="warn" icon={Unlink} title="No groups: nothing is sent">
           <p>The webhook has no groups, so it receives no events. Edit it and choose groups.</p>
         </Note>

@@ -26,6 +26,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
     chosen !== undefined ||
     given.url !== '' ||
     given.headers.length > 0 ||
+    given.includes.length > 0 ||
     given.isBatched ||
     given.secret !== undefined
   const change = (next: WebhookForm) => {

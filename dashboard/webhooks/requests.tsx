@@ -38,7 +38,7 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
         subRows={requestsOf}
         head={(row) => <FirstResults row={row} />}
         onPage={(cursor) => go({ ...status, ...cursor })}
-        empty={<Nothing status={search.status} hasGroups={webhook.groups.length > 0} />}
+        empty={<Nothing status={search.status} hasGroups={webhook.all_groups === true || webhook.groups.length > 0} />}
       />
     </Section>
   )

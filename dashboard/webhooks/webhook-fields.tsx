@@ -5,6 +5,7 @@ import { Checkbox, Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
 import type { HeaderLine, WebhookForm } from './form-values.ts'
 import { GroupChoice } from './group-choice.tsx'
+import { INCLUDES } from './words.tsx'
 
 /** Fields whose problems are shown here. */
 export const WEBHOOK_FIELDS = ['url', 'groups', 'headers', 'batch.max_events', 'batch.max_wait_seconds', 'secret']
@@ -43,6 +44,7 @@ export function WebhookFields({ form, onChange, problem, isNew }: FieldsProps) {
         onChange={(headers) => set({ headers })}
         error={fieldError(problem, 'headers')}
       />
+      <IncludeFields chosen={form.includes} onChange={(includes) => set({ includes })} />
       <BatchFields form={form} onChange={set} problem={problem} />
       {isNew && <SecretField secret={form.secret} onChange={(secret) => set({ secret })} problem={problem} />}
     </div>
@@ -110,6 +112,27 @@ function HeaderFields({
           <Plus /> Add header
         </Button>
       )}
+    </fieldset>
+  )
+}
+
+function IncludeFields({ chosen, onChange }: { chosen: string[]; onChange: (includes: string[]) => void }) {
+  return (
+    <fieldset>
+      <legend className="text-sm font-medium">
+        Add to the payload <span className="font-normal text-faint">(optional)</span>
+      </legend>
+      <p className="mb-1.5 text-xs text-faint">In the field monitor, as it was when the event occurred.</p>
+      <div className="grid gap-2 sm:grid-cols-2">
+        {Object.entries(INCLUDES).map(([name, label]) => (
+          <Checkbox
+            key={name}
+            label={label}
+            isChecked={chosen.includes(name)}
+            onChange={(isOn) => onChange(isOn ? [...chosen, name] : chosen.filter((each) => each !== name))}
+          />
+        ))}
+      </div>
     </fieldset>
   )
 }

@@ -8,7 +8,7 @@ import {
   PauseCircle,
   RotateCw,
 } from 'lucide-react'
-import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
+import type { PayloadInclude, Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { Badge, type Tone } from '../ui/state.tsx'
 
 type Look = { word: string; tone: Tone; icon: LucideIcon }
@@ -59,3 +59,14 @@ export function StatusBadge({ status }: { status: Status }) {
     </Badge>
   )
 }
+
+/** What a payload can have beside the event. */
+export const INCLUDES: Record<PayloadInclude, string> = {
+  external_id: 'External id',
+  metadata: 'Metadata',
+  tags: 'Tags',
+  group: 'Group',
+  reason: 'Reason',
+  difference: 'Records to change',
+}
+export const includeWord = (name: string): string => INCLUDES[name as PayloadInclude] ?? name

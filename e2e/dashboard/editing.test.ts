@@ -160,6 +160,25 @@ test('a session that ended is begun again over the form, and the form is saved',
   })
 })
 
+test('a webhook of all groups says so, and what is added to its payload is chosen', async () => {
+  const { server, page } = await givenOwner()
+  const headers = { origin: server.url }
+  const data = { url: 'https://hooks.shop.example/all', all_groups: true }
+  const { id } = await (await page.request.post('/webhooks', { data, headers })).json()
+  await page.goto(`/dashboard/webhooks/${id}`)
+  await page.getByText('No requests yet. Send a test').waitFor()
+  expect(await page.getByText('nothing is sent').count()).toBe(0)
+  await page.getByRole('tab', { name: 'Configuration' }).click()
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit webhook' })
+  for (const name of ['External id', 'Records to change']) await dialog.getByRole('checkbox', { name }).click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('External id, Records to change').waitFor()
+  expect(await page.getByText('nothing is sent').count()).toBe(0)
+  const { payload_includes } = await (await page.request.get(`/webhooks/${id}`)).json()
+  expect(payload_includes).toEqual(['external_id', 'difference'])
+})
+
 test('a webhook that receives all groups is shown at each group', async () => {
   const { server, page } = await givenOwner()
   const headers = { origin: server.url }
