@@ -112,19 +112,12 @@ https://acme-v02.api.letsencrypt.org {
   tls internal
   route {
     rewrite /directory /acme/local/directory
-    acme_server {
-      lifetime 12h
-    }
+    acme_server
   }
 }
 `
 
-export type Authority = {
-  certificate: string
-  hosts: string
-  /** How long the certificates are valid that it gives from now on, such as `2m`. */
-  restart(lifetime: string): void
-}
+export type Authority = { certificate: string; hosts: string }
 
 /** At the hub, where `name` has this address. `certificate` and `hosts` are files. */
 export async function startAuthority(lab: Lab, withCaddy: Debian, name: string, address: string): Promise<Authority> {
@@ -134,19 +127,12 @@ export async function startAuthority(lab: Lab, withCaddy: Debian, name: string, 
   const hosts = join(folder, 'hosts')
   writeFileSync(hosts, `127.0.0.1 localhost\n${address} ${name}\n`)
   const caddy = [join(withCaddy.folder, 'usr/bin/caddy'), 'run', '--config', join(folder, 'Caddyfile')]
-  const service = lab.hub.service('authority', withHosts(hosts, caddy), {
+  lab.hub.service('authority', withHosts(hosts, caddy), {
     env: { HOME: folder, XDG_DATA_HOME: folder },
   })
   const certificate = join(folder, 'caddy/pki/authorities/local/root.crt')
   await eventually(async () => existsSync(certificate), Boolean)
-  return {
-    certificate,
-    hosts,
-    restart(lifetime) {
-      writeFileSync(join(folder, 'Caddyfile'), AUTHORITY.replace('12h', lifetime))
-      service.signal('SIGKILL')
-    },
-  }
+  return { certificate, hosts }
 }
 
 /** The command, with another /etc/hosts. */

@@ -85,30 +85,6 @@ test('the guide makes two proxies with one address, each with a certificate of i
   expect(redirect.stdout).toMatch(/^HTTP\/1.1 308 [\s\S]*^Location: https:\/\/zonewatch.example.com\/monitors\r$/m)
 })
 
-test('both machines renew their certificates before they expire, and requests are answered meanwhile', async () => {
-  // Caddy looks every ten minutes otherwise, and a new order is the way to a certificate that soon expires.
-  const soon = `sed -i '1i {\\n renew_interval 2s\\n}' /etc/caddy/Caddyfile`
-  authority.restart('90s')
-  for (const proxy of proxies) await ok(proxy, `rm ${CERTIFICATE}; ${soon}; systemctl restart caddy`)
-  const read = () => Promise.all(proxies.map((proxy) => ok(proxy, `cat ${CERTIFICATE} || true`)))
-  const short = await eventually(read, (found) => found.every(Boolean))
-  authority.restart('12h')
-  const from = systemClock.elapsed()
-  await eventually(
-    async () => {
-      for (const { machine } of proxies) expect(await curlAt(machine.address)).toMatchObject({ code: 0 })
-      return await read()
-    },
-    (found) => found.every((each, at) => each !== '' && each !== short[at]),
-    120_000,
-  )
-  await systemClock.sleep(Math.max(0, 100_000 - (systemClock.elapsed() - from)))
-  for (const { machine } of proxies) expect(await curlAt(machine.address)).toMatchObject({ code: 0 })
-})
-
-/** Through one of the proxies. Fails if its certificate is not valid. */
-const curlAt = (address: string) => curl('--connect-to', `${NAME}:443:${address}:443`, `https://${NAME}/monitors`)
-
 test('Caddy is killed on one machine, and requests are answered again', async () => {
   const { holder } = await roles()
   const from = systemClock.elapsed()
