@@ -65,6 +65,11 @@ export const shownLabels = {
 /** What a query parameter begins with that filters by a pair of metadata: `metadata.customer=acme`. */
 export const METADATA_PREFIX = 'metadata.'
 export const METADATA_PARAMETER = '^metadata\\.[A-Za-z0-9_.-]{1,40}$'
+
+/** The value of a key, and not what every object has under such a name: `constructor`. */
+export const metadataValue = (metadata: Record<string, string> | undefined, key: string): string | undefined =>
+  metadata && Object.hasOwn(metadata, key) ? metadata[key] : undefined
+
 export const labelFilters = {
   external_id: Type.Optional(Type.String({ maxLength: 128, description: 'Only the object with this external id.' })),
   tag: Type.Optional(

@@ -1,6 +1,6 @@
 import { MoreHorizontal } from 'lucide-react'
 import type { MouseEvent, ReactNode } from 'react'
-import { METADATA_PREFIX } from '#contract/labels.ts'
+import { METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import { State } from '../ui/state.tsx'
 import type { Column, TableModel, TableRow } from '../ui/table.tsx'
@@ -140,7 +140,10 @@ function fieldOf(id: ColumnId): Field {
     label: key,
     width: 140,
     className: 'truncate px-3! text-soft',
-    cell: ({ metadata }) => <span title={metadata?.[key]}>{metadata?.[key]}</span>,
+    cell: ({ metadata }) => {
+      const value = metadataValue(metadata, key)
+      return <span title={value}>{value}</span>
+    },
   }
 }
 

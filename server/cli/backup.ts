@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { mkdirSync, type Stats, statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -45,17 +45,27 @@ export async function recordBackup(file: string | undefined, failed: string | un
   const db = openDatabase(databaseUrl)
   try {
     if (made) await recordMadeBackup(db, made)
-    else await recordFailedBackup(db, failed!, systemClock.now())
+    else await recordFailedBackup(db, reasonOfFailure(failed!), systemClock.now())
   } finally {
     await db.destroy()
   }
 }
 
+const MOST_OF_REASON = 1_000
+/** A script whose variable is empty reports a failure all the same. */
+const reasonOfFailure = (given: string) => given.trim().slice(0, MOST_OF_REASON) || 'No reason was given.'
+
 function madeBackup(file: string): NonNullable<LastBackup['made']> {
   const path = resolve(file)
+  const stat = statOf(path)
+  if (!stat.isFile()) throw new CliError(`The backup ${path} is not a file. Give the file of the dump.`)
+  if (stat.size === 0) throw new CliError(`The backup ${path} has no content. Make it again, or use --failed REASON.`)
+  return { at: Math.round(stat.mtimeMs), path, octets: stat.size, durationMs: 0 } // how long it took is not known
+}
+
+function statOf(path: string): Stats {
   try {
-    const { size, mtimeMs } = statSync(path)
-    return { at: Math.round(mtimeMs), path, octets: size, durationMs: 0 } // how long it took is not known
+    return statSync(path)
   } catch (error) {
     throw new CliError(`The backup ${path} cannot be read (${reasonOf(error)}).`)
   }

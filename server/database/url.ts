@@ -1,4 +1,4 @@
-// Without imports: the supervisor needs no more of the database.
+// No imports: the supervisor uses this without loading the query builder, which takes 12 MB.
 
 /** The file of an SQLite database, undefined with PostgreSQL. `url`: `sqlite:<path>` or `postgres://…`. */
 export function pathOf(url: string): string | undefined {

@@ -1,5 +1,5 @@
 import { utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
@@ -78,11 +78,16 @@ test('no dump, one that another program made, one that failed, and one that is t
   const dump = join(await givenFolder(), 'one.dump')
   expect(await record(dump)).toMatchObject({ code: 1, stderr: expect.stringContaining(`${dump} cannot be read`) })
   expect(await record()).toMatchObject({ code: 1, stderr: expect.stringContaining('Give either a file or --failed') })
+  writeFileSync(dump, '')
+  expect(await record(dump)).toMatchObject({ code: 1, stderr: expect.stringContaining('has no content') })
+  expect(await record(dirname(dump))).toMatchObject({ code: 1, stderr: expect.stringContaining('is not a file') })
   writeFileSync(dump, 'x'.repeat(2_048))
   expect(await record(dump)).toMatchObject({ code: 0, stdout: '', stderr: '' })
   expect(await line()).toMatch(/^ok: .*\/one\.dump, 2\.0 KiB, \d+ s ago/)
   expect(await record('--failed', 'The disk is full.')).toMatchObject({ code: 0 })
   expect(await line()).toMatch(/^failure: the last one failed: The disk is full\. Before that: .*\/one\.dump/)
+  expect(await record('--failed', ' ')).toMatchObject({ code: 0 })
+  expect(await line()).toMatch(/^failure: the last one failed: No reason was given\. Before/)
   utimesSync(dump, 0, Date.now() / 1_000 - 49 * 60 * 60)
   expect(await record(dump)).toMatchObject({ code: 0 })
   expect(await line()).toMatch(/^failure: the last is too old: .*, 2 d 1 h ago\. Check zonewatch-dump\.timer/)

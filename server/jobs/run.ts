@@ -282,7 +282,7 @@ const RESULT = {
 } as const
 
 /**
- * After an error: the step was rolled back, so it can be repeated. A job that fails several times in a row is given up, so that the jobs
+ * After an error: what was rolled back, the step or one half of it, is repeated. A job that fails several times in a row is given up, so that the jobs
  * behind it have their turn.
  */
 export async function recordFailure({ db, clock }: RunDeps, claim: Claim<'due_jobs'>, error: unknown): Promise<void> {

@@ -81,9 +81,9 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
       { ...TYPES[1], metadata: { customer: '2' } },
     ])
     const csv = async (columns: string) => (await world.call(`${PATH}?columns=${columns}`)).text
-    expect(await csv('metadata.customer,name,%20state,tags,record_type,name,metadata.none')).toBe(
+    expect(await csv('metadata.customer,name,%20state,tags,record_type,name,metadata.constructor')).toBe(
       [
-        'metadata.customer,name,state,tags,record_type,metadata.none',
+        'metadata.customer,name,state,tags,record_type,metadata.constructor',
         '\'=1,www.example.com,UNSET,"prod,eu",A,',
         '2,net.example.com,UNSET,,A,',
         '',

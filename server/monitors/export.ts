@@ -8,7 +8,7 @@ import {
   MOST_EXPORT_COLUMNS,
 } from '#contract/export.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import { METADATA_PARAMETER, METADATA_PREFIX } from '#contract/labels.ts'
+import { METADATA_PARAMETER, METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
 import type { MonitorAnswer } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
@@ -165,7 +165,7 @@ function chosenColumns(text: string): Columns {
     throw invalid({ columns: fieldError('too_many', { max: MOST_EXPORT_COLUMNS }) })
   }
   const ofMetadata = (name: string) => (monitor: MonitorAnswer) =>
-    monitor.metadata?.[name.slice(METADATA_PREFIX.length)]
+    metadataValue(monitor.metadata, name.slice(METADATA_PREFIX.length))
   return Object.fromEntries(names.map((name) => [name, isField(name) ? FIELDS[name] : ofMetadata(name)]))
 }
 
