@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type UpdateObject } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { notFound } from '../problem.ts'
 import { type Database, engineOf } from './database.ts'
@@ -8,21 +8,53 @@ type TenantTable = {
   [T in keyof Tables]: Tables[T] extends { id: unknown; organization_id: unknown } ? T : never
 }[keyof Tables]
 
-/**
- * The row of the caller's organization. Throws `not_found`, also for a row of another organization. `lock`: `forUpdate` where it is read
- * for a change.
- */
+/** Throws `not_found`, also for a row of another organization. `lock`: `forUpdate` if the row is read for a change. */
 export async function getTenantRow<T extends TenantTable>(
+  db: Database,
+  table: T,
+  tenant: Tenant,
+  id: string,
+  lock = sql``,
+): Promise<Selectable<Tables[T]>> {
+  const row = await findTenantRow(db, table, tenant, id, lock)
+  if (!row) throw notFound()
+  return row
+}
+
+export async function findTenantRow<T extends TenantTable>(
+  db: Database,
+  table: T,
+  { organizationId }: Tenant,
+  id: string | null,
+  lock = sql``,
+): Promise<Selectable<Tables[T]> | undefined> {
+  const { rows } = await sql<Selectable<Tables[T]>>`select * from ${sql.table(table)}
+    where organization_id = ${organizationId} and id = ${id} ${lock}`.execute(db)
+  return rows[0]
+}
+
+export async function updateTenantRow<T extends TenantTable>(
   db: Database,
   table: T,
   { organizationId }: Tenant,
   id: string,
-  lock = sql``,
-): Promise<Selectable<Tables[T]>> {
-  const { rows } = await sql<Selectable<Tables[T]>>`select * from ${sql.table(table)}
-    where organization_id = ${organizationId} and id = ${id} ${lock}`.execute(db)
-  if (!rows[0]) throw notFound()
-  return rows[0]
+  set: UpdateObject<Tables, T, T>,
+): Promise<void> {
+  await db
+    .updateTable<TenantTable>(table)
+    .set(set as never)
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .execute()
+}
+
+export async function deleteTenantRow(
+  db: Database,
+  table: TenantTable,
+  { organizationId }: Tenant,
+  id: string,
+): Promise<void> {
+  await db.deleteFrom(table).where('organization_id', '=', organizationId).where('id', '=', id).execute()
 }
 
 /**
