@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { FAILING_STATES } from './alert-states.ts'
 import { Exactly, exampleOf, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, pageQuery } from './common.ts'
-import { MOST_TAGS, TagText } from './labels.ts'
+import { MAX_TAGS, TagText } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
@@ -153,7 +153,7 @@ const rule = {
   tags: Nullable(
     Type.Array(TagText, {
       minItems: 1,
-      maxItems: MOST_TAGS,
+      maxItems: MAX_TAGS,
       description: 'Only monitors that have all of these tags. Null: every monitor.',
     }),
   ),

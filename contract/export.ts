@@ -3,7 +3,7 @@ import { Exactly, exampleOf, pageQuery } from './common.ts'
 import { MOST_IDS } from './jobs.ts'
 import { withMetadataFilters } from './labels.ts'
 import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
-import { MonitorAnswer } from './monitors.ts'
+import { MonitorResponse } from './monitors.ts'
 
 /** `GET /monitors/export`. */
 export const EXPORT_FORMATS = ['json', 'csv', 'zone'] as const
@@ -32,7 +32,7 @@ export const EXPORT_COLUMNS = [
 ] as const
 export type ExportColumn = (typeof EXPORT_COLUMNS)[number]
 /** As many as a view has. */
-export const MOST_EXPORT_COLUMNS = 20
+export const MAX_EXPORT_COLUMNS = 20
 
 const written = {
   format: Type.Optional(
@@ -45,7 +45,7 @@ const written = {
   columns: Type.Optional(
     Type.String({
       maxLength: 1_024,
-      description: `The columns of a CSV, in this order, separated by commas. At most ${MOST_EXPORT_COLUMNS} of ${EXPORT_COLUMNS.map((name) => `\`${name}\``).join(', ')} and \`metadata.<key>\`. Default: all, with the names that an import reads.`,
+      description: `The columns of a CSV, in this order, separated by commas. At most ${MAX_EXPORT_COLUMNS} of ${EXPORT_COLUMNS.map((name) => `\`${name}\``).join(', ')} and \`metadata.<key>\`. Default: all, with the names that an import reads.`,
       examples: ['name,state,metadata.customer'],
     }),
   ),
@@ -71,18 +71,18 @@ export const ExportQuery = Exactly(
 export type ExportQuery = Static<typeof ExportQuery>
 
 /** What the dashboard sends: the monitors that somebody selected, in the order of the list. */
-export const ChosenExport = Exactly({
+export const SelectedExport = Exactly({
   ...written,
   monitors: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1, maxItems: MOST_IDS }),
 })
-export type ChosenExport = Static<typeof ChosenExport>
+export type SelectedExport = Static<typeof SelectedExport>
 
-export const ExportedMonitors = Type.Array(MonitorAnswer, {
+export const ExportedMonitors = Type.Array(MonitorResponse, {
   title: 'ExportedMonitors',
   examples: [
     [
       {
-        ...(exampleOf(MonitorAnswer) as MonitorAnswer),
+        ...(exampleOf(MonitorResponse) as MonitorResponse),
         ...{
           frequency: 5,
           group: 'shop',

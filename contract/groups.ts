@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, exampleOf, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery, Slug } from './common.ts'
-import { changedLabels, labelFilters, newLabels, shownLabels, withMetadataFilters } from './labels.ts'
+import { changedLabels, labelFilters, newLabels, responseLabels, withMetadataFilters } from './labels.ts'
 import { MonitorCounts } from './monitor-list.ts'
 
 export const Group = Exactly(
@@ -33,11 +33,11 @@ export type Group = Static<typeof Group>
 
 /** The fields that `?include=…` adds to a group. */
 export const GROUP_INCLUDES = ['external_id', 'tags', 'metadata', 'counts'] as const
-export const GroupAnswer = Type.Object(
-  { ...Group.properties, ...shownLabels, counts: Type.Optional(MonitorCounts) },
+export const GroupResponse = Type.Object(
+  { ...Group.properties, ...responseLabels, counts: Type.Optional(MonitorCounts) },
   { title: 'Group', additionalProperties: false, examples: [exampleOf(Group)] },
 )
-export type GroupAnswer = Static<typeof GroupAnswer>
+export type GroupResponse = Static<typeof GroupResponse>
 export const GroupInclude = Type.Optional(
   Type.String({
     description: `Comma-separated: ${GROUP_INCLUDES.join(', ')}.`,
@@ -85,12 +85,12 @@ export const GroupChange = Exactly(
 export type GroupChange = Static<typeof GroupChange>
 
 /** Monitors that go with their group in one request. */
-export const MOST_DELETED_WITH_GROUP = 500
+export const MAX_DELETED_WITH_GROUP = 500
 export const GroupDeletion = Exactly({
   monitors: Type.Optional(
     Type.Enum(['move', 'delete'], {
       type: 'string',
-      description: `What happens to the monitors of the group. \`move\`: they move to the default group. \`delete\`: they are deleted with their events, at most ${MOST_DELETED_WITH_GROUP}. Default: move.`,
+      description: `What happens to the monitors of the group. \`move\`: they move to the default group. \`delete\`: they are deleted with their events, at most ${MAX_DELETED_WITH_GROUP}. Default: move.`,
     }),
   ),
 })

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Exactly, Instant, Nullable, pageQuery, type SchemaOptions } from './common.ts'
 import { FIELD_ERRORS, type FieldCode } from './field-errors.ts'
 import { JOB_CODES, type JobCode } from './job-codes.ts'
-import { MOST_TAGS, Tags, withMetadataFilters } from './labels.ts'
+import { MAX_TAGS, Tags, withMetadataFilters } from './labels.ts'
 import { monitorFilters } from './monitor-list.ts'
 import { MonitorChange } from './monitors.ts'
 import { UndeliveredQuery } from './webhooks.ts'
@@ -57,8 +57,8 @@ const group = Type.String({
 
 const tags = Type.Array(Tags.items, {
   minItems: 1,
-  maxItems: MOST_TAGS,
-  description: `For \`tag\` and \`untag\`: at most ${MOST_TAGS} tags. Letter case matters.`,
+  maxItems: MAX_TAGS,
+  description: `For \`tag\` and \`untag\`: at most ${MAX_TAGS} tags. Letter case matters.`,
 })
 
 const value = (description: string) => Type.String({ minLength: 1, maxLength: 1_000, description })

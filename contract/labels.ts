@@ -13,7 +13,7 @@ export const ExternalId = Type.String({
   examples: ['customer-300/www'],
 })
 
-export const MOST_TAGS = 20
+export const MAX_TAGS = 20
 export const TAG = '^[^\\s,"\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069]+$'
 export const TagText = Type.String({
   minLength: 1,
@@ -22,16 +22,16 @@ export const TagText = Type.String({
   description: '1 to 50 characters without spaces, commas and quotation marks',
 })
 export const Tags = Type.Array(TagText, {
-  maxItems: MOST_TAGS,
-  description: `At most ${MOST_TAGS} tags. Letter case matters.`,
+  maxItems: MAX_TAGS,
+  description: `At most ${MAX_TAGS} tags. Letter case matters.`,
   examples: [['prod', 'eu']],
 })
 
-export const MOST_METADATA = 20
+export const MAX_METADATA_PAIRS = 20
 export const METADATA_KEY = '^[A-Za-z0-9_.-]{1,40}$'
 export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 255, pattern: ONE_LINE }), {
-  maxProperties: MOST_METADATA,
-  description: `At most ${MOST_METADATA} pairs. Keys: 1 to 40 letters, digits, dots, underscores and hyphens. Values: at most 255 characters in one line. A change replaces all pairs.`,
+  maxProperties: MAX_METADATA_PAIRS,
+  description: `At most ${MAX_METADATA_PAIRS} pairs. Keys: 1 to 40 letters, digits, dots, underscores and hyphens. Values: at most 255 characters in one line. A change replaces all pairs.`,
   examples: [{ customer: 'acme', plan: 'business' }],
 })
 export type Metadata = Record<string, string>
@@ -51,7 +51,7 @@ export const changedLabels = {
 }
 
 /** What `?include=external_id,tags,metadata` adds. */
-export const shownLabels = {
+export const responseLabels = {
   external_id: Type.Optional(
     Type.Unsafe<string | null>({
       type: ['string', 'null'],

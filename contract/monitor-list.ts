@@ -72,7 +72,7 @@ export const MonitorQuery = Exactly(
   withMetadataFilters,
 )
 /** Counting ends there. */
-export const MOST_COUNTED = 5_000
+export const MAX_COUNTED = 5_000
 export const MonitorCounts = Exactly(
   {
     states: Type.Record(Type.String(), Type.Integer(), {
@@ -81,7 +81,7 @@ export const MonitorCounts = Exactly(
     active: Type.Integer({ description: 'The enabled monitors.' }),
     disabled: Type.Integer({ description: 'The disabled monitors.' }),
     is_partial: Type.Boolean({
-      description: `Whether counting stopped after ${MOST_COUNTED.toLocaleString('en')} monitors, so that the numbers are lower bounds.`,
+      description: `Whether counting stopped after ${MAX_COUNTED.toLocaleString('en')} monitors, so that the numbers are lower bounds.`,
     }),
   },
   {

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Exactly, GIVEN_BY_SERVER, Instant } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { Difference } from './difference.ts'
-import { changedLabels, ExternalId, newLabels, shownLabels } from './labels.ts'
+import { changedLabels, ExternalId, newLabels, responseLabels } from './labels.ts'
 import { VerdictReasonAnswer } from './reasons.ts'
 import { RECORD_TYPES } from './record-types.ts'
 import { SetupKey, WAIT_HOURS, Wait } from './setup-pages.ts'
@@ -75,12 +75,12 @@ export const INCLUDES = [
   'diagnosis',
   'wait',
 ] as const
-export const MonitorAnswer = Type.Object(
+export const MonitorResponse = Type.Object(
   {
     ...Monitor.properties,
     frequency: Type.Optional(Type.Integer({ description: 'Minutes between two checks.' })),
     group: Type.Optional(Type.String({ description: "The group's slug." })),
-    ...shownLabels,
+    ...responseLabels,
     reason: Type.Optional(
       Type.Union([VerdictReasonAnswer, Type.Null()], {
         description:
@@ -107,7 +107,7 @@ export const MonitorAnswer = Type.Object(
   },
   { title: 'Monitor', additionalProperties: false, examples: [example] },
 )
-export type MonitorAnswer = Static<typeof MonitorAnswer>
+export type MonitorResponse = Static<typeof MonitorResponse>
 
 export const Include = Type.Optional(
   Type.String({
@@ -201,12 +201,12 @@ export const NewMonitor = Exactly(fields, {
 export type NewMonitor = Static<typeof NewMonitor>
 
 /** Monitors of one bulk request. */
-export const MOST_IN_BULK = 1_000
+export const MAX_BULK_MONITORS = 1_000
 
 /** All are created, or none. The fields beside the list are for the items that lack them. */
 export const NewMonitors = Exactly(
   {
-    monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: MOST_IN_BULK, description: '1 to 1000 monitors.' }),
+    monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: MAX_BULK_MONITORS, description: '1 to 1000 monitors.' }),
     group: Type.Optional(group),
     notify: Type.Optional(notify),
     frequency: Type.Optional(frequency),

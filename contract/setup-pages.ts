@@ -5,10 +5,10 @@ import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
 export const WAIT_HOURS = 72
 export const FIRST_WAIT_SECONDS = 15
 /** Monitors of an organization that wait at the same time. */
-export const MOST_WAITING = 1_000
+export const MAX_WAITING = 1_000
 /** Monitors of one setup page. */
-export const MOST_ON_A_PAGE = 20
-export const PAGE_DAYS = 30
+export const MAX_MONITORS_PER_PAGE = 20
+export const SETUP_PAGE_DAYS = 30
 
 export const SetupKey = Type.String({
   minLength: 1,
@@ -27,7 +27,7 @@ export const SetupPage = Exactly(
       description: 'The public link. Anyone who has it sees which records the monitors expect, and whether they exist.',
       examples: ['https://zonewatch.example.com/connect/2vJ8…'],
     }),
-    expires: Instant(`When the link stops working, ${PAGE_DAYS} days after it was created or renewed.`),
+    expires: Instant(`When the link stops working, ${SETUP_PAGE_DAYS} days after it was created or renewed.`),
     monitors: Type.Array(Type.String(), { description: 'The ids of the monitors on the page (`mon_…`).' }),
   },
   {

@@ -4,7 +4,7 @@ import { METADATA_PARAMETER, withMetadataFilters } from './labels.ts'
 import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
 
 /** Views of an organization. */
-export const MOST_VIEWS = 200
+export const MAX_VIEWS = 200
 const DENSITIES = ['comfortable', 'compact'] as const
 export const COLUMN = `^[a-z_]{1,40}$|${METADATA_PARAMETER}`
 

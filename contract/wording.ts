@@ -1,7 +1,7 @@
 import type { MonitorState } from './monitors.ts'
 
 /** What pages, alerts and mails call a state. */
-export const STATE_WORDS: Record<MonitorState, string> = {
+export const STATE_LABELS: Record<MonitorState, string> = {
   VALID: 'Valid',
   MISMATCH: 'Mismatch',
   NOT_FOUND: 'Not found',

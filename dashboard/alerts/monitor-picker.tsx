@@ -2,7 +2,7 @@ import { Combobox } from '@base-ui/react/combobox'
 import { useQuery } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { useState } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { nameOf } from '../events/event-change.tsx'
 import { useMonitorSearch } from '../monitors/use-monitor-search.ts'
@@ -10,7 +10,7 @@ import { Field } from '../ui/field.tsx'
 
 type Choice = { value: string; label: string }
 
-const choiceOf = (monitor: MonitorAnswer): Choice => ({
+const choiceOf = (monitor: MonitorResponse): Choice => ({
   value: monitor.id,
   label: `${nameOf(monitor)} ${monitor.record_type}`,
 })
@@ -104,7 +104,7 @@ function useNames(ids: readonly string[]): Choice[] {
   const { data } = useQuery({
     queryKey: ['monitors', 'names', ids],
     queryFn: async ({ signal }) => {
-      const answers = await Promise.allSettled(ids.map((id) => api.get<MonitorAnswer>(`/monitors/${id}`, {}, signal)))
+      const answers = await Promise.allSettled(ids.map((id) => api.get<MonitorResponse>(`/monitors/${id}`, {}, signal)))
       return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [choiceOf(answer.value)] : []))
     },
     enabled: ids.length > 0,

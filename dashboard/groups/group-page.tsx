@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { Pencil, Trash2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import type { GroupAnswer } from '#contract/groups.ts'
+import type { GroupResponse } from '#contract/groups.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
@@ -30,7 +30,7 @@ export function GroupPage() {
   )
 }
 
-function Known({ group }: { group: GroupAnswer }) {
+function Known({ group }: { group: GroupResponse }) {
   const router = useRouter()
   const queries = useQueryClient()
   const { can } = useSession()

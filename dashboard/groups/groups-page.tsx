@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { BellOff, FolderTree, MoreHorizontal, Pencil, Plus, Search, SearchX, Trash2 } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import type { Group, GroupAnswer } from '#contract/groups.ts'
+import type { Group, GroupResponse } from '#contract/groups.ts'
 import { countText } from '../monitors/list-states.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -85,7 +85,7 @@ export function GroupsPage() {
 const columnsWith = (
   ofAll: string[] | undefined,
   onAsk: ((asking: Asking) => void) | undefined,
-): Column<GroupAnswer>[] => [
+): Column<GroupResponse>[] => [
   {
     id: 'name',
     header: 'Name',
@@ -179,7 +179,7 @@ function GroupMenu({ group, onAsk }: { group: Group; onAsk: (asking: Asking) => 
 }
 
 /** How many monitors of the group are in each state, as links to them. */
-function States({ group: { slug, name, counts } }: { group: GroupAnswer }) {
+function States({ group: { slug, name, counts } }: { group: GroupResponse }) {
   if (!counts) return null
   return (
     <span className="flex flex-wrap gap-x-3 gap-y-1 text-xs tabular-nums">

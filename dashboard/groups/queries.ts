@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
-import type { GroupAnswer } from '#contract/groups.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { GroupResponse } from '#contract/groups.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { plural } from '#contract/wording.ts'
 import { api, type Page } from '../api.ts'
@@ -20,7 +20,7 @@ export const groupsQuery = (search: string | undefined) =>
     queryKey: ['groups', 'list', search],
     queryFn: ({ pageParam, signal }) => {
       const query = { limit: MOST, order_by: 'name', include: 'counts', search, after: pageParam }
-      return api.get<Page<GroupAnswer>>('/groups', query, signal)
+      return api.get<Page<GroupResponse>>('/groups', query, signal)
     },
     initialPageParam: null as string | null,
     getNextPageParam: ({ after }) => after,
@@ -32,14 +32,14 @@ export const groupsQuery = (search: string | undefined) =>
 export const groupQuery = (group: string) =>
   queryOptions({
     queryKey: ['groups', 'one', group],
-    queryFn: ({ signal }) => api.get<GroupAnswer>(groupPath(group), { include: LABELS }, signal),
+    queryFn: ({ signal }) => api.get<GroupResponse>(groupPath(group), { include: LABELS }, signal),
   })
 
 export const groupMonitorsQuery = (group: string) =>
   queryOptions({
     queryKey: ['monitors', 'of-group', group],
     queryFn: ({ signal }) =>
-      api.get<Page<MonitorAnswer>>(`${groupPath(group)}/monitors`, { limit: FIRST, order_by: 'domain' }, signal),
+      api.get<Page<MonitorResponse>>(`${groupPath(group)}/monitors`, { limit: FIRST, order_by: 'domain' }, signal),
   })
 
 /** All that can be attached to a group; a group takes no more than these either. */

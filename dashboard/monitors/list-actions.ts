@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
 import { ApiProblem, api, lastWindow } from '../api.ts'
 import { sentenceOf } from '../ui/problem.tsx'
@@ -36,7 +36,7 @@ function unlessGone(problem: unknown): void {
   if (!(problem instanceof ApiProblem && problem.status === 404)) throw problem
 }
 
-export type Run = { act: Action; total: number; progress: Progress<MonitorAnswer>; isEnded: boolean }
+export type Run = { act: Action; total: number; progress: Progress<MonitorResponse>; isEnded: boolean }
 
 /** Ids of what was deleted, and of those among many that failed. */
 export type Ended = { gone: readonly string[]; failed: readonly string[] }
@@ -48,11 +48,11 @@ export function useRun(onDone: (ended: Ended) => void) {
   const [run, setRun] = useState<Run>()
   const stopping = useRef<AbortController>(undefined)
   useEffect(() => () => stopping.current?.abort(), [])
-  const begin = async (act: Action, monitors: readonly MonitorAnswer[]) => {
+  const begin = async (act: Action, monitors: readonly MonitorResponse[]) => {
     const stop = new AbortController()
     stopping.current = stop
     const total = monitors.length
-    const tell = (progress: Progress<MonitorAnswer>, isEnded: boolean) => setRun({ act, total, progress, isEnded })
+    const tell = (progress: Progress<MonitorResponse>, isEnded: boolean) => setRun({ act, total, progress, isEnded })
     tell({ done: 0, failures: [] }, false)
     const progress = await runEach(monitors, {
       act: ({ id }) => act.on(id),

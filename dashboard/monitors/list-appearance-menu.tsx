@@ -3,7 +3,7 @@ import { Columns3 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import type { KnownLabels } from '#contract/dashboard.ts'
 import { METADATA_PREFIX } from '#contract/labels.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuCheck, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
@@ -14,7 +14,7 @@ import { useIsWide } from './list-media.ts'
 
 const ColumnOrder = lazy(async () => ({ default: (await import('./list-column-order.tsx')).ColumnOrder }))
 
-type LookProps = { table: TableModel<MonitorAnswer>; look: Look; onLook: (look: Look) => void }
+type LookProps = { table: TableModel<MonitorResponse>; look: Look; onLook: (look: Look) => void }
 
 /** Which columns the list has, in which order, and how high its rows are. */
 export function LookMenu({ table, look, onLook }: LookProps) {

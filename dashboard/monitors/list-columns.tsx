@@ -1,7 +1,7 @@
 import { MoreHorizontal } from 'lucide-react'
 import type { MouseEvent, ReactNode } from 'react'
 import { METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { State } from '../ui/state.tsx'
 import type { Column, TableModel, TableRow } from '../ui/table.tsx'
 import { COLUMN_IDS, type ColumnId, columnsOf, type FieldColumn, isMetadata, type Look } from './list-appearance.ts'
@@ -18,7 +18,7 @@ export type ListContext = {
   isMatching: boolean
   onTickAll: (isOn: boolean) => void
   onOpen: (id: string, event: MouseEvent) => void
-  onMenu: (monitor: MonitorAnswer, anchor: HTMLElement) => void
+  onMenu: (monitor: MonitorResponse, anchor: HTMLElement) => void
 }
 
 export type MinWidth = '80rem' | '90rem'
@@ -33,7 +33,7 @@ type Field = {
   className: string
   /** From which width of the window on it is shown where nobody chose the columns. */
   minWidth?: MinWidth
-  cell: (monitor: MonitorAnswer, list: ListContext) => ReactNode
+  cell: (monitor: MonitorResponse, list: ListContext) => ReactNode
 }
 
 const FIELDS: Record<FieldColumn, Field> = {
@@ -148,7 +148,7 @@ function fieldOf(id: ColumnId): Field {
 }
 
 /** All fields, and the metadata among those that are shown, between the tick and the menu. */
-export const listColumns = (shown: readonly ColumnId[], list: ListContext): Column<MonitorAnswer>[] => [
+export const listColumns = (shown: readonly ColumnId[], list: ListContext): Column<MonitorResponse>[] => [
   {
     id: 'tick',
     header: ({ table }) =>
@@ -156,12 +156,12 @@ export const listColumns = (shown: readonly ColumnId[], list: ListContext): Colu
     meta: { className: 'px-0! pl-2!', head: 'rounded-tl-lg font-normal', width: 44 },
     cell: ({ row }) => list.canChange && <RowTick row={row} isMatching={list.isMatching} />,
   },
-  ...[...new Set([...COLUMN_IDS, ...shown])].map((id): Column<MonitorAnswer> => {
+  ...[...new Set([...COLUMN_IDS, ...shown])].map((id): Column<MonitorResponse> => {
     const { label, isSortable = false, width, className, cell } = fieldOf(id)
     return {
       id,
       header: label,
-      accessorFn: (monitor) => monitor[id as keyof MonitorAnswer],
+      accessorFn: (monitor) => monitor[id as keyof MonitorResponse],
       enableSorting: isSortable,
       // A monitor has a name everywhere.
       enableHiding: id !== 'name',
@@ -178,13 +178,13 @@ export const listColumns = (shown: readonly ColumnId[], list: ListContext): Colu
 ]
 
 /** The columns that are shown, without the tick and the menu. */
-export const shownFields = (table: TableModel<MonitorAnswer>): { id: string; label: string }[] =>
+export const shownFields = (table: TableModel<MonitorResponse>): { id: string; label: string }[] =>
   table.getVisibleLeafColumns().flatMap(({ id, columnDef: { header } }) => {
     return id !== 'menu' && typeof header === 'string' ? [{ id, label: header }] : []
   })
 
 /** Ticks all loaded rows, or none. */
-export function AllTick({ table, list }: { table: TableModel<MonitorAnswer>; list: ListContext }) {
+export function AllTick({ table, list }: { table: TableModel<MonitorResponse>; list: ListContext }) {
   const isAll = table.getIsAllRowsSelected()
   return (
     <Tick
@@ -200,7 +200,7 @@ export function AllTick({ table, list }: { table: TableModel<MonitorAnswer>; lis
 }
 
 /** Up to which row a press with Shift goes is the table's to know. */
-export const RowTick = ({ row, isMatching }: { row: TableRow<MonitorAnswer>; isMatching: boolean }) => (
+export const RowTick = ({ row, isMatching }: { row: TableRow<MonitorResponse>; isMatching: boolean }) => (
   <Tick
     label={`Select ${ownerOf(row.original)} ${row.original.record_type}`}
     isOn={isMatching || row.getIsSelected()}
@@ -210,7 +210,7 @@ export const RowTick = ({ row, isMatching }: { row: TableRow<MonitorAnswer>; isM
 )
 
 /** The menu itself is one for the whole table. */
-export function MenuButton({ monitor, onMenu }: { monitor: MonitorAnswer; onMenu: ListContext['onMenu'] }) {
+export function MenuButton({ monitor, onMenu }: { monitor: MonitorResponse; onMenu: ListContext['onMenu'] }) {
   return (
     <button
       type="button"
@@ -228,5 +228,5 @@ export function MenuButton({ monitor, onMenu }: { monitor: MonitorAnswer; onMenu
 const SHARING = 180
 
 /** Below this width the list scrolls sideways. */
-export const widthOf = (table: TableModel<MonitorAnswer>): number =>
+export const widthOf = (table: TableModel<MonitorResponse>): number =>
   table.getVisibleLeafColumns().reduce((sum, { columnDef }) => sum + (columnDef.meta?.width ?? SHARING), 0)

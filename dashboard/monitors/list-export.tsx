@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { ChosenExport, ExportFormat } from '#contract/export.ts'
+import type { ExportFormat, SelectedExport } from '#contract/export.ts'
 import { plural } from '#contract/wording.ts'
 import { addressHere, api, type Query } from '../api.ts'
 import { download } from '../download.ts'
@@ -39,7 +39,7 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
     ...(format === 'csv' && which === 'shown' ? { columns: columns.map(({ id }) => id).join(',') } : {}),
   }
   const save = useMutation({
-    mutationFn: () => api.post<string>(PATH, { ...wanted, monitors: [...selected] } satisfies ChosenExport),
+    mutationFn: () => api.post<string>(PATH, { ...wanted, monitors: [...selected] } satisfies SelectedExport),
     onSuccess: (text) => {
       download(`monitors.${format}`, text)
       onClose()

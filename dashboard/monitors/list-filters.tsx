@@ -2,7 +2,7 @@ import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { MonitorState } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { STATE_WORDS } from '#contract/wording.ts'
+import { STATE_LABELS } from '#contract/wording.ts'
 import { Select } from '../ui/select.tsx'
 import { type ListSearch, metadataOf, ORDER, severalOf, withoutFilters, withStates, withTags } from './list-query.ts'
 import { SearchField } from './list-search.tsx'
@@ -120,7 +120,7 @@ function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
   return [
     ...single('search', `search: ${search.search}`),
     ...states.map((state) => ({
-      text: `state: ${STATE_WORDS[state.toUpperCase() as MonitorState] ?? state}`,
+      text: `state: ${STATE_LABELS[state.toUpperCase() as MonitorState] ?? state}`,
       without: withStates(
         search,
         states.filter((each) => each !== state),

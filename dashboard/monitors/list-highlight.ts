@@ -1,12 +1,12 @@
 import { type RefObject, useEffect, useRef } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 
 /** The changes of a monitor that are highlighted; a further check is none. */
-const newsOf = ({ state, current_value, expected_value, is_active, incidence_count }: MonitorAnswer): string =>
+const newsOf = ({ state, current_value, expected_value, is_active, incidence_count }: MonitorResponse): string =>
   JSON.stringify([state, current_value, expected_value, is_active, incidence_count])
 
 /** A row whose monitor changed while it is on the screen is washed with colour for a moment. */
-export function useFlash(row: RefObject<HTMLElement | null>, monitor: MonitorAnswer): void {
+export function useFlash(row: RefObject<HTMLElement | null>, monitor: MonitorResponse): void {
   const news = newsOf(monitor)
   const before = useRef(news)
   useEffect(() => {

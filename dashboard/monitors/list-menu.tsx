@@ -1,19 +1,19 @@
 import { Menu as Base } from '@base-ui/react/menu'
 import { Link } from '@tanstack/react-router'
 import { CirclePause, CirclePlay, ExternalLink, RotateCw, Trash2 } from 'lucide-react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
 import { ACTIONS, type Action } from './list-actions.ts'
 import { ownerOf } from './list-query.ts'
 
-export type RowMenu = { monitor: MonitorAnswer; anchor: HTMLElement }
+export type RowMenu = { monitor: MonitorResponse; anchor: HTMLElement }
 
 type RowMenuProps = {
   menu: RowMenu | undefined
   canChange: boolean
   onClose: () => void
-  onAction: (act: Action, monitor: MonitorAnswer) => void
-  onDelete: (monitor: MonitorAnswer) => void
+  onAction: (act: Action, monitor: MonitorResponse) => void
+  onDelete: (monitor: MonitorResponse) => void
 }
 
 /** The menu of the row that opened it. */

@@ -1,7 +1,7 @@
 import { useRouter } from '@tanstack/react-router'
 import { functionalUpdate, type ColumnVisibilityState as VisibilityState } from '@tanstack/react-table'
 import { type MouseEvent, useCallback, useEffect, useMemo, useState } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { type TableModel, useTableModel } from '../ui/table.tsx'
 import { type ColumnId, type Look, withColumn } from './list-appearance.ts'
 import { type ListContext, listColumns, shownColumns } from './list-columns.tsx'
@@ -11,12 +11,12 @@ import type { Selection } from './list-selection.ts'
 import { useGroups } from './new-settings.ts'
 
 export type ListModel = {
-  table: TableModel<MonitorAnswer>
+  table: TableModel<MonitorResponse>
   context: ListContext
 }
 
 type Given = {
-  rows: readonly MonitorAnswer[]
+  rows: readonly MonitorResponse[]
   look: Look
   search: ListSearch
   canChange: boolean

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { chainOf, cursorsFor } from './list-pages.ts'
 import type { MonitorPage } from './list-query.ts'
 
@@ -57,7 +57,7 @@ function pages(given: Record<string, [ids: string[], after: string | null]>) {
   return (cursor: string | null): MonitorPage | undefined => {
     const page = given[cursor ?? '']
     if (!page) return undefined
-    const data = page[0].map((id) => ({ id }) as MonitorAnswer)
+    const data = page[0].map((id) => ({ id }) as MonitorResponse)
     return { limit: 100, after: page[1], before: null, has_more: page[1] !== null, data }
   }
 }

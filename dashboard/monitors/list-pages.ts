@@ -1,9 +1,9 @@
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import type { MonitorPage } from './list-query.ts'
 
 export type Segment = { cursor: string | null; from: number; to: number }
 export type Chain = {
-  rows: readonly MonitorAnswer[]
+  rows: readonly MonitorResponse[]
   segments: readonly Segment[]
   /** The cursor of what is not fetched yet (null: the first page); undefined: all is there. */
   next: string | null | undefined
@@ -15,7 +15,7 @@ export type Chain = {
  * and nothing is skipped.
  */
 export function chainOf(pageAt: (cursor: string | null) => MonitorPage | undefined): Chain {
-  const rows: MonitorAnswer[] = []
+  const rows: MonitorResponse[] = []
   const segments: Segment[] = []
   // In an order that changes a row can stand in an older page too.
   const seen = new Set<string>()

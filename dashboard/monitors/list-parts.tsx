@@ -1,12 +1,12 @@
 import { Check } from 'lucide-react'
 import type { ChangeEvent } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { fullTime, sinceText } from '../ui/time.tsx'
 import { type Short, valueLine } from './list-value.ts'
 
 /** The owner: the part before the domain is what tells the names of one domain apart. */
-export function Name({ monitor: { subdomain, domain } }: { monitor: MonitorAnswer }) {
+export function Name({ monitor: { subdomain, domain } }: { monitor: MonitorResponse }) {
   return (
     <span className="font-mono text-[0.95em]">
       {subdomain && <span className="font-medium text-ink">{subdomain}</span>}
@@ -19,7 +19,7 @@ export function Name({ monitor: { subdomain, domain } }: { monitor: MonitorAnswe
 }
 
 /** What is expected and, below it, what was found instead. */
-export function Values({ monitor }: { monitor: MonitorAnswer }) {
+export function Values({ monitor }: { monitor: MonitorResponse }) {
   const { expected, found } = valueLine(monitor)
   if (!found) return <Line short={expected} />
   return (

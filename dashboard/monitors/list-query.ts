@@ -1,7 +1,7 @@
 import type { SortingState } from '@tanstack/react-table'
 import type { NewJob } from '#contract/jobs.ts'
 import { METADATA_PARAMETER, METADATA_PREFIX } from '#contract/labels.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Page, Query } from '../api.ts'
 import { searchOf } from '../search.ts'
 
@@ -53,7 +53,7 @@ const metadataNames = (search: object) => Object.keys(search).filter(isMetadata)
 export const metadataOf = (search: ListSearch): [name: MetadataFilter, key: string, value: string][] =>
   metadataNames(search).map((name) => [name, name.slice(METADATA_PREFIX.length), search[name] ?? ''])
 
-export type MonitorPage = Page<MonitorAnswer>
+export type MonitorPage = Page<MonitorResponse>
 
 const SEGMENT = 100
 export const ORDER = 'name'

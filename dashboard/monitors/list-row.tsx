@@ -1,5 +1,5 @@
 import { type MouseEvent, memo, useRef } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { cx } from '../ui/class.ts'
 import { State } from '../ui/state.tsx'
 import { Cells, type TableModel, type TableRow } from '../ui/table.tsx'
@@ -9,10 +9,10 @@ import { Name, Since } from './list-parts.tsx'
 import { monitorHref } from './list-query.ts'
 
 export type RowProps = {
-  row: TableRow<MonitorAnswer>
+  row: TableRow<MonitorResponse>
   list: ListContext
   /** With other columns the cells are others. */
-  columns: ReturnType<TableModel<MonitorAnswer>['getVisibleLeafColumns']>
+  columns: ReturnType<TableModel<MonitorResponse>['getVisibleLeafColumns']>
   isCompact: boolean
   at: number
   isTicked: boolean

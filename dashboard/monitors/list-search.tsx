@@ -2,8 +2,8 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Search } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import type { KnownLabels } from '#contract/dashboard.ts'
-import type { GroupAnswer } from '#contract/groups.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { GroupResponse } from '#contract/groups.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 import type { ListSearch } from './list-query.ts'
 import {
@@ -169,7 +169,7 @@ function useKnown(text: string): Known {
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
-      api.get<Page<GroupAnswer>>(
+      api.get<Page<GroupResponse>>(
         '/groups',
         { search: begun, limit: MOST, order_by: 'name', include: 'external_id' },
         signal,
@@ -181,7 +181,7 @@ function useKnown(text: string): Known {
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
-      api.get<Page<MonitorAnswer>>('/monitors', { ...ofMonitors, limit: MOST, include: 'external_id' }, signal),
+      api.get<Page<MonitorResponse>>('/monitors', { ...ofMonitors, limit: MOST, include: 'external_id' }, signal),
   })
   const isSameKind = labelsAsked(text)?.of === ofLabels?.of
   return {

@@ -1,6 +1,6 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { TableFrame, type TableRow } from '../ui/table.tsx'
 import type { Look } from './list-appearance.ts'
 import { AllTick, widthOf } from './list-columns.tsx'
@@ -45,7 +45,7 @@ export function ListTable({ list: { rows: loaded, next, show }, model, look }: T
   const from = first - (first % STEP)
   const to = last - (last % STEP) + STEP
   useEffect(() => show(from, to), [show, from, to])
-  const propsOf = (row: TableRow<MonitorAnswer>, at: number): RowProps => ({
+  const propsOf = (row: TableRow<MonitorResponse>, at: number): RowProps => ({
     row,
     list: context,
     columns: table.getVisibleLeafColumns(),

@@ -1,6 +1,6 @@
 import { METADATA_PREFIX } from '#contract/labels.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { STATE_WORDS } from '#contract/wording.ts'
+import { STATE_LABELS } from '#contract/wording.ts'
 import { type ListSearch, severalOf, withStates, withTags } from './list-query.ts'
 
 /** What can stand before the colon in the search field, as `tag:prod`. */
@@ -21,7 +21,7 @@ const ALLOWED = KEYS.map((key) => (key === METADATA_PREFIX ? `${key}key:` : asWr
 /** What is short for it. */
 const SHORT: Record<string, string> = { id: 'external_id' }
 const MOST_SHORT_VALUE = 2
-const STATES = Object.keys(STATE_WORDS) as (keyof typeof STATE_WORDS)[]
+const STATES = Object.keys(STATE_LABELS) as (keyof typeof STATE_LABELS)[]
 
 type Word = { text: string; start: number; isFinished: boolean }
 
@@ -146,7 +146,7 @@ export function completionsOf(text: string, { labels, groups, monitors }: Known 
   })
   if (key === 'state') {
     const fitting = STATES.filter((state) => state.toLowerCase().startsWith(begun.toLowerCase()))
-    return fitting.map((state) => whole(state.toLowerCase(), STATE_WORDS[state], before + state.toLowerCase()))
+    return fitting.map((state) => whole(state.toLowerCase(), STATE_LABELS[state], before + state.toLowerCase()))
   }
   if (key === 'type')
     return RECORD_TYPES.filter((type) => type.startsWith(value.toUpperCase())).map((type) => whole(type))

@@ -1,6 +1,6 @@
 import type { ValueDifference } from '#contract/dashboard.ts'
 import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { nameOf } from '../events/event-change.tsx'
 
@@ -8,7 +8,7 @@ import { nameOf } from '../events/event-change.tsx'
 export type Advice = { title: string; steps: string[]; add: string[]; remove: string[] }
 
 type Watched = Pick<
-  MonitorAnswer,
+  MonitorResponse,
   'state' | 'record_type' | 'domain' | 'subdomain' | 'expected_value' | 'current_value' | 'is_active' | 'is_exact_match'
 >
 

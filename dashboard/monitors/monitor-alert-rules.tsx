@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { BellOff, BellRing, TriangleAlert } from 'lucide-react'
 import type { MonitorRule } from '#contract/alerts.ts'
-import { STATE_WORDS } from '#contract/wording.ts'
+import { STATE_LABELS } from '#contract/wording.ts'
 import { monitorRulesQuery } from '../alerts/queries.ts'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
@@ -75,6 +75,6 @@ function sentenceOf({ reason, states, delay, channels }: MonitorRule): string {
   if (reason !== 'matches' && reason !== 'state') return REASONS[reason]
   const to = channels.map(({ name }) => name).join(', ')
   const when = delay === 0 ? 'at once' : `after ${delay} min`
-  const words = states.map((state) => STATE_WORDS[state as keyof typeof STATE_WORDS] ?? state)
+  const words = states.map((state) => STATE_LABELS[state as keyof typeof STATE_LABELS] ?? state)
   return `${words.length === 0 ? 'Every failure' : words.join(', ')}: ${when}, to ${to}.`
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { curlOf } from './monitor-curl.ts'
 
-const monitor: MonitorAnswer = {
+const monitor: MonitorResponse = {
   id: 'mon_1',
   created: '2026-11-21T09:30:00.000Z',
   domain: 'example.com',

@@ -1,10 +1,10 @@
-import type { MonitorAnswer, NewMonitor } from '#contract/monitors.ts'
+import type { MonitorResponse, NewMonitor } from '#contract/monitors.ts'
 
 /** Where someone puts their key in; the page does not know any. */
 const KEY = '-H "X-Api-Key: $ZONEWATCH_KEY"'
 
 /** The commands that show this monitor, and that would make one like it. */
-export function curlOf(monitor: MonitorAnswer, baseUrl: string): { show: string; make: string } {
+export function curlOf(monitor: MonitorResponse, baseUrl: string): { show: string; make: string } {
   const { domain, subdomain, record_type, expected_value, is_exact_match, notify, frequency, group, is_active } =
     monitor
   const body: NewMonitor = {

@@ -2,7 +2,7 @@ import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { Download, FileUp, ListChecks, Plus } from 'lucide-react'
 import { lazy, Suspense, useCallback, useState } from 'react'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
 import type { JobAct } from '../jobs/job-dialog.tsx'
 import { useSession } from '../session.tsx'
@@ -50,13 +50,13 @@ export function MonitorsPage() {
   const [isExporting, setExporting] = useState(false)
   const [menu, setMenu] = useState<RowMenu>()
   // Deleting one row from its menu asks for that row, whatever is ticked.
-  const [single, setSingle] = useState<MonitorAnswer>()
+  const [single, setSingle] = useState<MonitorResponse>()
   const { run, begin, stop, dismiss } = useRun((ended) => setSelection((now) => afterRun(now, ended)))
   const onSearch = (next: ListSearch) => {
     setSelection(NOTHING)
     void router.navigate({ to: '/monitors', search: next, replace: true })
   }
-  const onMenu = useCallback((monitor: MonitorAnswer, anchor: HTMLElement) => setMenu({ monitor, anchor }), [])
+  const onMenu = useCallback((monitor: MonitorResponse, anchor: HTMLElement) => setMenu({ monitor, anchor }), [])
   const model = useListModel({
     rows,
     look,

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 import { useSession } from '../session.tsx'
 
@@ -8,7 +8,7 @@ const TYPING_MS = 150
 const MOST_FOUND = 8
 
 /** Monitors whose names, values or labels hold what is typed. */
-export function useMonitorSearch(typed: string): { found: MonitorAnswer[]; isAsking: boolean } {
+export function useMonitorSearch(typed: string): { found: MonitorResponse[]; isAsking: boolean } {
   const [asked, setAsked] = useState(typed)
   useEffect(() => {
     const timer = setTimeout(() => setAsked(typed), TYPING_MS)
@@ -18,7 +18,7 @@ export function useMonitorSearch(typed: string): { found: MonitorAnswer[]; isAsk
   const { data, isFetching } = useQuery({
     queryKey: ['monitors', 'palette', organization.id, asked],
     queryFn: ({ signal }) =>
-      api.get<Page<MonitorAnswer>>('/monitors', { search: asked, limit: MOST_FOUND, order_by: 'domain' }, signal),
+      api.get<Page<MonitorResponse>>('/monitors', { search: asked, limit: MOST_FOUND, order_by: 'domain' }, signal),
     enabled: asked !== '',
     placeholderData: keepPreviousData,
   })

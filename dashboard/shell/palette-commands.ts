@@ -13,7 +13,7 @@ import {
   UserPlus,
   UserRound,
 } from 'lucide-react'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
 import { STATE_LOOKS, stateTitle } from '../ui/state.tsx'
@@ -23,7 +23,7 @@ import type { Command } from './palette-items.ts'
 const MONITOR = 'monitor:'
 
 /** All that the palette offers besides monitors, in the order shown. What the role may not do is left out. */
-export function useCommands(): { places: Command[]; actions: Command[]; monitor: (of: MonitorAnswer) => Command } {
+export function useCommands(): { places: Command[]; actions: Command[]; monitor: (of: MonitorResponse) => Command } {
   const { me, organization, can } = useSession()
   const queries = useQueryClient()
   const router = useRouter()

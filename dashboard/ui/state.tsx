@@ -11,7 +11,7 @@ import {
   Unplug,
 } from 'lucide-react'
 import type { MonitorState } from '#contract/monitors.ts'
-import { STATE_WORDS } from '#contract/wording.ts'
+import { STATE_LABELS } from '#contract/wording.ts'
 import { cx } from './class.ts'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'idle'
@@ -19,44 +19,44 @@ export type Tone = 'good' | 'bad' | 'warn' | 'idle'
 /** Each state has a shape and a word of its own: colour only repeats what they say. `meaning` is for anyone who sees it first. */
 export const STATE_LOOKS: Record<MonitorState, { word: string; tone: Tone; icon: LucideIcon; meaning: string }> = {
   VALID: {
-    word: STATE_WORDS.VALID,
+    word: STATE_LABELS.VALID,
     tone: 'good',
     icon: CircleCheck,
     meaning: 'The records match the expected values.',
   },
   MISMATCH: {
-    word: STATE_WORDS.MISMATCH,
+    word: STATE_LABELS.MISMATCH,
     tone: 'bad',
     icon: EqualNot,
     meaning: 'The records do not match the expected values.',
   },
   NOT_FOUND: {
-    word: STATE_WORDS.NOT_FOUND,
+    word: STATE_LABELS.NOT_FOUND,
     tone: 'bad',
     icon: FileQuestion,
     meaning: 'The name does not exist (NXDOMAIN).',
   },
   NO_DATA: {
-    word: STATE_WORDS.NO_DATA,
+    word: STATE_LABELS.NO_DATA,
     tone: 'bad',
     icon: CircleSlash,
     meaning: 'The name exists but has no record of this type.',
   },
   BAD_SETUP: {
-    word: STATE_WORDS.BAD_SETUP,
+    word: STATE_LABELS.BAD_SETUP,
     tone: 'bad',
     icon: Unplug,
     meaning: 'The DNS configuration of the name is broken, for example a CNAME loop or a lame delegation.',
   },
   INVALID: {
-    word: STATE_WORDS.INVALID,
+    word: STATE_LABELS.INVALID,
     tone: 'warn',
     icon: OctagonX,
     meaning: 'The query failed: SERVFAIL, REFUSED or a malformed answer.',
   },
-  TIMEOUT: { word: STATE_WORDS.TIMEOUT, tone: 'warn', icon: Hourglass, meaning: 'No name server answered in time.' },
+  TIMEOUT: { word: STATE_LABELS.TIMEOUT, tone: 'warn', icon: Hourglass, meaning: 'No name server answered in time.' },
   UNSET: {
-    word: STATE_WORDS.UNSET,
+    word: STATE_LABELS.UNSET,
     tone: 'idle',
     icon: CircleDashed,
     meaning: 'Not checked since the monitor was created or changed.',

@@ -13,7 +13,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { namedGroups, textsOf } from '../groups/store.ts'
+import { parseGroupList, stringsOf } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, parseTimes } from '../http/times.ts'
 import { newId } from '../ids.ts'
@@ -132,8 +132,8 @@ export async function parseWindow(
   given: NewMaintenanceWindow,
   { refused = {}, isRescheduled = true }: { refused?: FieldErrors | undefined; isRescheduled?: boolean } = {},
 ): Promise<WindowDraft> {
-  const { ids: groupIds, errors } = await namedGroups(db, context, given.groups)
-  const monitorIds = textsOf(given.monitors)
+  const { ids: groupIds, errors } = await parseGroupList(db, context, given.groups)
+  const monitorIds = stringsOf(given.monitors)
   const known = await knownMonitors(db, context, monitorIds)
   for (const [index, id] of monitorIds.entries()) {
     if (!known.has(id)) errors[`monitors.${index}`] = fieldError('unknown_reference', { resource: 'monitor' })

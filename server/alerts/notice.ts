@@ -1,5 +1,5 @@
 import type { MonitorState } from '#contract/monitors.ts'
-import { durationText, plural, STATE_WORDS } from '#contract/wording.ts'
+import { durationText, plural, STATE_LABELS } from '#contract/wording.ts'
 import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
 
 /** What an alert says, before a medium gives it its form. All texts may hold what strangers wrote into the DNS. */
@@ -41,7 +41,7 @@ const REMEDIES: Record<FailingState, string> = {
   BAD_SETUP: 'Check for CNAME loops, several SPF records, and name servers that do not serve the zone.',
 }
 
-const stateWord = (state: string): string => STATE_WORDS[state as MonitorState] ?? state
+const stateWord = (state: string): string => STATE_LABELS[state as MonitorState] ?? state
 
 export type NoticedMonitor = {
   id: string

@@ -10,7 +10,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { findGroupRow, namedGroups, textsOf } from '../groups/store.ts'
+import { findGroupRow, parseGroupList, stringsOf } from '../groups/store.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'
@@ -57,15 +57,15 @@ export async function refuseUnknown(
   tenant: Tenant,
   { groups, channels, escalation_channel, timezone }: Given,
 ): Promise<FieldErrors> {
-  const { errors } = await namedGroups(db, tenant, groups)
+  const { errors } = await parseGroupList(db, tenant, groups)
   if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
     errors.timezone = fieldError('invalid_time_zone')
-  const ids = textsOf(channels)
+  const ids = stringsOf(channels)
   const rows = await db
     .selectFrom('channels')
     .select('id')
     .where('organization_id', '=', tenant.organizationId)
-    .where(isOneOf(db, 'id', [...ids, ...textsOf([escalation_channel])]))
+    .where(isOneOf(db, 'id', [...ids, ...stringsOf([escalation_channel])]))
     .execute()
   const known = new Set(rows.map(({ id }) => id))
   for (const [index, id] of ids.entries()) {

@@ -14,7 +14,7 @@ import { boundedValues } from '../events/bounded-values.ts'
 import type { EventRow } from '../events/store.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { isFailing, returnToIncidents } from '../monitors/left-incidents.ts'
-import { nameOf } from '../monitors/monitor.ts'
+import { monitorLabel } from '../monitors/monitor.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
 import {
@@ -288,7 +288,7 @@ async function writePlanned(db: Database, row: MonitorRow, { change, progress, e
   await db.updateTable('due_checks').set({ planned_change_id: null }).where('slot', '=', slot).execute()
   await recordAudit(db, systemContext(organizationId, now, { type: 'system', id: change.id, label: change.label }), {
     action: 'monitor.updated',
-    object: { id, label: nameOf(row) },
+    object: { id, label: monitorLabel(row) },
     before: { expected_value: JSON.parse(row.expected_values) },
     after: { expected_value: change.newValues },
   })

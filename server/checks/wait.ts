@@ -4,7 +4,7 @@ import type { DnsClient } from '../dns/client.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { SPACING_MS } from '../monitors/waits.ts'
+import { QUERY_SPACING_MS } from '../monitors/waits.ts'
 import { askZone, type Lookup, lookupFor } from './lookup.ts'
 import { type Expectation, judge, type VerdictState } from './verdict.ts'
 
@@ -41,7 +41,7 @@ export function nextLookIn({
 }): number {
   const share = Math.min(1, Math.max(0, ageMs / WAIT_MS))
   const planned = FIRST_MS * ((frequency * 60_000) / FIRST_MS) ** share
-  const spaced = Math.max(planned, open * SPACING_MS)
+  const spaced = Math.max(planned, open * QUERY_SPACING_MS)
   const costly = spaced * Math.max(1, queries / USUAL_QUERIES)
   return Math.ceil(Math.max(costly, isConfirming ? CONFIRMING_MS : 0))
 }

@@ -4,7 +4,7 @@ import { systemClock } from '../clock.ts'
 import { operatorContext, type RequestContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { nameOf } from '../monitors/monitor.ts'
+import { monitorLabel } from '../monitors/monitor.ts'
 import { deleteChange, getChange, insertChange, listChanges } from '../planned-changes/store.ts'
 import { organizationNamed, print, recordNamed, refused, unknown } from './named.ts'
 import { withDatabase } from './open.ts'
@@ -118,7 +118,7 @@ async function namesOf(db: Database, { organizationId }: RequestContext, changes
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', ids))
     .execute()
-  return new Map(rows.map((row) => [row.id, nameOf(row)]))
+  return new Map(rows.map((row) => [row.id, monitorLabel(row)]))
 }
 
 function arrivedOf({ progress }: PlannedChange): string {

@@ -9,7 +9,7 @@ import { runEventRetention } from '../events/retention.ts'
 import { runJobRetention } from '../jobs/retention.ts'
 import { runJobWorker } from '../jobs/worker.ts'
 import { runMailRetention, runMailWorker } from '../mail/worker.ts'
-import { runFills } from '../monitors/fill.ts'
+import { runBackfills } from '../monitors/fill.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { runWebhookRetention } from '../webhooks/retention.ts'
 
@@ -22,7 +22,7 @@ export function runLoops(deps: Deps & { process: number }, roles: Config['roles'
       runScheduler(deps, signals),
       runWaits(deps, signals),
       runEventRetention(deps, stop),
-      runFills(deps, stop),
+      runBackfills(deps, stop),
     )
   if (roles.has('delivery')) {
     const limits = { inAll: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }

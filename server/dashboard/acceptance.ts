@@ -3,7 +3,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { CnameChain, Evidence } from '../dns/outcome.ts'
-import { acceptingChange } from '../monitors/accept.ts'
+import { acceptCurrentValues } from '../monitors/accept.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { getMonitor, lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
@@ -40,7 +40,7 @@ export async function acceptCurrent(
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const row = await lockMonitor(transaction, context, monitor)
-    const accepting = acceptingChange(row)
+    const accepting = acceptCurrentValues(row)
     if (!accepting.ok) throw conflict(accepting.reason)
     if (seen !== undefined && JSON.stringify(seen) !== row.current_values) {
       throw conflict('The record has changed since you loaded the page. Reload before you accept it.')

@@ -8,7 +8,7 @@ import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
-import { findKnown } from '../monitors/duplicates.ts'
+import { findExisting } from '../monitors/duplicates.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
@@ -40,7 +40,7 @@ onBothEngines('what the dashboard asks', (_fresh, engine) => {
       await readTimeline(deps, { organizationId }, monitor.id, '90d')
       await readSnapshot(db, organizationId)
       await monitorsOfEvents(db, organizationId, [newId('evt', 0)])
-      await findKnown(db, { organizationId }, [monitor])
+      await findExisting(db, { organizationId }, [monitor])
     })
     expect(plans.length).toBeGreaterThan(10)
     for (const { plan } of plans) expectIndexes(engine, plan)

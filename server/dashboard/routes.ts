@@ -16,7 +16,7 @@ import {
   ValueDifference,
 } from '#contract/dashboard.ts'
 import { Event, EventQuery } from '#contract/events.ts'
-import { Include, MonitorAnswer } from '#contract/monitors.ts'
+import { Include, MonitorResponse } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import type { Gate } from '../http/auth-and-rate-limit.ts'
@@ -138,7 +138,7 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
           params: Params('monitor'),
           querystring: Type.Object({ include: Include }, { additionalProperties: false }),
           body: Type.Union([Acceptance, Type.Null()]),
-          response: Answers(200, MonitorAnswer),
+          response: Answers(200, MonitorResponse),
         },
       },
       (request, reply) => {

@@ -5,7 +5,7 @@ import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'
 import type { Deps } from '../deps.ts'
-import { NOTHING } from '../monitors/monitor.ts'
+import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { retentionDaysOf } from '../organization/quota.ts'
 import { type StateChange, timelineOf } from './timeline.ts'
@@ -29,7 +29,7 @@ export async function readTimeline(
   range: TimelineRange,
 ): Promise<Timeline> {
   const { organizationId } = tenant
-  const row = await getMonitor(db, tenant, id, NOTHING)
+  const row = await getMonitor(db, tenant, id, INCLUDE_NOTHING)
   const days = await retentionDaysOf(db, config.plans, tenant)
   const now = clock.now()
   const from = now - LENGTH_MS[range]

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { MOST_COUNTED, type MonitorCounts } from '#contract/monitor-list.ts'
+import { MAX_COUNTED, type MonitorCounts } from '#contract/monitor-list.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 
@@ -11,7 +11,7 @@ type Counted = { state: string; is_active: number; count: number }
 
 /**
  * By the id of the group. The enabled monitors in VALID are those that are left of all: the others, of which there are few, are counted, at
- * most `MOST_COUNTED`.
+ * most `MAX_COUNTED`.
  */
 export async function countByGroup(
   db: Database,
@@ -26,7 +26,7 @@ export async function countByGroup(
     groups.map(({ id, monitors }) => {
       const others = byGroup.get(id) ?? []
       const count = sumOf(others.map((row) => row.count))
-      const isPartial = count >= MOST_COUNTED
+      const isPartial = count >= MAX_COUNTED
       const valid = { state: 'VALID', is_active: 1, count: isPartial ? 0 : Math.max(0, monitors - count) }
       return [id, countsOf([...others, valid], isPartial)]
     }),
@@ -39,7 +39,7 @@ const countEach = (organizationId: string, ids: readonly string[]) => {
   const each = ids.map(
     (id) => sql`select group_id, state, is_active, count(*) as count from (
       select group_id, state, is_active from monitors indexed by monitors_not_valid_in_group
-        where group_id = ${id} and organization_id = ${organizationId} and ${IS_NOT_VALID} limit ${MOST_COUNTED}) as few
+        where group_id = ${id} and organization_id = ${organizationId} and ${IS_NOT_VALID} limit ${MAX_COUNTED}) as few
       group by group_id, state, is_active`,
   )
   return sql<CountedInGroup>`${sql.join(each, sql` union all `)}`
@@ -49,7 +49,7 @@ const countEach = (organizationId: string, ids: readonly string[]) => {
 const countAll = (organizationId: string, ids: readonly string[]) => sql<CountedInGroup>`
   select asked.id as group_id, state, is_active, count(*) as count from unnest(${ids}::text[]) as asked (id)
     cross join lateral (select state, is_active from monitors
-      where group_id = asked.id and organization_id = ${organizationId} and ${IS_NOT_VALID} limit ${MOST_COUNTED}) as few
+      where group_id = asked.id and organization_id = ${organizationId} and ${IS_NOT_VALID} limit ${MAX_COUNTED}) as few
     group by asked.id, state, is_active`
 
 export function countsOf(rows: readonly Counted[], isPartial: boolean): MonitorCounts {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { EXTERNAL_ID, METADATA_KEY, METADATA_PREFIX, type Metadata, MOST_METADATA } from '#contract/labels.ts'
+import { EXTERNAL_ID, MAX_METADATA_PAIRS, METADATA_KEY, METADATA_PREFIX, type Metadata } from '#contract/labels.ts'
 import type { Tenant } from '../context.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
@@ -8,7 +8,7 @@ import type { LabelColumns } from '../database/schema.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 
 /** What a caller gives a monitor or group; null and absent are the same here. */
-export type GivenLabels = {
+export type LabelInput = {
   external_id?: string | null | undefined
   tags?: string[] | null | undefined
   metadata?: Metadata | null | undefined
@@ -18,7 +18,7 @@ export type GivenLabels = {
 export type LabelRow = { [Column in keyof LabelColumns]: string | (Column extends 'external_id' ? null : never) }
 
 /** As people give them, for the audit log. */
-export const auditOfLabels = ({ external_id, tags, metadata }: LabelRow) => ({
+export const labelsFromRow = ({ external_id, tags, metadata }: LabelRow) => ({
   external_id,
   tags: JSON.parse(tags) as string[],
   metadata: JSON.parse(metadata) as Metadata,
@@ -29,7 +29,7 @@ const EXTERNAL = new RegExp(EXTERNAL_ID)
 const EXTERNAL_ID_FORMAT = '1 to 128 visible ASCII characters without spaces'
 
 /** Pairs in the order of their keys, so that equal ones have one text. What has a wrong type counts as absent: the schema reports it. */
-export function labelColumnsOf(given: GivenLabels): LabelRow {
+export function labelColumnsOf(given: LabelInput): LabelRow {
   const external_id = typeof given.external_id === 'string' ? given.external_id : null
   const tags = Array.isArray(given.tags) ? given.tags : []
   const metadata = isPairs(given.metadata) ? given.metadata : {}
@@ -45,16 +45,16 @@ const isPairs = (given: unknown): given is Metadata =>
   typeof given === 'object' && given !== null && !Array.isArray(given)
 
 /** What the schema cannot say: how keys of metadata are written. */
-export function refuseMetadataKeys(metadata: unknown): FieldErrors {
+export function metadataKeyErrors(metadata: unknown): FieldErrors {
   if (!isPairs(metadata)) return {}
   const wrong = Object.keys(metadata)
-    .slice(0, MOST_METADATA + 1)
+    .slice(0, MAX_METADATA_PAIRS + 1)
     .filter((key) => !KEY.test(key))
   return wrong.length === 0 ? {} : { metadata: fieldError('invalid_metadata_key', { given: wrong[0]!.slice(0, 60) }) }
 }
 
 /** Of a path, and of the body beside it, which may repeat it. */
-export function refuseExternalId(inPath: string, inBody: unknown): FieldErrors {
+export function externalIdErrors(inPath: string, inBody: unknown): FieldErrors {
   if (inPath.length > 128 || !EXTERNAL.test(inPath)) {
     return { external_id: fieldError('invalid_format', { format: EXTERNAL_ID_FORMAT, given: inPath.slice(0, 60) }) }
   }
@@ -73,7 +73,7 @@ export const tagLabel = (tag: string) => `tag:${tag}`
 export const metadataLabel = (key: string, value: string) => `${key}=${value}`
 
 /** What a query asks for. `tag=a,b` asks for both. */
-export function labelsAskedFor(query: object): string[] {
+export function requestedLabels(query: object): string[] {
   const { tag = '' } = query as { tag?: string }
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     name.startsWith(METADATA_PREFIX) ? [metadataLabel(name.slice(METADATA_PREFIX.length), String(value))] : [],
@@ -88,10 +88,10 @@ export const hasLabel = ({ table, id }: Of, listed: 'monitors' | 'groups', { org
     and ${sql.ref(`${table}.label`)} = ${label} and ${sql.ref(`${table}.${id}`)} = ${sql.ref(`${listed}.id`)})`
 
 /** As searched texts are: letters beyond ASCII keep their case on both engines. */
-export const lowerCased = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+export const asciiLowerCase = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /** Whether a text has these characters. They have no wildcards; `before` is a pattern of what is in front of them. */
-export const contains = (text: RawBuilder<unknown>, characters: string, before = '%') =>
+export const containsText = (text: RawBuilder<unknown>, characters: string, before = '%') =>
   sql<boolean>`${text} like ${`${before}${characters.replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
 
 type Of = { table: 'monitor_labels'; id: 'monitor_id' } | { table: 'group_labels'; id: 'group_id' }
@@ -117,7 +117,7 @@ export async function replaceLabels(db: Database, of: Of, rows: readonly Labelle
 }
 
 /** Which of these external ids an object of the organization has already. */
-export async function takenExternalIds(
+export async function findIdsByExternalId(
   db: Database,
   { organizationId }: Tenant,
   table: 'monitors' | 'groups',

@@ -6,7 +6,7 @@ import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { conflict } from '../problem.ts'
 import { lockLinks, replaceLinks } from './links.ts'
 import { getDefaultGroup } from './resolve.ts'
-import { countMonitors, getGroupRow } from './store.ts'
+import { adjustMonitorCounts, getGroupRow } from './store.ts'
 
 /** Others can put monitors into the group between the last slice and the lock. */
 const MOST_ROUNDS = 20
@@ -24,7 +24,7 @@ export async function deleteGroup(db: Database, context: RequestContext, named: 
     await inBatches(db, (transaction, _after, limit) => moveSome(transaction, move, limit))
     if (await deleteEmptyGroup(db, context, id, match)) return
   }
-  throw beingFilled()
+  throw groupBeingFilled()
 }
 
 /** Throws `not_found`, 412, and 409 for the default group. */
@@ -35,7 +35,7 @@ export async function getDeletableGroup(db: Database, context: RequestContext, n
   return row
 }
 
-export const beingFilled = () =>
+export const groupBeingFilled = () =>
   conflict('The group cannot be deleted while monitors are being added to it. Try again in a moment.')
 
 /**
@@ -93,7 +93,7 @@ async function moveSome(db: Database, { organizationId, from, to }: Move, limit:
       .where('id', 'in', ids.slice(at, at + STATEMENT))
       .execute()
   }
-  await countMonitors(db, { organizationId }, [
+  await adjustMonitorCounts(db, { organizationId }, [
     [from, -ids.length],
     [to, ids.length],
   ])

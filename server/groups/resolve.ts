@@ -5,9 +5,9 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import type { FieldErrors } from '../problem.ts'
-import { isGroupId, isSlug, NO_SUCH_GROUP } from './slug.ts'
+import { isGroupId, isSlug, UNKNOWN_GROUP } from './slug.ts'
 
-export type NamedGroup = { id: string; slug: string }
+export type GroupReference = { id: string; slug: string }
 
 /**
  * The groups by the id or slug that names them, kept from being deleted until the transaction ends. An unknown slug makes
@@ -17,7 +17,7 @@ export async function resolveGroups(
   db: Database,
   context: RequestContext,
   named: ReadonlySet<string>,
-): Promise<Map<string, NamedGroup>> {
+): Promise<Map<string, GroupReference>> {
   const { organizationId, now } = context
   const found = await findGroups(db, context, [...named])
   const missing = [...named].filter((name) => !found.has(name) && isSlug(name))
@@ -45,7 +45,7 @@ export async function resolveGroups(
 async function recordCreated(
   db: Database,
   context: RequestContext,
-  groups: readonly (NamedGroup & { name: string })[],
+  groups: readonly (GroupReference & { name: string })[],
 ) {
   const action = 'group.created'
   const [first, second] = groups
@@ -56,14 +56,14 @@ async function recordCreated(
 }
 
 /** Which of these fields hold an id that no group has: so that it is reported together with what else is wrong. */
-export async function refuseUnknownIds(
+export async function unknownGroupErrors(
   db: Database,
   tenant: Tenant,
   fields: Record<string, unknown>,
 ): Promise<FieldErrors> {
   const ids = Object.entries(fields).filter((field): field is [string, string] => isGroupId(field[1]))
   const found = await findGroups(db, tenant, [...new Set(ids.map(([, id]) => id))])
-  return Object.fromEntries(ids.flatMap(([field, id]) => (found.has(id) ? [] : [[field, NO_SUCH_GROUP]])))
+  return Object.fromEntries(ids.flatMap(([field, id]) => (found.has(id) ? [] : [[field, UNKNOWN_GROUP]])))
 }
 
 export async function getGroupSlug(db: Database, { organizationId }: Tenant, id: string): Promise<string> {
@@ -71,7 +71,7 @@ export async function getGroupSlug(db: Database, { organizationId }: Tenant, id:
   return (await groups.where('id', '=', id).executeTakeFirstOrThrow()).slug
 }
 
-export async function getDefaultGroup(db: Database, { organizationId }: Tenant): Promise<NamedGroup> {
+export async function getDefaultGroup(db: Database, { organizationId }: Tenant): Promise<GroupReference> {
   return await db
     .selectFrom('groups')
     .select(['id', 'slug'])
@@ -85,8 +85,8 @@ export async function findGroups(
   db: Database,
   { organizationId }: Tenant,
   named: string[],
-): Promise<Map<string, NamedGroup>> {
-  const found = new Map<string, NamedGroup>()
+): Promise<Map<string, GroupReference>> {
+  const found = new Map<string, GroupReference>()
   const [ids, slugs] = [named.filter((name) => name.startsWith('grp_')), named.filter((name) => isSlug(name))]
   for (const [column, names] of [['id', ids] as const, ['slug', slugs] as const]) {
     if (names.length === 0) continue

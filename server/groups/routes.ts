@@ -1,19 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import { Exactly, PageOf } from '#contract/common.ts'
-import { GroupAnswer, GroupChange, GroupInclude, GroupQuery, NewGroup } from '#contract/groups.ts'
+import { GroupChange, GroupInclude, GroupQuery, GroupResponse, NewGroup } from '#contract/groups.ts'
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { refuse } from '../problem.ts'
-import { refuseMetadataKeys } from './labels.ts'
+import { metadataKeyErrors } from './labels.ts'
 import {
   getGroup,
   getGroupRow,
   insertGroup,
   listGroups,
   parseGroupInclude,
-  refuseUnknownWebhooks,
+  unknownWebhookErrors,
   updateGroup,
 } from './store.ts'
 
@@ -30,8 +30,8 @@ export function groupRoutes(deps: Deps): Routes {
     const refuseWrong = async (request: FastifyRequest) => {
       const refused = schemaErrors(request)
       const { webhooks, metadata } = request.body as GroupChange
-      const unknown = await refuseUnknownWebhooks(db, request.context, webhooks)
-      refuse({ ...unknown, ...refuseMetadataKeys(metadata), ...refused })
+      const unknown = await unknownWebhookErrors(db, request.context, webhooks)
+      refuse({ ...unknown, ...metadataKeyErrors(metadata), ...refused })
     }
 
     app.get(
@@ -42,7 +42,7 @@ export function groupRoutes(deps: Deps): Routes {
           summary: 'List groups',
           tags,
           querystring: GroupQuery,
-          response: Answers(200, PageOf(GroupAnswer)),
+          response: Answers(200, PageOf(GroupResponse)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listGroups(db, seal, context, query)),
@@ -59,7 +59,7 @@ export function groupRoutes(deps: Deps): Routes {
           description: 'If you leave out `slug`, it is derived from the name. Returns 409 if the slug is taken.',
           querystring,
           body: NewGroup,
-          response: Answers(201, GroupAnswer),
+          response: Answers(201, GroupResponse),
         },
       },
       (request, reply) => {
@@ -85,7 +85,7 @@ export function groupRoutes(deps: Deps): Routes {
           tags,
           params,
           querystring,
-          response: Answers(200, GroupAnswer),
+          response: Answers(200, GroupResponse),
         },
       },
       ({ params, query, context }) => getGroup(db, context, params.group, parseGroupInclude(query.include)),
@@ -105,7 +105,7 @@ export function groupRoutes(deps: Deps): Routes {
           params,
           querystring,
           body: GroupChange,
-          response: Answers(200, GroupAnswer),
+          response: Answers(200, GroupResponse),
         },
       },
       async (request) => {

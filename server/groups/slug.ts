@@ -11,7 +11,7 @@ export const isGroupId = (given: unknown): boolean => typeof given === 'string' 
 
 export const INVALID_GROUP_NAME = fieldError('invalid_group_name')
 
-export const NO_SUCH_GROUP = fieldError('unknown_reference', { resource: 'group' })
+export const UNKNOWN_GROUP = fieldError('unknown_reference', { resource: 'group' })
 
 /** A slug made from a name: `Kunden & Partner` becomes `kunden-partner`; `group` where no letter or digit is left. */
 export function slugOf(name: string): string {

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import { GROUP_INCLUDES, type Group, type GroupAnswer, type GroupChange, type GroupQuery } from '#contract/groups.ts'
+import { GROUP_INCLUDES, type Group, type GroupChange, type GroupQuery, type GroupResponse } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
@@ -15,18 +15,18 @@ import { conflict, type FieldErrors, invalid, notFound, refuse } from '../proble
 import type { Seal } from '../seal.ts'
 import { countByGroup } from './counts.ts'
 import {
-  auditOfLabels,
-  contains,
+  asciiLowerCase,
+  containsText,
   externalIdTaken,
-  type GivenLabels,
+  findIdsByExternalId,
   GROUP_LABELS,
   hasLabel,
   insertLabels,
+  type LabelInput,
   labelColumnsOf,
-  labelsAskedFor,
-  lowerCased,
+  labelsFromRow,
   replaceLabels,
-  takenExternalIds,
+  requestedLabels,
 } from './labels.ts'
 import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
 import { isGroupName, slugOf } from './slug.ts'
@@ -40,12 +40,12 @@ export async function listGroups(
   seal: Seal,
   { organizationId }: Tenant,
   { include, ...query }: GroupQuery,
-): Promise<Page<GroupAnswer>> {
+): Promise<Page<GroupResponse>> {
   const included = parseGroupInclude(include)
   const { external_id, search } = query
   const words = search?.split(/\s+/).filter((word) => word !== '')
   if (words?.length === 0) throw invalid({ search: fieldError('blank_search') })
-  const labels = labelsAskedFor(query)
+  const labels = requestedLabels(query)
   let base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
   if (external_id !== undefined) base = base.where('groups.external_id', '=', external_id)
   for (const label of labels) base = base.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
@@ -64,10 +64,10 @@ export async function listGroups(
 function hasWord(db: Database, word: string) {
   // SQLite's `like` compares letters of ASCII in any case.
   const lower = (text: RawBuilder<unknown>) => (engineOf(db) === 'sqlite' ? text : sql`lower(${text} collate "C")`)
-  const has = (text: RawBuilder<unknown>) => contains(lower(text), lowerCased(word))
+  const has = (text: RawBuilder<unknown>) => containsText(lower(text), asciiLowerCase(word))
   const labels = sql`replace(replace(groups.tags || ' ' || groups.metadata, '\\"', '"'), '\\\\', '\\')`
   // A word has no spaces, so it lies in one of them. Each by itself, as most groups have neither labels nor an external id.
-  return sql<boolean>`(${has(sql`groups.name`)} or ${contains(sql`groups.slug`, lowerCased(word))}
+  return sql<boolean>`(${has(sql`groups.name`)} or ${containsText(sql`groups.slug`, asciiLowerCase(word))}
     or ${has(sql`groups.external_id`)}
     or ((groups.tags <> '[]' or groups.metadata <> '{}') and ${has(sql`(${labels})`)}))`
 }
@@ -78,7 +78,7 @@ export async function getGroup(
   tenant: Tenant,
   named: string,
   included: GroupInclusion = [],
-): Promise<GroupAnswer> {
+): Promise<GroupResponse> {
   const { organizationId } = tenant
   const [group] = await toGroups(db, organizationId, [await getGroupRow(db, tenant, named)], included)
   return group!
@@ -122,7 +122,7 @@ export async function findGroupRow(
     .executeTakeFirst()
 }
 
-export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] } & GivenLabels
+export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] } & LabelInput
 
 /** Throws 409 when the slug or the external id is taken, 400 when a webhook is unknown. */
 export async function insertGroup(
@@ -155,7 +155,7 @@ export async function insertGroup(
     await insertLabels(transaction, GROUP_LABELS, [{ id, organization_id: organizationId, ...labels }])
     const webhookIds = given.webhooks ?? []
     if (webhookIds.length > 0) await setWebhooks(transaction, { organizationId, groupId: id, webhookIds }, limits)
-    const after = { name: given.name, slug, webhooks: webhookIds, ...auditOfLabels(labels) }
+    const after = { name: given.name, slug, webhooks: webhookIds, ...labelsFromRow(labels) }
     // The default group belongs to the organization, whose creation is recorded.
     if (!given.isDefault) {
       await recordAudit(transaction, context, { action: 'group.created', object: { id, label: given.name }, after })
@@ -178,7 +178,7 @@ export async function updateGroup(
     if (typeof change.external_id === 'string') await lockOrganization(transaction, organizationId)
     const row = await getGroupRow(transaction, context, named)
     const [before] = await toGroups(transaction, organizationId, [row], AUDITED)
-    const labels = labelColumnsOf({ ...auditOfLabels(row), ...change })
+    const labels = labelColumnsOf({ ...labelsFromRow(row), ...change })
     if (labels.external_id !== row.external_id) await refuseTaken(transaction, context, labels.external_id)
     if (change.slug !== undefined && change.slug !== row.slug) {
       if (await findGroupRow(transaction, context, change.slug)) throw slugTaken(change.slug)
@@ -207,11 +207,11 @@ export async function updateGroup(
 async function refuseTaken(db: Database, tenant: Tenant, externalId: string | null): Promise<void> {
   if (externalId === null) return
   await lockOrganization(db, tenant.organizationId)
-  if ((await takenExternalIds(db, tenant, 'groups', [externalId])).size > 0) throw externalIdTaken(['external_id'])
+  if ((await findIdsByExternalId(db, tenant, 'groups', [externalId])).size > 0) throw externalIdTaken(['external_id'])
 }
 
 /** Keeps `groups.monitors` true as monitors come (positive) and go (negative). `differences`: by the ids of groups. */
-export async function countMonitors(
+export async function adjustMonitorCounts(
   db: Database,
   tenant: Tenant,
   differences: Iterable<readonly [groupId: string, difference: number]>,
@@ -236,13 +236,13 @@ async function setWebhooks(
   { organizationId, groupId, webhookIds }: { organizationId: string; groupId: string; webhookIds: string[] },
   limits: LinkLimits,
 ): Promise<void> {
-  refuse(await refuseUnknownWebhooks(db, { organizationId }, webhookIds))
+  refuse(await unknownWebhookErrors(db, { organizationId }, webhookIds))
   const wanted = new Map(webhookIds.map((id, index) => [id, `webhooks.${index}`]))
   await replaceLinks(db, { organizationId, side: 'group', id: groupId, wanted }, limits)
 }
 
 /** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
-export async function refuseUnknownWebhooks(
+export async function unknownWebhookErrors(
   db: Database,
   { organizationId }: Tenant,
   given: unknown,
@@ -266,7 +266,7 @@ async function toGroups(
   organizationId: string,
   rows: GroupRow[],
   included: GroupInclusion,
-): Promise<GroupAnswer[]> {
+): Promise<GroupResponse[]> {
   if (rows.length === 0) return []
   const links = await db
     .selectFrom('group_webhooks')
@@ -283,7 +283,7 @@ async function toGroups(
   const counts = included.includes('counts') ? await countByGroup(db, { organizationId }, rows) : undefined
   const linksOf = Map.groupBy(links, (link) => link.group_id)
   return rows.map((row) => {
-    const shown = { ...auditOfLabels(row), counts: counts?.get(row.id) }
+    const shown = { ...labelsFromRow(row), counts: counts?.get(row.id) }
     const group: Group = {
       id: row.id,
       slug: row.slug,
@@ -308,14 +308,14 @@ const slugTaken = (slug: string) =>
 
 /** So many texts are read of a field that may hold anything: each is looked up. */
 const MOST_READ = 100
-export const textsOf = (given: unknown): string[] =>
+export const stringsOf = (given: unknown): string[] =>
   Array.isArray(given) ? given.slice(0, MOST_READ).filter((each) => typeof each === 'string') : []
 
 /** The groups of a field that may hold anything, and by their fields those that do not exist. */
-export async function namedGroups(db: Database, tenant: Tenant, given: unknown) {
+export async function parseGroupList(db: Database, tenant: Tenant, given: unknown) {
   const ids: string[] = []
   const errors: FieldErrors = {}
-  for (const [index, named] of textsOf(given).entries()) {
+  for (const [index, named] of stringsOf(given).entries()) {
     const group = await findGroupRow(db, tenant, named)
     if (group) ids.push(group.id)
     else errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })

@@ -13,7 +13,7 @@ import { newId } from '../ids.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { ORDERS } from '../monitors/list-indexes.ts'
-import { inclusionOf, NOTHING } from '../monitors/monitor.ts'
+import { INCLUDE_NOTHING, inclusionOf } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -120,7 +120,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
       all.push({ query: { ...search, search: 'xample 192.0.2', group: 'big' }, isFew: state === 'TIMEOUT' })
     }
     all.push({ query: { value: '192.0.2' }, isFew: false })
-    const included = NOTHING
+    const included = INCLUDE_NOTHING
     for (const { query, isFew } of all) {
       for (const order_by of Object.keys(ORDERS)) {
         for (const order_way of WAYS) {
@@ -154,7 +154,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
         .orderBy('id')
         .execute()
       const query = { state, group: 'big', limit: 100 }
-      const included = NOTHING
+      const included = INCLUDE_NOTHING
       const list = (page: PageQuery) =>
         listMonitors(db, seal, { organizationId }, { query: { ...query, ...page }, included })
 

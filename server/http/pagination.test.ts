@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { ORDERS, type OrderName } from '../monitors/list-indexes.ts'
-import { NOTHING } from '../monitors/monitor.ts'
+import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { createSeal } from '../seal.ts'
 import { givenApp } from '../testing/app-world.ts'
@@ -161,7 +161,7 @@ async function givenOrganization(db: Database) {
     },
     async page({ filter, ...asked }: Query, cursor: { after?: string; before?: string }) {
       const query = { ...asked, ...filter, ...cursor } as Parameters<typeof listMonitors>[3]['query']
-      const page = await listMonitors(db, seal, { organizationId }, { query, included: NOTHING })
+      const page = await listMonitors(db, seal, { organizationId }, { query, included: INCLUDE_NOTHING })
       return { ...page, ids: page.data.map(({ id }) => id) }
     },
     /** Where the last page begins. */

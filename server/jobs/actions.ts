@@ -1,18 +1,18 @@
 import type { Insertable } from 'kysely'
 import type { JobCode } from '#contract/job-codes.ts'
 import type { JobAction } from '#contract/jobs.ts'
-import { MOST_TAGS } from '#contract/labels.ts'
+import { MAX_TAGS } from '#contract/labels.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { JobResultsTable } from '../database/schema-jobs.ts'
 import { findGroups, getDefaultGroup } from '../groups/resolve.ts'
-import { NO_SUCH_GROUP } from '../groups/slug.ts'
-import { acceptingChange } from '../monitors/accept.ts'
-import { changeMonitors, checkMonitors, lockManyMonitors, type ManyChanged } from '../monitors/change-many.ts'
-import { auditOf, type MonitorRow, nameOf } from '../monitors/monitor.ts'
-import { type Changed, parseChange } from '../monitors/parse-change.ts'
+import { UNKNOWN_GROUP } from '../groups/slug.ts'
+import { acceptCurrentValues } from '../monitors/accept.ts'
+import { lockMonitors, type MonitorUpdate, scheduleChecks, updateMonitors } from '../monitors/change-many.ts'
+import { auditOf, type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
+import { type ParsedChange, parseChange } from '../monitors/parse-change.ts'
 import {
   countDeletable,
   deleteMonitors,
@@ -49,7 +49,7 @@ export async function perform(db: Database, given: Given, ids: readonly string[]
   const { job } = given
   if (job.action === 'undo') return await undo(db, given, ids)
   if (job.action === 'retry_requests') return await retryRequests(db, given, ids)
-  const rows = await lockManyMonitors(db, given, ids)
+  const rows = await lockMonitors(db, given, ids)
   const found = new Map(rows.map((row) => [row.id, row]))
   const missing = ids
     .filter((id) => !found.has(id))
@@ -72,7 +72,7 @@ type Wanted = { ok: true; change: MonitorChange; groupId?: string | undefined } 
 
 /** Of an update or a move, what the request says; else what follows from the monitor as it is now. */
 function changeFor(row: MonitorRow, action: JobAction, wanted: WantedChange | null): Wanted {
-  if (!wanted) return acceptingChange(row)
+  if (!wanted) return acceptCurrentValues(row)
   if (action === 'replace') return { ok: true, change: replaced(row, wanted.change as Replacement) }
   const given = wanted.change.tags ?? []
   if (action === 'tag') return withTags(row, (tags) => [...new Set([...tags, ...given])])
@@ -92,14 +92,14 @@ function replaced(row: MonitorRow, { value, replacement }: Replacement): Monitor
 
 function withTags(row: MonitorRow, change: (tags: string[]) => string[]): Wanted {
   const tags = change(JSON.parse(row.tags))
-  if (tags.length <= MOST_TAGS) return { ok: true, change: { tags } }
-  const reason = `The monitor would have ${tags.length} tags. A monitor can have at most ${MOST_TAGS}.`
+  if (tags.length <= MAX_TAGS) return { ok: true, change: { tags } }
+  const reason = `The monitor would have ${tags.length} tags. A monitor can have at most ${MAX_TAGS}.`
   return { ok: false, code: 'too_many_tags', reason }
 }
 
 /** What becomes of one monitor. `groupId`: the group that the change names, whether or not it is in there. */
 type Decided = { row: MonitorRow } & (
-  | { kind: 'change'; changed: Changed; groupId?: string | undefined }
+  | { kind: 'change'; changed: ParsedChange; groupId?: string | undefined }
   | ({ kind: 'failed' } & Failure)
 )
 
@@ -112,7 +112,7 @@ function decide(row: MonitorRow, { pace }: Given, wanted: Wanted): Decided {
     return { row, kind: 'failed', code: 'invalid_change', reason, errors: parsed.errors }
   }
   try {
-    if (parsed.changed.isReplanned) pace(parsed.changed.columns.frequency)
+    if (parsed.changed.isFrequencyChanged) pace(parsed.changed.columns.frequency)
   } catch (error) {
     if (error instanceof Problem) return { row, kind: 'failed', code: 'plan_limit', reason: error.message }
     throw error
@@ -123,13 +123,13 @@ function decide(row: MonitorRow, { pace }: Given, wanted: Wanted): Decided {
 async function apply(db: Database, given: Given, decided: readonly Decided[]): Promise<JobResult[]> {
   const { job, now } = given
   const groups = await existingGroups(db, given, decided)
-  const changes: ManyChanged[] = []
+  const changes: MonitorUpdate[] = []
   const results = decided.map((each, index): JobResult => {
     const { row } = each
-    if (each.kind === 'failed') return failed(row.id, nameOf(row), each)
+    if (each.kind === 'failed') return failed(row.id, monitorLabel(row), each)
     const { changed, groupId = changed.group ?? undefined } = each
     if (each.groupId !== undefined && !groups.has(each.groupId)) {
-      return failed(row.id, nameOf(row), NO_GROUP)
+      return failed(row.id, monitorLabel(row), NO_GROUP)
     }
     const isMoved = groupId !== undefined && groupId !== row.group_id
     const after = { ...row, ...changed.columns } as MonitorRow
@@ -138,7 +138,7 @@ async function apply(db: Database, given: Given, decided: readonly Decided[]): P
     changes.push({ row, changed, groupId: isMoved ? groupId : undefined, checkAt: checkAt(given, index) })
     return changedResult(row, differences)
   })
-  if (!job.is_dry_run) await changeMonitors(db, given, changes, now)
+  if (!job.is_dry_run) await updateMonitors(db, given, changes, now)
   return results
 }
 
@@ -163,12 +163,12 @@ const checkAt = ({ job, place, now }: Given, index: number) =>
 async function check(db: Database, given: Given, rows: readonly MonitorRow[]): Promise<JobResult[]> {
   const active = rows.filter(({ is_active }) => is_active === 1)
   if (!given.job.is_dry_run) {
-    await checkMonitors(
+    await scheduleChecks(
       db,
       active.map((row, index) => ({ row, checkAt: checkAt(given, index) })),
     )
   }
-  return rows.map((row) => (row.is_active === 1 ? changedResult(row) : failed(row.id, nameOf(row), DISABLED)))
+  return rows.map((row) => (row.is_active === 1 ? changedResult(row) : failed(row.id, monitorLabel(row), DISABLED)))
 }
 
 /** Takes back what another job did, except where somebody has changed the same field since. */
@@ -182,7 +182,7 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
     .where(isOneOf(db, 'object_id', ids))
     .orderBy('object_id')
     .execute()
-  const rows = new Map((await lockManyMonitors(db, given, ids)).map((row) => [row.id, row]))
+  const rows = new Map((await lockMonitors(db, given, ids)).map((row) => [row.id, row]))
   const known = new Set(done.map(({ object_id }) => object_id))
   const results = ids.filter((id) => !known.has(id)).map((id) => failed(id, null, NOT_STORED))
   const decided: Decided[] = []
@@ -214,7 +214,7 @@ const NOT_STORED: Failure = {
 const NO_GROUP: Failure = {
   code: 'group_not_found',
   reason: 'The group no longer exists.',
-  errors: { group: NO_SUCH_GROUP },
+  errors: { group: UNKNOWN_GROUP },
 }
 const DISABLED: Failure = { code: 'monitor_disabled', reason: 'This monitor is disabled. Enable it first.' }
 const NONE_LEFT: Failure = {
@@ -262,7 +262,7 @@ const EMPTY = {
 function changedResult(row: MonitorRow, differences?: { from: object; to: object }): JobResult {
   const { from, to } = differences ?? {}
   return {
-    ...{ ...EMPTY, object_id: row.id, name: nameOf(row), state: 'changed' },
+    ...{ ...EMPTY, object_id: row.id, name: monitorLabel(row), state: 'changed' },
     ...(from && { changed_from: JSON.stringify(from), changed_to: JSON.stringify(to) }),
   }
 }
@@ -274,7 +274,7 @@ const deletedResult = (row: MonitorRow): JobResult => ({
 })
 
 const unchanged = (row: MonitorRow): JobResult => ({
-  ...{ ...EMPTY, object_id: row.id, name: nameOf(row), state: 'unchanged' },
+  ...{ ...EMPTY, object_id: row.id, name: monitorLabel(row), state: 'unchanged' },
 })
 
 const failed = (id: string, name: string | null, { code, reason, errors }: Failure): JobResult => ({

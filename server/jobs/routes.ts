@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Exactly, PageOf } from '#contract/common.ts'
 import { Job, JobQuery, JobResult, JobResultQuery, MOST_UNFINISHED, NewJob } from '#contract/jobs.ts'
 import type { Deps } from '../deps.ts'
-import { refuseUnknownIds } from '../groups/resolve.ts'
+import { unknownGroupErrors } from '../groups/resolve.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
@@ -50,7 +50,7 @@ export function jobRoutes(deps: Deps): Routes {
           // What the schema refuses and what only we can judge are reported together.
           const refused = schemaErrors(request)
           const named = { group: body.group, 'change.group': body.change?.group }
-          refuse({ ...refusalsOf(body), ...(await refuseUnknownIds(db, context, named)), ...refused })
+          refuse({ ...refusalsOf(body), ...(await unknownGroupErrors(db, context, named)), ...refused })
           refuse(await filterErrors(db, context, body.filter))
           ;(await paceOf(deps, context))(body.change?.frequency)
         },

@@ -14,7 +14,7 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { JobResultsTable } from '../database/schema-jobs.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
-import { NO_SUCH_GROUP } from '../groups/slug.ts'
+import { UNKNOWN_GROUP } from '../groups/slug.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
@@ -57,7 +57,7 @@ async function wantedChange(
   const known = await findGroupRow(db, context, given.group)
   if (known || dry_run) return { change: given, groupId: known?.id }
   const made = (await resolveGroups(db, context, new Set([given.group]))).get(given.group)
-  if (!made) throw invalid({ [action === 'move' ? 'group' : 'change.group']: NO_SUCH_GROUP })
+  if (!made) throw invalid({ [action === 'move' ? 'group' : 'change.group']: UNKNOWN_GROUP })
   return { change: given, groupId: made.id }
 }
 

@@ -7,7 +7,7 @@ import { MAX_EXPECTED_VALUES, recordTypeOf } from './record-types/record-types.t
 type Refused = { ok: false; code: JobCode; reason: string }
 
 /** The change after which a monitor expects what is there now, in the same mode; or why there is none. Pure. */
-export function acceptingChange(row: MonitorRow): { ok: true; change: MonitorChange } | Refused {
+export function acceptCurrentValues(row: MonitorRow): { ok: true; change: MonitorChange } | Refused {
   if (row.current_values === null && row.state === 'UNSET') {
     return { ok: false, code: 'no_result_yet', reason: 'This record has no result yet. Wait for its first check.' }
   }

@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { MOST_IN_BULK, type NewMonitor, type NewMonitors } from '#contract/monitors.ts'
+import { MAX_BULK_MONITORS, type NewMonitor, type NewMonitors } from '#contract/monitors.ts'
 import type { FieldErrors } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type MonitorDraft, parseMonitor } from './parse-monitor.ts'
@@ -41,7 +41,7 @@ export function groupsNamed(given: NewMonitors): Record<string, unknown> {
 
 /** What may be anything where the schema refused it. Those beyond the limit are not looked at: a body has room for very many. */
 function itemsOf({ monitors }: NewMonitors): (NewMonitor | null)[] {
-  return Array.isArray(monitors) ? monitors.slice(0, MOST_IN_BULK) : []
+  return Array.isArray(monitors) ? monitors.slice(0, MAX_BULK_MONITORS) : []
 }
 
 /** The path of an item's field; a group that an item takes from beside the list is at fault there. */

@@ -2,19 +2,19 @@ import type { Tenant } from '../context.ts'
 import { type Columns, isOneOf, updateAtOnce, updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { MONITOR_LABELS, replaceLabels } from '../groups/labels.ts'
-import { countMonitors } from '../groups/store.ts'
+import { adjustMonitorCounts } from '../groups/store.ts'
 import { leaveIncidents } from './left-incidents.ts'
 import type { MonitorRow } from './monitor.ts'
-import type { Changed } from './parse-change.ts'
+import type { ParsedChange } from './parse-change.ts'
 import { cancelPlannedChanges } from './planned-change.ts'
 import { nextDueAt } from './schedule.ts'
 import { restartWaits } from './waits.ts'
 
 /** `groupId`: where it moves to, if it does. `checkAt`: when a check that the change starts is due. */
-export type ManyChanged = { row: MonitorRow; changed: Changed; groupId?: string | undefined; checkAt: number }
+export type MonitorUpdate = { row: MonitorRow; changed: ParsedChange; groupId?: string | undefined; checkAt: number }
 
 /** The rows of those that there are, locked until the transaction ends, in the order of their ids. */
-export async function lockManyMonitors(
+export async function lockMonitors(
   db: Database,
   { organizationId }: Tenant,
   ids: readonly string[],
@@ -30,10 +30,10 @@ export async function lockManyMonitors(
 }
 
 /** Writes what was decided for monitors that are locked, as `updateMonitor` does for one. */
-export async function changeMonitors(
+export async function updateMonitors(
   db: Database,
   tenant: Tenant,
-  changes: readonly ManyChanged[],
+  changes: readonly MonitorUpdate[],
   now: number,
 ): Promise<void> {
   const { organizationId } = tenant
@@ -60,14 +60,14 @@ export async function changeMonitors(
     relabelled.map(({ row, changed }) => ({ ...row, ...changed.columns }) as MonitorRow),
   )
   await changePlaces(db, changes, now)
-  const left = changes.filter(({ changed }) => changed.isNewQuestion || changed.columns.is_active === 0)
+  const left = changes.filter(({ changed }) => changed.resetsState || changed.columns.is_active === 0)
   await leaveIncidents(
     db,
     organizationId,
     left.map(({ row }) => row.id),
     now,
   )
-  const asked = changes.filter(({ changed }) => changed.isNewQuestion).map(({ row }) => row.id)
+  const asked = changes.filter(({ changed }) => changed.resetsState).map(({ row }) => row.id)
   await restartWaits(db, organizationId, asked, now)
   await cancelPlannedChanges(db, tenant, asked, now)
   const counts = new Map<string, number>()
@@ -77,7 +77,7 @@ export async function changeMonitors(
     count(row.group_id, -1)
     count(groupId, 1)
   }
-  await countMonitors(db, tenant, counts)
+  await adjustMonitorCounts(db, tenant, counts)
 }
 
 const ID = { id: 'text', organization_id: 'text' } as const
@@ -85,19 +85,21 @@ const ID = { id: 'text', organization_id: 'text' } as const
 const TYPES: Columns = { is_exact_match: 'bigint', is_active: 'bigint', frequency: 'bigint' }
 
 /** Checks that are in progress lose their claims, so that what they find is discarded. */
-async function changePlaces(db: Database, changes: readonly ManyChanged[], now: number): Promise<void> {
-  const moved = changes.filter(({ changed }) => changed.isNewQuestion || changed.isSwitched || changed.isReplanned)
+async function changePlaces(db: Database, changes: readonly MonitorUpdate[], now: number): Promise<void> {
+  const moved = changes.filter(
+    ({ changed }) => changed.resetsState || changed.isActiveChanged || changed.isFrequencyChanged,
+  )
   const places = await lockPlaces(db, moved)
   const rows = moved.map(({ row, changed, checkAt }) => {
-    const { columns, isNewQuestion, isSwitched, isReturning } = changed
+    const { columns, resetsState, isActiveChanged, isReenabledFailing } = changed
     const place = places.get(row.slot)!
     const isActive = (columns.is_active ?? row.is_active) === 1
     const frequency = columns.frequency ?? row.frequency
     const next = nextDueAt(now, { slot: row.slot, frequency })
-    const atOnce = isNewQuestion || isSwitched || place.claimed_by !== null
+    const atOnce = resetsState || isActiveChanged || place.claimed_by !== null
     const due = atOnce ? Math.min(checkAt, next) : Math.min(place.due_at ?? now, next)
     return {
-      restarted: isNewQuestion ? QUESTION : isReturning ? RETURN : NOTHING,
+      restarted: resetsState ? QUESTION : isReenabledFailing ? RETURN : NOTHING,
       slot: row.slot,
       new_due_at: isActive ? due : null,
       new_claimed_by: null,
@@ -148,7 +150,7 @@ async function lockPlaces(db: Database, rows: readonly { row: MonitorRow }[]) {
  * Starts checks of monitors that are locked: each when `checkAt` says, and never later than it was due. One that is in progress is
  * enough. Disabled monitors stay so.
  */
-export async function checkMonitors(
+export async function scheduleChecks(
   db: Database,
   monitors: readonly { row: MonitorRow; checkAt: number }[],
 ): Promise<void> {

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
-import { MOST_COUNTED, type MonitorCounts, type MonitorFilters } from '#contract/monitor-list.ts'
+import { MAX_COUNTED, type MonitorCounts, type MonitorFilters } from '#contract/monitor-list.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { type IndexedFilter, narrowestFilter, withIndex } from '../database/index-hints.ts'
 import { countByGroup, countsOf } from '../groups/counts.ts'
-import { isMet, type MonitorFilter, parseFilter } from './filter.ts'
+import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
 import { amongThose, indexedFiltersOf } from './list-indexes.ts'
 import { countedIds, isExact, isFoundFew, withRareTrigrams } from './search.ts'
 
@@ -88,37 +88,37 @@ export async function countMonitors(db: Database, tenant: Tenant, query: Monitor
   return await countSome(db, tenant, filter)
 }
 
-/** Exact where one of the filters alone leaves fewer than `MOST_COUNTED`; else so many are looked at. */
+/** Exact where one of the filters alone leaves fewer than `MAX_COUNTED`; else so many are looked at. */
 async function countSome(db: Database, tenant: Tenant, filter: MonitorFilter): Promise<MonitorCounts> {
   const { rows, left, count } = await firstRows(db, tenant, filter)
   if (count !== undefined) {
-    const met = rows.where(isMet(tenant, left)).select(['monitors.state', 'monitors.is_active'])
+    const met = rows.where(matchesFilter(tenant, left)).select(['monitors.state', 'monitors.is_active'])
     const counted = met.select(db.fn.countAll<number>().as('count')).groupBy(['monitors.state', 'monitors.is_active'])
-    return countsOf(await counted.execute(), count >= MOST_COUNTED)
+    return countsOf(await counted.execute(), count >= MAX_COUNTED)
   }
   const looked = rows
     .select(['monitors.state', 'monitors.is_active'])
-    .select(sql<0 | 1>`case when ${isMet(tenant, left)} then 1 else 0 end`.as('is_met'))
-    .limit(MOST_COUNTED)
+    .select(sql<0 | 1>`case when ${matchesFilter(tenant, left)} then 1 else 0 end`.as('is_met'))
+    .limit(MAX_COUNTED)
   const counted = await db
     .selectFrom(looked.as('looked'))
     .select(['state', 'is_active', 'is_met', db.fn.countAll<number>().as('count')])
     .groupBy(['state', 'is_active', 'is_met'])
     .execute()
   const met = counted.filter(({ is_met }) => is_met === 1)
-  return countsOf(met, sumOf(counted.map(({ count }) => count)) >= MOST_COUNTED)
+  return countsOf(met, sumOf(counted.map(({ count }) => count)) >= MAX_COUNTED)
 }
 
 /** What the filter leaves that the fewest monitors meet. `left`: what is still to be looked at. `count`: of the rows, where that is known. */
 async function firstRows(db: Database, tenant: Tenant, filter: MonitorFilter) {
   const { organizationId } = tenant
-  const chosen = await narrowestFilter(db, 'monitors', indexedFiltersOf(db, tenant, filter), MOST_COUNTED)
+  const chosen = await narrowestFilter(db, 'monitors', indexedFiltersOf(db, tenant, filter), MAX_COUNTED)
   const search = filter.search && (await withRareTrigrams(db, tenant, filter.search))
   const isNarrow =
-    chosen && (chosen.isFew || (chosen.count < MOST_COUNTED && search && !(await isFoundFew(db, tenant, search))))
+    chosen && (chosen.isFew || (chosen.count < MAX_COUNTED && search && !(await isFoundFew(db, tenant, search))))
   if (search && !isNarrow) {
     const left = isExact(search) ? { ...filter, search: undefined } : filter
-    return { rows: amongThose(db, await countedIds(db, tenant, search, MOST_COUNTED)), left }
+    return { rows: amongThose(db, await countedIds(db, tenant, search, MAX_COUNTED)), left }
   }
   const all = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
   if (!chosen) return { rows: all, left: filter }
@@ -132,7 +132,7 @@ async function firstRows(db: Database, tenant: Tenant, filter: MonitorFilter) {
 function rowsOf(db: Database, { organizationId }: Tenant, { table, index, columns, values, where }: IndexedFilter) {
   if (table === 'monitor_labels') {
     const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
-      where organization_id = ${organizationId} and label = ${values[1]} limit ${MOST_COUNTED})`
+      where organization_id = ${organizationId} and label = ${values[1]} limit ${MAX_COUNTED})`
     if (engineOf(db) === 'sqlite') return amongThose(db, ids)
     // As one list the ids are found in one pass of the index, with half of the pages of a join (PostgreSQL 17 and newer).
     const own = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ErrorBody, Exactly } from '#contract/common.ts'
-import { ChosenExport, ExportedMonitors, ExportQuery } from '#contract/export.ts'
+import { ExportedMonitors, ExportQuery, SelectedExport } from '#contract/export.ts'
 import { withMetadataFilters } from '#contract/labels.ts'
 import type { Deps } from '../deps.ts'
 import type { Routes } from '../http/routes.ts'
 import { Problem } from '../problem.ts'
-import { type Export, exportChosen, exportMonitors } from './export.ts'
+import { type Export, exportMonitors, exportSelected } from './export.ts'
 
 /** Exports of one organization that a process writes at a time. */
 const AT_A_TIME = 2
@@ -83,8 +83,8 @@ export function exportRoutes(deps: Deps): Routes {
     // More ids than an address can carry.
     app.post(
       '/dashboard/api/monitors/export',
-      { config: { writesNothing: true }, schema: { hide: true, body: ChosenExport } },
-      (request, reply) => send(request, reply, () => exportChosen(deps, request.context, request.body)),
+      { config: { writesNothing: true }, schema: { hide: true, body: SelectedExport } },
+      (request, reply) => send(request, reply, () => exportSelected(deps, request.context, request.body)),
     )
   }
 }

@@ -1,22 +1,22 @@
 import { Readable } from 'node:stream'
 import {
-  type ChosenExport,
   EXPORT_COLUMNS,
   type ExportColumn,
   type ExportFormat,
   type ExportQuery,
-  MOST_EXPORT_COLUMNS,
+  MAX_EXPORT_COLUMNS,
+  type SelectedExport,
 } from '#contract/export.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { METADATA_PARAMETER, METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { csvText } from '../http/csv.ts'
 import type { Page } from '../http/pagination.ts'
 import { invalid } from '../problem.ts'
 import { listMonitors } from './list.ts'
-import { inclusionOf, type ShownMonitor, toMonitor } from './monitor.ts'
+import { inclusionOf, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { absoluteHost, quotedStringsOf, readPasted } from './record-types/presentation.ts'
 import { findZonedType } from './record-types/record-types.ts'
 import { getMonitors } from './store.ts'
@@ -34,7 +34,7 @@ const METADATA = new RegExp(METADATA_PARAMETER)
 
 export type Export = { name: string; type: string; content: Readable }
 type Reading = Pick<Deps, 'readList' | 'seal'>
-type Part = Pick<Page<ShownMonitor>, 'data' | 'after'>
+type Part = Pick<Page<MonitorResponseRow>, 'data' | 'after'>
 
 /**
  * What GET /monitors lists for the query, all of it, page by page as the reader takes it. Throws what the list throws before the
@@ -56,10 +56,10 @@ export async function exportMonitors(
 }
 
 /** Those of the monitors that there still are, in the order given. */
-export async function exportChosen(
+export async function exportSelected(
   { readList }: Reading,
   tenant: Tenant,
-  { format, columns, monitors }: ChosenExport,
+  { format, columns, monitors }: SelectedExport,
 ): Promise<Export> {
   const ids = [...new Set(monitors)]
   return await exported(writerOf(format, columns), async (after = '0') => {
@@ -102,22 +102,22 @@ type Writer = {
   name: string
   type: string
   begin: string
-  some(monitors: readonly MonitorAnswer[]): string
+  some(monitors: readonly MonitorResponse[]): string
   end: string
 }
 
 function jsonWriter(): Writer {
   let isFirst = true
-  const one = (monitor: MonitorAnswer) => {
+  const one = (monitor: MonitorResponse) => {
     const text = `${isFirst ? '\n' : ',\n'}${JSON.stringify(monitor)}`
     isFirst = false
     return text
   }
-  const some = (monitors: readonly MonitorAnswer[]) => monitors.map(one).join('')
+  const some = (monitors: readonly MonitorResponse[]) => monitors.map(one).join('')
   return { name: 'monitors.json', type: 'application/json; charset=utf-8', begin: '[', some, end: '\n]\n' }
 }
 
-type Columns = Record<string, (monitor: MonitorAnswer) => unknown>
+type Columns = Record<string, (monitor: MonitorResponse) => unknown>
 
 /** What an import reads comes first. */
 const COLUMNS = {
@@ -161,10 +161,10 @@ function chosenColumns(text: string): Columns {
     const allowed = [...EXPORT_COLUMNS, `${METADATA_PREFIX}<key>`].join(', ')
     throw invalid({ columns: fieldError('invalid_list', { allowed }) })
   }
-  if (names.length > MOST_EXPORT_COLUMNS) {
-    throw invalid({ columns: fieldError('too_many', { max: MOST_EXPORT_COLUMNS }) })
+  if (names.length > MAX_EXPORT_COLUMNS) {
+    throw invalid({ columns: fieldError('too_many', { max: MAX_EXPORT_COLUMNS }) })
   }
-  const ofMetadata = (name: string) => (monitor: MonitorAnswer) =>
+  const ofMetadata = (name: string) => (monitor: MonitorResponse) =>
     metadataValue(monitor.metadata, name.slice(METADATA_PREFIX.length))
   return Object.fromEntries(names.map((name) => [name, isField(name) ? FIELDS[name] : ofMetadata(name)]))
 }
@@ -186,14 +186,14 @@ const yesOrNo = (is: boolean) => (is ? 'yes' : 'no')
 const inOneLine = (value: string) =>
   /[\r\n\u2028\u2029]/.test(value) || value.trim() !== value ? quotedStringsOf(readPasted(value)) : value
 
-function ownerOf({ subdomain, domain }: MonitorAnswer): string {
+function ownerOf({ subdomain, domain }: MonitorResponse): string {
   return [subdomain, domain].filter((part) => part !== '').join('.')
 }
 
 /** Expected values as records of RFC 1035. What leaves a part of its record open is a comment. */
 function zoneWriter(): Writer {
   let zone: string | undefined
-  const one = (monitor: MonitorAnswer) => {
+  const one = (monitor: MonitorResponse) => {
     const isNext = monitor.domain !== zone
     zone = monitor.domain
     return `${isNext ? `\n$ORIGIN ${absoluteHost(monitor.domain)}\n` : ''}${recordsOf(monitor)}`
@@ -207,7 +207,7 @@ function zoneWriter(): Writer {
   }
 }
 
-function recordsOf(monitor: MonitorAnswer): string {
+function recordsOf(monitor: MonitorResponse): string {
   const { record_type, expected_value } = monitor
   const isSpf = record_type === 'SPF'
   const type = isSpf ? 'TXT' : record_type

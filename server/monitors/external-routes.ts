@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
-import { Include, MonitorAnswer, MonitorUpsert } from '#contract/monitors.ts'
+import { Include, MonitorResponse, MonitorUpsert } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
-import { refuseExternalId } from '../groups/labels.ts'
-import { refuseUnknownIds } from '../groups/resolve.ts'
+import { externalIdErrors } from '../groups/labels.ts'
+import { unknownGroupErrors } from '../groups/resolve.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
@@ -12,7 +12,7 @@ import { parseInclude } from './monitor.ts'
 import { parseMonitor } from './parse-monitor.ts'
 import { getIdByExternalId, getMonitor } from './store.ts'
 import { upsertMonitor } from './upsert.ts'
-import { shownMonitor } from './waits.ts'
+import { monitorResponse } from './waits.ts'
 
 const tags = ['Monitors']
 
@@ -33,13 +33,13 @@ export function externalIdRoutes(deps: Deps): Routes {
           tags,
           params: Params('external_id'),
           querystring,
-          response: Answers(200, MonitorAnswer),
+          response: Answers(200, MonitorResponse),
         },
       },
       async ({ params, query, context }) => {
         const id = await getIdByExternalId(db, context, params.external_id)
         const included = parseInclude(query.include)
-        return await shownMonitor(db, links, context, await getMonitor(db, context, id, included), included)
+        return await monitorResponse(db, links, context, await getMonitor(db, context, id, included), included)
       },
     )
 
@@ -57,7 +57,7 @@ export function externalIdRoutes(deps: Deps): Routes {
           params: Params('external_id'),
           querystring,
           body: MonitorUpsert,
-          response: { ...Answers(200, MonitorAnswer), 201: MonitorAnswer },
+          response: { ...Answers(200, MonitorResponse), 201: MonitorResponse },
         },
       },
       (request, reply) => {
@@ -66,10 +66,10 @@ export function externalIdRoutes(deps: Deps): Routes {
         return once(request, reply, db, {
           prepare: async () => {
             const wrong = schemaErrors(request)
-            const refused = { ...refuseExternalId(params.external_id, body.external_id), ...wrong }
+            const refused = { ...externalIdErrors(params.external_id, body.external_id), ...wrong }
             const parsed = parseMonitor(body)
             if (!parsed.ok || Object.keys(refused).length > 0) {
-              const unknown = await refuseUnknownIds(db, context, { group: body.group })
+              const unknown = await unknownGroupErrors(db, context, { group: body.group })
               throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
             }
             const pace = await paceOf(deps, context)
@@ -81,7 +81,7 @@ export function externalIdRoutes(deps: Deps): Routes {
           answer: async (db, { id, isNew }) => {
             if (isNew) reply.code(201).header('location', `/monitors/${id}`)
             const row = await getMonitor(db, context, id, included)
-            return await shownMonitor(db, links, context, row, included, body.until !== undefined)
+            return await monitorResponse(db, links, context, row, included, body.until !== undefined)
           },
         })
       },

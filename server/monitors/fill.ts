@@ -15,13 +15,14 @@ const PAUSE_MS = 20
 const EVERY_MS = 60_000
 
 /** Adds to monitors of a version before what triggers add to others, in small batches, until all have it. Runs until `stop`. */
-export async function runFills(deps: FillDeps, stop: AbortSignal): Promise<void> {
+export async function runBackfills(deps: FillDeps, stop: AbortSignal): Promise<void> {
   const filled = new AbortController()
   await runEvery(EVERY_MS, deps, AbortSignal.any([stop, filled.signal]), {
     failure: 'The search index or the order of names could not be completed. The next attempt is in a minute.',
     work: async () => {
       while (!stop.aborted && !filled.signal.aborted) {
-        if ((await fillTexts(deps.db)) || (await fillNameOrders(deps.db))) await deps.clock.sleep(PAUSE_MS, stop)
+        if ((await backfillTexts(deps.db)) || (await backfillNameOrders(deps.db)))
+          await deps.clock.sleep(PAUSE_MS, stop)
         else filled.abort()
       }
     },
@@ -29,10 +30,10 @@ export async function runFills(deps: FillDeps, stop: AbortSignal): Promise<void>
 }
 
 /** False where none is left. */
-export const fillTexts = (db: Database) => fillSome(db, 'search_fill', insertTexts)
+export const backfillTexts = (db: Database) => fillSome(db, 'search_fill', insertTexts)
 
 /** False where none is left. */
-export const fillNameOrders = (db: Database) => fillSome(db, 'name_order_fill', writeNameOrders)
+export const backfillNameOrders = (db: Database) => fillSome(db, 'name_order_fill', writeNameOrders)
 
 type Fill = (db: Database, ids: readonly string[]) => Promise<void>
 

@@ -5,11 +5,11 @@ import { type MonitorState, STATES } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'
-import { hasLabel, labelsAskedFor, MONITOR_LABELS, metadataLabel, takenExternalIds } from '../groups/labels.ts'
+import { findIdsByExternalId, hasLabel, MONITOR_LABELS, metadataLabel, requestedLabels } from '../groups/labels.ts'
 import { findGroupRow } from '../groups/store.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import { parseNameFilter } from './names.ts'
-import { isFound, parseSearch, type Search, withValue } from './search.ts'
+import { matchesSearch, parseSearch, type Search, withValue } from './search.ts'
 
 /** What monitors must be equal to: column of `monitors` → value. */
 export type Equalities = Partial<
@@ -50,11 +50,11 @@ export async function parseFilter(
     throw invalid({ ...(name.ok ? {} : name.problems), ...wrongState })
   }
   const equals: Equalities = { ...name.filter }
-  const labels = labelsAskedFor(query)
+  const labels = requestedLabels(query)
   const groups = groupId === undefined ? [] : [groupId]
   if (group !== undefined) groups.push((await findGroupRow(db, tenant, group))?.id ?? '')
   if (customer !== undefined) {
-    const ofCustomer = (await takenExternalIds(db, tenant, 'groups', [customer])).get(customer)
+    const ofCustomer = (await findIdsByExternalId(db, tenant, 'groups', [customer])).get(customer)
     if (ofCustomer === undefined) labels.push(metadataLabel('customer', customer))
     else groups.push(ofCustomer)
   }
@@ -111,15 +111,15 @@ export function whereMonitors<T extends SelectQueryBuilder<never, never, object>
   filter: MonitorFilter,
 ): T {
   const some = rows as unknown as SelectQueryBuilder<Selecting, 'monitors', object>
-  return some.where(isMet(tenant, filter)) as unknown as T
+  return some.where(matchesFilter(tenant, filter)) as unknown as T
 }
 
 /** The same as one condition. */
-export function isMet(tenant: Tenant, { equals, states, labels, search }: MonitorFilter): RawBuilder<boolean> {
+export function matchesFilter(tenant: Tenant, { equals, states, labels, search }: MonitorFilter): RawBuilder<boolean> {
   const terms = [sql<boolean>`monitors.organization_id = ${tenant.organizationId}`]
   for (const [column, value] of Object.entries(equals)) terms.push(sql`${sql.ref(`monitors.${column}`)} = ${value}`)
   if (states.length > 0) terms.push(sql`monitors.state in (${sql.join(states)})`)
   for (const label of labels) terms.push(hasLabel(MONITOR_LABELS, 'monitors', tenant, label))
-  if (search) terms.push(isFound(tenant, search))
+  if (search) terms.push(matchesSearch(tenant, search))
   return sql.join(terms, sql` and `)
 }

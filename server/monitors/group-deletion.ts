@@ -1,10 +1,10 @@
-import { GroupDeletion, MOST_DELETED_WITH_GROUP } from '#contract/groups.ts'
+import { GroupDeletion, MAX_DELETED_WITH_GROUP } from '#contract/groups.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { Match } from '../database/versions.ts'
 import type { Deps } from '../deps.ts'
 import { lockLinks } from '../groups/links.ts'
-import { beingFilled, deleteEmptyGroup, deleteGroup, getDeletableGroup } from '../groups/remove.ts'
+import { deleteEmptyGroup, deleteGroup, getDeletableGroup, groupBeingFilled } from '../groups/remove.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { conflict } from '../problem.ts'
 import { countDeletable, deleteMonitors } from './remove.ts'
@@ -19,7 +19,7 @@ export function groupDeletionRoute({ db }: Deps): Routes {
           operationId: 'deleteGroup',
           summary: 'Delete a group',
           tags: ['Groups'],
-          description: `Moves the monitors of the group to the default group. With \`?monitors=delete\`, deletes them with the group. Returns 409 and deletes nothing if there are more than ${MOST_DELETED_WITH_GROUP} monitors or a long history of events; delete these first with POST /jobs. The default group cannot be deleted (409).`,
+          description: `Moves the monitors of the group to the default group. With \`?monitors=delete\`, deletes them with the group. Returns 409 and deletes nothing if there are more than ${MAX_DELETED_WITH_GROUP} monitors or a long history of events; delete these first with POST /jobs. The default group cannot be deleted (409).`,
           params: Params('group'),
           querystring: GroupDeletion,
           response: Answers(204, NoContent),
@@ -50,15 +50,15 @@ async function deleteGroupWithMonitors(
       .where('organization_id', '=', context.organizationId)
       .where('group_id', '=', id)
       .orderBy('id')
-      .limit(MOST_DELETED_WITH_GROUP + 1)
+      .limit(MAX_DELETED_WITH_GROUP + 1)
       .modifyEnd(forUpdate(transaction))
       .execute()
-    const isMany = rows.length > MOST_DELETED_WITH_GROUP
+    const isMany = rows.length > MAX_DELETED_WITH_GROUP
     // What it has deleted of a long history is rolled back.
     if (isMany || (await countDeletable(transaction, context, rows)) < rows.length) throw tooMany(slug)
     if (rows.length > 0) await deleteMonitors(transaction, context, rows, context.now)
     const ids = rows.map((row) => row.id)
-    if (!(await deleteEmptyGroup(transaction, context, id, match, ids))) throw beingFilled()
+    if (!(await deleteEmptyGroup(transaction, context, id, match, ids))) throw groupBeingFilled()
   })
 }
 

@@ -3,10 +3,10 @@ import { addToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { inBatches } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
-import type { NamedGroup } from '../groups/resolve.ts'
-import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
+import type { GroupReference } from '../groups/resolve.ts'
+import { lockMonitors, type MonitorUpdate, updateMonitors } from './change-many.ts'
 import { isFailing } from './left-incidents.ts'
-import type { Changed } from './parse-change.ts'
+import type { ParsedChange } from './parse-change.ts'
 
 /**
  * Changes all monitors of a group, slice by slice, so that nobody waits long. Repeating it changes nothing that is so
@@ -15,7 +15,7 @@ import type { Changed } from './parse-change.ts'
 export async function updateGroupMonitors(
   db: Database,
   context: RequestContext,
-  group: NamedGroup,
+  group: GroupReference,
   change: GroupMonitorsChange,
 ): Promise<void> {
   if (Object.keys(change).length === 0) return
@@ -52,8 +52,8 @@ async function updateSlice(
     .execute()
   const seen = listed.map(({ id }) => id)
   // One that has left the group meanwhile is not changed.
-  const rows = (await lockManyMonitors(db, context, seen)).filter(({ group_id }) => group_id === groupId)
-  const changes = rows.flatMap((row): ManyChanged[] => {
+  const rows = (await lockMonitors(db, context, seen)).filter(({ group_id }) => group_id === groupId)
+  const changes = rows.flatMap((row): MonitorUpdate[] => {
     const wanted = {
       is_active: change.is_active === undefined ? row.is_active : change.is_active ? (1 as const) : (0 as const),
       frequency: change.frequency ?? row.frequency,
@@ -62,13 +62,13 @@ async function updateSlice(
     const names = (Object.keys(wanted) as (keyof typeof wanted)[]).filter((name) => wanted[name] !== row[name])
     if (names.length === 0) return []
     const columns = Object.fromEntries(names.map((name) => [name, wanted[name]]))
-    const changed: Changed = {
-      ...{ columns, group: null, isNewQuestion: false },
-      ...{ isSwitched: names.includes('is_active'), isReplanned: names.includes('frequency') },
-      isReturning: columns.is_active === 1 && isFailing(row.state),
+    const changed: ParsedChange = {
+      ...{ columns, group: null, resetsState: false },
+      ...{ isActiveChanged: names.includes('is_active'), isFrequencyChanged: names.includes('frequency') },
+      isReenabledFailing: columns.is_active === 1 && isFailing(row.state),
     }
     return [{ row, changed, checkAt: now }]
   })
-  await changeMonitors(db, context, changes, now)
+  await updateMonitors(db, context, changes, now)
   return { seen, changed: changes.map(({ row }) => row.id) }
 }

@@ -3,22 +3,22 @@ import type { RequestContext } from '../context.ts'
 import { insertAtOnce } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
-import { externalIdTaken, insertLabels, labelColumnsOf, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
-import { getDefaultGroup, type NamedGroup, resolveGroups } from '../groups/resolve.ts'
-import { NO_SUCH_GROUP } from '../groups/slug.ts'
-import { countMonitors } from '../groups/store.ts'
+import { externalIdTaken, findIdsByExternalId, insertLabels, labelColumnsOf, MONITOR_LABELS } from '../groups/labels.ts'
+import { type GroupReference, getDefaultGroup, resolveGroups } from '../groups/resolve.ts'
+import { UNKNOWN_GROUP } from '../groups/slug.ts'
+import { adjustMonitorCounts } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { type Quota, within } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { withoutKnown } from './duplicates.ts'
-import { auditOf, type MonitorRow, nameOf, type ShownMonitor } from './monitor.ts'
+import { auditOf, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
 import type { MonitorDraft } from './parse-monitor.ts'
 import { slotOf } from './schedule.ts'
 import { countsOf, insertDueChecks, MONITOR } from './store.ts'
-import { deadlineOf, startWaits, type Waiting } from './waits.ts'
+import { startWaits, type WaitRequest, waitDeadline } from './waits.ts'
 
-export type MadeMonitor = MonitorRow & ShownMonitor & Pick<MonitorDraft, 'waiting'>
+export type CreatedMonitor = MonitorRow & MonitorResponseRow & Pick<MonitorDraft, 'waiting'>
 export type InsertOptions = {
   /** Passes over what is there already. */
   ignore?: boolean
@@ -43,7 +43,7 @@ export async function insertMonitors(
   context: RequestContext,
   drafts: readonly MonitorDraft[],
   options: InsertOptions = {},
-): Promise<MadeMonitor[]> {
+): Promise<CreatedMonitor[]> {
   const { quota } = options
   return await inTransaction(db, async (transaction) => {
     const insert = () => insertAll(transaction, { context, drafts, ...options })
@@ -53,7 +53,7 @@ export async function insertMonitors(
 
 type Inserting = { context: RequestContext; drafts: readonly MonitorDraft[] } & InsertOptions
 
-async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonitor[]> {
+async function insertAll(db: Database, inserting: Inserting): Promise<CreatedMonitor[]> {
   const { context, drafts } = inserting
   const { organizationId, now } = context
   // Two that take one external id wait for each other: before groups, in the same order as a change of an external id.
@@ -68,14 +68,20 @@ async function insertAll(db: Database, inserting: Inserting): Promise<MadeMonito
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', MONITOR, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
-  await countMonitors(db, context, countsOf(rows, 1))
+  await adjustMonitorCounts(db, context, countsOf(rows, 1))
   await waitFor(db, inserting, rows)
   await recordCreated(db, context, rows)
   return rows
 }
 
-async function waitFor(db: Database, { context, drafts, seal, groupFields }: Inserting, rows: readonly MadeMonitor[]) {
-  const waiting = rows.flatMap(({ id, waiting }): Waiting[] => (waiting ? [{ monitorId: id, key: waiting.key }] : []))
+async function waitFor(
+  db: Database,
+  { context, drafts, seal, groupFields }: Inserting,
+  rows: readonly CreatedMonitor[],
+) {
+  const waiting = rows.flatMap(({ id, waiting }): WaitRequest[] =>
+    waiting ? [{ monitorId: id, key: waiting.key }] : [],
+  )
   if (waiting.length === 0) return
   if (!seal) throw new Error('Monitors that wait need a seal for their links.')
   const isBulk = groupFields !== undefined || drafts.length > 1
@@ -86,13 +92,13 @@ async function waitFor(db: Database, { context, drafts, seal, groupFields }: Ins
 async function withFreeExternalIds(
   db: Database,
   inserting: Inserting,
-  rows: MadeMonitor[],
+  rows: CreatedMonitor[],
   existing: Map<string, string>,
-): Promise<MadeMonitor[]> {
+): Promise<CreatedMonitor[]> {
   const { context, ignore, itemFields } = inserting
   const ids = rows.flatMap(({ external_id }) => external_id ?? [])
   if (ids.length === 0) return rows
-  const taken = await takenExternalIds(db, context, 'monitors', ids)
+  const taken = await findIdsByExternalId(db, context, 'monitors', ids)
   const fields: string[] = []
   const free = rows.filter(({ id, external_id }, place) => {
     if (external_id === null) return true
@@ -105,31 +111,31 @@ async function withFreeExternalIds(
   return free
 }
 
-async function recordCreated(db: Database, context: RequestContext, rows: readonly MadeMonitor[]): Promise<void> {
+async function recordCreated(db: Database, context: RequestContext, rows: readonly CreatedMonitor[]): Promise<void> {
   const action = 'monitor.created'
   const [first, second] = rows
   if (!first) return
   if (second) return await recordAudit(db, context, { action, object: {}, ids: rows.map(({ id }) => id) })
-  const object = { id: first.id, label: nameOf(first) }
+  const object = { id: first.id, label: monitorLabel(first) }
   const { waiting } = first
   const wait = waiting && {
-    ...{ until: 'valid', deadline: deadlineOf(context.now), setup_page: waiting.key ?? undefined },
+    ...{ until: 'valid', deadline: waitDeadline(context.now), setup_page: waiting.key ?? undefined },
   }
   await recordAudit(db, context, { action, object, after: auditOf(first, first.group_slug, wait) })
 }
 
-async function groupsOf(db: Database, { context, drafts, groupFields }: Inserting): Promise<NamedGroup[]> {
+async function groupsOf(db: Database, { context, drafts, groupFields }: Inserting): Promise<GroupReference[]> {
   const named = new Set(drafts.flatMap(({ group }) => (group === null ? [] : [group])))
   const groups = await resolveGroups(db, context, named)
   const isPreset = drafts.some(({ group }) => group === null)
   const preset = isPreset ? await getDefaultGroup(db, context) : undefined
   const found = drafts.map(({ group }) => (group === null ? preset : groups.get(group)))
-  const unknown = found.flatMap((group, place) => (group ? [] : [[groupFields?.[place] ?? 'group', NO_SUCH_GROUP]]))
+  const unknown = found.flatMap((group, place) => (group ? [] : [[groupFields?.[place] ?? 'group', UNKNOWN_GROUP]]))
   if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
-  return found as NamedGroup[]
+  return found as GroupReference[]
 }
 
-function newRow(organizationId: string, draft: MonitorDraft, group: NamedGroup, now: number): MadeMonitor {
+function newRow(organizationId: string, draft: MonitorDraft, group: GroupReference, now: number): CreatedMonitor {
   const id = newId('mon', now)
   return {
     id,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { systemContext } from '../context.ts'
 import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
@@ -15,7 +15,7 @@ const put = ({ call }: AppWorld, id: string, body: unknown, headers = {}) =>
 const idsOf = async ({ call }: AppWorld, query: string) => {
   const answer = await call(`/monitors?limit=100&${query}`)
   expect([query, answer.status]).toEqual([query, 200])
-  return answer.body.data.map(({ id }: MonitorAnswer) => id)
+  return answer.body.data.map(({ id }: MonitorResponse) => id)
 }
 
 onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
@@ -84,9 +84,9 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
       ],
       { group: 'moved', frequency: 30 },
     )
-    expect([changed.status, changed.body.slice(1).map(({ id }: MonitorAnswer) => id)]).toEqual([
+    expect([changed.status, changed.body.slice(1).map(({ id }: MonitorResponse) => id)]).toEqual([
       201,
-      made.body.map(({ id }: MonitorAnswer) => id),
+      made.body.map(({ id }: MonitorResponse) => id),
     ])
     expect(changed.body).toMatchObject([
       { group: 'moved', frequency: 30, tags: [] },
@@ -97,7 +97,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect((await world.call('/groups/moved')).body.monitors).toBe(2)
     const { data } = (await world.call('/audit-log?action=monitor.updated')).body
     const entries = new Map(data.map((entry: { object: { id: string } }) => [entry.object.id, entry]))
-    expect([data.length, made.body.map(({ id }: MonitorAnswer) => entries.get(id))]).toMatchObject([
+    expect([data.length, made.body.map(({ id }: MonitorResponse) => entries.get(id))]).toMatchObject([
       2,
       [
         {
@@ -140,7 +140,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     ])
     const different = monitors.map((monitor, at) => ({ ...monitor, full_domain: `n${at}.example.com` }))
     const ignored = await post(world, `/monitors/bulk?${INCLUDE}`, { monitors: different, ignore: true })
-    expect(ignored.body.map(({ external_id }: MonitorAnswer) => external_id)).toEqual(['two', 'three'])
+    expect(ignored.body.map(({ external_id }: MonitorResponse) => external_id)).toEqual(['two', 'three'])
     const other = ignored.body[0].id
     const patched = await world.call(`/monitors/${other}`, { method: 'PATCH', body: { external_id: 'one' } })
     expect(patched.status).toBe(409)
@@ -211,7 +211,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
       { ...WWW, tags: ['eu'], group: shop.body.id },
       WWW,
     ]
-    const made = (await post(world, '/monitors/bulk', { monitors })).body.map(({ id }: MonitorAnswer) => id)
+    const made = (await post(world, '/monitors/bulk', { monitors })).body.map(({ id }: MonitorResponse) => id)
     for (const [at, state] of ['VALID', 'MISMATCH', 'NOT_FOUND', 'TIMEOUT'].entries()) {
       await world.deps.db.updateTable('monitors').set({ state }).where('id', '=', made[at]).execute()
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { INCLUDES, type MonitorAnswer } from '#contract/monitors.ts'
+import { INCLUDES, type MonitorResponse } from '#contract/monitors.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
@@ -14,7 +14,7 @@ const FILTERS = {
     group === 'shop' && state === 'MISMATCH' && is_active,
   'search=www': ({ subdomain }) => subdomain === 'www',
   'search=n&group=shop': ({ domain, group }) => domain.startsWith('n') && group === 'shop',
-} satisfies Record<string, (monitor: MonitorAnswer) => boolean>
+} satisfies Record<string, (monitor: MonitorResponse) => boolean>
 
 const ORDERS = [
   'created',
@@ -26,11 +26,11 @@ const ORDERS = [
   'last_checked',
   'incidence_count',
 ] as const
-const KEYS = { created: 'id' } as Partial<Record<(typeof ORDERS)[number], keyof MonitorAnswer>>
+const KEYS = { created: 'id' } as Partial<Record<(typeof ORDERS)[number], keyof MonitorResponse>>
 const SUBSETS = Array.from({ length: 2 ** INCLUDES.length }, (_, bits) => INCLUDES.filter((_, at) => bits & (1 << at)))
 
 /** Thirty monitors of all kinds, and every one of them as an answer that includes everything. */
-async function givenMonitors({ call, deps: { db } }: AppWorld): Promise<MonitorAnswer[]> {
+async function givenMonitors({ call, deps: { db } }: AppWorld): Promise<MonitorResponse[]> {
   const monitors = Array.from({ length: 30 }, (_, place) => ({
     domain: `${place % 4 === 0 ? 'n' : 'm'}${place % 7}.example`,
     subdomain: place % 3 === 0 ? 'www' : '',
@@ -41,7 +41,7 @@ async function givenMonitors({ call, deps: { db } }: AppWorld): Promise<MonitorA
     ...(place % 2 === 0 ? { group: 'shop' } : {}),
   }))
   const made = await call('/monitors/bulk', { method: 'POST', body: { monitors } })
-  for (const [place, { id }] of (made.body as MonitorAnswer[]).entries()) {
+  for (const [place, { id }] of (made.body as MonitorResponse[]).entries()) {
     const state = (['VALID', 'MISMATCH', 'UNSET'] as const)[place % 3]!
     const diagnosis = JSON.stringify({ reason: `of ${place}` })
     await db
@@ -55,27 +55,32 @@ async function givenMonitors({ call, deps: { db } }: AppWorld): Promise<MonitorA
   return (await call(`/monitors?limit=100&include=${INCLUDES.join(',')}`)).body.data
 }
 
-function expected(all: MonitorAnswer[], filter: keyof typeof FILTERS, order: (typeof ORDERS)[number], isDown: boolean) {
-  const key = KEYS[order] ?? (order as keyof MonitorAnswer)
-  const rankOf = (monitor: MonitorAnswer) =>
+function expected(
+  all: MonitorResponse[],
+  filter: keyof typeof FILTERS,
+  order: (typeof ORDERS)[number],
+  isDown: boolean,
+) {
+  const key = KEYS[order] ?? (order as keyof MonitorResponse)
+  const rankOf = (monitor: MonitorResponse) =>
     order === 'name' ? nameOrderOf(monitor) : (monitor[key] as string | number | null)
-  const rank = (one: MonitorAnswer, other: MonitorAnswer) => {
+  const rank = (one: MonitorResponse, other: MonitorResponse) => {
     const [left, right] = [rankOf(one), rankOf(other)]
     if (left === null || right === null) return Number(left === null) - Number(right === null) // last both ways
     return compare(left, right) * (isDown ? -1 : 1)
   }
   return all
-    .filter(FILTERS[filter] as (monitor: MonitorAnswer) => boolean)
+    .filter(FILTERS[filter] as (monitor: MonitorResponse) => boolean)
     .sort((one, other) => rank(one, other) || compare(one.id, other.id) * (isDown ? -1 : 1))
 }
 
 /** The labels from the last to the first, as in RFC 4034 section 6.1. */
-const nameOrderOf = ({ subdomain, domain }: Pick<MonitorAnswer, 'subdomain' | 'domain'>) =>
+const nameOrderOf = ({ subdomain, domain }: Pick<MonitorResponse, 'subdomain' | 'domain'>) =>
   [...subdomain.split('.'), ...domain.split('.')].filter(Boolean).toReversed().join(' ')
 
 const compare = (left: string | number, right: string | number) => (left < right ? -1 : left > right ? 1 : 0)
 
-const withOnly = (monitor: MonitorAnswer, included: readonly string[]) =>
+const withOnly = (monitor: MonitorResponse, included: readonly string[]) =>
   Object.fromEntries(
     Object.entries(monitor).filter(([key]) => !INCLUDES.some((each) => each === key) || included.includes(key)),
   )

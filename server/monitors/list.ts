@@ -9,7 +9,7 @@ import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import type { Signer } from '../seal.ts'
 import { type MonitorFilter, parseFilter, whereMonitors } from './filter.ts'
 import { amongThose, type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
-import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
+import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { isExact } from './search.ts'
 import type { Links } from './setup-pages.ts'
 import { columnsOf } from './store.ts'
@@ -38,14 +38,14 @@ export async function listMonitors(
   seal: Signer,
   tenant: Tenant,
   { query, included, groupId }: ListedMonitors,
-): Promise<Page<ShownMonitor>> {
+): Promise<Page<MonitorResponseRow>> {
   const { organizationId } = tenant
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const filter = await parseFilter(db, tenant, query, groupId)
   const plan = await planList(db, tenant, filter, orderBy)
   const read = (plan: ListPlan) => rowsOf(db, tenant, plan, filter, included)
   const { rows, id, order } = read(plan)
-  return await listPage<ShownMonitor>(rows, {
+  return await listPage<MonitorResponseRow>(rows, {
     seal,
     query,
     id,
@@ -80,15 +80,19 @@ function rowsOf(db: Database, tenant: Tenant, plan: ListPlan, filter: MonitorFil
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
   const order = among?.isInOrder ? { column: id } : plan.order
-  return { rows: joined as unknown as Builder<ShownMonitor>, id, order }
+  return { rows: joined as unknown as Builder<MonitorResponseRow>, id, order }
 }
 
 /** All of the organization, from the table and index that has the order. */
-function orderedRows(db: Database, { organizationId }: Tenant, { table, index }: ListPlan): Builder<ShownMonitor> {
+function orderedRows(
+  db: Database,
+  { organizationId }: Tenant,
+  { table, index }: ListPlan,
+): Builder<MonitorResponseRow> {
   const rows = db.selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
   const id = table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
   const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
-  return rows.select(sql<string>`${sql.ref(id)}`.as('id')).where(organization) as unknown as Builder<ShownMonitor>
+  return rows.select(sql<string>`${sql.ref(id)}`.as('id')).where(organization) as unknown as Builder<MonitorResponseRow>
 }
 
 /**

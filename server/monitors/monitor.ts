@@ -1,11 +1,11 @@
 import type { Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { INCLUDES, type MonitorAnswer, type MonitorState, type Notify } from '#contract/monitors.ts'
+import { INCLUDES, type MonitorResponse, type MonitorState, type Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Wait } from '#contract/setup-pages.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
-import { auditOfLabels } from '../groups/labels.ts'
+import { labelsFromRow } from '../groups/labels.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
@@ -14,7 +14,7 @@ import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 export type MonitorRow = Omit<Selectable<MonitorsTable>, 'name_order'> & { name_order?: string | null }
 
 /** What a representation is made of; the last three where they are asked for. */
-export type ShownMonitor = Pick<
+export type MonitorResponseRow = Pick<
   MonitorRow,
   | 'id'
   | 'created_at'
@@ -37,7 +37,8 @@ export type ShownMonitor = Pick<
   }
 
 /** What a monitor is called in the audit log. */
-export const nameOf = ({ owner, record_type }: Pick<MonitorRow, 'owner' | 'record_type'>) => `${owner} ${record_type}`
+export const monitorLabel = ({ owner, record_type }: Pick<MonitorRow, 'owner' | 'record_type'>) =>
+  `${owner} ${record_type}`
 
 type Configuration = Pick<MonitorRow, 'domain' | 'subdomain' | 'record_type' | 'expected_values' | 'is_exact_match'> &
   Pick<MonitorRow, 'is_active' | 'notify' | 'frequency' | 'external_id' | 'tags' | 'metadata'>
@@ -57,7 +58,7 @@ export const auditOf = (row: Configuration, group: string | undefined, wait: Aud
   frequency: row.frequency,
   group,
   ...wait,
-  ...auditOfLabels(row),
+  ...labelsFromRow(row),
 })
 
 /** What an answer holds beyond the specification's representation. */
@@ -65,12 +66,12 @@ export type Inclusion = Record<(typeof INCLUDES)[number], boolean>
 const including = (isIncluded: (name: (typeof INCLUDES)[number]) => boolean) =>
   Object.fromEntries(INCLUDES.map((name) => [name, isIncluded(name)])) as Inclusion
 export const inclusionOf = (names: readonly string[]): Inclusion => including((name) => names.includes(name))
-export const NOTHING: Inclusion = including(() => false)
-export const EVERYTHING: Inclusion = including(() => true)
+export const INCLUDE_NOTHING: Inclusion = including(() => false)
+export const INCLUDE_EVERYTHING: Inclusion = including(() => true)
 
 /** The representation of the specification, with exactly its keys, and those that the caller asked to include. */
-export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer {
-  const monitor: MonitorAnswer = {
+export function toMonitor(row: MonitorResponseRow, included: Inclusion): MonitorResponse {
+  const monitor: MonitorResponse = {
     id: row.id,
     created: isoOf(row.created_at),
     domain: row.domain,
@@ -100,7 +101,7 @@ export function toMonitor(row: ShownMonitor, included: Inclusion): MonitorAnswer
 
 /** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
 export function parseInclude(text: string | undefined): Inclusion {
-  if (text === undefined || text === '') return NOTHING
+  if (text === undefined || text === '') return INCLUDE_NOTHING
   // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
   if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
   const names = text

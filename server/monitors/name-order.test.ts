@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { fillNameOrders } from './fill.ts'
+import { backfillNameOrders } from './fill.ts'
 
 /** In the canonical order of RFC 4034 section 6.1: a zone, then what is below it, then the next one. */
 const IN_ORDER = [
@@ -52,7 +52,7 @@ onBothEngines('monitors ordered by name', (_fresh, engine) => {
     const others = IN_ORDER.filter((name) => name !== 'example.com' && name !== 'a.example.com')
     expect(await namesOf(world)).toEqual([...others, 'a.example.com', 'example.com'])
     await sql`insert into name_order_fill (number, after_id) values (1, '') on conflict (number) do nothing`.execute(db)
-    expect(await fillNameOrders(db)).toBe(false)
+    expect(await backfillNameOrders(db)).toBe(false)
     expect(await namesOf(world)).toEqual(IN_ORDER)
   })
 })

@@ -12,14 +12,14 @@ import { type MonitorDraft, parseMonitor } from './parse-monitor.ts'
 type Columns = Partial<Updateable<MonitorsTable>>
 
 /** The effect of a change. `columns`: of `monitors`, only those that differ. */
-export type Changed = {
+export type ParsedChange = {
   columns: Columns
   /** The place in the schedule starts over: what is in progress is discarded, and the monitor is due at once. */
-  isNewQuestion: boolean
-  isSwitched: boolean
+  resetsState: boolean
+  isActiveChanged: boolean
   /** Enabled, and it failed when it was disabled: the next check says whether it still does. */
-  isReturning: boolean
-  isReplanned: boolean
+  isReenabledFailing: boolean
+  isFrequencyChanged: boolean
   /** The group to move to, as the caller named it. */
   group: string | null
 }
@@ -28,7 +28,7 @@ export type Changed = {
 export function parseChange(
   row: MonitorRow,
   { until, setup_page, ...given }: MonitorChange,
-): { ok: true; changed: Changed } | { ok: false; errors: FieldErrors } {
+): { ok: true; changed: ParsedChange } | { ok: false; errors: FieldErrors } {
   const parsed = parseMonitor({
     domain: row.domain,
     is_exact_match: row.is_exact_match === 1,
@@ -49,12 +49,12 @@ export function parseChange(
   return { ok: true, changed: differences(row, parsed.draft) }
 }
 
-function differences(row: MonitorRow, draft: MonitorDraft): Changed {
+function differences(row: MonitorRow, draft: MonitorDraft): ParsedChange {
   const stored: string[] = JSON.parse(row.expected_values)
   const isOtherRecord = draft.owner !== row.owner || draft.recordType !== row.record_type
   const isOtherExpectation =
     !isSameSet(stored, draft.expectedValues) || draft.isExactMatch !== (row.is_exact_match === 1)
-  const isNewQuestion = isOtherRecord || isOtherExpectation
+  const resetsState = isOtherRecord || isOtherExpectation
   const wanted: Columns = {
     domain: draft.domain,
     subdomain: draft.subdomain,
@@ -66,7 +66,7 @@ function differences(row: MonitorRow, draft: MonitorDraft): Changed {
     notify: draft.notify,
     frequency: draft.frequency,
     ...labelColumnsOf(draft.labels),
-    ...(isNewQuestion ? { state: 'UNSET', diagnosis: null } : {}),
+    ...(resetsState ? { state: 'UNSET', diagnosis: null } : {}),
     ...(isOtherRecord ? { current_values: null, rotation: null } : {}),
   }
   // Every column that is written costs its index.
@@ -75,10 +75,10 @@ function differences(row: MonitorRow, draft: MonitorDraft): Changed {
   )
   return {
     columns,
-    isNewQuestion,
-    isSwitched: 'is_active' in columns,
-    isReturning: columns.is_active === 1 && !isNewQuestion && isFailing(row.state),
-    isReplanned: 'frequency' in columns,
+    resetsState,
+    isActiveChanged: 'is_active' in columns,
+    isReenabledFailing: columns.is_active === 1 && !resetsState && isFailing(row.state),
+    isFrequencyChanged: 'frequency' in columns,
     group: draft.group,
   }
 }

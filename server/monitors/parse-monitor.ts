@@ -1,7 +1,7 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { NewMonitor, Notify } from '#contract/monitors.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
-import { type GivenLabels, refuseMetadataKeys } from '../groups/labels.ts'
+import { type LabelInput, metadataKeyErrors } from '../groups/labels.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/slug.ts'
 import type { FieldErrors } from '../problem.ts'
 import { parseMonitorName } from './names.ts'
@@ -19,12 +19,12 @@ export type MonitorDraft = {
   notify: Notify
   frequency: number
   group: string | null
-  labels: GivenLabels
+  labels: LabelInput
   /** Set where the monitor waits for its records: the key of its setup page, null for a page of its own. */
   waiting?: { key: string | null }
 }
 
-type Given = Omit<NewMonitor, keyof GivenLabels> & GivenLabels
+type Given = Omit<NewMonitor, keyof LabelInput> & LabelInput
 export type ParsedMonitor = { ok: true; draft: MonitorDraft } | { ok: false; errors: FieldErrors }
 
 /**
@@ -39,7 +39,7 @@ export function parseMonitor(given: Given): ParsedMonitor {
   const values = given.expected_value
   const expected = recordType && isTexts(values) ? parseExpectedValues(values, recordType, isExactMatch) : undefined
   const group = given.group ?? null
-  const errors: FieldErrors = refuseMetadataKeys(given.metadata)
+  const errors: FieldErrors = metadataKeyErrors(given.metadata)
   if (name && !name.ok) Object.assign(errors, name.problems)
   if (expected && !expected.ok) Object.assign(errors, expected.problems)
   if (typeof group === 'string' && !isGroupName(group)) errors.group = INVALID_GROUP_NAME

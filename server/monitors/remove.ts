@@ -3,12 +3,12 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { deleteEach, insertAtOnce, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
-import { insertLabels, MONITOR_LABELS, takenExternalIds } from '../groups/labels.ts'
+import { findIdsByExternalId, insertLabels, MONITOR_LABELS } from '../groups/labels.ts'
 import { getGroupSlug } from '../groups/resolve.ts'
-import { countMonitors } from '../groups/store.ts'
+import { adjustMonitorCounts } from '../groups/store.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { leaveIncidents } from './left-incidents.ts'
-import { auditOf, type MonitorRow, nameOf } from './monitor.ts'
+import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { nextDueAt, slotOf } from './schedule.ts'
 import { deleteEmptyPages, pageIdsOf } from './setup-pages.ts'
 import { countsOf, insertDueChecks, lockMonitor, MONITOR } from './store.ts'
@@ -39,11 +39,11 @@ export async function deleteMonitor(db: Database, context: RequestContext, id: s
     await transaction.deleteFrom('due_checks').where('slot', '=', deleted.slot).execute()
     await deleteEmptyPages(transaction, context, pages)
     await leaveIncidents(transaction, organizationId, [id], context.now)
-    await countMonitors(transaction, context, [[deleted.group_id, -1]])
+    await adjustMonitorCounts(transaction, context, [[deleted.group_id, -1]])
     const before = auditOf(monitor, await getGroupSlug(transaction, context, deleted.group_id))
     await recordAudit(transaction, context, {
       action: 'monitor.deleted',
-      object: { id, label: nameOf(monitor) },
+      object: { id, label: monitorLabel(monitor) },
       before,
     })
   })
@@ -145,7 +145,7 @@ export async function deleteMonitors(
   await deleteEach(db, { table: 'due_checks', key: { slot: 'bigint' } }, rows)
   await deleteEmptyPages(db, tenant, pages)
   await leaveIncidents(db, organizationId, ids, now)
-  await countMonitors(db, tenant, countsOf(rows, -1))
+  await adjustMonitorCounts(db, tenant, countsOf(rows, -1))
 }
 
 /** What restores a deleted monitor: all but its events and the evidence of its last check. */
@@ -174,7 +174,7 @@ export async function restoreMonitors(
 ): Promise<void> {
   const { organizationId: organization_id } = tenant
   const externalIds = restored.flatMap(({ kept }) => kept.external_id ?? [])
-  const taken = await takenExternalIds(db, tenant, 'monitors', externalIds)
+  const taken = await findIdsByExternalId(db, tenant, 'monitors', externalIds)
   const rows = restored.map(({ kept, checkAt }) => {
     const slot = slotOf(kept.id)
     // Another monitor may have its external id by now.
@@ -184,7 +184,7 @@ export async function restoreMonitors(
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', RESTORED, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
-  await countMonitors(db, tenant, countsOf(rows, 1))
+  await adjustMonitorCounts(db, tenant, countsOf(rows, 1))
 }
 
 const RESTORED = { ...MONITOR, current_values: 'text', incidence_count: 'bigint', version: 'bigint' } as const

@@ -4,14 +4,14 @@ import { CountsQuery, MonitorCounts, MonitorQuery } from '#contract/monitor-list
 import {
   GroupMonitorsChange,
   Include,
-  MonitorAnswer,
   MonitorChange,
+  MonitorResponse,
   NewMonitor,
   NewMonitors,
 } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
-import { refuseUnknownIds } from '../groups/resolve.ts'
+import { unknownGroupErrors } from '../groups/resolve.ts'
 import { getGroupRow } from '../groups/store.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, asItIs, NoContent, Params, type Routes, written } from '../http/routes.ts'
@@ -23,16 +23,16 @@ import { countMonitors } from './counts.ts'
 import { updateGroupMonitors } from './group-wide.ts'
 import { insertMonitors } from './insert.ts'
 import { type ListedMonitors, listMonitorsAsJson } from './list.ts'
-import { parseInclude, type ShownMonitor, toMonitor } from './monitor.ts'
+import { type MonitorResponseRow, parseInclude, toMonitor } from './monitor.ts'
 import { parseMonitor } from './parse-monitor.ts'
 import { deleteMonitor } from './remove.ts'
-import { checkSoon, getMonitor, getMonitors } from './store.ts'
+import { checkNow, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
 import { upsertMonitors } from './upsert.ts'
-import { shownMonitor, withWaits } from './waits.ts'
+import { monitorResponse, withWaits } from './waits.ts'
 
-const MonitorPage = PageOf(MonitorAnswer)
-const MonitorList = Type.Array(MonitorAnswer, { title: 'MonitorList', examples: [[exampleOf(MonitorAnswer)]] })
+const MonitorPage = PageOf(MonitorResponse)
+const MonitorList = Type.Array(MonitorResponse, { title: 'MonitorList', examples: [[exampleOf(MonitorResponse)]] })
 const OneQuery = Type.Object({ include: Include }, { additionalProperties: false })
 const tags = ['Monitors']
 const BULK_BYTES = 16 * 1024 * 1024
@@ -61,7 +61,7 @@ export function monitorRoutes(deps: Deps): Routes {
     ) => {
       const included = parseInclude(include)
       const row = await getMonitor(db, { organizationId }, id, included)
-      return await shownMonitor(db, links, { organizationId }, row, included, hasWait)
+      return await monitorResponse(db, links, { organizationId }, row, included, hasWait)
     }
 
     app.get(
@@ -146,7 +146,7 @@ export function monitorRoutes(deps: Deps): Routes {
           description: 'Zonewatch checks a new monitor immediately. Two monitors may check the same record.',
           querystring,
           body: NewMonitor,
-          response: Answers(201, MonitorAnswer),
+          response: Answers(201, MonitorResponse),
         },
       },
       (request, reply) => {
@@ -157,7 +157,7 @@ export function monitorRoutes(deps: Deps): Routes {
             const refused = schemaErrors(request)
             const parsed = parseMonitor(request.body)
             if (!parsed.ok || refused) {
-              const unknown = await refuseUnknownIds(db, context, { group: request.body.group })
+              const unknown = await unknownGroupErrors(db, context, { group: request.body.group })
               throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
             }
             const pace = await paceOf(deps, context)
@@ -170,7 +170,7 @@ export function monitorRoutes(deps: Deps): Routes {
           },
           answer: (db, made) => {
             reply.code(201).header('location', `/monitors/${made.id}`)
-            return shownMonitor(db, links, context, made, included, made.waiting !== undefined)
+            return monitorResponse(db, links, context, made, included, made.waiting !== undefined)
           },
         })
       },
@@ -195,13 +195,13 @@ export function monitorRoutes(deps: Deps): Routes {
       (request, reply) => {
         const { body, context } = request
         const included = parseInclude(request.query.include)
-        let rows: ShownMonitor[] | undefined
+        let rows: MonitorResponseRow[] | undefined
         return once(request, reply, db, {
           prepare: async () => {
             const refused = schemaErrors(request)
             const { drafts, errors } = await parseMonitors(body)
             if (refused || Object.keys(errors).length > 0) {
-              const unknown = await refuseUnknownIds(db, context, groupsNamed(body))
+              const unknown = await unknownGroupErrors(db, context, groupsNamed(body))
               throw invalid({ ...errors, ...unknown, ...refused })
             }
             const pace = await paceOf(deps, context)
@@ -255,7 +255,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Get a monitor',
           tags,
           ...one,
-          response: Answers(200, MonitorAnswer),
+          response: Answers(200, MonitorResponse),
         },
       },
       ({ params, query, context }) => shown(db, context.organizationId, params.monitor, query.include),
@@ -274,7 +274,7 @@ export function monitorRoutes(deps: Deps): Routes {
             'Fields you leave out keep their values. A new name or record type clears `current_value`. A new name, record type or expectation sets `state` to UNSET and starts a check.',
           ...one,
           body: MonitorChange,
-          response: Answers(200, MonitorAnswer),
+          response: Answers(200, MonitorResponse),
         },
       },
       async (request) => {
@@ -306,7 +306,7 @@ export function monitorRoutes(deps: Deps): Routes {
             tags,
             description,
             ...one,
-            response: Answers(200, MonitorAnswer),
+            response: Answers(200, MonitorResponse),
           },
         },
         (request, reply) => {
@@ -329,13 +329,13 @@ export function monitorRoutes(deps: Deps): Routes {
           description:
             'Starts a check outside the schedule. The response shows the monitor before the check: read it again until `last_checked` has changed. Returns 409 if the monitor is disabled.',
           ...one,
-          response: Answers(202, MonitorAnswer),
+          response: Answers(202, MonitorResponse),
         },
       },
       (request, reply) => {
         const { params, query, context } = request
         return once(request, reply, db, {
-          effect: (db) => checkSoon(db, context, params.monitor, clock.now()),
+          effect: (db) => checkNow(db, context, params.monitor, clock.now()),
           answer: (db) => {
             reply.code(202)
             return shown(db, context.organizationId, params.monitor, query.include)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
-import type { MonitorAnswer } from '#contract/monitors.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import { LOOKED_THROUGH } from '../http/keyset-query.ts'
@@ -8,10 +8,10 @@ import { createSeal } from '../seal.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { fillTexts } from './fill.ts'
+import { backfillTexts } from './fill.ts'
 import { insertMonitors } from './insert.ts'
 import { listMonitors } from './list.ts'
-import { NOTHING } from './monitor.ts'
+import { INCLUDE_NOTHING } from './monitor.ts'
 import { parseMonitor } from './parse-monitor.ts'
 import { deleteMonitor } from './remove.ts'
 import { parseSearch, withRareTrigrams } from './search.ts'
@@ -19,7 +19,7 @@ import { parseSearch, withRareTrigrams } from './search.ts'
 const A = { record_type: 'A', expected_value: ['192.0.2.1'] }
 const found = async ({ call }: AppWorld, search: string, more = '') => {
   const { body } = await call(`/monitors?search=${encodeURIComponent(search)}${more}`)
-  return body.data.map(({ domain }: MonitorAnswer) => domain)
+  return body.data.map(({ domain }: MonitorResponse) => domain)
 }
 
 onBothEngines('a search', (fresh, engine) => {
@@ -106,7 +106,7 @@ onBothEngines('a search', (fresh, engine) => {
       const { body } = await world.call(`/monitors?order_by=domain&${query}`)
       expect([
         query,
-        body.data.map(({ domain, subdomain }: MonitorAnswer) => [subdomain, domain].filter(Boolean).join('.')),
+        body.data.map(({ domain, subdomain }: MonitorResponse) => [subdomain, domain].filter(Boolean).join('.')),
       ]).toEqual([query, expected])
       expect((await world.call(`/monitors/counts?${query}`)).body.active).toBe(expected.length)
     }
@@ -146,9 +146,9 @@ onBothEngines('a search', (fresh, engine) => {
     await db.insertInto('search_fill').values({ number: 1, after_id: '' }).execute()
     await world.call('/monitors', { method: 'POST', body: { ...A, domain: 'new.example' } })
     expect(await found(world, 'example')).toEqual(['new.example'])
-    expect(await fillTexts(db)).toBe(true)
-    expect(await fillTexts(db)).toBe(false)
-    expect(await fillTexts(db)).toBe(false)
+    expect(await backfillTexts(db)).toBe(true)
+    expect(await backfillTexts(db)).toBe(false)
+    expect(await backfillTexts(db)).toBe(false)
     expect((await world.call('/monitors/counts?search=example')).body.active).toBe(102)
     expect(await db.selectFrom('search_fill').selectAll().execute()).toEqual([])
   })
@@ -176,7 +176,7 @@ onBothEngines('a search', (fresh, engine) => {
     await sql`update due_checks set last_checked_at = 5 where slot % 2 = 0`.execute(db)
     const seal = createSeal('a secret of the test, longer than 32 characters')
     const page = (query: object) =>
-      listMonitors(db, seal, { organizationId }, { query: { limit: 2, ...query }, included: NOTHING })
+      listMonitors(db, seal, { organizationId }, { query: { limit: 2, ...query }, included: INCLUDE_NOTHING })
     for (const search of ['needle', 'example', 'needle all', 'ne']) {
       const wanted = search === 'example' ? many : 7
       for (const order_by of ['created', 'domain', 'last_checked', 'state']) {
@@ -210,7 +210,7 @@ onBothEngines('a page of a search', (_fresh, engine) => {
     await insertMonitors(db, systemContext(organizationId, 0), drafts)
     const seal = createSeal('a secret of the test, longer than 32 characters')
     const page = (query: object) =>
-      listMonitors(db, seal, { organizationId }, { query: { search: 'needle', ...query }, included: NOTHING })
+      listMonitors(db, seal, { organizationId }, { query: { search: 'needle', ...query }, included: INCLUDE_NOTHING })
     const first = await page({})
     const ids = first.data.map(({ id }) => id)
     await db.deleteFrom('monitors').where('id', 'in', ids).execute()
@@ -272,7 +272,7 @@ onBothEngines('counts', (_fresh, engine) => {
       'state=VALID,UNSET',
     ]) {
       const counts = (await world.call(`/monitors/counts?${query}`)).body
-      const list: MonitorAnswer[] = (await world.call(`/monitors?limit=100&${query}`)).body.data
+      const list: MonitorResponse[] = (await world.call(`/monitors?limit=100&${query}`)).body.data
       const active = list.filter(({ is_active }) => is_active)
       const states = Object.fromEntries(
         Map.groupBy(active, ({ state }) => state)
@@ -323,7 +323,7 @@ test('monitors of a version before are added also while one of them is deleted (
   let filling: Promise<boolean> | undefined
   await db.transaction().execute(async (deletion) => {
     await deleteMonitor(deletion, systemContext(organizationId, clock.now()), id)
-    filling = fillTexts(db)
+    filling = backfillTexts(db)
     await someoneWaits(db)
   })
   expect(await filling!).toBe(false)

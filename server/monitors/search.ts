@@ -4,7 +4,7 @@ import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { FEW } from '../database/index-hints.ts'
 import { normalizeName } from '../dns/names.ts'
-import { contains as hasCharacters, lowerCased } from '../groups/labels.ts'
+import { asciiLowerCase, containsText as hasCharacters } from '../groups/labels.ts'
 import { invalid } from '../problem.ts'
 import { pastedName } from './names.ts'
 
@@ -43,12 +43,12 @@ export function parseSearch(text: string): Search {
 export const withValue = (search: Search | undefined, value: string): Search => ({
   words: [],
   ...search,
-  value: lowerCased(value),
+  value: asciiLowerCase(value),
 })
 
 /** As it is written, and the name in a URL, a mail address, an IP address or one with letters beyond ASCII. */
 function formsOf(word: string): string[] {
-  const given = lowerCased(word)
+  const given = asciiLowerCase(word)
   const pasted = pastedName(word)
   const name = normalizeName(pasted)
   const isName = name.ok && name.name !== '' && name.name !== given
@@ -60,7 +60,7 @@ function formsOf(word: string): string[] {
 const isLong = (forms: readonly string[]) => forms.every((form) => Array.from(form).length >= TRIGRAM)
 
 /** Of a row of `monitors`. A scalar subquery, so that PostgreSQL looks up each row instead of joining all texts. */
-export function isFound({ organizationId }: Tenant, search: Search): RawBuilder<boolean> {
+export function matchesSearch({ organizationId }: Tenant, search: Search): RawBuilder<boolean> {
   const { names } = search
   const terms: RawBuilder<boolean>[] = []
   if (names) {

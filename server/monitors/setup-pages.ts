@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import { PAGE_DAYS, type SetupPage, type SetupPageQuery } from '#contract/setup-pages.ts'
+import { SETUP_PAGE_DAYS, type SetupPage, type SetupPageQuery } from '#contract/setup-pages.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
@@ -22,7 +22,7 @@ import type { Seal } from '../seal.ts'
 export type Links = { seal: Seal; baseUrl: string }
 type PageRow = Selectable<SetupPagesTable>
 
-const PAGE_MS = PAGE_DAYS * 24 * 60 * 60_000
+const PAGE_MS = SETUP_PAGE_DAYS * 24 * 60 * 60_000
 
 export const pageTokenContext = (pageId: string): string => `setup page ${pageId}`
 const hashOfPageToken = (token: string): string => hash('sha256', token, 'hex')

@@ -1,9 +1,9 @@
 import type { Tenant } from '../context.ts'
 import { insertEachFree, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { takenExternalIds } from '../groups/labels.ts'
+import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
-import { EVERYTHING, type Inclusion, type MonitorRow, type ShownMonitor } from './monitor.ts'
+import { INCLUDE_EVERYTHING, type Inclusion, type MonitorResponseRow, type MonitorRow } from './monitor.ts'
 import { SLOTS } from './schedule.ts'
 
 /** The columns of `monitors` behind a representation; `diagnosis` is wide and read only where it is shown. */
@@ -35,8 +35,8 @@ export async function getMonitor(
   db: Database,
   { organizationId }: Tenant,
   id: string,
-  included: Inclusion = EVERYTHING,
-): Promise<ShownMonitor> {
+  included: Inclusion = INCLUDE_EVERYTHING,
+): Promise<MonitorResponseRow> {
   const row = await db
     .selectFrom('monitors')
     .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
@@ -52,7 +52,7 @@ export async function getMonitor(
 
 /** By the id that the caller gave it. Throws `not_found`. */
 export async function getIdByExternalId(db: Database, tenant: Tenant, externalId: string): Promise<string> {
-  const id = (await takenExternalIds(db, tenant, 'monitors', [externalId])).get(externalId)
+  const id = (await findIdsByExternalId(db, tenant, 'monitors', [externalId])).get(externalId)
   if (id === undefined) throw notFound()
   return id
 }
@@ -63,8 +63,8 @@ export async function getMonitors(
   { organizationId }: Tenant,
   ids: readonly string[],
   included: Inclusion,
-): Promise<ShownMonitor[]> {
-  const rows: ShownMonitor[] = await db
+): Promise<MonitorResponseRow[]> {
+  const rows: MonitorResponseRow[] = await db
     .selectFrom('monitors')
     .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
     .innerJoin('groups', 'groups.id', 'monitors.group_id')
@@ -91,7 +91,7 @@ export async function lockMonitor(db: Database, { organizationId }: Tenant, id: 
 }
 
 /** Makes a monitor due now, outside its schedule. A check that is in progress is done again. Throws 409 when disabled. */
-export async function checkSoon(db: Database, { organizationId }: Tenant, id: string, now: number): Promise<void> {
+export async function checkNow(db: Database, { organizationId }: Tenant, id: string, now: number): Promise<void> {
   const monitor = await db
     .selectFrom('monitors')
     .select('slot')

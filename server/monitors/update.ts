@@ -4,20 +4,20 @@ import type { RequestContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
-import { externalIdTaken, MONITOR_LABELS, replaceLabels, takenExternalIds } from '../groups/labels.ts'
-import { getGroupSlug, type NamedGroup, refuseUnknownIds, resolveGroups } from '../groups/resolve.ts'
-import { NO_SUCH_GROUP } from '../groups/slug.ts'
-import { countMonitors } from '../groups/store.ts'
+import { externalIdTaken, findIdsByExternalId, MONITOR_LABELS, replaceLabels } from '../groups/labels.ts'
+import { type GroupReference, getGroupSlug, resolveGroups, unknownGroupErrors } from '../groups/resolve.ts'
+import { UNKNOWN_GROUP } from '../groups/slug.ts'
+import { adjustMonitorCounts } from '../groups/store.ts'
 import { isoOf } from '../http/times.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { leaveIncidents } from './left-incidents.ts'
-import { auditOf, type MonitorRow, nameOf } from './monitor.ts'
-import { type Changed, parseChange } from './parse-change.ts'
+import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
+import { type ParsedChange, parseChange } from './parse-change.ts'
 import { cancelPlannedChanges } from './planned-change.ts'
 import { replan } from './schedule.ts'
 import { lockMonitor } from './store.ts'
-import { deadlineOf, findWait, restartWaits, startWaits, stopWait } from './waits.ts'
+import { findWait, restartWaits, startWaits, stopWait, waitDeadline } from './waits.ts'
 
 /** Throws `not_found`, a 400 with what the schema refused already and what the change itself has wrong, and a 412. */
 export async function updateMonitor(
@@ -35,7 +35,7 @@ export async function updateMonitor(
     const parsed = parseChange(row, given)
     const errors = { ...(parsed.ok ? {} : parsed.errors), ...refused }
     if (!parsed.ok || Object.keys(errors).length > 0) {
-      throw invalid({ ...errors, ...(await refuseUnknownIds(transaction, context, { group: given.group })) })
+      throw invalid({ ...errors, ...(await unknownGroupErrors(transaction, context, { group: given.group })) })
     }
     refuseStale(row, match)
     const { changed } = parsed
@@ -45,7 +45,7 @@ export async function updateMonitor(
     const wait = await changeWait(transaction, context, id, given, seal)
     if (Object.keys(columns).length === 0 && !wait) return
     if (columns.external_id) {
-      const taken = await takenExternalIds(transaction, context, 'monitors', [columns.external_id])
+      const taken = await findIdsByExternalId(transaction, context, 'monitors', [columns.external_id])
       if (taken.size > 0) throw externalIdTaken(['external_id'])
     }
     await transaction
@@ -55,8 +55,8 @@ export async function updateMonitor(
       .where('id', '=', id)
       .execute()
     await updatePlace(transaction, row, changed, now)
-    if (columns.is_active === 0 || changed.isNewQuestion) await leaveIncidents(transaction, organizationId, [id], now)
-    if (changed.isNewQuestion) {
+    if (columns.is_active === 0 || changed.resetsState) await leaveIncidents(transaction, organizationId, [id], now)
+    if (changed.resetsState) {
       await restartWaits(transaction, organizationId, [id], now)
       await cancelPlannedChanges(transaction, context, [id], now)
     }
@@ -68,9 +68,9 @@ export async function updateMonitor(
     const before = auditOf(row, groupBefore, wait?.before)
     const after = auditOf({ ...row, ...columns } as MonitorRow, isMoved ? group?.slug : undefined, wait?.after)
     const action = actionOf([...Object.keys(columns), ...(wait ? ['until'] : [])], after.is_active)
-    await recordAudit(transaction, context, { action, object: { id, label: nameOf(row) }, before, after })
+    await recordAudit(transaction, context, { action, object: { id, label: monitorLabel(row) }, before, after })
     if (!isMoved) return
-    await countMonitors(transaction, context, [
+    await adjustMonitorCounts(transaction, context, [
       [row.group_id, -1],
       [groupId, 1],
     ])
@@ -96,7 +96,7 @@ async function changeWait(
   }
   if (!seal) throw new Error('A monitor that waits needs a seal for its link.')
   await startWaits(db, seal, context, [{ monitorId: id, key: setup_page ?? null, pageId: wait?.page_id ?? null }])
-  return { before, after: { until, deadline: deadlineOf(context.now), setup_page } }
+  return { before, after: { until, deadline: waitDeadline(context.now), setup_page } }
 }
 
 export function actionOf(columns: readonly string[], isActive: boolean) {
@@ -104,21 +104,21 @@ export function actionOf(columns: readonly string[], isActive: boolean) {
   return isActive ? 'monitor.enabled' : 'monitor.disabled'
 }
 
-async function groupOf(db: Database, context: RequestContext, named: string): Promise<NamedGroup> {
+async function groupOf(db: Database, context: RequestContext, named: string): Promise<GroupReference> {
   const found = (await resolveGroups(db, context, new Set([named]))).get(named)
-  if (!found) throw invalid({ group: NO_SUCH_GROUP })
+  if (!found) throw invalid({ group: UNKNOWN_GROUP })
   return found
 }
 
 /** The monitor's place in the schedule. A check that is in progress loses its claim, so that what it finds is discarded. */
-async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now: number): Promise<void> {
-  const { columns, isNewQuestion, isSwitched, isReturning, isReplanned } = changed
-  if (!isNewQuestion && !isSwitched && !isReplanned) return
+async function updatePlace(db: Database, row: MonitorRow, changed: ParsedChange, now: number): Promise<void> {
+  const { columns, resetsState, isActiveChanged, isReenabledFailing, isFrequencyChanged } = changed
+  if (!resetsState && !isActiveChanged && !isFrequencyChanged) return
   const place = db.selectFrom('due_checks').select(['due_at', 'claimed_by']).where('slot', '=', row.slot)
   const current = await place.modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
   const isActive = (columns.is_active ?? row.is_active) === 1
   const frequency = columns.frequency ?? row.frequency
-  const isAtOnce = isNewQuestion || isSwitched
+  const isAtOnce = resetsState || isActiveChanged
   await db
     .updateTable('due_checks')
     .set({
@@ -128,8 +128,8 @@ async function updatePlace(db: Database, row: MonitorRow, changed: Changed, now:
       frequency,
       due_at: !isActive ? null : isAtOnce ? now : replan(current, { slot: row.slot, frequency }, now),
       claimed_by: null,
-      ...(isReturning ? { fingerprint: null } : {}),
-      ...(isNewQuestion ? { fingerprint: null, streak: 0, doubts: 0, planned_change_id: null } : {}),
+      ...(isReenabledFailing ? { fingerprint: null } : {}),
+      ...(resetsState ? { fingerprint: null, streak: 0, doubts: 0, planned_change_id: null } : {}),
     })
     .where('slot', '=', row.slot)
     .execute()

@@ -4,15 +4,15 @@ import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { type Match, stale } from '../database/versions.ts'
-import { externalIdTaken, takenExternalIds } from '../groups/labels.ts'
+import { externalIdTaken, findIdsByExternalId } from '../groups/labels.ts'
 import { findGroups, resolveGroups } from '../groups/resolve.ts'
-import { NO_SUCH_GROUP } from '../groups/slug.ts'
+import { UNKNOWN_GROUP } from '../groups/slug.ts'
 import type { Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { changeMonitors, lockManyMonitors, type ManyChanged } from './change-many.ts'
+import { lockMonitors, type MonitorUpdate, updateMonitors } from './change-many.ts'
 import { insertMonitors } from './insert.ts'
-import { auditOf, type MonitorRow, nameOf } from './monitor.ts'
+import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { parseChange } from './parse-change.ts'
 import type { MonitorDraft } from './parse-monitor.ts'
 import { actionOf, updateMonitor } from './update.ts'
@@ -38,7 +38,7 @@ export async function upsertMonitor(
 ): Promise<{ id: string; isNew: boolean }> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
-    const id = (await takenExternalIds(transaction, context, 'monitors', [externalId])).get(externalId)
+    const id = (await findIdsByExternalId(transaction, context, 'monitors', [externalId])).get(externalId)
     if (id !== undefined) {
       await updateMonitor(transaction, context, id, given, { match, seal })
       return { id, isNew: false }
@@ -70,9 +70,9 @@ export async function upsertMonitors(
   if (repeated.length > 0) throw externalIdTaken(repeated.map((place) => fieldAt(place, 'external_id')))
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
-    const taken = await takenExternalIds(transaction, context, 'monitors', [...places.keys()])
+    const taken = await findIdsByExternalId(transaction, context, 'monitors', [...places.keys()])
     // One that was deleted meanwhile is made again.
-    const rows = await lockManyMonitors(transaction, context, [...taken.values()])
+    const rows = await lockMonitors(transaction, context, [...taken.values()])
     const known = new Map(rows.map((row) => [row.external_id!, row]))
     await changeKnown(transaction, context, { items, fieldAt, quota, seal }, known)
     const added = [...items.entries()].filter(([, { externalId }]) => !known.has(externalId))
@@ -96,13 +96,13 @@ async function changeKnown(
   const named = changing.flatMap(([, { given }]) => given.group ?? [])
   const groups = await resolveGroups(db, context, new Set(named))
   const errors: FieldErrors = {}
-  const changes: ManyChanged[] = []
+  const changes: MonitorUpdate[] = []
   const waiting: { place: number; id: string; given: MonitorUpsert }[] = []
   for (const [place, { externalId, given }] of changing) {
     const row = rows.get(externalId)!
     const parsed = parseChange(row, given)
     const group = given.group == null ? undefined : groups.get(given.group)
-    if (given.group != null && !group) errors[fieldAt(place, 'group')] = NO_SUCH_GROUP
+    if (given.group != null && !group) errors[fieldAt(place, 'group')] = UNKNOWN_GROUP
     if (!parsed.ok) {
       for (const [field, error] of Object.entries(parsed.errors)) errors[fieldAt(place, field)] = error
       continue
@@ -124,19 +124,19 @@ async function changeKnown(
     })
   }
   if (changes.length === 0) return
-  await changeMonitors(db, context, changes, now)
+  await updateMonitors(db, context, changes, now)
   await recordChanges(db, context, changes)
 }
 
 /** Each monitor has its own entry: what a synchronization changes differs from monitor to monitor. */
-async function recordChanges(db: Database, context: RequestContext, changes: readonly ManyChanged[]): Promise<void> {
+async function recordChanges(db: Database, context: RequestContext, changes: readonly MonitorUpdate[]): Promise<void> {
   const moves = changes.flatMap(({ row, groupId }) => (groupId === undefined ? [] : [row.group_id, groupId]))
   const groups = await findGroups(db, context, [...new Set(moves)])
   const audited = changes.map(({ row, changed: { columns }, groupId }): Audited => {
     const [from, to] = groupId === undefined ? [] : [groups.get(row.group_id)?.slug, groups.get(groupId)?.slug]
     const after = auditOf({ ...row, ...columns } as MonitorRow, to)
     const action = actionOf([...Object.keys(columns), ...(groupId ? ['group_id'] : [])], after.is_active)
-    return { action, object: { id: row.id, label: nameOf(row) }, before: auditOf(row, from), after }
+    return { action, object: { id: row.id, label: monitorLabel(row) }, before: auditOf(row, from), after }
   })
   await recordAudits(db, context, audited)
 }

@@ -1,13 +1,13 @@
 import { fieldError } from '#contract/field-errors.ts'
-import type { MonitorAnswer } from '#contract/monitors.ts'
-import { MOST_ON_A_PAGE, MOST_WAITING, WAIT_HOURS, type Wait } from '#contract/setup-pages.ts'
+import type { MonitorResponse } from '#contract/monitors.ts'
+import { MAX_MONITORS_PER_PAGE, MAX_WAITING, WAIT_HOURS, type Wait } from '#contract/setup-pages.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { type Inclusion, type ShownMonitor, toMonitor } from './monitor.ts'
+import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { ensurePages, extendPages, type Links, pageUrl } from './setup-pages.ts'
 
 /**
@@ -17,13 +17,13 @@ import { ensurePages, extendPages, type Links, pageUrl } from './setup-pages.ts'
 
 const WAIT_MS = WAIT_HOURS * 60 * 60_000
 /** Between two questions of one organization: its waits never send more than five in a second. */
-export const SPACING_MS = 200
+export const QUERY_SPACING_MS = 200
 
 /** What `until` adds to the audit log. */
-export const deadlineOf = (now: number): string => isoOf(now + WAIT_MS)
+export const waitDeadline = (now: number): string => isoOf(now + WAIT_MS)
 
 /** `key`: of the page, null where the monitor has one for itself; `pageId`: of the page that it has already. */
-export type Waiting = { monitorId: string; key: string | null; pageId?: string | null }
+export type WaitRequest = { monitorId: string; key: string | null; pageId?: string | null }
 
 /**
  * Begins to wait, or starts the wait again. `fields`: the names of the fields that are at fault where too many wait. Throws a 400.
@@ -32,14 +32,14 @@ export async function startWaits(
   db: Database,
   seal: Seal,
   context: Pick<RequestContext, 'organizationId' | 'now'>,
-  waiting: readonly Waiting[],
+  waiting: readonly WaitRequest[],
   fields = { until: 'until', setup_page: 'setup_page' },
 ): Promise<void> {
   if (waiting.length === 0) return
   const { organizationId, now } = context
   const open = await countOpenWaits(db, organizationId)
-  if (open + waiting.length > MOST_WAITING) {
-    throw invalid({ [fields.until]: fieldError('too_many_waiting', { max: MOST_WAITING }) })
+  if (open + waiting.length > MAX_WAITING) {
+    throw invalid({ [fields.until]: fieldError('too_many_waiting', { max: MAX_WAITING }) })
   }
   const without = waiting.filter(({ key, pageId }) => key !== null || !pageId)
   const made = await ensurePages(
@@ -60,7 +60,7 @@ export async function startWaits(
   }))
   const cleared = { ended_at: null, result: null, looks: 0, seen: null, seen_at: null }
   const due = rows.map(({ organization_id, monitor_id }, place) => ({
-    ...{ organization_id, monitor_id, due_at: now + place * SPACING_MS, claimed_by: null },
+    ...{ organization_id, monitor_id, due_at: now + place * QUERY_SPACING_MS, claimed_by: null },
   }))
   for (let from = 0; from < rows.length; from += SLICE) {
     await db
@@ -99,7 +99,7 @@ export async function countOpenWaits(db: Database, organizationId: string): Prom
         .select('monitor_id')
         .where('organization_id', '=', organizationId)
         .where('ended_at', 'is', null)
-        .limit(MOST_WAITING)
+        .limit(MAX_WAITING)
         .as('open'),
     )
     .select((select) => select.fn.countAll<number>().as('count'))
@@ -114,10 +114,10 @@ async function refuseCrowdedPages(db: Database, organizationId: string, ids: rea
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'page_id', ids))
     .groupBy('page_id')
-    .having(({ fn }) => fn.countAll(), '>', MOST_ON_A_PAGE)
+    .having(({ fn }) => fn.countAll(), '>', MAX_MONITORS_PER_PAGE)
     .limit(1)
     .execute()
-  if (crowded.length > 0) throw invalid({ [field]: fieldError('too_many_on_page', { max: MOST_ON_A_PAGE }) })
+  if (crowded.length > 0) throw invalid({ [field]: fieldError('too_many_on_page', { max: MAX_MONITORS_PER_PAGE }) })
 }
 
 /** Stops to wait; without an event. */
@@ -218,14 +218,14 @@ export async function withWaits<T extends { id: string; state: string }>(
 }
 
 /** A representation. `hasWait`: what the caller asked for with `until` is in the answer. */
-export async function shownMonitor(
+export async function monitorResponse(
   db: Database,
   links: Links,
   tenant: Tenant,
-  row: ShownMonitor,
+  row: MonitorResponseRow,
   included: Inclusion,
   hasWait = false,
-): Promise<MonitorAnswer> {
+): Promise<MonitorResponse> {
   const [shown] = included.wait || hasWait ? await withWaits(db, links, tenant, [row]) : [row]
   return toMonitor(shown!, included)
 }

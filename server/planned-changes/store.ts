@@ -16,7 +16,7 @@ import { type Match, nextVersion, refuseStale, withVersion } from '../database/v
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, isoOrNull, parseTimes } from '../http/times.ts'
 import { newId } from '../ids.ts'
-import { type MonitorRow, nameOf } from '../monitors/monitor.ts'
+import { type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
 import { isSameSet } from '../monitors/parse-change.ts'
 import { parseExpectedValues } from '../monitors/record-types/record-types.ts'
 import { lockMonitor } from '../monitors/store.ts'
@@ -52,7 +52,7 @@ export async function findOpenChange(
       from: row.from_at,
       to: row.to_at,
       progress: progressOf(row),
-      label: `Planned change of ${nameOf({ owner, record_type })}`,
+      label: `Planned change of ${monitorLabel({ owner, record_type })}`,
     }
   )
 }
@@ -150,7 +150,7 @@ export async function insertChange(
       .execute()
     await setPlace(transaction, monitor!, id, now)
     const after = await getChange(transaction, context, id)
-    const object = { id, label: nameOf(monitor!) }
+    const object = { id, label: monitorLabel(monitor!) }
     await recordAudit(transaction, context, { action: 'planned_change.created', object, after })
     return id
   })
@@ -180,7 +180,7 @@ export async function updateChange(
       .execute()
     await setPlace(transaction, monitor, id, now)
     const after = await getChange(transaction, context, id)
-    const object = { id, label: nameOf(monitor) }
+    const object = { id, label: monitorLabel(monitor) }
     await recordAudit(transaction, context, { action: 'planned_change.updated', object, before, after })
   })
 }
@@ -197,7 +197,7 @@ export async function deleteChange(db: Database, context: RequestContext, id: st
       .where('id', '=', id)
       .execute()
     if (row.outcome === null) await setPlace(transaction, monitor, null, now)
-    const object = { id, label: nameOf(monitor) }
+    const object = { id, label: monitorLabel(monitor) }
     const before = toAnswer(row, now)
     await recordAudit(transaction, context, { action: 'planned_change.deleted', object, before })
   })

@@ -13,7 +13,7 @@ import { createDnsClient } from '../dns/client.ts'
 import { listEvents } from '../events/list.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import { insertMonitors } from '../monitors/insert.ts'
-import { EVERYTHING, toMonitor } from '../monitors/monitor.ts'
+import { INCLUDE_EVERYTHING, toMonitor } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { getMonitor } from '../monitors/store.ts'
@@ -87,7 +87,8 @@ export async function givenChecks(
       observeChecks(metrics, results, events)
       return events
     },
-    read: async (id: string) => toMonitor(await getMonitor(db, { organizationId: organization.id }, id), EVERYTHING),
+    read: async (id: string) =>
+      toMonitor(await getMonitor(db, { organizationId: organization.id }, id), INCLUDE_EVERYTHING),
     events: async (id: string) =>
       (await listEvents(db, seal, { organizationId: organization.id }, { monitor_id: id, limit: 100 })).data,
   }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { PageOf } from '#contract/common.ts'
-import { MOST_VIEWS, NewView, View, ViewChange, ViewQuery } from '#contract/views.ts'
+import { MAX_VIEWS, NewView, View, ViewChange, ViewQuery } from '#contract/views.ts'
 import type { Deps } from '../deps.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
@@ -35,7 +35,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
     const create = {
       operationId: 'createView',
       summary: 'Create a view',
-      description: `Saves a list of monitors under a name: filters, order, columns and density. An organization has at most ${MOST_VIEWS} views.`,
+      description: `Saves a list of monitors under a name: filters, order, columns and density. An organization has at most ${MAX_VIEWS} views.`,
       tags,
       body: NewView,
       response: Answers(201, View),

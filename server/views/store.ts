@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { MOST_VIEWS, type NewView, type View, type ViewChange, type ViewQuery } from '#contract/views.ts'
+import { MAX_VIEWS, type NewView, type View, type ViewChange, type ViewQuery } from '#contract/views.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -46,8 +46,8 @@ export async function insertView(db: Database, context: RequestContext, given: N
       .select(transaction.fn.countAll<number>().as('count'))
       .where('organization_id', '=', organizationId)
       .executeTakeFirstOrThrow()
-    if (count >= MOST_VIEWS) {
-      throw conflict(`Limit reached: an organization has at most ${MOST_VIEWS} views. Delete one first.`)
+    if (count >= MAX_VIEWS) {
+      throw conflict(`Limit reached: an organization has at most ${MAX_VIEWS} views. Delete one first.`)
     }
     const id = newId('viw', now)
     const { name, filter = {}, order_by = 'created', order_way = 'asc', columns = null, density = null } = given

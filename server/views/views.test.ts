@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_VIEWS } from '#contract/views.ts'
+import { MAX_VIEWS } from '#contract/views.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 
@@ -64,13 +64,13 @@ onBothEngines('views', (_fresh, engine) => {
     const world = await givenApp(engine)
     const { id: organization_id } = await world.organization()
     const view = { organization_id, created_at: 0, created_by: 'Ada', name: 'View', filter: '{}' }
-    const rows = Array.from({ length: MOST_VIEWS }, (_, number) => ({ ...view, id: `viw_${number}` }))
+    const rows = Array.from({ length: MAX_VIEWS }, (_, number) => ({ ...view, id: `viw_${number}` }))
     const orders = { order_by: 'created', order_way: 'asc' } as const
     await world.deps.db
       .insertInto('views')
       .values(rows.map((row) => ({ ...row, ...orders, columns: null, density: null })))
       .execute()
     const answer = await post(world, FAILING)
-    expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining(`at most ${MOST_VIEWS} views`)])
+    expect([answer.status, answer.body.error]).toEqual([409, expect.stringContaining(`at most ${MAX_VIEWS} views`)])
   })
 })

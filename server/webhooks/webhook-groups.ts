@@ -7,7 +7,7 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroups } from '../groups/resolve.ts'
-import { NO_SUCH_GROUP } from '../groups/slug.ts'
+import { UNKNOWN_GROUP } from '../groups/slug.ts'
 import { conflict, type FieldErrors, notFound, Problem, refuse } from '../problem.ts'
 
 /** Links the webhook to exactly these groups, named by id or slug. Throws a 400 for one that does not exist, and for too many. */
@@ -40,7 +40,7 @@ async function fieldsOfGroups(db: Database, organizationId: string, named: reado
   for (const [index, each] of named.entries()) {
     const group = groups.get(each as string)
     if (group) fields.set(group.id, `groups.${index}`)
-    else unknown[`groups.${index}`] = NO_SUCH_GROUP
+    else unknown[`groups.${index}`] = UNKNOWN_GROUP
   }
   return { fields, unknown }
 }

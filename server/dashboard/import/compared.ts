@@ -9,11 +9,11 @@ import type { Tenant } from '../../context.ts'
 import { isOneOf } from '../../database/bulk.ts'
 import type { Database } from '../../database/database.ts'
 import { type LabelRow, labelColumnsOf } from '../../groups/labels.ts'
-import { type Sameness, samenessOf } from '../../monitors/duplicates.ts'
+import { type DuplicateFields, duplicateKey } from '../../monitors/duplicates.ts'
 import { parseMonitorName } from '../../monitors/names.ts'
 import { findGroupIds } from './group-store.ts'
 
-export type Other = Sameness & { id: string }
+export type Other = DuplicateFields & { id: string }
 
 const monitorsOf = (db: Database, { organizationId }: Tenant) =>
   db
@@ -47,8 +47,8 @@ export function hasOtherLabels(stored: Labels, { tags, metadata }: ImportRow): b
 }
 
 /** Equal but for the group. */
-export const isEqualElsewhere = (one: Sameness, other: Sameness): boolean =>
-  samenessOf({ ...one, group_id: '' }) === samenessOf({ ...other, group_id: '' })
+export const isEqualElsewhere = (one: DuplicateFields, other: DuplicateFields): boolean =>
+  duplicateKey({ ...one, group_id: '' }) === duplicateKey({ ...other, group_id: '' })
 
 const MOST_SHOWN = 200
 

@@ -1,12 +1,18 @@
 import type { ImportPlan, ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import type { ImportReason } from '#contract/import-codes.ts'
-import { MOST_TAGS, TAG } from '#contract/labels.ts'
+import { MAX_TAGS, TAG } from '#contract/labels.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../../context.ts'
 import type { Deps } from '../../deps.ts'
-import { refuseExternalId, refuseMetadataKeys } from '../../groups/labels.ts'
-import { findKnown, type Known, recordOf, type Sameness, samenessOf } from '../../monitors/duplicates.ts'
+import { externalIdErrors, metadataKeyErrors } from '../../groups/labels.ts'
+import {
+  type DuplicateFields,
+  duplicateKey,
+  type ExistingMonitors,
+  findExisting,
+  recordKey,
+} from '../../monitors/duplicates.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/parse-monitor.ts'
 import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/record-types.ts'
 import { paceOf } from '../../organization/quota.ts'
@@ -126,12 +132,12 @@ function wrongLabels({ external_id, tags, metadata }: ImportRow): FieldErrors {
   const isTag = (tag: string) => tag.length <= MOST_TAG && new RegExp(TAG, 'u').test(tag)
   const wrongTag = tags?.find((tag) => !isTag(tag))
   return {
-    ...(external_id === null ? {} : refuseExternalId(external_id, undefined)),
+    ...(external_id === null ? {} : externalIdErrors(external_id, undefined)),
     ...(wrongTag === undefined
       ? {}
       : { tags: fieldError('invalid_format', { format: TAG_FORMAT, given: wrongTag.slice(0, 60) }) }),
-    ...((tags?.length ?? 0) > MOST_TAGS ? { tags: fieldError('too_many', { max: MOST_TAGS }) } : {}),
-    ...refuseMetadataKeys(metadata),
+    ...((tags?.length ?? 0) > MAX_TAGS ? { tags: fieldError('too_many', { max: MAX_TAGS }) } : {}),
+    ...metadataKeyErrors(metadata),
   }
 }
 const MOST_TAG = 50
@@ -175,11 +181,11 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
   const drafts = judged.flatMap(({ draft }) => (draft ? [draft] : []))
   const groupIds = await findGroupIds(db, { organizationId }, new Set(drafts.map(({ group }) => group)))
   const samenesses = new Map(drafts.map((draft) => [draft, toSameness(draft, groupIds.get(draft.group))]))
-  const known = await findKnown(db, { organizationId }, [...samenesses.values()])
+  const known = await findExisting(db, { organizationId }, [...samenesses.values()])
   const first = new Map<string, ImportRow>()
   for (const { row, draft } of judged) {
     if (!draft) continue
-    const text = samenessOf(samenesses.get(draft)!)
+    const text = duplicateKey(samenesses.get(draft)!)
     const earlier = first.get(text)
     if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
     else if (earlier) Object.assign(row, { fate: 'skip', code: 'duplicate', why: `Duplicate of line ${earlier.line}.` })
@@ -192,7 +198,7 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
   )
   const elsewhere = made.flatMap(({ row, draft }) => {
     const sameness = samenesses.get(draft)!
-    const equal = known.others.get(recordOf(sameness))?.find((other) => isEqualElsewhere(other, sameness))
+    const equal = known.others.get(recordKey(sameness))?.find((other) => isEqualElsewhere(other, sameness))
     return equal ? [{ row, other: equal }] : []
   })
   const groups = new Set([...differing, ...elsewhere].map(({ other }) => other.group_id))
@@ -207,12 +213,15 @@ async function markKnown({ db }: Deps, organizationId: string, judged: readonly 
  * group is meant, then an exact one. Each is meant by one row at most. Where another group has an equal one, only monitors of
  * the own group contradict.
  */
-function pairOthers(rows: readonly { row: ImportRow; sameness: Sameness }[], others: Known['others']) {
+function pairOthers(
+  rows: readonly { row: ImportRow; sameness: DuplicateFields }[],
+  others: ExistingMonitors['others'],
+) {
   const meant = new Set<string>()
   return rows.flatMap(({ row, sameness }): { row: ImportRow; other: Other }[] => {
     const isOwn = (other: Other) => other.group_id === sameness.group_id
     const rank = (other: Other) => (isOwn(other) ? 2 : 0) + other.is_exact_match
-    const known = others.get(recordOf(sameness)) ?? []
+    const known = others.get(recordKey(sameness)) ?? []
     const contradicting = known.filter((other) => !isEqualElsewhere(other, sameness))
     const [other] = contradicting.filter(({ id }) => !meant.has(id)).sort((one, two) => rank(two) - rank(one))
     if (!other || (!isOwn(other) && contradicting.length < known.length)) return []
@@ -232,7 +241,7 @@ function markDiffering(row: ImportRow, other: Other, group: string): void {
 }
 
 /** A group that is yet to be made stands for itself. */
-function toSameness(draft: MonitorDraft, groupId: string | undefined): Sameness {
+function toSameness(draft: MonitorDraft, groupId: string | undefined): DuplicateFields {
   return {
     group_id: groupId ?? `new ${draft.group}`,
     owner: draft.owner,
