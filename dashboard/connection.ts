@@ -1,103 +1,103 @@
 import { useSyncExternalStore } from 'react'
 
-/** Whether what is shown can be current. `heardAt`: when the server last gave a sign of life, epoch milliseconds. */
-export type Connection = { isLost: boolean; isOffline: boolean; heardAt: number; problem: string }
+/** Whether the displayed data can be current. `lastResponseAt`: when the server last sent anything, epoch milliseconds. */
+export type Connection = { isLost: boolean; isOffline: boolean; lastResponseAt: number; problem: string }
 
-const LOOK_MS = 1_000
-/** The server says more often over the stream that it lives. When it is silent for longer, it is asked. */
-const ASK_AFTER_MS = 7_000
-const ASK_EVERY_MS = 3_000
-const ASK_TIMEOUT_MS = 4_000
-/** A server that restarts is back within this. */
-const FAILS_FOR_MS = 5_000
-/** A server that says nothing for this long is not there. */
-export const SILENT_MS = 12_000
-/** This page itself stood still: a laptop was closed, or the tab is in the background. */
-const STOOD_STILL_MS = 5_000
+const UPDATE_INTERVAL_MS = 1_000
+/** The stream sends a beat more often than this. After a longer silence, a ping asks the server. */
+const PING_AFTER_MS = 7_000
+const PING_INTERVAL_MS = 3_000
+const PING_TIMEOUT_MS = 4_000
+/** A restart takes less than this, and is not shown. */
+const FAILURE_GRACE_MS = 5_000
+/** After this silence the connection is lost. */
+export const SILENCE_LIMIT_MS = 12_000
+/** Longer gaps between updates mean that the page was suspended: a closed laptop, or a tab in the background. */
+const SUSPENDED_MS = 5_000
 
-const NO_ANSWER = 'The server does not respond.'
+const NO_RESPONSE = 'The server does not respond.'
 
-let heardAt = Date.now()
-let silentSince = heardAt
-let lookedAt = heardAt
+let lastResponseAt = Date.now()
+let quietSince = lastResponseAt
+let updatedAt = lastResponseAt
 let failing: { since: number; problem: string } | undefined
-let current: Connection = { isLost: false, isOffline: false, heardAt, problem: '' }
+let current: Connection = { isLost: false, isOffline: false, lastResponseAt, problem: '' }
 const listeners = new Set<() => void>()
 
-/** Of every answer: one of a proxy without a server, or of a server without its database, is none. */
-export function noteAnswer(status: number, sentence?: string): void {
-  if (status === 502 || status === 503 || status === 504) noteFailure(sentence ?? `The server returns HTTP ${status}.`)
-  else noteLife()
+/** Call it for every response. 502, 503 and 504 are failures: a proxy without a server, or a server without its database. */
+export function recordResponse(status: number, message?: string): void {
+  if (status === 502 || status === 503 || status === 504) recordFailure(message ?? `The server returns HTTP ${status}.`)
+  else recordActivity()
 }
 
-export function noteLife(): void {
-  heardAt = Date.now()
-  silentSince = heardAt
+export function recordActivity(): void {
+  lastResponseAt = Date.now()
+  quietSince = lastResponseAt
   failing = undefined
-  if (current.isLost) look()
+  if (current.isLost) update()
 }
 
-export function noteFailure(problem = NO_ANSWER): void {
+export function recordFailure(problem = NO_RESPONSE): void {
   failing = { since: failing?.since ?? Date.now(), problem }
 }
 
-let asking: Promise<boolean> | undefined
-let askedAt = 0
+let pending: Promise<boolean> | undefined
+let pingedAt = 0
 
-/** Sends a request that needs the database, as every page does. Returns whether the server responds. */
-export function askServer(): Promise<boolean> {
-  askedAt = Date.now()
-  asking ??= ask().finally(() => {
-    asking = undefined
-    look()
+/** Sends a request that needs the database, as every page does. Resolves with whether the server responds. */
+export function pingServer(): Promise<boolean> {
+  pingedAt = Date.now()
+  pending ??= ping().finally(() => {
+    pending = undefined
+    update()
   })
-  return asking
+  return pending
 }
 
-async function ask(): Promise<boolean> {
+async function ping(): Promise<boolean> {
   try {
-    noteAnswer((await fetch('/dashboard/api/me', { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) })).status)
+    recordResponse((await fetch('/dashboard/api/me', { signal: AbortSignal.timeout(PING_TIMEOUT_MS) })).status)
   } catch {
-    noteFailure()
+    recordFailure()
   }
   return failing === undefined
 }
 
-function look(): void {
+function update(): void {
   const now = Date.now()
-  if (now - lookedAt > STOOD_STILL_MS) silentSince = Math.max(silentSince, now - ASK_AFTER_MS)
-  lookedAt = now
-  const isDoubtful = now - silentSince >= ASK_AFTER_MS || !navigator.onLine
-  if (isDoubtful && now - askedAt >= ASK_EVERY_MS) void askServer()
+  if (now - updatedAt > SUSPENDED_MS) quietSince = Math.max(quietSince, now - PING_AFTER_MS)
+  updatedAt = now
+  const isPingDue = now - quietSince >= PING_AFTER_MS || !navigator.onLine
+  if (isPingDue && now - pingedAt >= PING_INTERVAL_MS) void pingServer()
   const isOffline = failing !== undefined && !navigator.onLine
-  const isFailing = failing !== undefined && now - failing.since > FAILS_FOR_MS
-  const isLost = isOffline || isFailing || now - silentSince > SILENT_MS
+  const isFailing = failing !== undefined && now - failing.since > FAILURE_GRACE_MS
+  const isLost = isOffline || isFailing || now - quietSince > SILENCE_LIMIT_MS
   if (isLost === current.isLost && isOffline === current.isOffline) return
-  current = { isLost, isOffline, heardAt, problem: failing?.problem ?? NO_ANSWER }
+  current = { isLost, isOffline, lastResponseAt, problem: failing?.problem ?? NO_RESPONSE }
   for (const listener of listeners) listener()
 }
 
 let timer: ReturnType<typeof setInterval> | undefined
 
-/** Calls when the connection is lost and when it is back. Returns what ends that. */
-export function onConnection(listener: () => void): () => void {
+/** The listener runs when the connection is lost or back. Returns the function that unsubscribes. */
+export function subscribeToConnection(listener: () => void): () => void {
   listeners.add(listener)
   if (timer === undefined) {
-    lookedAt = silentSince = heardAt = Date.now()
-    timer = setInterval(look, LOOK_MS)
-    addEventListener('offline', askServer)
-    addEventListener('online', askServer)
+    updatedAt = quietSince = lastResponseAt = Date.now()
+    timer = setInterval(update, UPDATE_INTERVAL_MS)
+    addEventListener('offline', pingServer)
+    addEventListener('online', pingServer)
   }
   return () => {
     listeners.delete(listener)
     if (listeners.size > 0) return
     clearInterval(timer)
     timer = undefined
-    removeEventListener('offline', askServer)
-    removeEventListener('online', askServer)
+    removeEventListener('offline', pingServer)
+    removeEventListener('online', pingServer)
   }
 }
 
-export const connectionNow = (): Connection => current
+export const getConnection = (): Connection => current
 
-export const useConnection = (): Connection => useSyncExternalStore(onConnection, connectionNow)
+export const useConnection = (): Connection => useSyncExternalStore(subscribeToConnection, getConnection)

@@ -5,22 +5,22 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { untilSignedIn } from './account/session-over.ts'
-import { ApiProblem, whenSignedOut } from './api.ts'
-import { askServer } from './connection.ts'
+import { ApiProblem, onSessionExpired } from './api.ts'
+import { pingServer } from './connection.ts'
 import { createDashboardRouter } from './routes.tsx'
 import { ME } from './session.tsx'
 import { Toasts } from './ui/toast.tsx'
 import { Tooltips } from './ui/tooltip.tsx'
 
-/** What can be mended by asking again: no connection, or a server that starts or stops. Not what it refuses. */
-const isPassing = (error: unknown) => error instanceof ApiProblem && (error.status === 0 || error.status === 503)
+/** No connection, or a server that starts or stops. */
+const isTransient = (error: unknown) => error instanceof ApiProblem && (error.status === 0 || error.status === 503)
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // Once more, soon: anyone who waits sees within 15 seconds what is wrong, and pages ask again when the server is back.
-      retry: (count, error) => isPassing(error) && count < 1,
+      // One retry, so that the user sees the error within 15 seconds. Pages load again when the server is back.
+      retry: (count, error) => isTransient(error) && count < 1,
       retryDelay: 1_000,
       // A server on this machine can be reached without a network.
       networkMode: 'always',
@@ -32,22 +32,22 @@ const queries = new QueryClient({
 
 const router = createDashboardRouter(queries)
 
-// A session that ends is begun again in place; a page that was opened without one leads to the sign-in page.
-whenSignedOut(async () => (queries.getQueryData(ME) == null ? false : await untilSignedIn()))
+// An expired session asks for the password on the same page. A page opened without a session goes to the sign-in page.
+onSessionExpired(async () => (queries.getQueryData(ME) == null ? false : await untilSignedIn()))
 
-// After an upgrade the parts that this page would still fetch are gone. A server that is away has nothing to load instead.
+// After an upgrade the lazy parts of the old version are gone, so the page reloads, unless the server cannot be reached.
 addEventListener('vite:preloadError', async () => {
-  if (await askServer()) location.reload()
+  if (await pingServer()) location.reload()
 })
 
 createRoot(document.getElementById('root')!, {
-  // A server that cannot be reached is shown, and is no fault of the page.
+  // The page shows an ApiProblem itself.
   onCaughtError: (error) => {
     if (!(error instanceof ApiProblem)) console.error(error)
   },
 }).render(
   <StrictMode>
-    {/* The page's policy allows no style elements; ours need none. */}
+    {/* The Content-Security-Policy allows no style elements. */}
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queries}>
         <Tooltips>

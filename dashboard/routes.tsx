@@ -12,92 +12,92 @@ import {
 import { useEffect, useEffectEvent } from 'react'
 import { ApiProblem } from './api.ts'
 import { listSearchOf } from './monitors/list-query.ts'
-import { parseSearch, searchOf, stringifySearch } from './search.ts'
+import { parseSearch, pickSearch, stringifySearch } from './search.ts'
 import { meQuery } from './session.tsx'
 import { Shell } from './shell/shell.tsx'
 import { ProblemPage } from './ui/problem.tsx'
 
-/** A part of the program that cannot be fetched is a server that cannot be reached: reloading would lose what is here. */
-const lazy: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => fetched(load), name)
+/** A part that cannot be loaded is reported as an unreachable server. A reload would lose the state of the page. */
+const lazy: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => loadPart(load), name)
 
 const PART_TIMEOUT_MS = 12_000
 
-async function fetched<T>(load: () => Promise<T>): Promise<T> {
-  const tooLong = new Promise<never>((_, reject) => setTimeout(reject, PART_TIMEOUT_MS))
-  return await Promise.race([load(), tooLong]).catch(() => {
+async function loadPart<T>(load: () => Promise<T>): Promise<T> {
+  const timeout = new Promise<never>((_, reject) => setTimeout(reject, PART_TIMEOUT_MS))
+  return await Promise.race([load(), timeout]).catch(() => {
     throw new ApiProblem(0, {})
   })
 }
 
 const RETRY_MS = 5_000
 
-/** Loads again when asked to, and by itself where the server could not be reached. */
+/** Retries on request, and by itself when the server could not be reached. */
 function RouteProblem({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   const retry = useEffectEvent(() => void router.invalidate().finally(reset))
-  const isPassing = error instanceof ApiProblem && [0, 408, 502, 503, 504].includes(error.status)
+  const isTransient = error instanceof ApiProblem && [0, 408, 502, 503, 504].includes(error.status)
   useEffect(() => {
-    if (!isPassing) return
+    if (!isTransient) return
     const timer = setInterval(() => retry(), RETRY_MS)
     return () => clearInterval(timer)
-  }, [isPassing])
+  }, [isTransient])
   return <ProblemPage problem={error} onRetry={() => void router.invalidate().finally(reset)} />
 }
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
   errorComponent: RouteProblem,
-  notFoundComponent: lazy(() => import('./shell/nothing-here.tsx'), 'NothingHere'),
+  notFoundComponent: lazy(() => import('./shell/not-found-page.tsx'), 'NotFoundPage'),
 })
 
-// Without a session: signing in, and what brings someone in.
-const page = <P extends string>(path: P) => ({ getParentRoute: () => root, path })
+// Pages without a session.
+const publicPage = <P extends string>(path: P) => ({ getParentRoute: () => root, path })
 const signIn = createRoute({
-  ...page('sign-in'),
-  validateSearch: searchOf('to'),
+  ...publicPage('sign-in'),
+  validateSearch: pickSearch('to'),
   component: lazy(() => import('./account/sign-in-page.tsx'), 'SignInPage'),
 })
 const signUp = createRoute({
-  ...page('sign-up'),
+  ...publicPage('sign-up'),
   component: lazy(() => import('./account/sign-up-page.tsx'), 'SignUpPage'),
 })
 const setup = createRoute({
-  ...page('setup/$token'),
+  ...publicPage('setup/$token'),
   component: lazy(() => import('./account/first-owner-page.tsx'), 'FirstOwnerPage'),
 })
 const forgot = createRoute({
-  ...page('forgot'),
+  ...publicPage('forgot'),
   component: lazy(() => import('./account/forgot-page.tsx'), 'ForgotPage'),
 })
 const reset = createRoute({
-  ...page('reset-password/$token'),
+  ...publicPage('reset-password/$token'),
   component: lazy(() => import('./account/reset-password-page.tsx'), 'ResetPasswordPage'),
 })
 const verifyEmail = createRoute({
-  ...page('verify-email/$token'),
+  ...publicPage('verify-email/$token'),
   component: lazy(() => import('./account/verify-email-page.tsx'), 'VerifyEmailPage'),
 })
 const confirmAddress = createRoute({
-  ...page('alert-address/confirm/$token'),
+  ...publicPage('alert-address/confirm/$token'),
   component: lazy(() => import('./alerts/address-page.tsx'), 'ConfirmAddressPage'),
 })
 const unsubscribe = createRoute({
-  ...page('alert-address/unsubscribe/$token'),
+  ...publicPage('alert-address/unsubscribe/$token'),
   component: lazy(() => import('./alerts/address-page.tsx'), 'UnsubscribePage'),
 })
 const acknowledgement = createRoute({
-  ...page('alert-acknowledgement/$token'),
+  ...publicPage('alert-acknowledgement/$token'),
   component: lazy(() => import('./alerts/acknowledge-page.tsx'), 'AcknowledgePage'),
 })
 const invitation = createRoute({
-  ...page('invitations/$token'),
+  ...publicPage('invitations/$token'),
   component: lazy(() => import('./account/invitation-page.tsx'), 'InvitationPage'),
 })
 
-/** Everything else needs someone to be signed in. */
-const inside = createRoute({
+/** All other pages need a session. */
+const signedIn = createRoute({
   getParentRoute: () => root,
-  id: 'inside',
+  id: 'signed-in',
   component: Shell,
   beforeLoad: async ({ context, location }) => {
     const me = await context.queries.ensureQueryData(meQuery)
@@ -107,86 +107,86 @@ const inside = createRoute({
   },
 })
 
-const view = <P extends string>(path: P) => ({ getParentRoute: () => inside, path })
+const page = <P extends string>(path: P) => ({ getParentRoute: () => signedIn, path })
 const overview = createRoute({
-  ...view('/'),
+  ...page('/'),
   component: lazy(() => import('./overview/overview-page.tsx'), 'OverviewPage'),
 })
 const monitors = createRoute({
-  ...view('monitors'),
+  ...page('monitors'),
   validateSearch: listSearchOf,
   component: lazy(() => import('./monitors/monitors-page.tsx'), 'MonitorsPage'),
 })
 const newMonitor = createRoute({
-  ...view('monitors/new'),
-  validateSearch: searchOf('name', 'group'),
+  ...page('monitors/new'),
+  validateSearch: pickSearch('name', 'group'),
   component: lazy(() => import('./monitors/new-monitor-page.tsx'), 'NewMonitorPage'),
 })
 const importMonitors = createRoute({
-  ...view('monitors/import'),
-  validateSearch: searchOf('from', 'group'),
+  ...page('monitors/import'),
+  validateSearch: pickSearch('from', 'group'),
   component: lazy(() => import('./monitors/import-page.tsx'), 'ImportPage'),
 })
 const monitor = createRoute({
-  ...view('monitors/$monitor'),
-  validateSearch: searchOf('range', 'event'),
+  ...page('monitors/$monitor'),
+  validateSearch: pickSearch('range', 'event'),
   component: lazy(() => import('./monitors/monitor-page.tsx'), 'MonitorPage'),
 })
 const jobs = createRoute({
-  ...view('jobs'),
-  validateSearch: searchOf('job', 'after', 'before'),
+  ...page('jobs'),
+  validateSearch: pickSearch('job', 'after', 'before'),
   component: lazy(() => import('./jobs/jobs-page.tsx'), 'JobsPage'),
 })
 const groups = createRoute({
-  ...view('groups'),
-  validateSearch: searchOf('search'),
+  ...page('groups'),
+  validateSearch: pickSearch('search'),
   component: lazy(() => import('./groups/groups-page.tsx'), 'GroupsPage'),
 })
 const group = createRoute({
-  ...view('groups/$group'),
+  ...page('groups/$group'),
   component: lazy(() => import('./groups/group-page.tsx'), 'GroupPage'),
 })
 const events = createRoute({
-  ...view('events'),
-  validateSearch: searchOf('group', 'old', 'new', 'since', 'until', 'after', 'before'),
+  ...page('events'),
+  validateSearch: pickSearch('group', 'old', 'new', 'since', 'until', 'after', 'before'),
   component: lazy(() => import('./events/events-page.tsx'), 'EventsPage'),
 })
 const webhooks = createRoute({
-  ...view('webhooks'),
-  validateSearch: searchOf('state', 'after', 'before', 'open'),
+  ...page('webhooks'),
+  validateSearch: pickSearch('state', 'after', 'before', 'open'),
   component: lazy(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 })
 const webhook = createRoute({
-  ...view('webhooks/$webhook'),
-  validateSearch: searchOf('tab', 'status', 'request', 'after', 'before'),
+  ...page('webhooks/$webhook'),
+  validateSearch: pickSearch('tab', 'status', 'request', 'after', 'before'),
   component: lazy(() => import('./webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
 const undelivered = createRoute({
-  ...view('webhooks/undelivered'),
-  validateSearch: searchOf('status', 'webhook', 'after', 'before'),
+  ...page('webhooks/undelivered'),
+  validateSearch: pickSearch('status', 'webhook', 'after', 'before'),
   component: lazy(() => import('./webhooks/undelivered-page.tsx'), 'UndeliveredPage'),
 })
 const alerts = createRoute({
-  ...view('alerts'),
-  validateSearch: searchOf('tab', 'incident', 'open', 'after', 'before'),
+  ...page('alerts'),
+  validateSearch: pickSearch('tab', 'incident', 'open', 'after', 'before'),
   component: lazy(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
 })
 const team = createRoute({
-  ...view('team'),
-  validateSearch: searchOf('open'),
+  ...page('team'),
+  validateSearch: pickSearch('open'),
   component: lazy(() => import('./team/team-page.tsx'), 'TeamPage'),
 })
 const settings = createRoute({
-  ...view('settings'),
-  validateSearch: searchOf('tab', 'actor', 'object', 'after', 'before'),
+  ...page('settings'),
+  validateSearch: pickSearch('tab', 'actor', 'object', 'after', 'before'),
   component: lazy(() => import('./settings/settings-page.tsx'), 'SettingsPage'),
 })
 const server = createRoute({
-  ...view('server'),
+  ...page('server'),
   component: lazy(() => import('./server/server-page.tsx'), 'ServerPage'),
 })
 const profile = createRoute({
-  ...view('profile'),
+  ...page('profile'),
   component: lazy(() => import('./account/profile-page.tsx'), 'ProfilePage'),
 })
 
@@ -201,7 +201,7 @@ const tree = root.addChildren([
   unsubscribe,
   acknowledgement,
   invitation,
-  inside.addChildren([
+  signedIn.addChildren([
     overview,
     monitors,
     newMonitor,

@@ -1,12 +1,14 @@
-/** What stands behind the `?` of a page's address: only text, so that addresses stay readable and can be typed. */
+/** The query string of a page. All values are text, so that URLs stay readable and can be typed. */
 export type Search = Record<string, string>
 
-/** Keeps the named parameters that are there. For a route's validateSearch. */
-export const searchOf =
+/** Keeps the named parameters that are not empty. For validateSearch of a route. */
+export const pickSearch =
   <K extends string>(...names: readonly K[]) =>
-  (given: Record<string, unknown>): { [name in K]?: string } =>
+  (search: Record<string, unknown>): { [name in K]?: string } =>
     Object.fromEntries(
-      names.filter((name) => typeof given[name] === 'string' && given[name] !== '').map((name) => [name, given[name]]),
+      names
+        .filter((name) => typeof search[name] === 'string' && search[name] !== '')
+        .map((name) => [name, search[name]]),
     ) as { [name in K]?: string }
 
 export function parseSearch(text: string): Search {
@@ -14,7 +16,7 @@ export function parseSearch(text: string): Search {
 }
 
 export function stringifySearch(search: Record<string, unknown>): string {
-  const filled = Object.entries(search).filter(([, value]) => value !== undefined && value !== null && value !== '')
-  const text = new URLSearchParams(filled.map(([name, value]) => [name, String(value)])).toString()
+  const nonEmpty = Object.entries(search).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const text = new URLSearchParams(nonEmpty.map(([name, value]) => [name, String(value)])).toString()
   return text ? `?${text}` : ''
 }

@@ -5,7 +5,7 @@ import { defineConfig } from 'vite'
 
 const API = process.env.ZONEWATCH_API ?? 'http://127.0.0.1:8080'
 
-// A build is always for people: a test that sets NODE_ENV would get React's slow and heavy development form.
+// A build is always for production. Tests set NODE_ENV, which would select the slow development build of React.
 if (process.argv.includes('build')) process.env.NODE_ENV = 'production'
 
 export default defineConfig({
@@ -18,7 +18,7 @@ export default defineConfig({
     reportCompressedSize: false,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // The second is the public page for customers.
+    // connect.html is the public setup page for customers.
     rolldownOptions: {
       input: ['index.html', 'connect.html'].map((page) => fileURLToPath(new URL(page, import.meta.url))),
     },
@@ -27,7 +27,7 @@ export default defineConfig({
     host: '127.0.0.1',
     port: 5173,
     strictPort: true,
-    // Everything but the dashboard's own files is the server's.
+    // Everything except the dashboard's files comes from the server.
     proxy: { '^/(?!dashboard/)': API, '^/dashboard/(api|auth)/': API },
   },
 })

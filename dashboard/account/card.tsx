@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect } from 'react'
-import { Mark } from '../ui/logo.tsx'
+import { LogoMark } from '../ui/logo.tsx'
 
 /** The frame of the pages before one is signed in: one card, one thing to do. */
 export function Card({
@@ -19,7 +19,7 @@ export function Card({
   return (
     <main className="grid min-h-dvh place-items-center bg-canvas px-4 py-10">
       <div className="w-full max-w-sm">
-        <Mark className="mx-auto size-10" />
+        <LogoMark className="mx-auto size-10" />
         <h1 className="mt-5 text-center text-xl font-semibold tracking-tight">{title}</h1>
         {lead && <p className="mt-1 text-center text-sm text-faint">{lead}</p>}
         <div className="mt-6 rounded-lg border border-line bg-surface p-5">{children}</div>

@@ -53,14 +53,14 @@ export function CodeFields({ onDone, onBack, onRecovery }: CodeProps & { onRecov
       </Field>
       <Checkbox label="Trust this browser for 30 days" isChecked={trusts} onChange={setTrusts} />
       {problem !== undefined && <ProblemNote problem={problem} />}
-      <Button type="submit" look="primary" isBusy={isBusy}>
+      <Button type="submit" variant="primary" isBusy={isBusy}>
         Sign in
       </Button>
       <div className="flex justify-between gap-4">
-        <Button look="quiet" size="sm" onClick={onBack}>
+        <Button variant="quiet" size="sm" onClick={onBack}>
           Back
         </Button>
-        <Button look="quiet" size="sm" onClick={change}>
+        <Button variant="quiet" size="sm" onClick={change}>
           {isRecovery ? 'Use the authenticator app' : 'Use a recovery code'}
         </Button>
       </div>

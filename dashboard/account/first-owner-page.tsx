@@ -25,7 +25,7 @@ export function FirstOwnerPage() {
         </Field>
         <PersonFields problem={problem} />
         {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
-        <Button type="submit" look="primary" isBusy={isBusy}>
+        <Button type="submit" variant="primary" isBusy={isBusy}>
           Set up
         </Button>
       </form>

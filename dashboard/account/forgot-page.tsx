@@ -45,7 +45,7 @@ export function ForgotPage() {
           <Input name="email" type="email" autoComplete="username" required autoFocus />
         </Field>
         {problem !== undefined && <ProblemNote problem={problem} fields={['email']} />}
-        <Button type="submit" look="primary" isBusy={isBusy}>
+        <Button type="submit" variant="primary" isBusy={isBusy}>
           Send reset link
         </Button>
       </form>

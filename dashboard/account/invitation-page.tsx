@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { Accepted, OfferedInvitation } from '#contract/account.ts'
 import { ApiProblem, api } from '../api.ts'
-import { meQuery, rememberOrganization, useSignOut } from '../session.tsx'
+import { meQuery, saveOrganization, useSignOut } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
@@ -63,7 +63,7 @@ export function InvitationPage() {
   if (signedInAs === undefined && has_account) {
     return (
       <Card title={title} lead={lead}>
-        <ButtonLink to="/sign-in" search={{ to: `/invitations/${token}` }} look="primary" className="w-full">
+        <ButtonLink to="/sign-in" search={{ to: `/invitations/${token}` }} variant="primary" className="w-full">
           Sign in to accept
         </ButtonLink>
       </Card>
@@ -89,14 +89,14 @@ function Accept({ token, newEmail }: { token: string; newEmail?: string }) {
     const body = newEmail === undefined ? {} : { name: given.get('name'), password: given.get('password') }
     const path = `/dashboard/api/invitations/${encodeURIComponent(token)}/accept`
     const { organization_id } = await api.post<Accepted>(path, body)
-    rememberOrganization(organization_id)
+    saveOrganization(organization_id)
     await enter()
   })
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
       {newEmail !== undefined && <PersonFields problem={problem} email={newEmail} />}
       {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
-      <Button type="submit" look="primary" isBusy={isBusy}>
+      <Button type="submit" variant="primary" isBusy={isBusy}>
         {newEmail === undefined ? 'Accept' : 'Create account and join'}
       </Button>
     </form>

@@ -1,5 +1,5 @@
 import { Button } from '../ui/button.tsx'
-import { Copy } from '../ui/copy.tsx'
+import { CopyButton } from '../ui/copy.tsx'
 
 /** Shown once. */
 export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
@@ -15,8 +15,8 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
         ))}
       </ul>
       <div className="flex justify-end gap-2">
-        <Copy text={codes.join('\n')} label="Copy codes" isWordy />
-        <Button look="primary" size="sm" onClick={onDone}>
+        <CopyButton text={codes.join('\n')} label="Copy codes" hasLabel />
+        <Button variant="primary" size="sm" onClick={onDone}>
           I saved the codes
         </Button>
       </div>

@@ -37,7 +37,7 @@ export function ResetPasswordPage() {
           />
         </Field>
         {problem !== undefined && <ProblemNote problem={problem} fields={['newPassword']} />}
-        <Button type="submit" look="primary" isBusy={isBusy}>
+        <Button type="submit" variant="primary" isBusy={isBusy}>
           Set password
         </Button>
       </form>

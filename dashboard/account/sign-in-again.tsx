@@ -22,7 +22,7 @@ export function SignInAgain() {
   return (
     <Dialog
       isOpen={isOver}
-      isKept
+      isPersistent
       title="Sign in again"
       description="Your session has expired. Sign in to continue. What you typed is kept."
     >
@@ -53,7 +53,7 @@ function Password({ onDone }: { onDone: (answer: SignedIn) => void }) {
         <a href="/dashboard/sign-in" className="text-sm text-faint hover:text-ink">
           Use a different account
         </a>
-        <Button type="submit" look="primary" isBusy={isBusy}>
+        <Button type="submit" variant="primary" isBusy={isBusy}>
           Sign in
         </Button>
       </div>

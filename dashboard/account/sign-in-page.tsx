@@ -44,7 +44,7 @@ function PasswordForm({ onDone }: { onDone: (answer: SignedIn) => unknown }) {
         <Input name="password" type="password" autoComplete="current-password" required />
       </Field>
       {problem !== undefined && <ProblemNote problem={problem} fields={['email', 'password']} />}
-      <Button type="submit" look="primary" isBusy={isBusy}>
+      <Button type="submit" variant="primary" isBusy={isBusy}>
         Sign in
       </Button>
       <Link to="/forgot" className="text-center text-sm text-faint hover:text-ink">

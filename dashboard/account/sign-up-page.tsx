@@ -39,7 +39,7 @@ export function SignUpPage() {
         </Field>
         <PersonFields problem={problem} />
         {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
-        <Button type="submit" look="primary" isBusy={isBusy}>
+        <Button type="submit" variant="primary" isBusy={isBusy}>
           Create account
         </Button>
       </form>

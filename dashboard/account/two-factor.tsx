@@ -66,7 +66,7 @@ export function TwoFactor() {
         {isOn ? (
           <>
             <Button onClick={() => ask('generate-backup-codes')}>New recovery codes</Button>
-            <Button look="danger" onClick={() => ask('disable')}>
+            <Button variant="danger" onClick={() => ask('disable')}>
               Turn off
             </Button>
           </>
@@ -106,7 +106,7 @@ function PasswordStep({ onConfirm }: { onConfirm: (password: string) => Promise<
         <Input name="password" type="password" autoComplete="current-password" required autoFocus />
       </Field>
       {problem !== undefined && <ProblemNote problem={problem} />}
-      <Button type="submit" look="primary" isBusy={isBusy} className="self-end">
+      <Button type="submit" variant="primary" isBusy={isBusy} className="self-end">
         Continue
       </Button>
     </form>
@@ -127,7 +127,7 @@ function ScanStep({ made, onConfirm }: { made: SecondFactor; onConfirm: (code: s
         <Input name="code" isCode inputMode="numeric" autoComplete="one-time-code" maxLength={7} required />
       </Field>
       {problem !== undefined && <ProblemNote problem={problem} />}
-      <Button type="submit" look="primary" isBusy={isBusy} className="self-end">
+      <Button type="submit" variant="primary" isBusy={isBusy} className="self-end">
         Turn on
       </Button>
     </form>

@@ -21,7 +21,7 @@ export function VerifyEmailPage() {
       {isDone ? (
         <div role="status" className="flex flex-col gap-4 text-sm text-soft">
           Email confirmed. Use this address to sign in.
-          <ButtonLink to="/" look="primary">
+          <ButtonLink to="/" variant="primary">
             Continue
           </ButtonLink>
         </div>
@@ -29,7 +29,7 @@ export function VerifyEmailPage() {
         <form onSubmit={onSubmit} className="flex flex-col gap-4">
           <p className="text-sm text-soft">You will sign in with this address and receive notifications there.</p>
           {problem !== undefined && <ProblemNote problem={problem} />}
-          <Button type="submit" look="primary" isBusy={isBusy}>
+          <Button type="submit" variant="primary" isBusy={isBusy}>
             Confirm
           </Button>
         </form>

@@ -33,12 +33,12 @@ export function AcknowledgePage() {
         <div className="flex flex-col gap-4">
           <p className="font-medium break-words">{shown.title}</p>
           <p role="status" className="text-sm text-soft">
-            {sentenceOf(shown)}
+            {problemMessage(shown)}
           </p>
           {problem !== undefined && <ProblemNote problem={problem} />}
           {shown.state === 'open' && (
             <form onSubmit={onSubmit} className="flex flex-col">
-              <Button type="submit" look="primary" isBusy={isBusy}>
+              <Button type="submit" variant="primary" isBusy={isBusy}>
                 Acknowledge
               </Button>
             </form>
@@ -49,7 +49,7 @@ export function AcknowledgePage() {
   )
 }
 
-function sentenceOf({ state, organization, acknowledged_by }: Acknowledgement): string {
+function problemMessage({ state, organization, acknowledged_by }: Acknowledgement): string {
   if (state === 'resolved') return 'The incident is resolved. There is nothing to acknowledge.'
   if (state === 'acknowledged')
     return `Acknowledged by ${acknowledged_by}. There are no further alerts about it for ${organization} until it recovers.`

@@ -52,7 +52,7 @@ function AddressPage({ path, title, text, act, done }: Props) {
         <form onSubmit={onSubmit} className="flex flex-col gap-4">
           <p className="text-sm text-soft">{text}</p>
           {problem !== undefined && <ProblemNote problem={problem} />}
-          <Button type="submit" look="primary" isBusy={isBusy}>
+          <Button type="submit" variant="primary" isBusy={isBusy}>
             {act}
           </Button>
         </form>

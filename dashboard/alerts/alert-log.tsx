@@ -7,15 +7,15 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { type Column, type PagedProps, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, type PagedTableProps } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { alertQuery, alertsQuery, channelsQuery } from './queries.ts'
 
-const route = getRouteApi('/inside/alerts')
+const route = getRouteApi('/signed-in/alerts')
 
 const STATUSES: Record<Alert['status'], { word: string; tone: Tone; icon: LucideIcon }> = {
   PENDING: { word: 'Pending', tone: 'idle', icon: Clock },
@@ -40,13 +40,13 @@ export function AlertLog() {
     <Section isFlush>
       <AlertList
         list={useQuery(alertsQuery({ after: search.after, before: search.before }))}
-        lines={5}
+        skeletonLines={5}
         onPage={(cursor) => void navigate({ search: { tab: 'log', ...cursor } })}
         empty={
           search.after === undefined && (
-            <Empty icon={Send} title="No alerts yet">
+            <EmptyState icon={Send} title="No alerts yet">
               <p>Each message appears here with its attempts: the request and the response.</p>
-            </Empty>
+            </EmptyState>
           )
         }
       />
@@ -54,7 +54,7 @@ export function AlertLog() {
   )
 }
 
-type ListProps = Pick<PagedProps<Alert>, 'list' | 'lines' | 'empty' | 'onPage'>
+type ListProps = Pick<PagedTableProps<Alert>, 'list' | 'skeletonLines' | 'empty' | 'onPage'>
 
 export function AlertList(props: ListProps) {
   const { data: channels } = useQuery(channelsQuery)
@@ -62,7 +62,7 @@ export function AlertList(props: ListProps) {
   const nameOf = (id: string) => channels?.data.find((channel) => channel.id === id)?.name ?? 'deleted channel'
   return (
     <>
-      <PagedTable label="Alerts" columns={columnsWith(nameOf, setOpen)} isPressable {...props} />
+      <PagedTable label="Alerts" columns={columnsWith(nameOf, setOpen)} isClickable {...props} />
       {open !== undefined && <AlertDialog id={open} channel={nameOf} onClose={() => setOpen(undefined)} />}
     </>
   )
@@ -72,7 +72,7 @@ const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string
   {
     id: 'message',
     header: 'Message',
-    meta: { cell: 'max-w-80 min-w-0' },
+    meta: { cellClassName: 'max-w-80 min-w-0' },
     cell: ({
       row: {
         original: { id, title, kind },
@@ -94,13 +94,13 @@ const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string
   {
     id: 'channel',
     header: 'Channel',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => channelName(row.original.channel_id),
   },
   {
     id: 'time',
     header: 'Time',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row: { original: alert } }) =>
       alert.status === 'PENDING' && alert.next_attempt ? (
         <>

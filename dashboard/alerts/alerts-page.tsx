@@ -11,7 +11,7 @@ import { Rules } from './rules.tsx'
 const MaintenanceWindows = lazy(async () => ({ default: (await import('./maintenance.tsx')).MaintenanceWindows }))
 const PlannedChanges = lazy(async () => ({ default: (await import('./planned-changes.tsx')).PlannedChanges }))
 
-const route = getRouteApi('/inside/alerts')
+const route = getRouteApi('/signed-in/alerts')
 
 const TABS = ['incidents', 'rules', 'channels', 'maintenance', 'changes', 'log'] as const
 type Tab = (typeof TABS)[number]

@@ -3,8 +3,8 @@ import { useState } from 'react'
 import type { Channel, ChannelField, ChannelType } from '#contract/alerts.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch, TextArea } from '../ui/field.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
@@ -47,9 +47,9 @@ export function ChannelDialog({
     <FormDialog
       title={channel ? 'Edit channel' : 'New channel'}
       description={info?.help}
-      act={channel ? 'Save' : 'Create channel'}
+      submitLabel={channel ? 'Save' : 'Create channel'}
       isBusy={save.isPending || !info}
-      onSave={() => save.mutate()}
+      onSubmit={() => save.mutate()}
       onClose={onClose}
     >
       {error ? (

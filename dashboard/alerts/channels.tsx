@@ -19,7 +19,7 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
@@ -30,7 +30,7 @@ import { useToast } from '../ui/toast.tsx'
 import { Attempts } from './alert-log.tsx'
 import { channelsQuery, channelTypesQuery } from './queries.ts'
 
-const route = getRouteApi('/inside/alerts')
+const route = getRouteApi('/signed-in/alerts')
 const ReplayAlerts = lazy(async () => ({ default: (await import('./replay-alerts.tsx')).ReplayAlerts }))
 const ChannelDialog = lazy(async () => ({ default: (await import('./channel-dialog.tsx')).ChannelDialog }))
 
@@ -56,7 +56,7 @@ export function Channels() {
         isFlush
         actions={
           can('manage') && (
-            <Button look="primary" onClick={() => setNew(true)}>
+            <Button variant="primary" onClick={() => setNew(true)}>
               <Plus /> New channel
             </Button>
           )
@@ -66,7 +66,7 @@ export function Channels() {
           label="Channels"
           columns={columnsWith(typeName, can('manage') ? setTested : undefined)}
           list={useQuery(channelsQuery)}
-          lines={3}
+          skeletonLines={3}
           empty={<p className="px-4 py-10 text-center text-sm text-faint">No channels yet. Nobody is alerted.</p>}
         />
       </Section>
@@ -84,7 +84,7 @@ const columnsWith = (
   {
     id: 'name',
     header: 'Name',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({
       row: {
         original: { name, type, settings },
@@ -102,7 +102,7 @@ const columnsWith = (
   {
     id: 'status',
     header: 'Status',
-    meta: { cell: 'max-w-72' },
+    meta: { cellClassName: 'max-w-72' },
     cell: ({ row: { original: channel } }) => (
       <>
         <ChannelBadge channel={channel} />
@@ -113,14 +113,14 @@ const columnsWith = (
   {
     id: 'last_sent',
     header: 'Last sent',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row: { original } }) =>
       original.last_sent ? <Time at={original.last_sent} /> : <span className="text-faint">never</span>,
   },
   {
     id: 'actions',
     header: 'Actions',
-    meta: { isHeadHidden: true, className: 'w-px' },
+    meta: { isHeaderHidden: true, className: 'w-px' },
     cell: ({ row: { original: channel } }) =>
       onTest && (
         <div className="flex justify-end gap-2">
@@ -178,7 +178,7 @@ function ChannelMenu({ channel }: { channel: Channel }) {
     <>
       <Menu
         trigger={
-          <Button size="sm" look="quiet" isSquare aria-label={`More actions for ${channel.name}`}>
+          <Button size="sm" variant="quiet" isSquare aria-label={`More actions for ${channel.name}`}>
             <Ellipsis />
           </Button>
         }
@@ -195,7 +195,7 @@ function ChannelMenu({ channel }: { channel: Channel }) {
         <MenuItem icon={RotateCw} onSelect={() => setOpen('replay')}>
           Replay alerts
         </MenuItem>
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
           Delete
         </MenuItem>
@@ -208,7 +208,7 @@ function ChannelMenu({ channel }: { channel: Channel }) {
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}
         title="Delete this channel?"
-        act="Delete channel"
+        confirmLabel="Delete channel"
         isDangerous
         onConfirm={remove}
       >
@@ -237,7 +237,7 @@ function TestDialog({ channel, onClose }: { channel: Channel; onClose: () => voi
       footer={
         <>
           <Button onClick={onClose}>Close</Button>
-          <Button look="primary" isBusy={test.isPending} onClick={() => test.mutate()}>
+          <Button variant="primary" isBusy={test.isPending} onClick={() => test.mutate()}>
             <Send /> {test.data || test.error ? 'Send again' : 'Send test'}
           </Button>
         </>

@@ -8,18 +8,18 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { Badge, STATE_LOOKS, stateTitle } from '../ui/state.tsx'
+import { Badge, STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { AlertList } from './alert-log.tsx'
 import { IncidentCare, IncidentTimeline } from './incident-care.tsx'
 import { alertsQuery, incidentQuery, incidentsQuery } from './queries.ts'
 
-const route = getRouteApi('/inside/alerts')
+const route = getRouteApi('/signed-in/alerts')
 
 export function Incidents() {
   const search = route.useSearch()
@@ -30,18 +30,18 @@ export function Incidents() {
         label="Incidents"
         columns={COLUMNS}
         list={useQuery(incidentsQuery(search))}
-        lines={5}
-        isPressable
+        skeletonLines={5}
+        isClickable
         onPage={(cursor) => void navigate({ search: cursor })}
         empty={
           search.after === undefined && (
-            <Empty icon={CircleCheck} title="No incidents">
+            <EmptyState icon={CircleCheck} title="No incidents">
               <p>
                 When a monitor that was valid fails, an incident opens. Others that fail for the same reason join it:
                 the same domain and state, the same wrong records or the same name server. You receive one message
                 instead of hundreds.
               </p>
-            </Empty>
+            </EmptyState>
           )
         }
       />
@@ -53,7 +53,7 @@ const COLUMNS: Column<Incident>[] = [
   {
     id: 'domain',
     header: 'Domain',
-    meta: { cell: 'max-w-80 min-w-0' },
+    meta: { cellClassName: 'max-w-80 min-w-0' },
     cell: ({
       row: {
         original: { id, zone, state },
@@ -68,7 +68,7 @@ const COLUMNS: Column<Incident>[] = [
           <Code className="font-medium">{zone}</Code>
         </Link>
         <p className="text-xs text-faint" title={stateTitle(state)}>
-          {STATE_LOOKS[state].word}
+          {STATE_DISPLAY[state].label}
         </p>
       </>
     ),
@@ -77,19 +77,19 @@ const COLUMNS: Column<Incident>[] = [
   {
     id: 'monitors',
     header: 'Monitors',
-    meta: { className: 'hidden sm:table-cell', cell: 'tabular-nums' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'tabular-nums' },
     cell: ({ row }) => monitorsText(row.original),
   },
   {
     id: 'opened',
     header: 'Opened',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.opened} />,
   },
   {
     id: 'lasted',
     header: 'Lasted',
-    meta: { className: 'hidden lg:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden lg:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => lastedText(row.original),
   },
 ]
@@ -125,7 +125,7 @@ export function IncidentDialog({ id, onClose }: { id: string; onClose: () => voi
       isOpen
       isWide
       onClose={onClose}
-      title={incident ? `${incident.zone}: ${STATE_LOOKS[incident.state].word}` : 'Incident'}
+      title={incident ? `${incident.zone}: ${STATE_DISPLAY[incident.state].label}` : 'Incident'}
     >
       {error && !incident ? (
         <ProblemNote problem={error} />
@@ -160,7 +160,7 @@ function Details({ incident }: { incident: Incident }) {
         <IncidentBadge incident={incident} />
         {can('write') && incident.resolved === null && (
           <Button
-            look={isAcknowledged ? 'plain' : 'primary'}
+            variant={isAcknowledged ? 'plain' : 'primary'}
             isBusy={change.isPending}
             onClick={() => change.mutate({ acknowledged: !isAcknowledged })}
           >
@@ -226,7 +226,7 @@ function Details({ incident }: { incident: Incident }) {
           <p className="text-sm text-faint">No rule matches these monitors, so nobody is alerted.</p>
         ) : (
           <div className="rounded-lg border border-line">
-            <AlertList list={alerts} lines={2} />
+            <AlertList list={alerts} skeletonLines={2} />
           </div>
         )}
       </section>

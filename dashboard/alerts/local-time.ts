@@ -5,7 +5,7 @@ export function localOf(instant: string | number): string {
 }
 
 /** What such an input holds as an instant; what is no time as it is, so that the server says so. */
-export function instantOf(local: string): string {
+export function fromLocalInput(local: string): string {
   const date = new Date(local)
   return Number.isNaN(date.getTime()) ? local : date.toISOString()
 }

@@ -2,12 +2,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { MaintenanceWindow, NewMaintenanceWindow } from '#contract/maintenance.ts'
 import { api } from '../api.ts'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
-import { instantOf, localOf, nextHours, viewerZone } from './local-time.ts'
+import { fromLocalInput, localOf, nextHours, viewerZone } from './local-time.ts'
 import { MonitorPicker } from './monitor-picker.tsx'
 import { MultipleChoice } from './multiple-choice.tsx'
 import { NamePattern } from './name-pattern.tsx'
@@ -57,9 +57,9 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
       isWide
       title={window ? 'Edit maintenance window' : 'New maintenance window'}
       description="Alerts of these monitors wait until the window ends. Empty filters match every monitor."
-      act={window ? 'Save' : 'Create window'}
+      submitLabel={window ? 'Save' : 'Create window'}
       isBusy={save.isPending}
-      onSave={() => save.mutate()}
+      onSubmit={() => save.mutate()}
       onClose={onClose}
     >
       <Field label="Name" className="sm:col-span-2" error={fieldError(problem, 'name')}>
@@ -151,8 +151,8 @@ function repeatsOf(rrule: string | null): Pick<Form, 'repeats' | 'rrule'> {
 function bodyOf({ name, from, to, repeats, rrule, monitors, groups, name_pattern }: Form, timezone: string) {
   const body: NewMaintenanceWindow = {
     name,
-    from: instantOf(from),
-    to: instantOf(to),
+    from: fromLocalInput(from),
+    to: fromLocalInput(to),
     rrule: repeats === 'once' ? null : repeats === 'custom' ? rrule : repeats,
     timezone,
     monitors: monitors.length === 0 ? null : monitors,

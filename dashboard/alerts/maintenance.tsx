@@ -7,7 +7,7 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { Badge } from '../ui/state.tsx'
@@ -17,7 +17,7 @@ import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { windowsQuery } from './queries.ts'
 
-const route = getRouteApi('/inside/alerts')
+const route = getRouteApi('/signed-in/alerts')
 const MaintenanceDialog = lazy(async () => ({
   default: (await import('./maintenance-dialog.tsx')).MaintenanceDialog,
 }))
@@ -33,7 +33,7 @@ export function MaintenanceWindows() {
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'maintenance', open: 'new' } : { tab: 'maintenance' }, replace: true })
   const make = can('write') && (
-    <Button look="primary" onClick={() => setNew(true)}>
+    <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New window
     </Button>
   )
@@ -49,11 +49,11 @@ export function MaintenanceWindows() {
           label="Maintenance windows"
           columns={columnsWith(groupName)}
           list={list}
-          lines={3}
+          skeletonLines={3}
           empty={
-            <Empty icon={Wrench} title="No maintenance windows" action={make}>
+            <EmptyState icon={Wrench} title="No maintenance windows" action={make}>
               <p>Create one before planned work. Monitors that still fail when it ends send their alerts then.</p>
-            </Empty>
+            </EmptyState>
           }
         />
       </Section>
@@ -65,8 +65,8 @@ export function MaintenanceWindows() {
 const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindow>[] => [
   {
     id: 'window',
-    header: 'Window',
-    meta: { cell: 'min-w-0' },
+    header: 'RateLimit',
+    meta: { cellClassName: 'min-w-0' },
     cell: ({ row: { original: window } }) => (
       <>
         <p className="font-medium break-words">{window.name}</p>
@@ -77,13 +77,13 @@ const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindo
   {
     id: 'period',
     header: 'Now or next',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Period window={row.original} />,
   },
   {
     id: 'rrule',
     header: 'Repeats',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({
       row: {
         original: { rrule, timezone },
@@ -102,7 +102,7 @@ const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindo
   {
     id: 'actions',
     header: 'Actions',
-    meta: { isHeadHidden: true, className: 'w-px' },
+    meta: { isHeaderHidden: true, className: 'w-px' },
     cell: ({ row }) => <WindowMenu window={row.original} />,
   },
 ]
@@ -168,7 +168,7 @@ function WindowMenu({ window }: { window: MaintenanceWindow }) {
     <>
       <Menu
         trigger={
-          <Button size="sm" look="quiet" isSquare aria-label={`More actions for ${window.name}`}>
+          <Button size="sm" variant="quiet" isSquare aria-label={`More actions for ${window.name}`}>
             <Ellipsis />
           </Button>
         }
@@ -185,7 +185,7 @@ function WindowMenu({ window }: { window: MaintenanceWindow }) {
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}
         title="Delete this maintenance window?"
-        act="Delete window"
+        confirmLabel="Delete window"
         isDangerous
         onConfirm={remove}
       >

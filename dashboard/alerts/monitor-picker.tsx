@@ -20,7 +20,7 @@ type PickerProps = { chosen: readonly string[]; onChange: (chosen: string[]) => 
 /** Single monitors, found by typing a part of their names. */
 export function MonitorPicker({ chosen, onChange, error }: PickerProps) {
   const [typed, setTyped] = useState('')
-  const { found, isAsking } = useMonitorSearch(typed.trim())
+  const { found, isSearching } = useMonitorSearch(typed.trim())
   const [picked, setPicked] = useState<Choice[]>([])
   const named = useNames(chosen.filter((id) => !picked.some(({ value }) => value === id)))
   const value = chosen.map(
@@ -74,7 +74,7 @@ export function MonitorPicker({ chosen, onChange, error }: PickerProps) {
               <Combobox.Status className="px-2.5 py-1.5 text-sm text-faint empty:hidden">
                 {typed.trim() === ''
                   ? 'Type a part of a name.'
-                  : isAsking
+                  : isSearching
                     ? 'Searching…'
                     : found.length === 0
                       ? 'No monitor has this name.'

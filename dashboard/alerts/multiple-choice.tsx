@@ -24,7 +24,9 @@ export function MultipleChoice({ label, hint, options, chosen, onChange, error }
               key={value}
               label={text}
               isChecked={chosen.includes(value)}
-              onChange={(isChosen) => onChange(isChosen ? [...chosen, value] : chosen.filter((each) => each !== value))}
+              onChange={(isSelected) =>
+                onChange(isSelected ? [...chosen, value] : chosen.filter((each) => each !== value))
+              }
             />
           ))
         )}

@@ -5,13 +5,13 @@ import type { PlannedChange } from '#contract/planned-changes.ts'
 import { nameOf } from '../events/event-change.tsx'
 import { ChangeState } from '../monitors/monitor-planned.tsx'
 import { monitorQuery } from '../monitors/monitor-queries.ts'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { changesQuery } from './queries.ts'
 
-const route = getRouteApi('/inside/alerts')
+const route = getRouteApi('/signed-in/alerts')
 
 export function PlannedChanges() {
   const search = route.useSearch()
@@ -26,15 +26,15 @@ export function PlannedChanges() {
         label="Planned changes"
         columns={COLUMNS}
         list={useQuery(changesQuery({ after: search.after, before: search.before }))}
-        lines={3}
+        skeletonLines={3}
         onPage={(cursor) => void navigate({ search: { tab: 'changes', ...cursor } })}
         empty={
-          <Empty icon={CalendarClock} title="No planned changes">
+          <EmptyState icon={CalendarClock} title="No planned changes">
             <p>
               Open a monitor and choose Plan a change. Zonewatch sends no false alarm while the record changes, and
               alerts you if the new values do not arrive in time.
             </p>
-          </Empty>
+          </EmptyState>
         }
       />
     </Section>
@@ -45,7 +45,7 @@ const COLUMNS: Column<PlannedChange>[] = [
   {
     id: 'record',
     header: 'Record',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({
       row: {
         original: { monitor_id },
@@ -63,7 +63,7 @@ const COLUMNS: Column<PlannedChange>[] = [
   {
     id: 'change',
     header: 'Change',
-    meta: { className: 'hidden sm:table-cell', cell: 'min-w-0' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'min-w-0' },
     cell: ({
       row: {
         original: { old_value, new_value },
@@ -78,7 +78,7 @@ const COLUMNS: Column<PlannedChange>[] = [
   {
     id: 'period',
     header: 'Period',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({
       row: {
         original: { from, to },

@@ -6,7 +6,7 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox } from '../ui/field.tsx'
-import { instantOf, lastDay, PeriodFields } from '../ui/period.tsx'
+import { fromLocalInput, lastDay, PeriodFields } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 
 const STATUSES = [
@@ -25,8 +25,8 @@ export function ReplayAlerts({ channel, onClose }: { channel: Channel; onClose: 
   const send = useMutation({
     mutationFn: () =>
       api.post<{ count: number }>(`/channels/${channel.id}/replay`, {
-        since: instantOf(period.since) ?? '',
-        ...(period.until === '' ? {} : { until: instantOf(period.until) }),
+        since: fromLocalInput(period.since) ?? '',
+        ...(period.until === '' ? {} : { until: fromLocalInput(period.until) }),
         status: statuses,
       }),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['alerts'] }),
@@ -43,13 +43,19 @@ export function ReplayAlerts({ channel, onClose }: { channel: Channel; onClose: 
       description={`Sends alerts to ${channel.name} again, failures first. Tests and summaries are excluded.`}
       footer={
         send.data ? (
-          <Button look="primary" onClick={onClose}>
+          <Button variant="primary" onClick={onClose}>
             Done
           </Button>
         ) : (
           <>
             <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" type="submit" form={formId} isBusy={send.isPending} disabled={statuses.length === 0}>
+            <Button
+              variant="primary"
+              type="submit"
+              form={formId}
+              isBusy={send.isPending}
+              disabled={statuses.length === 0}
+            >
               Send again
             </Button>
           </>

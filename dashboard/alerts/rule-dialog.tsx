@@ -6,12 +6,12 @@ import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch } from '../ui/field.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
 import { Code } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
-import { STATE_LOOKS } from '../ui/state.tsx'
+import { STATE_DISPLAY } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { MultipleChoice } from './multiple-choice.tsx'
@@ -71,14 +71,14 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
       isWide
       title={rule ? 'Edit alert rule' : 'New alert rule'}
       description="Which failures are sent to which channels. Empty filters match everything."
-      act={rule ? 'Save' : 'Create rule'}
+      submitLabel={rule ? 'Save' : 'Create rule'}
       isBusy={save.isPending}
-      aside={
+      extraActions={
         <Button className="mr-auto" isBusy={preview.isPending} onClick={() => preview.mutate()}>
           Preview
         </Button>
       }
-      onSave={() => save.mutate()}
+      onSubmit={() => save.mutate()}
       onClose={onClose}
     >
       <Field label="Name" error={fieldError(problem, 'name')}>
@@ -116,7 +116,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
       <MultipleChoice
         label="States"
         hint="Leave empty for all failures."
-        options={FAILING_STATES.map((state) => ({ value: state, label: STATE_LOOKS[state].word }))}
+        options={FAILING_STATES.map((state) => ({ value: state, label: STATE_DISPLAY[state].label }))}
         chosen={form.states}
         onChange={(chosen) => set({ states: chosen })}
         error={fieldError(problem, 'states')}
@@ -269,7 +269,7 @@ function Preview({ preview: { days, is_complete, data } }: { preview: AlertPrevi
               {name} {record_type}
             </Code>
             <span className="text-faint">
-              {STATE_LOOKS[state].word}, <Time at={occurred} />
+              {STATE_DISPLAY[state].label}, <Time at={occurred} />
             </span>
           </li>
         ))}

@@ -17,17 +17,17 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { Section } from '../ui/page.tsx'
-import { Badge, STATE_LOOKS } from '../ui/state.tsx'
+import { Badge, STATE_DISPLAY } from '../ui/state.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { channelsQuery, rulesQuery } from './queries.ts'
 import { mayOverlap } from './rule-overlap.ts'
 
-const route = getRouteApi('/inside/alerts')
+const route = getRouteApi('/signed-in/alerts')
 const RuleDialog = lazy(async () => ({ default: (await import('./rule-dialog.tsx')).RuleDialog }))
 
 export function Rules() {
@@ -43,7 +43,7 @@ export function Rules() {
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'rules', open: 'new' } : { tab: 'rules' }, replace: true })
   const make = can('write') && (
-    <Button look="primary" onClick={() => setNew(true)}>
+    <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New rule
     </Button>
   )
@@ -59,11 +59,11 @@ export function Rules() {
           label="Alert rules"
           columns={columnsWith(list.data?.data ?? [], channelName, groupName)}
           list={list}
-          lines={3}
+          skeletonLines={3}
           empty={
-            <Empty icon={BellRing} title="No alert rules" action={make}>
+            <EmptyState icon={BellRing} title="No alert rules" action={make}>
               <p>Nobody is alerted. A rule says which failures are sent to which channels, and after which delay.</p>
-            </Empty>
+            </EmptyState>
           }
         />
       </Section>
@@ -78,7 +78,7 @@ const columnsWith = (rules: readonly AlertRule[], channelName: NameOf, groupName
   {
     id: 'rule',
     header: 'Rule',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({ row: { original: rule } }) => (
       <>
         <p className="font-medium break-words">{rule.name}</p>
@@ -90,13 +90,13 @@ const columnsWith = (rules: readonly AlertRule[], channelName: NameOf, groupName
   {
     id: 'channels',
     header: 'Sent to',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => row.original.channels.map(channelName).join(', '),
   },
   {
     id: 'delay',
     header: 'After',
-    meta: { className: 'hidden md:table-cell', cell: 'whitespace-nowrap text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'whitespace-nowrap text-soft' },
     cell: ({ row: { original } }) => (original.delay === 0 ? 'at once' : `${original.delay} min`),
   },
   {
@@ -115,7 +115,7 @@ const columnsWith = (rules: readonly AlertRule[], channelName: NameOf, groupName
   {
     id: 'actions',
     header: 'Actions',
-    meta: { isHeadHidden: true, className: 'w-px' },
+    meta: { isHeaderHidden: true, className: 'w-px' },
     cell: ({ row }) => <RuleMenu rule={row.original} />,
   },
 ]
@@ -140,7 +140,7 @@ function filterText(
     ...(groups === null ? [] : [groups.map(groupName).join(', ')]),
     ...(tags === null ? [] : [tags.map((tag) => `tag:${tag}`).join(' ')]),
     ...(record_types === null ? [] : [record_types.join(', ')]),
-    ...(states === null ? [] : [states.map((state) => STATE_LOOKS[state].word).join(', ')]),
+    ...(states === null ? [] : [states.map((state) => STATE_DISPLAY[state].label).join(', ')]),
   ]
   return parts.length === 0 ? 'Every failure of every monitor' : parts.join(' · ')
 }
@@ -169,7 +169,7 @@ function RuleMenu({ rule }: { rule: AlertRule }) {
     <>
       <Menu
         trigger={
-          <Button size="sm" look="quiet" isSquare aria-label={`More actions for ${rule.name}`}>
+          <Button size="sm" variant="quiet" isSquare aria-label={`More actions for ${rule.name}`}>
             <Ellipsis />
           </Button>
         }
@@ -180,7 +180,7 @@ function RuleMenu({ rule }: { rule: AlertRule }) {
         <MenuItem icon={rule.is_active ? PauseCircle : PlayCircle} onSelect={() => void setActive(!rule.is_active)}>
           {rule.is_active ? 'Disable' : 'Enable'}
         </MenuItem>
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
           Delete
         </MenuItem>
@@ -190,7 +190,7 @@ function RuleMenu({ rule }: { rule: AlertRule }) {
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}
         title="Delete this alert rule?"
-        act="Delete rule"
+        confirmLabel="Delete rule"
         isDangerous
         onConfirm={remove}
       >

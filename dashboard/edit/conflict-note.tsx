@@ -1,6 +1,6 @@
 import { Users } from 'lucide-react'
 import { useEffect, useRef } from 'react'
-import { Choices } from '../ui/choices.tsx'
+import { RadioGroup } from '../ui/radio-group.tsx'
 import type { Fields } from './rebase.ts'
 import type { Conflict } from './use-edit.ts'
 
@@ -30,11 +30,11 @@ export function ConflictNote<Form extends object>({ conflict, fields, choose }: 
         </span>
       </p>
       {conflicts.map((name) => (
-        <Choices
+        <RadioGroup
           key={String(name)}
           label={fields[name].label}
           value={chosen.get(name) ?? ''}
-          choices={[
+          options={[
             { value: 'mine', label: 'Keep my value', hint: shown(fields[name].text(mine[name])) },
             { value: 'theirs', label: 'Use saved value', hint: shown(fields[name].text(theirs[name])) },
           ]}

@@ -7,7 +7,7 @@ import { type Fields, isSame, rebase } from './rebase.ts'
 export const openedQuery = <Resource>(path: string) =>
   queryOptions({
     queryKey: ['edit', path],
-    queryFn: ({ signal }) => api.read<Resource>(path, signal),
+    queryFn: ({ signal }) => api.getVersioned<Resource>(path, signal),
     // Each form begins with what is stored when it opens.
     gcTime: 0,
   })
@@ -87,14 +87,14 @@ export function useEdit<Resource, Form extends object, Change extends object>(
       let version = base
       for (let tries = 1; ; tries++) {
         try {
-          const saved = await api.change<Resource>(path, changeOf(version.value, form), version.etag)
+          const saved = await api.patchIfMatch<Resource>(path, changeOf(version.value, form), version.etag)
           begin(saved)
           void queries.invalidateQueries(openedQuery(path))
           return saved.value
         } catch (error) {
           if (!(error instanceof ApiProblem && error.status === 412) || tries === MOST_TRIES) throw error
         }
-        const fresh = await api.read<Resource>(path)
+        const fresh = await api.getVersioned<Resource>(path)
         const [was, theirs] = [formOf(version.value), formOf(fresh.value)]
         version = fresh
         // What this form does not show is not sent either.

@@ -1,6 +1,6 @@
 import { ArrowRight, Minus, Plus } from 'lucide-react'
 import type { Event } from '#contract/events.ts'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { State } from '../ui/state.tsx'
 import { diffOf, type MarkedValue } from './value-diff.ts'
 import { ValueText } from './value-text.tsx'

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Event } from '#contract/events.ts'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Code } from '../ui/page.tsx'
 import { fullTime } from '../ui/time.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'

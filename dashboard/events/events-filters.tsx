@@ -3,10 +3,10 @@ import { useId, useState } from 'react'
 import type { MonitorState } from '#contract/monitors.ts'
 import { useGroups } from '../monitors/new-settings.ts'
 import { Button } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Field, Input } from '../ui/field.tsx'
 import { type Option, Select } from '../ui/select.tsx'
-import { STATE_LOOKS, State } from '../ui/state.tsx'
+import { STATE_DISPLAY, State } from '../ui/state.tsx'
 import type { EventSearch } from './events-query.ts'
 
 type Filters = Pick<EventSearch, 'group' | 'old' | 'new' | 'since' | 'until'>
@@ -60,7 +60,7 @@ export function EventFilters({ search, onChange }: { search: EventSearch; onChan
         </Field>
         {count > 0 && (
           <Button
-            look="quiet"
+            variant="quiet"
             onClick={() => onChange({ group: '', old: '', new: '', since: '', until: '' })}
             className="col-span-2"
           >
@@ -74,7 +74,7 @@ export function EventFilters({ search, onChange }: { search: EventSearch; onChan
 
 /** No event leads to UNSET. */
 function stateOptions(...more: MonitorState[]): Option<string>[] {
-  const states = (Object.keys(STATE_LOOKS) as MonitorState[]).filter((state) => state !== 'UNSET')
+  const states = (Object.keys(STATE_DISPLAY) as MonitorState[]).filter((state) => state !== 'UNSET')
   return [
     { value: '', label: 'Any state' },
     ...[...states, ...more].map((state) => ({ value: state, label: look(state) })),

@@ -4,12 +4,12 @@ import { Activity, Download, ListFilter, Plus } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import type { Event } from '#contract/events.ts'
 import { plural } from '#contract/wording.ts'
-import { addressHere } from '../api.ts'
+import { organizationUrl } from '../api.ts'
 import { useOverview } from '../monitors/list-overview.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonAnchor, ButtonLink } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
-import { Empty } from '../ui/empty.tsx'
+import { cx } from '../ui/class-names.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Page, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Pager } from '../ui/table.tsx'
@@ -20,7 +20,7 @@ import { type EventSearch, eventsQuery, filtersOf } from './events-query.ts'
 import { FirstResults } from './first-results.tsx'
 
 export function EventsPage() {
-  const search = useSearch({ from: '/inside/events' })
+  const search = useSearch({ from: '/signed-in/events' })
   const navigate = useNavigate({ from: '/events' })
   const show = (next: EventSearch) => void navigate({ search: next, resetScroll: false })
   const { group, old, new: next, since, until } = search
@@ -32,7 +32,7 @@ export function EventsPage() {
       help="reference/states#changes-of-state"
       lead="Confirmed changes of all monitors, newest first."
       actions={
-        <ButtonAnchor href={addressHere('/dashboard/api/events.csv', filtersOf(search))} download>
+        <ButtonAnchor href={organizationUrl('/dashboard/api/events.csv', filtersOf(search))} download>
           <Download /> Export CSV
         </ButtonAnchor>
       }
@@ -126,12 +126,12 @@ function FeedSkeleton() {
 function NoEvents() {
   const { can } = useSession()
   return (
-    <Empty
+    <EmptyState
       icon={Activity}
       title="No events yet"
       action={
         can('write') && (
-          <ButtonLink to="/monitors/new" look="primary">
+          <ButtonLink to="/monitors/new" variant="primary">
             <Plus /> New monitor
           </ButtonLink>
         )
@@ -139,14 +139,14 @@ function NoEvents() {
     >
       Zonewatch lists each confirmed change of state or values here and sends it to the webhooks of the monitor’s group.
       First results are sent too, and listed separately.
-    </Empty>
+    </EmptyState>
   )
 }
 
 function NothingMatches({ onClear }: { onClear: () => void }) {
   return (
-    <Empty icon={ListFilter} title="No matching events" action={<Button onClick={onClear}>Clear filters</Button>}>
+    <EmptyState icon={ListFilter} title="No matching events" action={<Button onClick={onClear}>Clear filters</Button>}>
       No events match these filters. Change or clear them.
-    </Empty>
+    </EmptyState>
   )
 }

@@ -1,7 +1,7 @@
-export type Mark = 'added' | 'removed' | 'kept'
+export type LogoMark = 'added' | 'removed' | 'kept'
 
 /** `parts`: where another value took this one's place, what differs between the two stands in the middle one. */
-export type MarkedValue = { value: string; mark: Mark; parts?: Parts }
+export type MarkedValue = { value: string; mark: LogoMark; parts?: Parts }
 export type Parts = [before: string, differing: string, behind: string]
 
 /** Below this a value is taken in at one glance. */

@@ -3,8 +3,8 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import { api } from '../api.ts'
-import { Choices } from '../ui/choices.tsx'
 import { Confirm } from '../ui/dialog.tsx'
+import { RadioGroup } from '../ui/radio-group.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { countText, groupPath, refreshGroups } from './queries.ts'
 
@@ -31,7 +31,7 @@ export function GroupDelete({ group, isOpen, onClose, onDeleted }: GroupDeletePr
       isOpen={isOpen}
       onClose={onClose}
       title={`Delete the group ${group.name}?`}
-      act={isWithMonitors ? `Delete group and ${monitors}` : 'Delete group'}
+      confirmLabel={isWithMonitors ? `Delete group and ${monitors}` : 'Delete group'}
       isDangerous
       onConfirm={remove}
     >
@@ -47,10 +47,10 @@ export function GroupDelete({ group, isOpen, onClose, onDeleted }: GroupDeletePr
           , by a job that you can undo.
         </>
       ) : (
-        <Choices
+        <RadioGroup
           label={`Its ${monitors}`}
           value={fate}
-          choices={[
+          options={[
             {
               value: 'move',
               label: 'Move to the default group',

@@ -43,7 +43,7 @@ export function GroupDialog({ group, onClose, onSaved }: GroupDialogProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={id} isBusy={isBusy}>
+          <Button variant="primary" type="submit" form={id} isBusy={isBusy}>
             {group ? 'Save' : 'Create group'}
           </Button>
         </>

@@ -4,7 +4,7 @@ import { ArrowRight, Plus, Radar } from 'lucide-react'
 import type { Group } from '#contract/groups.ts'
 import { Name } from '../monitors/list-parts.tsx'
 import { ButtonLink } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { State } from '../ui/state.tsx'
@@ -27,9 +27,9 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
     >
       {data ? (
         data.data.length === 0 ? (
-          <Empty icon={Radar} title="No monitors in this group">
+          <EmptyState icon={Radar} title="No monitors in this group">
             Create a monitor here, or select monitors in the list and move them to this group.
-          </Empty>
+          </EmptyState>
         ) : (
           <ul className="divide-y divide-line">
             {data.data.map((monitor) => (

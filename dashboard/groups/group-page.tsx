@@ -16,7 +16,7 @@ import { GroupWide } from './group-wide.tsx'
 import { countText, groupPath, groupQuery, refreshGroups } from './queries.ts'
 
 const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
-const route = getRouteApi('/inside/groups/$group')
+const route = getRouteApi('/signed-in/groups/$group')
 const BACK = { to: '/groups', label: 'Groups' } as const
 
 export function GroupPage() {
@@ -59,7 +59,7 @@ function Known({ group }: { group: GroupResponse }) {
               <Pencil /> Rename
             </Button>
             {!group.is_default && (
-              <Button look="danger" onClick={() => setAsking('delete')}>
+              <Button variant="danger" onClick={() => setAsking('delete')}>
                 <Trash2 /> Delete
               </Button>
             )}

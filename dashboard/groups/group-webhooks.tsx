@@ -48,7 +48,7 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
               {webhook.all_groups && <span className="shrink-0 text-xs text-faint">All groups</span>}
               {canChange && !webhook.all_groups && (
                 <Button
-                  look="quiet"
+                  variant="quiet"
                   size="sm"
                   isSquare
                   aria-label={`Detach ${webhook.url}`}
@@ -104,10 +104,10 @@ const MOST_TRIES = 5
 async function attach(group: Group, webhook: string, isOn: boolean): Promise<Group> {
   const path = groupPath(group.id)
   for (let tries = 1; ; tries++) {
-    const { value, etag } = await api.read<Group>(path)
+    const { value, etag } = await api.getVersioned<Group>(path)
     const others = value.webhooks.filter((each) => each !== webhook)
     try {
-      return (await api.change<Group>(path, { webhooks: isOn ? [...others, webhook] : others }, etag)).value
+      return (await api.patchIfMatch<Group>(path, { webhooks: isOn ? [...others, webhook] : others }, etag)).value
     } catch (problem) {
       if (!(problem instanceof ApiProblem && problem.status === 412) || tries === MOST_TRIES) throw problem
     }

@@ -97,7 +97,7 @@ export function GroupWide({ group }: { group: Group }) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title={`Change ${countText(group.monitors)}?`}
-        act={`Change ${countText(group.monitors)}`}
+        confirmLabel={`Change ${countText(group.monitors)}`}
         onConfirm={save}
       >
         {wordsOf(change).join(' ')} This overwrites their current settings.

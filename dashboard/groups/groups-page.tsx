@@ -6,17 +6,17 @@ import type { Group, GroupResponse } from '#contract/groups.ts'
 import { countText } from '../monitors/list-states.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
-import { Badge, STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
+import { Badge, STATE_DISPLAY, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
 import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
 
-const route = getRouteApi('/inside/groups')
+const route = getRouteApi('/signed-in/groups')
 
 type Asking = { to: 'make' } | { to: 'rename' | 'delete'; group: Group }
 
@@ -32,7 +32,7 @@ export function GroupsPage() {
   const ofAll = webhooks?.filter(({ all_groups }) => all_groups).map(({ id }) => id)
   const close = () => setAsking(undefined)
   const make = (
-    <Button look="primary" onClick={() => setAsking({ to: 'make' })}>
+    <Button variant="primary" onClick={() => setAsking({ to: 'make' })}>
       <Plus /> New group
     </Button>
   )
@@ -46,9 +46,9 @@ export function GroupsPage() {
       <SearchField search={search ?? ''} />
       <Section isFlush>
         {groups?.length === 0 ? (
-          <Empty icon={SearchX} title="No matching groups">
+          <EmptyState icon={SearchX} title="No matching groups">
             No group contains <span className="font-mono break-all">{search}</span>.
-          </Empty>
+          </EmptyState>
         ) : groups ? (
           <div aria-busy={isPlaceholderData}>
             <DataTable label="Groups" columns={columnsWith(ofAll, canChange ? setAsking : undefined)} rows={groups} />
@@ -61,10 +61,10 @@ export function GroupsPage() {
             )}
             {groups.length === 1 && search === undefined && (
               <div className="border-t border-line">
-                <Empty icon={FolderTree} title="Only the default group">
+                <EmptyState icon={FolderTree} title="Only the default group">
                   All monitors are in the default group. Create a group per environment, customer or team to alert
                   different webhooks.
-                </Empty>
+                </EmptyState>
               </div>
             )}
           </div>
@@ -110,13 +110,13 @@ const columnsWith = (
   {
     id: 'slug',
     header: 'Slug',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Code>{row.original.slug}</Code>,
   },
   {
     id: 'monitors',
     header: 'Monitors',
-    meta: { className: 'text-right', cell: 'tabular-nums' },
+    meta: { className: 'text-right', cellClassName: 'tabular-nums' },
     cell: ({
       row: {
         original: { slug, name, monitors },
@@ -137,7 +137,7 @@ const columnsWith = (
   {
     id: 'webhooks',
     header: 'Webhooks',
-    meta: { cell: 'text-soft' },
+    meta: { cellClassName: 'text-soft' },
     cell: ({ row: { original: group } }) => {
       const webhooks = new Set([...group.webhooks, ...(ofAll ?? [])])
       return ofAll && webhooks.size === 0 ? (
@@ -152,7 +152,7 @@ const columnsWith = (
   {
     id: 'actions',
     header: 'Actions',
-    meta: { isHeadHidden: true, className: 'w-12', cell: 'py-1! pr-2! pl-0! text-right' },
+    meta: { isHeaderHidden: true, className: 'w-12', cellClassName: 'py-1! pr-2! pl-0! text-right' },
     cell: ({ row: { original: group } }) => onAsk && <GroupMenu group={group} onAsk={onAsk} />,
   },
 ]
@@ -161,7 +161,7 @@ function GroupMenu({ group, onAsk }: { group: Group; onAsk: (asking: Asking) => 
   return (
     <Menu
       trigger={
-        <Button look="quiet" size="sm" isSquare aria-label={`Actions for ${group.name}`}>
+        <Button variant="quiet" size="sm" isSquare aria-label={`Actions for ${group.name}`}>
           <MoreHorizontal />
         </Button>
       }
@@ -194,7 +194,7 @@ function States({ group: { slug, name, counts } }: { group: GroupResponse }) {
           <StateIcon state={state} />
           {countText(counts.states[state] ?? 0, counts.is_partial)}
           <span className="sr-only">
-            {STATE_LOOKS[state].word} in {name}
+            {STATE_DISPLAY[state].label} in {name}
           </span>
         </Link>
       ))}

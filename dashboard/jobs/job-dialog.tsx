@@ -51,7 +51,7 @@ export function JobDialog({ act, target, onClose }: Props) {
   const [wanted, setWanted] = useState<Wanted | undefined>(PLAIN[act])
   const [started, setStarted] = useState<Job>()
   return (
-    <Dialog isOpen isWide isKept onClose={onClose} title={started?.action === 'undo' ? 'Undo' : TITLES[act]}>
+    <Dialog isOpen isWide isPersistent onClose={onClose} title={started?.action === 'undo' ? 'Undo' : TITLES[act]}>
       {started ? (
         <Running key={started.id} started={started} onUndo={setStarted} onClose={onClose} />
       ) : wanted ? (
@@ -173,7 +173,7 @@ function WantedForm({
       )}
       <Buttons>
         <Button onClick={onClose}>Cancel</Button>
-        <Button look="primary" type="submit">
+        <Button variant="primary" type="submit">
           Preview
         </Button>
       </Buttons>
@@ -227,7 +227,7 @@ function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
       <Buttons>
         <Button onClick={onBack}>{isAsked ? 'Back' : 'Cancel'}</Button>
         <Button
-          look={isDangerous ? 'danger' : 'primary'}
+          variant={isDangerous ? 'danger' : 'primary'}
           disabled={!isReady || job.changed === 0}
           isBusy={start.isPending}
           onClick={() => start.mutate()}
@@ -270,7 +270,7 @@ function Running({ started, onUndo, onClose }: { started: Job; onUndo: (job: Job
         </p>
       )}
       <Buttons>
-        <Button look="primary" onClick={onClose}>
+        <Button variant="primary" onClick={onClose}>
           Close
         </Button>
       </Buttons>

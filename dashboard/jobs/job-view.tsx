@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { CircleAlert, CircleCheck, CirclePause, Download, Hourglass, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import type { Job, JobResult } from '#contract/jobs.ts'
-import { addressHere } from '../api.ts'
+import { organizationUrl } from '../api.ts'
 import { diffOf } from '../events/value-diff.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonAnchor } from '../ui/button.tsx'
@@ -122,7 +122,7 @@ export function JobResults({ job }: { job: Job }) {
             <Button
               key={each}
               size="sm"
-              look={state === each ? 'plain' : 'quiet'}
+              variant={state === each ? 'plain' : 'quiet'}
               aria-pressed={state === each}
               onClick={() => show(each)}
             >
@@ -146,8 +146,8 @@ export function JobResults({ job }: { job: Job }) {
       {page !== undefined && page.data.length > 0 && (
         <ButtonAnchor
           size="sm"
-          look="quiet"
-          href={addressHere(`/dashboard/api/jobs/${job.id}/results.csv`, { state })}
+          variant="quiet"
+          href={organizationUrl(`/dashboard/api/jobs/${job.id}/results.csv`, { state })}
           download
           className="mt-2"
         >

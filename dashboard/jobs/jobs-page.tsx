@@ -4,7 +4,7 @@ import { ListChecks } from 'lucide-react'
 import type { Job } from '#contract/jobs.ts'
 import { ButtonLink } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Fact, Facts, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
@@ -13,7 +13,7 @@ import { JobBadge, JobProgress, JobResults } from './job-view.tsx'
 import { progressText, titleOf } from './job-words.ts'
 import { isRunning, jobQuery, jobsQuery, useRefreshAfter } from './queries.ts'
 
-const route = getRouteApi('/inside/jobs')
+const route = getRouteApi('/signed-in/jobs')
 
 /** Changes of many monitors, the newest first. */
 export function JobsPage() {
@@ -30,16 +30,16 @@ export function JobsPage() {
           label="Jobs"
           columns={COLUMNS}
           list={useQuery(jobsQuery(search))}
-          lines={5}
-          isPressable
+          skeletonLines={5}
+          isClickable
           onPage={(cursor) => void navigate({ search: cursor })}
           empty={
             search.after === undefined && (
-              <Empty
+              <EmptyState
                 icon={ListChecks}
                 title="No jobs"
                 action={
-                  <ButtonLink to="/monitors" look="primary">
+                  <ButtonLink to="/monitors" variant="primary">
                     Go to the monitors
                   </ButtonLink>
                 }
@@ -48,7 +48,7 @@ export function JobsPage() {
                   Select monitors in the list and choose an action under More, or select all that match a filter. You
                   see what would change before anything does, and can undo it for 24 hours.
                 </p>
-              </Empty>
+              </EmptyState>
             )
           }
         />
@@ -62,7 +62,7 @@ const COLUMNS: Column<Job>[] = [
   {
     id: 'job',
     header: 'Job',
-    meta: { cell: 'w-full max-w-0 sm:w-auto sm:max-w-80' },
+    meta: { cellClassName: 'w-full max-w-0 sm:w-auto sm:max-w-80' },
     cell: ({ row: { original: job } }) => (
       <>
         <Link
@@ -80,19 +80,19 @@ const COLUMNS: Column<Job>[] = [
   {
     id: 'monitors',
     header: 'Monitors',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft tabular-nums' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft tabular-nums' },
     cell: ({ row }) => progressText(row.original),
   },
   {
     id: 'created_by',
     header: 'Created by',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => row.original.created_by,
   },
   {
     id: 'created',
     header: 'Created',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.created} />,
   },
 ]

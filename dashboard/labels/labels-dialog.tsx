@@ -1,5 +1,5 @@
 import { type FormEvent, useId, useState } from 'react'
-import { address, type Versioned } from '../api.ts'
+import { buildUrl, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
 import { Opened } from '../edit/loaded-form.tsx'
 import { useEdit } from '../edit/use-edit.ts'
@@ -21,18 +21,18 @@ type DialogProps = {
 export function LabelsDialog({ path, onSaved, onClose }: DialogProps) {
   const id = useId()
   const [isBusy, setBusy] = useState(false)
-  const full = address(path, { include: LABELS })
+  const full = buildUrl(path, { include: LABELS })
   return (
     <Dialog
       isOpen
-      isKept
+      isPersistent
       onClose={onClose}
       title="Edit labels"
       description="Your own id, tags and metadata, for filters and integrations."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={id} isBusy={isBusy}>
+          <Button variant="primary" type="submit" form={id} isBusy={isBusy}>
             Save
           </Button>
         </>

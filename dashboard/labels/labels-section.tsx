@@ -3,7 +3,7 @@ import { Pencil } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Copy } from '../ui/copy.tsx'
+import { CopyButton } from '../ui/copy.tsx'
 import { Section } from '../ui/page.tsx'
 import type { Labels } from './labels-draft.ts'
 
@@ -58,7 +58,7 @@ export function LabelsSection({ labels, path, linksTags, onSaved }: SectionProps
             <Line name="External id">
               <span className="-my-1 flex items-center gap-1">
                 <span className="min-w-0 font-mono text-[0.95em] break-all">{external_id}</span>
-                <Copy text={external_id} label="Copy external id" />
+                <CopyButton text={external_id} label="Copy external id" />
               </span>
             </Line>
           )}

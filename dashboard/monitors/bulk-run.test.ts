@@ -62,7 +62,7 @@ test('leaves a third of the rate limit to other tabs, and says until when it wai
       now += ms
       remaining += 2
     },
-    window: () => ({ limit: 9, remaining, freeAt: now + 5_000 }),
+    window: () => ({ limit: 9, remaining, resetAt: now + 5_000 }),
     now: () => now,
   })
   expect(steps.at(-1)).toEqual({ done: 6, failures: [] })

@@ -1,4 +1,4 @@
-import { ApiProblem, type Window } from '../api.ts'
+import { ApiProblem, type RateLimit } from '../api.ts'
 
 export type Failure<T> = { item: T; problem: unknown }
 /** `waitsUntil`: when the next one is begun, while the rate limit holds it back. */
@@ -10,7 +10,7 @@ type Options<T> = {
   signal: AbortSignal
   wait: (ms: number) => Promise<void>
   /** How the rate limit stood at the last answer, and the time now. */
-  window?: () => Window | undefined
+  window?: () => RateLimit | undefined
   now?: () => number
 }
 
@@ -31,8 +31,8 @@ export async function runEach<T>(items: readonly T[], options: Options<T>): Prom
   let underWay = 0
   /** How long the rate limit holds the next one back: those in progress are counted, and the reserve is left. */
   const heldBackMs = () => {
-    const { limit, remaining, freeAt } = window?.() ?? { limit: 0, remaining: 0, freeAt: 0 }
-    return remaining - underWay > limit * RESERVE ? 0 : freeAt - now()
+    const { limit, remaining, resetAt } = window?.() ?? { limit: 0, remaining: 0, resetAt: 0 }
+    return remaining - underWay > limit * RESERVE ? 0 : resetAt - now()
   }
   const lane = async () => {
     while (begun < items.length && !signal.aborted) {

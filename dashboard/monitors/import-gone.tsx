@@ -62,7 +62,7 @@ export function ImportGone({ compare, gone, onCompare }: GoneProps) {
                 <span className="text-xs text-faint">
                   {monitors.length > MOST_SHOWN && `The first ${MOST_SHOWN} are shown.`}
                 </span>
-                <Button look="danger" size="sm" onClick={() => setDeleting(true)}>
+                <Button variant="danger" size="sm" onClick={() => setDeleting(true)}>
                   <Trash2 /> {plural(monitors.length, 'Delete 1 monitor', (n) => `Delete ${n} monitors`)}…
                 </Button>
               </div>

@@ -34,7 +34,7 @@ export function ImportPage() {
 }
 
 function Import() {
-  const { from, group } = useSearch({ from: '/inside/monitors/import' })
+  const { from, group } = useSearch({ from: '/signed-in/monitors/import' })
   const navigate = useNavigate({ from: '/monitors/import' })
   const [texts, setTexts] = useState(NO_INPUT)
   const [settings, setSettings] = useWatchSettings(group)
@@ -101,9 +101,9 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
   const { run, isRunning, isOver, group, problem, start } = useRun()
   // What was chosen before the group was changed, of a row with another fate or another monitor, is not meant.
   const keyOf = ({ at, row }: Placed) => `${at} ${row.fate} ${row.monitor?.id ?? ''}`
-  const isChosen = (placed: Placed) =>
+  const isSelected = (placed: Placed) =>
     canChoose(placed.row.fate) && (choices.get(keyOf(placed)) ?? placed.row.fate === 'make')
-  const chosen = plan.rows.filter(isChosen)
+  const chosen = plan.rows.filter(isSelected)
   const choose = (made: ReadonlyMap<number, boolean>) =>
     setChoices((was) => new Map([...was, ...Array.from(made, ([at, isOn]) => [keyOf(plan.rows[at]!), isOn] as const)]))
   if (run && isOver) {
@@ -158,7 +158,7 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
               <Outlook rows={plan.rows} chosen={chosen} settings={settings} />
               <div className="flex justify-end">
                 <Button
-                  look="primary"
+                  variant="primary"
                   disabled={chosen.length === 0}
                   isBusy={isRunning}
                   onClick={() => void start(chosen, settings, onReady)}

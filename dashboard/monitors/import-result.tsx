@@ -61,7 +61,7 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
         </p>
         {run.problem !== undefined && <ProblemNote problem={run.problem} />}
         <div className="mt-1 flex flex-wrap justify-center gap-2">
-          <ButtonLink look="primary" to="/monitors" search={group ? { group } : {}}>
+          <ButtonLink variant="primary" to="/monitors" search={group ? { group } : {}}>
             Show monitors
           </ButtonLink>
           <Button onClick={onMore}>Import more</Button>

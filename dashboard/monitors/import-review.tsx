@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo, useState } from 'react'
-import { cx } from '../ui/class.ts'
-import { Empty } from '../ui/empty.tsx'
+import { cx } from '../ui/class-names.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Section } from '../ui/page.tsx'
 import type { Placed } from './import-run.ts'
 import { FATES, type Fate, ImportTable } from './import-table.tsx'
@@ -24,9 +24,9 @@ export function ImportReview({ title, hint, actions, rows, chosen, onChoose }: R
   return (
     <Section title={title} hint={hint} actions={actions} isFlush>
       {rows.length === 0 ? (
-        <Empty icon={FATES.skip.icon} title="No records were found">
+        <EmptyState icon={FATES.skip.icon} title="No records were found">
           The input contains no records that Zonewatch can monitor. Check that you chose the right file.
-        </Empty>
+        </EmptyState>
       ) : (
         <>
           <fieldset className="flex flex-wrap gap-1.5 border-b border-line px-4 py-2.5">

@@ -2,8 +2,8 @@ import { FileUp } from 'lucide-react'
 import { type DragEvent, type FormEvent, useRef, useState } from 'react'
 import { download } from '../download.ts'
 import { Button } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
-import { Copy } from '../ui/copy.tsx'
+import { cx } from '../ui/class-names.ts'
+import { CopyButton } from '../ui/copy.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
@@ -79,7 +79,7 @@ export function ImportSource({ input, onChange, onRead, isBusy, problem }: Sourc
           {problem !== undefined && <ProblemNote problem={problem} fields={['zone', 'csv', 'domain', 'origin']} />}
           <div className="flex flex-wrap items-center justify-end gap-x-4 gap-y-2">
             <p className="text-xs text-faint">The preview does not create anything.</p>
-            <Button type="submit" look="primary" isBusy={isBusy}>
+            <Button type="submit" variant="primary" isBusy={isBusy}>
               {input.from === 'domain' ? 'Discover' : 'Preview'}
             </Button>
           </div>
@@ -155,7 +155,7 @@ function Csv({ input, set, errorOf, onFile, problem }: PartProps) {
       </Field>
       <div className="flex flex-wrap items-center justify-between gap-2">
         <div className="flex flex-wrap gap-2">
-          <Copy isWordy text={SAMPLE_CSV} label="Copy sample" />
+          <CopyButton hasLabel text={SAMPLE_CSV} label="Copy sample" />
           <Button size="sm" onClick={() => download('zonewatch-sample.csv', SAMPLE_CSV)}>
             Download sample
           </Button>

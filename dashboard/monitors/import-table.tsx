@@ -3,7 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { CircleSlash, EqualNot, Eye, type LucideIcon, OctagonX, Plus } from 'lucide-react'
 import { memo, useMemo, useRef } from 'react'
 import type { ImportRow } from '#contract/dashboard.ts'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Checkbox } from '../ui/field.tsx'
 import { Cells, type Column, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
 import type { Placed } from './import-run.ts'
@@ -68,7 +68,7 @@ export function ImportTable({ rows, chosen, onChoose, label }: TableProps) {
         table={table}
         label={label}
         rowCount={rows.length + 1}
-        isReshaped
+        hasCustomDisplay
         className="block"
         headClassName="sticky top-0 z-10 block border-b border-line bg-surface"
         headRowClassName={cx(LINE, 'py-2')}
@@ -99,7 +99,7 @@ export function ImportTable({ rows, chosen, onChoose, label }: TableProps) {
 
 type LineProps = { row: TableRow<Placed>; columns: readonly Column<Placed>[]; isSelected: boolean }
 
-const LineCells = memo(({ row }: LineProps) => <Cells row={row} isReshaped className="min-w-0" />)
+const LineCells = memo(({ row }: LineProps) => <Cells row={row} hasCustomDisplay className="min-w-0" />)
 
 const HEAD = 'h-auto! min-w-0 px-0! font-normal!'
 const WIDE_HEAD = `${HEAD} max-md:hidden`
@@ -127,7 +127,7 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
           <span className="sr-only">Selected</span>
         )
       },
-      meta: { head: HEAD },
+      meta: { headerClassName: HEAD },
       cell: ({ row }) =>
         hasChoice &&
         row.getCanSelect() && (
@@ -148,8 +148,9 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
         return <span className={hasLines ? undefined : 'sr-only'}>Line</span>
       },
       meta: {
-        head: WIDE_HEAD,
-        cell: 'text-xs leading-5 text-faint tabular-nums max-md:col-start-3 max-md:row-start-2 max-md:text-right',
+        headerClassName: WIDE_HEAD,
+        cellClassName:
+          'text-xs leading-5 text-faint tabular-nums max-md:col-start-3 max-md:row-start-2 max-md:text-right',
       },
       cell: ({
         row: {
@@ -166,8 +167,8 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'name',
       header: 'Name',
       meta: {
-        head: HEAD,
-        cell: (row: TableRow<Placed>) =>
+        headerClassName: HEAD,
+        cellClassName: (row: TableRow<Placed>) =>
           cx('font-mono text-xs leading-5 break-all max-md:col-start-2 max-md:row-start-1', isOut(row) && 'text-faint'),
       },
       cell: ({ row }) => row.original.row.full_domain,
@@ -176,8 +177,8 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'type',
       header: 'Type',
       meta: {
-        head: HEAD,
-        cell: 'font-mono text-xs leading-5 text-soft max-md:col-start-3 max-md:row-start-1 max-md:text-right',
+        headerClassName: HEAD,
+        cellClassName: 'font-mono text-xs leading-5 text-soft max-md:col-start-3 max-md:row-start-1 max-md:text-right',
       },
       cell: ({ row }) => row.original.row.record_type,
     },
@@ -185,8 +186,9 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'expected',
       header: 'Expected',
       meta: {
-        head: WIDE_HEAD,
-        cell: (row: TableRow<Placed>) => cx('max-md:col-start-2 max-md:row-start-2', isOut(row) && 'text-faint'),
+        headerClassName: WIDE_HEAD,
+        cellClassName: (row: TableRow<Placed>) =>
+          cx('max-md:col-start-2 max-md:row-start-2', isOut(row) && 'text-faint'),
       },
       cell: ({ row }) => <Values values={row.original.row.expected_value} />,
     },
@@ -194,8 +196,8 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'result',
       header: 'Result',
       meta: {
-        head: WIDE_HEAD,
-        cell: (row: TableRow<Placed>) =>
+        headerClassName: WIDE_HEAD,
+        cellClassName: (row: TableRow<Placed>) =>
           cx(
             'flex gap-2 text-xs leading-5 max-md:col-span-2 max-md:col-start-2 max-md:row-start-3',
             // On a narrow screen the mark before the name says it.

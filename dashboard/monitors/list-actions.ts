@@ -2,8 +2,8 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
-import { ApiProblem, api, lastWindow } from '../api.ts'
-import { sentenceOf } from '../ui/problem.tsx'
+import { ApiProblem, api, getRateLimit } from '../api.ts'
+import { problemMessage } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { type Progress, runEach } from './bulk-run.ts'
 
@@ -59,14 +59,14 @@ export function useRun(onDone: (ended: Ended) => void) {
       onProgress: (now) => tell(now, false),
       signal: stop.signal,
       wait: (ms) => pause(ms, stop.signal),
-      window: lastWindow,
+      window: getRateLimit,
     })
     for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
     const { done, failures } = progress
     const isPlain = failures.length === 0 || (total === 1 && failures.length === 1)
     if (isPlain) {
       setRun(undefined)
-      if (failures[0]) toast.failed(new Error(sentenceOf(failures[0].problem)))
+      if (failures[0]) toast.failed(new Error(problemMessage(failures[0].problem)))
       else
         toast.done(done === total ? `${monitorsText(done)} ${act.done}.` : `Stopped: ${done} of ${total} ${act.done}.`)
     } else tell(progress, true)

@@ -6,7 +6,7 @@ import { METADATA_PREFIX } from '#contract/labels.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
-import { Menu, MenuCheck, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
+import { Menu, MenuCheck, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import type { TableModel } from '../ui/table.tsx'
 import { COLUMN_IDS, isMetadata, type Look } from './list-appearance.ts'
 import { shownFields } from './list-columns.tsx'
@@ -38,7 +38,7 @@ export function LookMenu({ table, look, onLook }: LookProps) {
         </MenuCheck>
         {isWide && (
           <>
-            <MenuLine />
+            <MenuSeparator />
             <MenuLabel>Columns</MenuLabel>
             {fields.map((column) => (
               <MenuCheck
@@ -51,7 +51,7 @@ export function LookMenu({ table, look, onLook }: LookProps) {
               </MenuCheck>
             ))}
             <MetadataColumns table={table} />
-            <MenuLine />
+            <MenuSeparator />
             <MenuItem onSelect={() => setOrdering(true)}>Order of columns…</MenuItem>
             <MenuItem isDisabled={look.columns === undefined} onSelect={() => onLook({ density: look.density })}>
               Usual columns
@@ -85,7 +85,7 @@ function MetadataColumns({ table }: Pick<LookProps, 'table'>) {
   if (ids.length === 0) return null
   return (
     <>
-      <MenuLine />
+      <MenuSeparator />
       <MenuLabel>Metadata</MenuLabel>
       {ids.map((id) => (
         <MenuCheck

@@ -19,8 +19,8 @@ import { type ReactNode, useState } from 'react'
 import type { JobAct } from '../jobs/job-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
-import { sentenceOf } from '../ui/problem.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
+import { problemMessage } from '../ui/problem.tsx'
 import { ACTIONS, type Action, monitorsText, type Run } from './list-actions.ts'
 import { useIsWide } from './list-media.ts'
 import { ownerOf } from './list-query.ts'
@@ -77,27 +77,27 @@ function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onExpo
   const isWide = useIsWide()
   return (
     <>
-      <Button look="quiet" size="sm" isSquare aria-label="Clear selection" onClick={onClear}>
+      <Button variant="quiet" size="sm" isSquare aria-label="Clear selection" onClick={onClear}>
         <X />
       </Button>
       <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">{chosen} selected</span>
       <Line />
-      <Button look="quiet" size="sm" onClick={() => onAction(ACTIONS.check)}>
+      <Button variant="quiet" size="sm" onClick={() => onAction(ACTIONS.check)}>
         <RotateCw /> Check now
       </Button>
       {isWide && (
         <>
-          <Button look="quiet" size="sm" onClick={() => onAction(ACTIONS.enable)}>
+          <Button variant="quiet" size="sm" onClick={() => onAction(ACTIONS.enable)}>
             <CirclePlay /> Enable
           </Button>
-          <Button look="quiet" size="sm" onClick={() => onAction(ACTIONS.disable)}>
+          <Button variant="quiet" size="sm" onClick={() => onAction(ACTIONS.disable)}>
             <CirclePause /> Disable
           </Button>
         </>
       )}
       <Menu
         trigger={
-          <Button look="quiet" size="sm">
+          <Button variant="quiet" size="sm">
             <MoreHorizontal /> More
           </Button>
         }
@@ -121,7 +121,7 @@ function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onExpo
         <MenuItem icon={ListChecks} onSelect={() => onJob('accept')}>
           Accept current values…
         </MenuItem>
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={Tag} onSelect={() => onJob('tag')}>
           Add tags…
         </MenuItem>
@@ -134,7 +134,7 @@ function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onExpo
         <MenuItem icon={Clock} onSelect={onFrequency}>
           Set check interval…
         </MenuItem>
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={Download} onSelect={onExport}>
           Export…
         </MenuItem>
@@ -154,7 +154,7 @@ function More({ count, rest: { total, select } }: { count: number; rest: Rest })
   return (
     <p className="flex flex-wrap items-center gap-x-2 border-b border-line px-1.5 pb-1.5 text-sm text-soft">
       <span className="tabular-nums">Only the first {count.toLocaleString()} monitors are selected.</span>
-      <Button look="quiet" size="sm" onClick={select}>
+      <Button variant="quiet" size="sm" onClick={select}>
         Select all {total ?? 'that match'}
       </Button>
     </p>
@@ -183,11 +183,11 @@ function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
         </div>
       )}
       {progress.failures.length > 0 && (
-        <Button look="quiet" size="sm" onClick={() => setOpen(true)}>
+        <Button variant="quiet" size="sm" onClick={() => setOpen(true)}>
           Errors
         </Button>
       )}
-      <Button look="quiet" size="sm" onClick={isEnded ? onDismiss : onStop}>
+      <Button variant="quiet" size="sm" onClick={isEnded ? onDismiss : onStop}>
         {isEnded ? 'Dismiss' : 'Stop'}
       </Button>
       <Dialog
@@ -199,7 +199,7 @@ function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
         <ul className="divide-y divide-line">
           {progress.failures.slice(0, MOST_NAMED).map(({ item, problem }) => (
             <Failed key={item.id} name={`${ownerOf(item)} ${item.record_type}`}>
-              {sentenceOf(problem)}
+              {problemMessage(problem)}
             </Failed>
           ))}
         </ul>
@@ -243,7 +243,7 @@ function StayHere({ isRunning }: { isRunning: boolean }) {
       isOpen={blocker.status === 'blocked'}
       onClose={() => blocker.reset?.()}
       title="Leave this page?"
-      act="Stop and leave"
+      confirmLabel="Stop and leave"
       onConfirm={async () => blocker.proceed?.()}
     >
       The operation stops. Changes that were already made are kept; the remaining monitors are not changed.

@@ -26,7 +26,7 @@ export function ColumnOrder({ columns, onOrder, onClose }: OrderProps) {
       title="Order of columns"
       description="The first one is on the left."
       footer={
-        <Button look="primary" onClick={onClose}>
+        <Button variant="primary" onClick={onClose}>
           Done
         </Button>
       }
@@ -56,7 +56,7 @@ type StepProps = { label: string; isOff: boolean; onPress: () => void; children:
 /** Keeps the focus at the end of the list too, where it does nothing. */
 const Step = ({ label, isOff, onPress, children }: StepProps) => (
   <Button
-    look="quiet"
+    variant="quiet"
     size="sm"
     isSquare
     aria-label={label}

@@ -153,7 +153,7 @@ export const listColumns = (shown: readonly ColumnId[], list: ListContext): Colu
     id: 'tick',
     header: ({ table }) =>
       list.canChange ? <AllTick table={table} list={list} /> : <span className="sr-only">Selection</span>,
-    meta: { className: 'px-0! pl-2!', head: 'rounded-tl-lg font-normal', width: 44 },
+    meta: { className: 'px-0! pl-2!', headerClassName: 'rounded-tl-lg font-normal', width: 44 },
     cell: ({ row }) => list.canChange && <RowTick row={row} isMatching={list.isMatching} />,
   },
   ...[...new Set([...COLUMN_IDS, ...shown])].map((id): Column<MonitorResponse> => {
@@ -172,7 +172,7 @@ export const listColumns = (shown: readonly ColumnId[], list: ListContext): Colu
   {
     id: 'menu',
     header: 'Actions',
-    meta: { className: 'px-1!', head: 'rounded-tr-lg', width: 48, isHeadHidden: true },
+    meta: { className: 'px-1!', headerClassName: 'rounded-tr-lg', width: 48, isHeaderHidden: true },
     cell: ({ row }) => <MenuButton monitor={row.original} onMenu={list.onMenu} />,
   },
 ]

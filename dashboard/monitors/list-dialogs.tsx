@@ -28,7 +28,7 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
         isOpen={asking === 'delete'}
         onClose={rest.onClose}
         title={`Delete ${monitorsText(rest.count)}?`}
-        act={`Delete ${monitorsText(rest.count)}`}
+        confirmLabel={`Delete ${monitorsText(rest.count)}`}
         isDangerous
         onConfirm={async () => rest.onDelete()}
       >
@@ -108,7 +108,7 @@ function Frequency({ count, onClose, onFrequency }: AskProps) {
 const Buttons = ({ form, act, onClose }: { form: string; act: string; onClose: () => void }) => (
   <>
     <Button onClick={onClose}>Cancel</Button>
-    <Button look="primary" type="submit" form={form}>
+    <Button variant="primary" type="submit" form={form}>
       {act}
     </Button>
   </>

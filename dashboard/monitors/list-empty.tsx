@@ -1,7 +1,7 @@
 import { FileUp, Plus, Radar, SearchX } from 'lucide-react'
 import { ApiProblem } from '../api.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Section } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { isFiltered, type ListSearch } from './list-query.ts'
@@ -10,13 +10,13 @@ import type { MonitorList } from './list-rows.ts'
 export function NoMonitors({ canChange }: { canChange: boolean }) {
   return (
     <Section isFlush>
-      <Empty
+      <EmptyState
         icon={Radar}
         title="Create your first monitor"
         action={
           canChange && (
             <>
-              <ButtonLink to="/monitors/new" look="primary">
+              <ButtonLink to="/monitors/new" variant="primary">
                 <Plus /> New monitor
               </ButtonLink>
               <ButtonLink to="/monitors/import">
@@ -35,7 +35,7 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
             ? 'Start with one name, or import a zone file, a CSV or the common records of a domain.'
             : 'Your role is read-only. Ask a member of your organization to create a monitor.'}
         </p>
-      </Empty>
+      </EmptyState>
     </Section>
   )
 }
@@ -43,7 +43,7 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
 export function NothingFound({ search, onClear }: { search: ListSearch; onClear: () => void }) {
   const { search: typed, ...others } = search
   return (
-    <Empty icon={SearchX} title="No matching monitors" action={<Button onClick={onClear}>Clear filters</Button>}>
+    <EmptyState icon={SearchX} title="No matching monitors" action={<Button onClick={onClear}>Clear filters</Button>}>
       {typed ? (
         <>
           {isFiltered(others) ? 'No monitor that matches the other filters contains ' : 'No monitor contains '}
@@ -53,7 +53,7 @@ export function NothingFound({ search, onClear }: { search: ListSearch; onClear:
       ) : (
         'No monitor matches all filters.'
       )}
-    </Empty>
+    </EmptyState>
   )
 }
 
@@ -62,20 +62,24 @@ export function NotLoaded({ list, onClear }: { list: MonitorList; onClear: (() =
   const isOfFilters = onClear && list.problem instanceof ApiProblem && list.problem.status === 400
   if (!isOfFilters) return <ProblemPage problem={list.problem} onRetry={list.retry} />
   return (
-    <Empty icon={SearchX} title="Invalid filters" action={<Button onClick={onClear}>Clear filters</Button>}>
+    <EmptyState icon={SearchX} title="Invalid filters" action={<Button onClick={onClear}>Clear filters</Button>}>
       <div className="text-left">
         <ProblemNote problem={list.problem} />
       </div>
-    </Empty>
+    </EmptyState>
   )
 }
 
 /** In place of a page of which a viewer may use nothing. */
 export function NotAllowed({ what }: { what: string }) {
   return (
-    <Empty icon={Radar} title={`You cannot ${what}`} action={<ButtonLink to="/monitors">Go to monitors</ButtonLink>}>
+    <EmptyState
+      icon={Radar}
+      title={`You cannot ${what}`}
+      action={<ButtonLink to="/monitors">Go to monitors</ButtonLink>}
+    >
       Your role in this organization is viewer, which is read-only. Ask an admin to change your role to member on the
       Team page.
-    </Empty>
+    </EmptyState>
   )
 }

@@ -2,12 +2,12 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import type { ExportFormat, SelectedExport } from '#contract/export.ts'
 import { plural } from '#contract/wording.ts'
-import { addressHere, api, type Query } from '../api.ts'
+import { api, organizationUrl, type Query } from '../api.ts'
 import { download } from '../download.ts'
 import { Button, ButtonAnchor } from '../ui/button.tsx'
-import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { RadioGroup } from '../ui/radio-group.tsx'
 
 const PATH = '/dashboard/api/monitors/export'
 
@@ -60,11 +60,16 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
         <>
           <Button onClick={onClose}>Cancel</Button>
           {of === 'list' ? (
-            <ButtonAnchor look="primary" href={addressHere(PATH, { ...query, ...wanted })} download onClick={onClose}>
+            <ButtonAnchor
+              variant="primary"
+              href={organizationUrl(PATH, { ...query, ...wanted })}
+              download
+              onClick={onClose}
+            >
               Download
             </ButtonAnchor>
           ) : (
-            <Button look="primary" type="submit" form={form} isBusy={save.isPending}>
+            <Button variant="primary" type="submit" form={form} isBusy={save.isPending}>
               Download
             </Button>
           )}
@@ -73,10 +78,10 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
     >
       <form id={form} onSubmit={submit} className="flex flex-col gap-5">
         {selected.length > 0 && (
-          <Choices
+          <RadioGroup
             label="Monitors"
             value={of}
-            choices={[
+            options={[
               {
                 value: 'selected',
                 label: plural(selected.length, 'The selected monitor', (number) => `The ${number} selected monitors`),
@@ -86,12 +91,12 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
             onChange={setOf}
           />
         )}
-        <Choices label="Format" value={format} choices={FORMATS} onChange={setFormat} />
+        <RadioGroup label="Format" value={format} options={FORMATS} onChange={setFormat} />
         {format === 'csv' && (
-          <Choices
+          <RadioGroup
             label="Columns"
             value={which}
-            choices={[
+            options={[
               { value: 'all', label: 'All columns', hint: 'An import can read the file again.' },
               { value: 'shown', label: 'Columns of the list', hint: columns.map(({ label }) => label).join(', ') },
             ]}

@@ -2,7 +2,7 @@ import { Menu as Base } from '@base-ui/react/menu'
 import { Link } from '@tanstack/react-router'
 import { CirclePause, CirclePlay, ExternalLink, RotateCw, Trash2 } from 'lucide-react'
 import type { MonitorResponse } from '#contract/monitors.ts'
-import { MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
+import { MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import { ACTIONS, type Action } from './list-actions.ts'
 import { ownerOf } from './list-query.ts'
 
@@ -56,7 +56,7 @@ export function ListMenu({ menu, canChange, onClose, onAction, onDelete }: RowMe
                         Enable
                       </MenuItem>
                     )}
-                    <MenuLine />
+                    <MenuSeparator />
                     <MenuItem icon={Trash2} isDangerous onSelect={() => onDelete(monitor)}>
                       Delete…
                     </MenuItem>

@@ -1,8 +1,8 @@
 import { Check } from 'lucide-react'
 import type { ChangeEvent } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
-import { cx } from '../ui/class.ts'
-import { fullTime, sinceText } from '../ui/time.tsx'
+import { cx } from '../ui/class-names.ts'
+import { fullTime, relativeTime } from '../ui/time.tsx'
 import { type Short, valueLine } from './list-value.ts'
 
 /** The owner: the part before the domain is what tells the names of one domain apart. */
@@ -52,7 +52,7 @@ export function Since({ at, now }: { at: string | null; now: number }) {
       title={`${fullTime(at)} · ${at.replace('T', ' ').replace('Z', '')} UTC`}
       className="whitespace-nowrap"
     >
-      {sinceText(instant, Math.max(now, instant))}
+      {relativeTime(instant, Math.max(now, instant))}
     </time>
   )
 }
@@ -67,7 +67,7 @@ type TickProps = {
 
 /** Lighter than Checkbox, for very many rows. */
 export function Tick({ label, isOn, isSome, cell, onChange }: TickProps) {
-  const Mark = isSome ? <span className="h-0.5 w-2 bg-current" /> : <Check className="size-3" strokeWidth={3.5} />
+  const LogoMark = isSome ? <span className="h-0.5 w-2 bg-current" /> : <Check className="size-3" strokeWidth={3.5} />
   return (
     <label className="relative grid size-8 cursor-pointer place-items-center">
       <input
@@ -87,7 +87,7 @@ export function Tick({ label, isOn, isSome, cell, onChange }: TickProps) {
         )}
       />
       {(isOn || isSome) && (
-        <span className="pointer-events-none absolute inset-0 grid place-items-center text-on-accent">{Mark}</span>
+        <span className="pointer-events-none absolute inset-0 grid place-items-center text-on-accent">{LogoMark}</span>
       )}
     </label>
   )

@@ -3,7 +3,7 @@ import type { NewJob } from '#contract/jobs.ts'
 import { METADATA_PARAMETER, METADATA_PREFIX } from '#contract/labels.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Page, Query } from '../api.ts'
-import { searchOf } from '../search.ts'
+import { pickSearch } from '../search.ts'
 
 /** The parts of a parameter that takes several. */
 export const severalOf = (list: string | undefined): string[] => list?.split(',').filter((part) => part !== '') ?? []
@@ -45,7 +45,7 @@ const isMetadata = (name: string) => new RegExp(METADATA_PARAMETER).test(name)
 
 /** The parameters of the address that the list knows. */
 export const listSearchOf = (given: Record<string, unknown>): ListSearch =>
-  searchOf(...FILTERS, ...OTHERS, ...metadataNames(given))(given)
+  pickSearch(...FILTERS, ...OTHERS, ...metadataNames(given))(given)
 
 const metadataNames = (search: object) => Object.keys(search).filter(isMetadata) as MetadataFilter[]
 

@@ -1,6 +1,6 @@
 import { type MouseEvent, memo, useRef } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { State } from '../ui/state.tsx'
 import { Cells, type TableModel, type TableRow } from '../ui/table.tsx'
 import { type ListContext, MenuButton, RowTick } from './list-columns.tsx'

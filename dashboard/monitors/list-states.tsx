@@ -1,8 +1,8 @@
 import { PauseCircle } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
-import { cx } from '../ui/class.ts'
-import { STATE_LOOKS, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
+import { cx } from '../ui/class-names.ts'
+import { STATE_DISPLAY, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
 import { type ListSearch, severalOf, withStates } from './list-query.ts'
 
 // The contract's own constant would bring its schemas into the page.
@@ -38,7 +38,7 @@ export function ListStates({ counts, search, onSearch }: StatesProps) {
             onPress={() => onSearch(withStates(search, [...new Set(shown).symmetricDifference(new Set([each]))]))}
           >
             <StateIcon state={each} />
-            {STATE_LOOKS[each].word}
+            {STATE_DISPLAY[each].label}
           </Choice>
         ))}
         {(isDisabled || (counts?.disabled ?? 0) > 0) && (

@@ -40,7 +40,7 @@ export function NameDialog({ title, given, send, onSaved, onClose }: NameProps) 
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={form} isBusy={save.isPending}>
+          <Button variant="primary" type="submit" form={form} isBusy={save.isPending}>
             Save
           </Button>
         </>

@@ -6,7 +6,7 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import { useToast } from '../ui/toast.tsx'
 import type { Look } from './list-appearance.ts'
 import type { ListSearch } from './list-query.ts'
@@ -61,7 +61,7 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
       >
         <MenuLabel>{error ? 'The views cannot be loaded.' : 'Views of the team'}</MenuLabel>
         {views.map((view) => (
-          <MenuItem key={view.id} onSelect={() => open(view)} isChosen={view === current}>
+          <MenuItem key={view.id} onSelect={() => open(view)} isSelected={view === current}>
             {view.name}
           </MenuItem>
         ))}
@@ -72,7 +72,7 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
         )}
         {can('write') && (
           <>
-            <MenuLine />
+            <MenuSeparator />
             {current && !isSame && (
               <MenuItem icon={Save} onSelect={() => save.mutate()}>
                 Save changes
@@ -121,7 +121,7 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
         isOpen={asking === 'delete'}
         onClose={close}
         title={`Delete the view ${current?.name ?? ''}?`}
-        act="Delete view"
+        confirmLabel="Delete view"
         isDangerous
         onConfirm={async () => {
           await api.delete(`/views/${current?.id}`)

@@ -30,7 +30,7 @@ export function AcceptButton({ monitor }: { monitor: MonitorDetails }) {
         isOpen={isOpen}
         onClose={() => setOpen(false)}
         title="Accept the current values?"
-        act="Accept"
+        confirmLabel="Accept"
         onConfirm={accept}
       >
         <p className="mb-2">

@@ -8,7 +8,7 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Snippet } from '../ui/copy.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { Code } from '../ui/page.tsx'
 import { useToast } from '../ui/toast.tsx'
 import type { Checking } from './monitor-checking.ts'
@@ -36,7 +36,7 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
         </Button>
       )}
       {mayWrite && !monitor.is_active && (
-        <Button look="primary" onClick={turn}>
+        <Button variant="primary" onClick={turn}>
           <Play /> Enable
         </Button>
       )}
@@ -72,7 +72,7 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
                 Wait for a customer
               </MenuItem>
             )}
-            <MenuLine />
+            <MenuSeparator />
             <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
               Delete
             </MenuItem>
@@ -148,7 +148,7 @@ function DeleteDialog({ monitor, isOpen, onClose }: DialogProps) {
       isOpen={isOpen}
       onClose={onClose}
       title="Delete this monitor?"
-      act="Delete monitor"
+      confirmLabel="Delete monitor"
       isDangerous
       onConfirm={remove}
     >

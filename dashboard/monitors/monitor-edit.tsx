@@ -1,14 +1,14 @@
 import { type FormEvent, useId, useState } from 'react'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { address, type Versioned } from '../api.ts'
+import { buildUrl, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
 import { Opened } from '../edit/loaded-form.tsx'
 import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
-import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { RadioGroup } from '../ui/radio-group.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { changeOf, draftOf, FIELDS, isNewQuestion, tidied } from './monitor-change.ts'
@@ -23,7 +23,7 @@ type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void
 export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
   const form = useId()
   const [isBusy, setBusy] = useState(false)
-  const path = address(monitorPath(monitor.id), { include: 'frequency,group' })
+  const path = buildUrl(monitorPath(monitor.id), { include: 'frequency,group' })
   return (
     <Dialog
       isOpen={isOpen}
@@ -32,7 +32,7 @@ export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={form} isBusy={isBusy}>
+          <Button variant="primary" type="submit" form={form} isBusy={isBusy}>
             Save
           </Button>
         </>
@@ -92,10 +92,10 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
         problem={problem}
         onChange={(expected_value) => set({ expected_value })}
       />
-      <Choices
+      <RadioGroup
         label="Match"
         value={draft.is_exact_match ? 'exact' : 'flexible'}
-        choices={[
+        options={[
           { value: 'exact', label: 'Exact', hint: modeWords(draft.record_type, draft.expected_value, true) },
           { value: 'flexible', label: 'Flexible', hint: modeWords(draft.record_type, draft.expected_value, false) },
         ]}
@@ -121,10 +121,10 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
           />
         </Field>
       </div>
-      <Choices
+      <RadioGroup
         label="Webhook notifications"
         value={draft.notify}
-        choices={NOTIFY_CHOICES}
+        options={NOTIFY_CHOICES}
         onChange={(notify) => set({ notify })}
       />
     </form>

@@ -3,7 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { plural } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
-import { Copy } from '../ui/copy.tsx'
+import { CopyButton } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Code, Fact, Facts, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
@@ -13,7 +13,7 @@ import { type EventDetails, eventQuery } from './monitor-queries.ts'
 
 /** The event that the address names (`?event=`), with the evidence it rests on. */
 export function MonitorEvent({ monitor }: { monitor: string }) {
-  const { event: id } = useSearch({ from: '/inside/monitors/$monitor' })
+  const { event: id } = useSearch({ from: '/signed-in/monitors/$monitor' })
   const navigate = useNavigate({ from: '/monitors/$monitor' })
   const { data: event, error, refetch } = useQuery({ ...eventQuery(monitor, id ?? ''), enabled: id !== undefined })
   const close = () =>
@@ -31,7 +31,7 @@ export function MonitorEvent({ monitor }: { monitor: string }) {
           </>
         )
       }
-      footer={id && <Copy text={location.href} label="Copy link" isWordy />}
+      footer={id && <CopyButton text={location.href} label="Copy link" hasLabel />}
     >
       {event ? (
         <Details event={event} />

@@ -38,7 +38,13 @@ export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
       </ol>
       {paths.length > FEW && (
         <div className="border-t border-line px-4 py-2.5">
-          <Button size="sm" look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)} className="-ml-2.5">
+          <Button
+            size="sm"
+            variant="quiet"
+            aria-expanded={isWhole}
+            onClick={() => setWhole(!isWhole)}
+            className="-ml-2.5"
+          >
             {isWhole ? 'Show fewer' : `Show all ${paths.length}`}
           </Button>
         </div>

@@ -5,7 +5,7 @@ import type { Event } from '#contract/events.ts'
 import { plural } from '#contract/wording.ts'
 import { StateChange, ValueDiff } from '../events/event-change.tsx'
 import { Button } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
@@ -22,9 +22,9 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
       {isPending && <Skeleton lines={4} className="p-4" />}
       {!data && error && <ProblemPage problem={error} onRetry={() => void refetch()} />}
       {data && events.length === 0 && (
-        <Empty icon={History} title="No events yet">
+        <EmptyState icon={History} title="No events yet">
           The first completed check creates the first event. Each confirmed change adds one.
-        </Empty>
+        </EmptyState>
       )}
       <ol className="divide-y divide-line">
         {events.map((event) => (

@@ -24,7 +24,7 @@ const MonitorPlanned = lazy(async () => ({ default: (await import('./monitor-pla
 const back = { to: '/monitors', label: 'Monitors' } as const
 
 export function MonitorPage() {
-  const { monitor: id } = useParams({ from: '/inside/monitors/$monitor' })
+  const { monitor: id } = useParams({ from: '/signed-in/monitors/$monitor' })
   const { data, error, isPending, refetch } = useQuery(monitorQuery(id))
   const checking = useChecking(data?.monitor)
   const refresh = useRefresh()

@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
-import { instantOf, localOf, nextHours, viewerZone } from '../alerts/local-time.ts'
+import { fromLocalInput, localOf, nextHours, viewerZone } from '../alerts/local-time.ts'
 import { api } from '../api.ts'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
-import { FormDialog } from '../ui/form-dialog.tsx'
 import { Code } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { type MonitorDetails, useRefresh } from './monitor-queries.ts'
@@ -25,7 +25,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
   const save = useMutation({
     mutationFn: () => {
       const new_value = values.split('\n').filter((line) => line.trim() !== '')
-      const body = { new_value, from: instantOf(period.from), to: instantOf(period.to) }
+      const body = { new_value, from: fromLocalInput(period.from), to: fromLocalInput(period.to) }
       return change
         ? api.patch(`/planned-changes/${change.id}`, body)
         : api.post('/planned-changes', { monitor_id: monitor.id, ...body })
@@ -41,9 +41,9 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
     <FormDialog
       title={change ? 'Edit planned change' : 'Plan a change'}
       description="During this period, the old values, the new ones and a mix of both are valid. If the new values have not arrived when it ends, the monitor fails."
-      act={change ? 'Save' : 'Plan change'}
+      submitLabel={change ? 'Save' : 'Plan change'}
       isBusy={save.isPending}
-      onSave={() => save.mutate()}
+      onSubmit={() => save.mutate()}
       onClose={onClose}
     >
       <p className="text-sm text-soft sm:col-span-2">

@@ -105,7 +105,7 @@ export function MonitorPlanned({ monitor }: { monitor: MonitorDetails }) {
         isOpen={open === 'delete'}
         onClose={() => setOpen(undefined)}
         title="Cancel this planned change?"
-        act="Cancel change"
+        confirmLabel="Cancel change"
         isDangerous
         onConfirm={remove}
       >
@@ -168,7 +168,7 @@ const SERVER_COLUMNS: Column<Server>[] = [
   {
     id: 'server',
     header: 'Server',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({
       row: {
         original: { kind, server },
@@ -202,7 +202,7 @@ const SERVER_COLUMNS: Column<Server>[] = [
   {
     id: 'ttl',
     header: 'TTL',
-    meta: { className: 'hidden md:table-cell', cell: 'whitespace-nowrap text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'whitespace-nowrap text-soft' },
     cell: ({
       row: {
         original: { ttl },

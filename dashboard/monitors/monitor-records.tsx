@@ -4,8 +4,8 @@ import type { ValueDifference } from '#contract/dashboard.ts'
 import { type Parts, partsOf } from '../events/value-diff.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
-import { Copy } from '../ui/copy.tsx'
+import { cx } from '../ui/class-names.ts'
+import { CopyButton } from '../ui/copy.tsx'
 import { Section } from '../ui/page.tsx'
 import { Cells, type Column, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
 import { isFromBefore, type Pair, pairsOf } from './monitor-pairs.ts'
@@ -31,7 +31,7 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
       <TableFrame
         table={table}
         label="Expected and live records"
-        isReshaped
+        hasCustomDisplay
         className="block sm:table"
         headClassName="hidden border-b border-line sm:table-header-group"
         bodyClassName="block divide-y divide-line sm:table-row-group"
@@ -39,13 +39,19 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
         {table.getRowModel().rows.map((row) => (
           // biome-ignore lint/a11y/noRedundantRoles: its display takes the role in some browsers
           <tr key={row.id} role="row" className="flex flex-col gap-1.5 px-4 py-3 sm:table-row">
-            <Cells row={row} isReshaped className="sm:px-4 sm:py-2.5 sm:align-top" />
+            <Cells row={row} hasCustomDisplay className="sm:px-4 sm:py-2.5 sm:align-top" />
           </tr>
         ))}
       </TableFrame>
       {pairs.length > FEW && (
         <div className="border-t border-line px-4 py-2.5">
-          <Button size="sm" look="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)} className="-ml-2.5">
+          <Button
+            size="sm"
+            variant="quiet"
+            aria-expanded={isWhole}
+            onClick={() => setWhole(!isWhole)}
+            className="-ml-2.5"
+          >
             {isWhole ? 'Show fewer' : `Show all ${pairs.length}`}
           </Button>
         </div>
@@ -85,8 +91,8 @@ const columnsWith = (live: string, changes: Changes): Column<Line>[] => [
     id: 'expected',
     header: 'Expected',
     meta: {
-      head: 'w-1/2',
-      cell: ({ original }: TableRow<Line>) => cx(SIDE, original.expected.length === 0 && 'max-sm:hidden'),
+      headerClassName: 'w-1/2',
+      cellClassName: ({ original }: TableRow<Line>) => cx(SIDE, original.expected.length === 0 && 'max-sm:hidden'),
     },
     cell: ({ row: { original: line } }) => (
       <Side label={isSame(line) ? 'Both' : 'Expected'} values={line.expected} changes={changes} />
@@ -96,8 +102,8 @@ const columnsWith = (live: string, changes: Changes): Column<Line>[] => [
     id: 'current',
     header: live,
     meta: {
-      head: 'w-1/2',
-      cell: ({ original: line }: TableRow<Line>) =>
+      headerClassName: 'w-1/2',
+      cellClassName: ({ original: line }: TableRow<Line>) =>
         cx(SIDE, (isSame(line) || line.current.length === 0) && 'max-sm:hidden'),
     },
     cell: ({ row }) => <Side label="Current" values={row.original.current} changes={changes} />,
@@ -105,12 +111,12 @@ const columnsWith = (live: string, changes: Changes): Column<Line>[] => [
   {
     id: 'comparison',
     header: 'Comparison',
-    meta: { isHeadHidden: true, cell: 'order-first' },
-    cell: ({ row }) => <Mark mark={row.original.mark} />,
+    meta: { isHeaderHidden: true, cellClassName: 'order-first' },
+    cell: ({ row }) => <LogoMark mark={row.original.mark} />,
   },
 ]
 
-function Mark({ mark }: Pick<Line, 'mark'>) {
+function LogoMark({ mark }: Pick<Line, 'mark'>) {
   const { word, icon: Icon, look } = MARKS[mark]
   return (
     <span className={cx('flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap', look)}>
@@ -138,7 +144,7 @@ function Side({ label, values, changes }: SideProps) {
                 <ValueText value={value} parts={changes.get(value)} />
               </span>
               <span className="-my-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 max-sm:hidden">
-                <Copy text={value} label={`Copy ${value}`} />
+                <CopyButton text={value} label={`Copy ${value}`} />
               </span>
             </li>
           ))}

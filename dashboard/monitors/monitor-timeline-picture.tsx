@@ -3,8 +3,8 @@ import { type KeyboardEvent, type PointerEvent, useId, useState } from 'react'
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { durationText } from '#contract/wording.ts'
-import { cx } from '../ui/class.ts'
-import { STATE_LOOKS, State, type Tone } from '../ui/state.tsx'
+import { cx } from '../ui/class-names.ts'
+import { STATE_DISPLAY, State, type Tone } from '../ui/state.tsx'
 import { fullTime } from '../ui/time.tsx'
 import { type Bar, barAt, lanesOf, ticksOf } from './monitor-lanes.ts'
 
@@ -92,7 +92,7 @@ const KEYS: Record<string, (at: number, last: number) => number> = {
 
 function textOf(bar: Bar | undefined): string {
   if (!bar) return 'No data for this period.'
-  const word = bar.state === null ? 'Unknown' : `${STATE_LOOKS[bar.state].word} (${bar.state})`
+  const word = bar.state === null ? 'Unknown' : `${STATE_DISPLAY[bar.state].label} (${bar.state})`
   return `${word}: ${fullTime(bar.from)} – ${fullTime(bar.to)} (${durationText(bar.to - bar.from)})`
 }
 
@@ -120,7 +120,7 @@ function Picture({ bars, lanes, chosen }: Drawn) {
       {bars.map(({ at, state, x, width }) => {
         if (state === null)
           return <rect key={at} x={`${x}%`} width={`${width}%`} height={height} fill={`url(#${hatch})`} />
-        const tone = STATE_LOOKS[state].tone
+        const tone = STATE_DISPLAY[state].tone
         return (
           <rect
             key={at}

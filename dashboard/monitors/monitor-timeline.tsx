@@ -3,10 +3,10 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import { durationText, plural } from '#contract/wording.ts'
 import { Button } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
-import { STATE_LOOKS, stateTitle } from '../ui/state.tsx'
+import { STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
 import { type Column, DataTable } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { type Bar, barsOf, shareText } from './monitor-lanes.ts'
@@ -22,7 +22,7 @@ const usualRange = (created: string): TimelineRange => (Date.now() - Date.parse(
 /** In which state the monitor was, as a picture and as a table. */
 export function MonitorTimeline({ monitor: { id, created } }: { monitor: MonitorDetails }) {
   const usual = usualRange(created)
-  const search = useSearch({ from: '/inside/monitors/$monitor' })
+  const search = useSearch({ from: '/signed-in/monitors/$monitor' })
   const navigate = useNavigate({ from: '/monitors/$monitor' })
   const range = search.range && search.range in RANGES ? (search.range as TimelineRange) : usual
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery(timelineQuery(id, range))
@@ -55,7 +55,7 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
         <Button
           key={each}
           size="sm"
-          look="quiet"
+          variant="quiet"
           aria-pressed={each === range}
           title={RANGES[each]}
           onClick={() => onChoose(each)}
@@ -112,7 +112,7 @@ const COLUMNS: Column<Bar>[] = [
       row: {
         original: { state },
       },
-    }) => (state === null ? 'Unknown' : <span title={stateTitle(state)}>{STATE_LOOKS[state].word}</span>),
+    }) => (state === null ? 'Unknown' : <span title={stateTitle(state)}>{STATE_DISPLAY[state].label}</span>),
   },
   {
     id: 'from',
@@ -127,7 +127,7 @@ const COLUMNS: Column<Bar>[] = [
   {
     id: 'duration',
     header: 'Duration',
-    meta: { className: 'text-right', cell: 'whitespace-nowrap tabular-nums' },
+    meta: { className: 'text-right', cellClassName: 'whitespace-nowrap tabular-nums' },
     cell: ({
       row: {
         original: { from, to },

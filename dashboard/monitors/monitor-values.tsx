@@ -39,7 +39,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
           </Field>
           {values.length > 1 && (
             <Button
-              look="quiet"
+              variant="quiet"
               isSquare
               aria-label={`Remove value ${at + 1}`}
               onClick={() => onChange(values.filter((_, place) => place !== at))}
@@ -59,7 +59,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
       )}
       {values.length < MOST && (
         <div>
-          <Button size="sm" look="quiet" className="-ml-2.5" onClick={add}>
+          <Button size="sm" variant="quiet" className="-ml-2.5" onClick={add}>
             <Plus /> Add value
           </Button>
         </div>

@@ -3,9 +3,9 @@ import { Minus, Plus } from 'lucide-react'
 import type { ValueDifference } from '#contract/dashboard.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { useSession } from '../session.tsx'
-import { Copy } from '../ui/copy.tsx'
+import { CopyButton } from '../ui/copy.tsx'
 import { Spinner } from '../ui/spinner.tsx'
-import { STATE_LOOKS, State, stateTitle } from '../ui/state.tsx'
+import { STATE_DISPLAY, State, stateTitle } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
 import { AcceptButton } from './monitor-accept.tsx'
@@ -40,7 +40,7 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
           <CheckingNote phase={checking.phase} state={state} />
         </div>
         <h2 className="max-w-prose text-lg font-medium break-words text-pretty" title={diagnosis?.verdict.code}>
-          {diagnosis?.reason ?? STATE_LOOKS[state].meaning}
+          {diagnosis?.reason ?? STATE_DISPLAY[state].meaning}
         </h2>
         {diagnosis && <p className="max-w-prose text-sm text-faint">{diagnosis.decided}</p>}
         {!is_active && state !== 'UNSET' && (
@@ -102,7 +102,7 @@ function Chore({ word, value, icon: Icon }: { word: string; value: string; icon:
       <span className="min-w-0 flex-1 py-1 font-mono text-xs">
         <ValueText value={value} />
       </span>
-      <Copy text={value} label={`Copy ${value}`} />
+      <CopyButton text={value} label={`Copy ${value}`} />
     </li>
   )
 }
@@ -115,7 +115,7 @@ function CheckingNote({ phase, state }: { phase: Checking['phase']; state: Monit
           <Spinner /> Checking …
         </>
       )}
-      {phase === 'done' && `Checked just now: ${STATE_LOOKS[state].word}.`}
+      {phase === 'done' && `Checked just now: ${STATE_DISPLAY[state].label}.`}
       {phase === 'slow' && 'Name servers answer slowly or disagree. The result appears here once it is confirmed.'}
     </span>
   )

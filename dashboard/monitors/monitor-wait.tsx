@@ -6,7 +6,7 @@ import { useSession } from '../session.tsx'
 import { Button, ButtonAnchor } from '../ui/button.tsx'
 import { Snippet } from '../ui/copy.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { Section } from '../ui/page.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
@@ -138,7 +138,7 @@ function WaitMenu({ monitor, wait }: WaitProps) {
         )}
         {page && (
           <>
-            <MenuLine />
+            <MenuSeparator />
             <MenuItem icon={RefreshCw} onSelect={() => setOpen('renew')}>
               Replace link
             </MenuItem>
@@ -152,7 +152,7 @@ function WaitMenu({ monitor, wait }: WaitProps) {
         isOpen={isOpen === 'renew'}
         onClose={close}
         title="Replace the link?"
-        act="Replace link"
+        confirmLabel="Replace link"
         onConfirm={renew}
       >
         <p>The link you sent stops working at once. Send your customer the new one.</p>
@@ -161,7 +161,7 @@ function WaitMenu({ monitor, wait }: WaitProps) {
         isOpen={isOpen === 'revoke'}
         onClose={close}
         title="Revoke the link?"
-        act="Revoke link"
+        confirmLabel="Revoke link"
         isDangerous
         onConfirm={revoke}
       >

@@ -29,7 +29,7 @@ import { leadOf } from './list-summary.ts'
 import { ListTable } from './list-table.tsx'
 import { ViewsMenu } from './list-views-menu.tsx'
 
-const route = getRouteApi('/inside/monitors')
+const route = getRouteApi('/signed-in/monitors')
 const ListDialogs = lazy(async () => ({ default: (await import('./list-dialogs.tsx')).ListDialogs }))
 const ExportDialog = lazy(async () => ({ default: (await import('./list-export.tsx')).ExportDialog }))
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
@@ -103,7 +103,7 @@ export function MonitorsPage() {
             <ButtonLink to="/monitors/import">
               <FileUp /> Import
             </ButtonLink>
-            <ButtonLink to="/monitors/new" look="primary">
+            <ButtonLink to="/monitors/new" variant="primary">
               <Plus /> New monitor
             </ButtonLink>
           </>

@@ -3,8 +3,8 @@ import { useId } from 'react'
 import type { Found } from '#contract/dashboard.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { Button } from '../ui/button.tsx'
-import { Choices } from '../ui/choices.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
+import { RadioGroup } from '../ui/radio-group.tsx'
 import { type Draft, draftOf, isAsFound, MOST_VALUES, mostOf, withValue } from './new-expectation.ts'
 import { modeWords } from './new-words.ts'
 
@@ -37,14 +37,14 @@ export function ExpectationFields({ draft, found, onChange, errorAt }: FieldsPro
         </p>
       )}
       {hasOther && (
-        <Button size="sm" look="quiet" className="self-start" onClick={() => onChange(draftOf(found))}>
+        <Button size="sm" variant="quiet" className="self-start" onClick={() => onChange(draftOf(found))}>
           <RotateCcw /> Use live records
         </Button>
       )}
-      <Choices
+      <RadioGroup
         label="Match"
         value={isExact ? 'exact' : 'flexible'}
-        choices={[
+        options={[
           { value: 'exact', label: 'Exact', hint: modeWords(type, values, true) },
           { value: 'flexible', label: 'Flexible', hint: modeWords(type, values, false) },
         ]}
@@ -92,7 +92,7 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
           </Field>
           {values.length > 1 && (
             <Button
-              look="quiet"
+              variant="quiet"
               isSquare
               aria-label={`Remove value ${at + 1}`}
               onClick={(event) => {
@@ -112,7 +112,7 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
         </p>
       )}
       {values.length < mostOf(draft) && (
-        <Button size="sm" look="quiet" className="self-start" onClick={() => onChange([...values, ''])}>
+        <Button size="sm" variant="quiet" className="self-start" onClick={() => onChange([...values, ''])}>
           <Plus /> Add value
         </Button>
       )}

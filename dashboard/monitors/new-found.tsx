@@ -6,7 +6,7 @@ import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Checkbox } from '../ui/field.tsx'
 import { Code, Section } from '../ui/page.tsx'
-import { STATE_LOOKS, State } from '../ui/state.tsx'
+import { STATE_DISPLAY, State } from '../ui/state.tsx'
 import { type Draft, draftOf } from './new-expectation.ts'
 import { ExpectationFields } from './new-expectation-fields.tsx'
 
@@ -48,7 +48,7 @@ export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt
         </>
       }
       actions={
-        <Button size="sm" look="quiet" isBusy={again.isBusy} onClick={again.press}>
+        <Button size="sm" variant="quiet" isBusy={again.isBusy} onClick={again.press}>
           <RotateCw /> Look up again
         </Button>
       }
@@ -61,7 +61,7 @@ export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt
             <li key={found.record_type} className="px-4 py-3">
               <FoundLine
                 found={found}
-                isChosen={draft !== undefined}
+                isSelected={draft !== undefined}
                 watchedBy={watched.get(found.record_type)}
                 onToggle={() => (draft ? drop(found) : choose(found))}
               />
@@ -103,9 +103,9 @@ function notLookedUp(type: MonitorRecordType): Found {
 /** Nothing was learned of it: that is not the same as that there is nothing. */
 const isFailure = ({ outcome }: Found) => outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
 
-type LineProps = { found: Found; isChosen: boolean; watchedBy: string | undefined; onToggle: () => void }
+type LineProps = { found: Found; isSelected: boolean; watchedBy: string | undefined; onToggle: () => void }
 
-function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
+function FoundLine({ found, isSelected, watchedBy, onToggle }: LineProps) {
   const { record_type: type, values, outcome, sentence } = found
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-4 gap-y-1 sm:grid-cols-[5.5rem_minmax(0,1fr)_auto]">
@@ -116,7 +116,7 @@ function FoundLine({ found, isChosen, watchedBy, onToggle }: LineProps) {
             <span className="font-mono font-medium">{type}</span>
           </>
         }
-        isChecked={isChosen}
+        isChecked={isSelected}
         onChange={onToggle}
       />
       <div className="col-span-2 row-start-2 min-w-0 sm:col-span-1 sm:row-start-auto">
@@ -174,7 +174,7 @@ function Absent({ found, isAll, name, onChoose }: AbsentProps) {
         <TypeButton
           key={each.record_type}
           type={each.record_type}
-          title={`${RECORD_TYPE_TEXTS[each.record_type].holds}. Now: ${STATE_LOOKS[each.outcome].word}.`}
+          title={`${RECORD_TYPE_TEXTS[each.record_type].holds}. Now: ${STATE_DISPLAY[each.outcome].label}.`}
           onPress={() => onChoose(each)}
         />
       ))}

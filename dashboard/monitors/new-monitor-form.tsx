@@ -66,7 +66,7 @@ export function NewMonitorForm({ lookup, group, again }: FormProps) {
             {problem !== undefined && <ProblemNote problem={problem} fields={fieldsOf(problem)} />}
             <Outlook lookup={lookup} drafts={drafts} settings={settings} />
             <div className="flex justify-end">
-              <Button type="submit" look="primary" isBusy={isBusy}>
+              <Button type="submit" variant="primary" isBusy={isBusy}>
                 {plural(drafts.length, 'Create monitor', (number) => `Create ${number} monitors`)}
               </Button>
             </div>

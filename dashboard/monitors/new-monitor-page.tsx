@@ -39,7 +39,7 @@ export function NewMonitorPage() {
 
 /** The name is in the URL, so that a link can set it. */
 function Asking() {
-  const { name = '', group } = useSearch({ from: '/inside/monitors/new' })
+  const { name = '', group } = useSearch({ from: '/signed-in/monitors/new' })
   const navigate = useNavigate({ from: '/monitors/new' })
   const [text, setText] = useState(name)
   const { data, error, isFetching, refetch } = useLookup(name)

@@ -1,7 +1,7 @@
 import type { Group } from '#contract/groups.ts'
-import { Choices } from '../ui/choices.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
+import { RadioGroup } from '../ui/radio-group.tsx'
 import { Select } from '../ui/select.tsx'
 import { useGroups, useShortestFrequency, type WatchSettings } from './new-settings.ts'
 import { NOTIFY_CHOICES } from './new-words.ts'
@@ -28,10 +28,10 @@ export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
           />
         </Field>
       </div>
-      <Choices
+      <RadioGroup
         label="Webhook notifications"
         value={settings.notify}
-        choices={NOTIFY_CHOICES}
+        options={NOTIFY_CHOICES}
         onChange={(notify) => set({ notify })}
       />
     </div>

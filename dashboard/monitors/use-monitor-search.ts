@@ -8,7 +8,7 @@ const TYPING_MS = 150
 const MOST_FOUND = 8
 
 /** Monitors whose names, values or labels hold what is typed. */
-export function useMonitorSearch(typed: string): { found: MonitorResponse[]; isAsking: boolean } {
+export function useMonitorSearch(typed: string): { found: MonitorResponse[]; isSearching: boolean } {
   const [asked, setAsked] = useState(typed)
   useEffect(() => {
     const timer = setTimeout(() => setAsked(typed), TYPING_MS)
@@ -23,5 +23,5 @@ export function useMonitorSearch(typed: string): { found: MonitorResponse[]; isA
     placeholderData: keepPreviousData,
   })
   const found = typed === '' || asked === '' ? [] : (data?.data ?? [])
-  return { found, isAsking: typed !== '' && (isFetching || asked !== typed) }
+  return { found, isSearching: typed !== '' && (isFetching || asked !== typed) }
 }

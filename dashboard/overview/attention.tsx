@@ -14,9 +14,9 @@ import type { ReactNode } from 'react'
 import type { Cause, Overview } from '#contract/dashboard.ts'
 import { plural } from '#contract/wording.ts'
 import { useConnection } from '../connection.ts'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Code } from '../ui/page.tsx'
-import { STATE_LOOKS, stateTitle, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
+import { STATE_DISPLAY, stateTitle, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { type Alert, alertsOf, notCurrent, type Verdict, verdictOf } from './overview-words.ts'
 import { useNow } from './use-now.ts'
@@ -88,11 +88,11 @@ function Headline({ verdict: { tone, title, proof } }: { verdict: Verdict }) {
 }
 
 type LineProps = {
-  /** More about `word`. */
+  /** More about `label`. */
   meaning?: string
   icon: LucideIcon
   tone: Tone
-  word: string
+  label: string
   sentence: ReactNode
   /** The sentence is a link: the whole line leads there. */
   isLink: boolean
@@ -100,7 +100,7 @@ type LineProps = {
   children: ReactNode
 }
 
-function Line({ meaning, icon: Icon, tone, word, sentence, isLink, below, children }: LineProps) {
+function Line({ meaning, icon: Icon, tone, label, sentence, isLink, below, children }: LineProps) {
   return (
     <li
       className={cx(
@@ -113,7 +113,7 @@ function Line({ meaning, icon: Icon, tone, word, sentence, isLink, below, childr
         <p className="font-medium wrap-anywhere">{sentence}</p>
         <p className="mt-0.5 flex flex-wrap gap-x-3 text-xs text-faint">
           <span className={cx('font-medium', TONE_TEXT[tone])} title={meaning} aria-description={meaning}>
-            {word}
+            {label}
           </span>
           {children}
         </p>
@@ -129,7 +129,7 @@ const stretched = 'rounded-sm after:absolute after:inset-0'
 
 function CauseLine({ cause }: { cause: Cause }) {
   const { reason, state, since, monitors, count } = cause
-  const { icon, tone, word } = STATE_LOOKS[state]
+  const { icon, tone, label } = STATE_DISPLAY[state]
   const [only] = monitors
   const isLink = count === 1 && only !== undefined
   const sentence = isLink ? (
@@ -144,7 +144,7 @@ function CauseLine({ cause }: { cause: Cause }) {
       meaning={stateTitle(state)}
       icon={icon}
       tone={tone}
-      word={word}
+      label={label}
       sentence={sentence}
       isLink={isLink}
       below={!isLink && <Sufferers cause={cause} />}
@@ -180,9 +180,9 @@ function Sufferers({ cause: { state, domain, monitors, count } }: { cause: Cause
   )
 }
 
-function AlertLine({ alert: { tone, word, title, advice } }: { alert: Alert }) {
+function AlertLine({ alert: { tone, label, title, advice } }: { alert: Alert }) {
   return (
-    <Line icon={tone === 'bad' ? ServerOff : Clock} tone={tone} word={word} sentence={title} isLink={false}>
+    <Line icon={tone === 'bad' ? ServerOff : Clock} tone={tone} label={label} sentence={title} isLink={false}>
       <span className="min-w-0 wrap-anywhere">{advice}</span>
     </Line>
   )
@@ -194,13 +194,13 @@ const HEALTH = {
   paused: {
     icon: CirclePause,
     tone: 'bad',
-    word: 'Paused',
+    label: 'Paused',
     sentence: (webhook: string) => `The webhook ${webhook} is paused. Its requests are queued.`,
   },
   failing: {
     icon: CircleAlert,
     tone: 'warn',
-    word: 'Failing',
+    label: 'Failing',
     sentence: (webhook: string) => `The webhook ${webhook} is failing. The last attempt was not accepted.`,
   },
 } as const
@@ -208,12 +208,12 @@ const HEALTH = {
 const webhookSentence = ({ url, health }: WebhookInTrouble) => HEALTH[health].sentence(placeOf(url))
 
 function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { webhook: WebhookInTrouble }) {
-  const { icon, tone, word, sentence } = HEALTH[health]
+  const { icon, tone, label, sentence } = HEALTH[health]
   return (
     <Line
       icon={icon}
       tone={tone}
-      word={word}
+      label={label}
       isLink
       sentence={
         <Link to="/webhooks/$webhook" params={{ webhook: id }} title={url} className={stretched}>

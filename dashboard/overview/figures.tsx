@@ -4,9 +4,9 @@ import type { Overview } from '#contract/dashboard.ts'
 import { plural } from '#contract/wording.ts'
 import { useSession } from '../session.tsx'
 import { ButtonLink } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Section } from '../ui/page.tsx'
-import { Badge, STATE_LOOKS, State, type Tone } from '../ui/state.tsx'
+import { Badge, STATE_DISPLAY, State, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { statesIn } from './overview-words.ts'
 
@@ -35,7 +35,7 @@ function States({ overview, isCurrent }: { overview: Overview; isCurrent: boolea
         {states.map(({ state, count }) => (
           <span
             key={state}
-            className={cx('min-w-1 rounded-xs', BAR[STATE_LOOKS[state].tone])}
+            className={cx('min-w-1 rounded-xs', BAR[STATE_DISPLAY[state].tone])}
             style={{ flexGrow: count }}
           />
         ))}

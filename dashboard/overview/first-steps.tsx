@@ -4,7 +4,7 @@ import type { FormEvent, ReactNode } from 'react'
 import type { Overview } from '#contract/dashboard.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Field, Input } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 
@@ -23,7 +23,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
             can('write') && (
               <>
                 <FirstName />
-                <ButtonLink to="/monitors/import" size="sm" look="quiet" className="-ml-2.5">
+                <ButtonLink to="/monitors/import" size="sm" variant="quiet" className="-ml-2.5">
                   Import monitors
                 </ButtonLink>
               </>
@@ -44,7 +44,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
                     to="/alerts"
                     search={{ tab: 'channels', open: 'new' }}
                     size="sm"
-                    look={next === 2 ? 'primary' : 'plain'}
+                    variant={next === 2 ? 'primary' : 'plain'}
                   >
                     Add a channel
                   </ButtonLink>
@@ -99,7 +99,7 @@ function FirstName() {
       <Field label={<span className="sr-only">Name or address</span>} className="-mt-1.5 min-w-0 flex-1">
         <Input isCode name="name" placeholder="www.example.com" maxLength={512} />
       </Field>
-      <Button type="submit" look="primary">
+      <Button type="submit" variant="primary">
         Look up
       </Button>
     </form>

@@ -7,7 +7,7 @@ import { fullTime } from '../ui/time.tsx'
 export type Verdict = { tone: Tone; title: string; proof: string }
 
 /** What keeps Zonewatch itself from working. */
-export type Alert = { key: string; tone: 'bad' | 'warn'; word: string; title: string; advice: string }
+export type Alert = { key: string; tone: 'bad' | 'warn'; label: string; title: string; advice: string }
 
 export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
   const { checking, cut_off, delivering } = processes
@@ -15,14 +15,14 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
     checking === 0 && {
       key: 'checking',
       tone: 'bad',
-      word: 'Checks stopped',
+      label: 'Checks stopped',
       title: 'No process is checking monitors.',
       advice: 'The states shown are out of date. Start a process with the role checker, or restart the one that hangs.',
     },
     cut_off > 0 && {
       key: 'network',
       tone: cut_off === checking ? 'bad' : 'warn',
-      word: 'Network',
+      label: 'Network',
       title:
         cut_off === checking
           ? 'The server cannot resolve its canary names.'
@@ -34,14 +34,14 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
       webhooks.count > 0 && {
         key: 'delivering',
         tone: 'bad',
-        word: 'Deliveries stopped',
+        label: 'Deliveries stopped',
         title: 'No process is delivering webhook requests.',
         advice: 'Requests are queued. Start a process with the role delivery, or restart the one that hangs.',
       },
     checks.late > 0 && {
       key: 'checks',
       tone: 'warn',
-      word: 'Late',
+      label: 'Late',
       title: plural(
         checks.late,
         '1 check is more than a minute late.',
@@ -52,7 +52,7 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
     webhooks.late > 0 && {
       key: 'deliveries',
       tone: 'warn',
-      word: 'Late',
+      label: 'Late',
       title: plural(
         webhooks.late,
         'Deliveries to 1 webhook are more than a minute late.',

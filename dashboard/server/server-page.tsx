@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react'
 import type { ServerStatus } from '#contract/server.ts'
 import { durationText } from '#contract/wording.ts'
 import { Button } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Code, Fact, Facts, Page, Section } from '../ui/page.tsx'
 import { Badge, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { type Column, DataTable, type TableRow } from '../ui/table.tsx'
@@ -178,7 +178,7 @@ const INSTANCE_COLUMNS: Column<Instance>[] = [
   {
     id: 'roles',
     header: 'Roles',
-    meta: { cell: 'whitespace-nowrap text-soft' },
+    meta: { cellClassName: 'whitespace-nowrap text-soft' },
     cell: ({ row }) => row.original.roles.join(', ') || '–',
   },
   {
@@ -210,7 +210,7 @@ const INSTANCE_COLUMNS: Column<Instance>[] = [
   {
     id: 'started',
     header: 'Started',
-    meta: { cell: 'text-soft' },
+    meta: { cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.started_at} />,
   },
 ]
@@ -232,7 +232,8 @@ const RESOLVER_COLUMNS: Column<Upstream>[] = [
     header: 'Unanswered',
     meta: {
       className: 'text-right',
-      cell: ({ original }: TableRow<Upstream>) => cx('tabular-nums', isOftenUnanswered(original) && 'text-bad'),
+      cellClassName: ({ original }: TableRow<Upstream>) =>
+        cx('tabular-nums', isOftenUnanswered(original) && 'text-bad'),
     },
     cell: ({
       row: {
@@ -253,7 +254,7 @@ const RESOLVER_COLUMNS: Column<Upstream>[] = [
   {
     id: 'set_aside',
     header: 'State',
-    meta: { isHeadHidden: true },
+    meta: { isHeaderHidden: true },
     cell: ({ row }) => row.original.set_aside > 0 && <Badge tone="warn">Queried last</Badge>,
   },
 ]

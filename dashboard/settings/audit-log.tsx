@@ -5,8 +5,8 @@ import { ChevronRight, History, ListFilter, X } from 'lucide-react'
 import { AUDIT_OBJECTS, type AuditEntry } from '#contract/audit-log.ts'
 import { agentsQuery } from '../team/queries.ts'
 import { Button } from '../ui/button.tsx'
-import { cx } from '../ui/class.ts'
-import { Empty } from '../ui/empty.tsx'
+import { cx } from '../ui/class-names.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Field } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
@@ -16,7 +16,7 @@ import { fullTime, Time } from '../ui/time.tsx'
 import { auditSentence, changesOf, fieldLabel, OBJECT_LABELS, valueText } from './audit-sentence.ts'
 import { type AuditSearch, auditLogQuery, keysQuery } from './queries.ts'
 
-const route = getRouteApi('/inside/settings')
+const route = getRouteApi('/signed-in/settings')
 
 /** Who changed what. Admins and owners alone. */
 export function AuditLog() {
@@ -27,7 +27,7 @@ export function AuditLog() {
   const { data: page, error, isPlaceholderData, refetch } = useQuery(auditLogQuery(search))
   const isFiltered = actor !== '' || object !== ''
   const clear = (
-    <Button look="quiet" onClick={() => show({})}>
+    <Button variant="quiet" onClick={() => show({})}>
       <X /> Clear filters
     </Button>
   )
@@ -51,16 +51,16 @@ export function AuditLog() {
         ) : !page ? (
           <Skeleton lines={6} className="p-4" />
         ) : page.data.length === 0 && isFiltered ? (
-          <Empty icon={ListFilter} title="No entry matches" action={clear}>
+          <EmptyState icon={ListFilter} title="No entry matches" action={clear}>
             <p>No entry matches these filters. Entries are kept as long as events.</p>
-          </Empty>
+          </EmptyState>
         ) : page.data.length === 0 ? (
-          <Empty icon={History} title="No changes yet">
+          <EmptyState icon={History} title="No changes yet">
             <p>
               When someone creates, changes or deletes a monitor, a webhook or a setting, the audit log shows who did
               it, when, and from which address.
             </p>
-          </Empty>
+          </EmptyState>
         ) : (
           <ol className={cx('divide-y divide-line transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
             {page.data.map((entry) => (
@@ -107,7 +107,7 @@ function Entry({ entry, onObject }: { entry: AuditEntry; onObject: (id: string) 
           {object.id && (
             <Fact name="Object">
               <Code>{object.id}</Code>{' '}
-              <Button size="sm" look="quiet" onClick={() => onObject(object.id!)}>
+              <Button size="sm" variant="quiet" onClick={() => onObject(object.id!)}>
                 <ListFilter /> Only this object
               </Button>
             </Fact>
@@ -157,13 +157,13 @@ const CHANGE_COLUMNS: Column<ReturnType<typeof changesOf>[number]>[] = [
   {
     id: 'field',
     header: 'Field',
-    meta: { cell: 'text-faint first-letter:uppercase' },
+    meta: { cellClassName: 'text-faint first-letter:uppercase' },
     cell: ({ row }) => fieldLabel(row.original.field),
   },
   {
     id: 'before',
     header: 'Before',
-    meta: { cell: 'wrap-anywhere' },
+    meta: { cellClassName: 'wrap-anywhere' },
     cell: ({
       row: {
         original: { field, from },
@@ -173,7 +173,7 @@ const CHANGE_COLUMNS: Column<ReturnType<typeof changesOf>[number]>[] = [
   {
     id: 'after',
     header: 'After',
-    meta: { cell: 'wrap-anywhere' },
+    meta: { cellClassName: 'wrap-anywhere' },
     cell: ({
       row: {
         original: { field, to },

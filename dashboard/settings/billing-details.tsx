@@ -97,7 +97,7 @@ function Form({ opened }: { opened: Versioned<Billing> }) {
       {problem !== undefined && <ProblemNote problem={problem} fields={LINES.map(({ name }) => name)} />}
       {!mayNot && (
         <div className="flex justify-end">
-          <Button type="submit" look="primary" isBusy={edit.isBusy} disabled={!edit.isChanged}>
+          <Button type="submit" variant="primary" isBusy={edit.isBusy} disabled={!edit.isChanged}>
             Save
           </Button>
         </div>

@@ -37,7 +37,7 @@ export function EditKey({ apiKey: { id, name }, onClose }: { apiKey: ApiKey; onC
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={isBusy}>
+          <Button variant="primary" type="submit" form={formId} isBusy={isBusy}>
             Save
           </Button>
         </>

@@ -26,7 +26,7 @@ export function Invoices() {
         label="Invoices"
         columns={COLUMNS}
         list={list}
-        lines={3}
+        skeletonLines={3}
         onPage={setCursor}
         empty={<p className="px-4 py-8 text-center text-sm text-faint">No invoices yet.</p>}
       />
@@ -38,13 +38,13 @@ const COLUMNS: Column<Invoice>[] = [
   {
     id: 'number',
     header: 'Number',
-    meta: { cell: 'font-medium whitespace-nowrap' },
+    meta: { cellClassName: 'font-medium whitespace-nowrap' },
     cell: ({ row }) => row.original.number ?? 'no number yet',
   },
   {
     id: 'created',
     header: 'Date',
-    meta: { cell: 'text-soft' },
+    meta: { cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.created} isExact />,
   },
   {
@@ -59,7 +59,7 @@ const COLUMNS: Column<Invoice>[] = [
   {
     id: 'total',
     header: 'Total',
-    meta: { className: 'text-right', cell: 'tabular-nums' },
+    meta: { className: 'text-right', cellClassName: 'tabular-nums' },
     cell: ({
       row: {
         original: { total, currency },
@@ -69,7 +69,7 @@ const COLUMNS: Column<Invoice>[] = [
   {
     id: 'documents',
     header: 'Documents',
-    meta: { isHeadHidden: true, cell: 'text-right whitespace-nowrap' },
+    meta: { isHeaderHidden: true, cellClassName: 'text-right whitespace-nowrap' },
     cell: ({
       row: {
         original: { url, pdf, status },

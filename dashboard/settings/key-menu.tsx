@@ -5,7 +5,7 @@ import type { ApiKey } from '#contract/api-keys.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { useToast } from '../ui/toast.tsx'
 import type { KeyCondition } from './keys.ts'
 
@@ -28,7 +28,7 @@ export function KeyMenu({ apiKey, condition }: { apiKey: ApiKey; condition: KeyC
     <>
       <Menu
         trigger={
-          <Button look="quiet" size="sm" isSquare aria-label={`Actions for API key ${name}`}>
+          <Button variant="quiet" size="sm" isSquare aria-label={`Actions for API key ${name}`}>
             <Ellipsis />
           </Button>
         }
@@ -41,7 +41,7 @@ export function KeyMenu({ apiKey, condition }: { apiKey: ApiKey; condition: KeyC
             Rotate
           </MenuItem>
         )}
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('revoke')}>
           Revoke
         </MenuItem>
@@ -54,7 +54,7 @@ export function KeyMenu({ apiKey, condition }: { apiKey: ApiKey; condition: KeyC
         isOpen={open === 'revoke'}
         onClose={close}
         title={`Revoke ${name}?`}
-        act="Revoke key"
+        confirmLabel="Revoke key"
         isDangerous
         onConfirm={revoke}
       >

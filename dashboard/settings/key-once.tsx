@@ -15,12 +15,12 @@ export function KeyOnce({ made, title, note, onDone }: OnceProps) {
     <Dialog
       isOpen
       isWide
-      isKept
+      isPersistent
       onClose={onDone}
       title={title}
       description="Copy the key now. It is not shown again."
       footer={
-        <Button look="primary" onClick={onDone}>
+        <Button variant="primary" onClick={onDone}>
           Done
         </Button>
       }

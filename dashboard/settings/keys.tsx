@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react'
 import type { ApiKey } from '#contract/api-keys.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Checkbox } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
@@ -24,7 +24,7 @@ export function Keys() {
   const keys = (data ?? []).map((key) => ({ key, condition: conditionOf(key, Date.now()) }))
   const live = keys.filter(({ condition }) => condition === 'live')
   const make = (
-    <Button look="primary" onClick={() => setNew(true)}>
+    <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New key
     </Button>
   )
@@ -42,11 +42,11 @@ export function Keys() {
           columns={columnsWith((role) => can(role === 'admin' ? 'own' : 'manage'))}
           list={{ ...list, data: data && { data: showsEnded ? keys : live } }}
           rowId={({ key }) => key.id}
-          lines={3}
+          skeletonLines={3}
           empty={
-            <Empty icon={KeyRound} title="No active keys" action={make}>
+            <EmptyState icon={KeyRound} title="No active keys" action={make}>
               <p>Create a key to use the API from scripts, deployments or your own tools.</p>
-            </Empty>
+            </EmptyState>
           }
         />
         {keys.length > live.length && (
@@ -70,7 +70,7 @@ const columnsWith = (
   {
     id: 'name',
     header: 'Name',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({
       row: {
         original: { key, condition },
@@ -106,7 +106,7 @@ const columnsWith = (
   {
     id: 'state',
     header: 'State',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({
       row: {
         original: { key, condition },
@@ -116,7 +116,7 @@ const columnsWith = (
   {
     id: 'last_used',
     header: 'Last used',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({
       row: {
         original: { key },
@@ -126,7 +126,7 @@ const columnsWith = (
   {
     id: 'created',
     header: 'Created',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({
       row: {
         original: { key, condition },
@@ -143,7 +143,7 @@ const columnsWith = (
   {
     id: 'actions',
     header: 'Actions',
-    meta: { isHeadHidden: true, className: 'w-0', cell: 'text-right' },
+    meta: { isHeaderHidden: true, className: 'w-0', cellClassName: 'text-right' },
     cell: ({
       row: {
         original: { key, condition },

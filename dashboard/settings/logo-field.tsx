@@ -55,7 +55,7 @@ export function LogoField({ value, onChange, error, isDisabled }: LogoProps) {
               <Upload /> {value === '' ? 'Choose an image' : 'Choose another image'}
             </Button>
             {value !== '' && (
-              <Button size="sm" look="quiet" onClick={() => onChange('')}>
+              <Button size="sm" variant="quiet" onClick={() => onChange('')}>
                 <X /> Remove logo
               </Button>
             )}

@@ -40,13 +40,13 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       isOpen
-      isKept={name !== ''}
+      isPersistent={name !== ''}
       onClose={onClose}
       title="New API key"
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={make.isPending}>
+          <Button variant="primary" type="submit" form={formId} isBusy={make.isPending}>
             Create key
           </Button>
         </>

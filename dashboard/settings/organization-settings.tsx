@@ -144,7 +144,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
       {problem !== undefined && <ProblemNote problem={problem} fields={[...PATHS, ...emailFields(sent)]} />}
       {!mayNot && (
         <div className="flex justify-end">
-          <Button type="submit" look="primary" isBusy={edit.isBusy} disabled={!edit.isChanged}>
+          <Button type="submit" variant="primary" isBusy={edit.isBusy} disabled={!edit.isChanged}>
             Save
           </Button>
         </div>
@@ -153,7 +153,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title="Shorten event retention?"
-        act="Save"
+        confirmLabel="Save"
         isDangerous
         // What is refused stands at its field.
         onConfirm={save}

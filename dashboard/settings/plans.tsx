@@ -57,7 +57,9 @@ export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscri
         isOpen={choice !== undefined}
         onClose={() => setChoice(undefined)}
         title={choice ? `${choice.plan.id === subscription.plan ? 'Keep' : 'Change to'} ${choice.plan.name}?` : ''}
-        act={choice?.plan.id === subscription.plan ? 'Keep plan' : choice?.price ? 'Go to payment' : 'Change plan'}
+        confirmLabel={
+          choice?.plan.id === subscription.plan ? 'Keep plan' : choice?.price ? 'Go to payment' : 'Change plan'
+        }
         onConfirm={async () => choice && change(choice)}
       >
         {choice && consequenceOf(choice, subscription)}

@@ -4,7 +4,7 @@ import { Archive, ChevronRight, CircleCheck, Clock, type LucideIcon, Mail, Octag
 import type { Mails } from '#contract/account.ts'
 import { useSession } from '../session.tsx'
 import { mailsQuery } from '../team/queries.ts'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
@@ -36,9 +36,9 @@ export function RecentEmails() {
         ) : !data ? (
           <Skeleton lines={4} className="p-4" />
         ) : data.data.length === 0 ? (
-          <Empty icon={Mail} title="No emails yet">
+          <EmptyState icon={Mail} title="No emails yet">
             <p>Invitations and webhook alerts appear here.</p>
-          </Empty>
+          </EmptyState>
         ) : (
           <ul className="divide-y divide-line">
             {data.data.map((notice) => (

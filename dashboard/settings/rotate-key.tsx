@@ -54,7 +54,7 @@ export function RotateKey({
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={rotate.isPending}>
+          <Button variant="primary" type="submit" form={formId} isBusy={rotate.isPending}>
             Rotate key
           </Button>
         </>

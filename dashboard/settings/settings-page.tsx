@@ -11,7 +11,7 @@ const BillingDetails = lazy(async () => ({ default: (await import('./billing-det
 const Keys = lazy(async () => ({ default: (await import('./keys.tsx')).Keys }))
 const RecentEmails = lazy(async () => ({ default: (await import('./recent-emails.tsx')).RecentEmails }))
 
-const route = getRouteApi('/inside/settings')
+const route = getRouteApi('/signed-in/settings')
 
 type Name = 'organization' | 'keys' | 'subscription' | 'billing' | 'emails' | 'audit-log'
 

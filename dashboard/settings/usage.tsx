@@ -1,6 +1,6 @@
 import { Meter } from '@base-ui/react/meter'
 import type { Subscription } from '#contract/subscription.ts'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Fact, Facts } from '../ui/page.tsx'
 
 const COUNTED = [

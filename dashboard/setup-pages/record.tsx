@@ -1,7 +1,7 @@
 import { Check, CircleAlert, CircleCheck, Copy, Hourglass, type LucideIcon, RefreshCw } from 'lucide-react'
 import { Fragment, type ReactNode, useState } from 'react'
 import type { PublicRecord, RecordState } from '#contract/setup-pages.ts'
-import { copyText } from '../ui/clipboard.ts'
+import { copyText } from '../ui/copy.tsx'
 import { TONE_WASH, type Tone } from '../ui/state.tsx'
 
 const LOOKS: Record<RecordState, { word: string; tone: Tone; icon: LucideIcon }> = {

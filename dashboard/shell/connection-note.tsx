@@ -2,9 +2,9 @@ import { WifiOff } from 'lucide-react'
 import { useConnection } from '../connection.ts'
 import { fullTime } from '../ui/time.tsx'
 
-/** On top of every page while the server cannot be reached: what is shown is old. */
+/** Shown above every page while the server cannot be reached. */
 export function ConnectionNote() {
-  const { isLost, isOffline, heardAt, problem } = useConnection()
+  const { isLost, isOffline, lastResponseAt, problem } = useConnection()
   return (
     <div role="alert" className="sticky top-0 z-40 max-lg:top-14">
       {isLost && (
@@ -14,7 +14,7 @@ export function ConnectionNote() {
             <strong className="font-semibold">
               {isOffline ? 'You are offline.' : 'Connection to the server lost.'}
             </strong>{' '}
-            {!isOffline && `${problem} `}Last update: {fullTime(heardAt)}. Reconnecting …
+            {!isOffline && `${problem} `}Last update: {fullTime(lastResponseAt)}. Reconnecting …
           </span>
         </p>
       )}

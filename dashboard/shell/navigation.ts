@@ -13,10 +13,10 @@ import {
 } from 'lucide-react'
 import type { Me } from '#contract/account.ts'
 
-export type Place = { to: NonNullable<LinkProps['to']>; label: string; icon: LucideIcon }
+export type NavigationItem = { to: NonNullable<LinkProps['to']>; label: string; icon: LucideIcon }
 
-/** The places of the dashboard, in the order of the sidebar and of the command palette. */
-const PLACES: readonly Place[] = [
+/** In the order of the sidebar and the command palette. */
+const ITEMS: readonly NavigationItem[] = [
   { to: '/', label: 'Overview', icon: Gauge },
   { to: '/monitors', label: 'Monitors', icon: Radar },
   { to: '/events', label: 'Events', icon: Activity },
@@ -26,6 +26,6 @@ const PLACES: readonly Place[] = [
   { to: '/team', label: 'Team', icon: Users },
   { to: '/settings', label: 'Settings', icon: Settings },
 ]
-const SERVER: Place = { to: '/server', label: 'Server', icon: Server }
+const SERVER: NavigationItem = { to: '/server', label: 'Server', icon: Server }
 
-export const placesOf = ({ operator }: Me): readonly Place[] => (operator ? [...PLACES, SERVER] : PLACES)
+export const navigationItems = ({ operator }: Me): readonly NavigationItem[] => (operator ? [...ITEMS, SERVER] : ITEMS)

@@ -9,14 +9,14 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 
-/** Makes an organization that the person owns, and shows it. Only where the server lets people sign up. */
-export function NewOrganization({ onDone }: { onDone?: () => void }) {
+/** Creates an organization that the user owns, and switches to it. Only on servers with sign-up. */
+export function NewOrganizationForm({ onDone }: { onDone?: () => void }) {
   const queries = useQueryClient()
   const router = useRouter()
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    const made = await api.post<Accepted>('/dashboard/api/organizations', { name: given.get('name') })
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    const created = await api.post<Accepted>('/dashboard/api/organizations', { name: form.get('name') })
     await queries.refetchQueries({ queryKey: ME })
-    switchOrganization(queries, made.organization_id)
+    switchOrganization(queries, created.organization_id)
     onDone?.()
     await router.navigate({ to: '/' })
   })
@@ -26,7 +26,7 @@ export function NewOrganization({ onDone }: { onDone?: () => void }) {
         <Input name="name" autoComplete="organization" required maxLength={250} />
       </Field>
       {problem !== undefined && <ProblemNote problem={problem} fields={['name']} />}
-      <Button type="submit" look="primary" isBusy={isBusy} className="self-end">
+      <Button type="submit" variant="primary" isBusy={isBusy} className="self-end">
         Create organization
       </Button>
     </form>
@@ -36,7 +36,7 @@ export function NewOrganization({ onDone }: { onDone?: () => void }) {
 export function NewOrganizationDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog isOpen onClose={onClose} title="New organization">
-      <NewOrganization onDone={onClose} />
+      <NewOrganizationForm onDone={onClose} />
     </Dialog>
   )
 }

@@ -2,9 +2,9 @@ import type { Me } from '#contract/account.ts'
 import { Card } from '../account/card.tsx'
 import { useSignOut } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { NewOrganization } from './new-organization.tsx'
+import { NewOrganizationForm } from './new-organization.tsx'
 
-/** For who was removed from the last organization. */
+/** For users who were removed from their last organization. */
 export function NoOrganization({ me }: { me: Me }) {
   const signOut = useSignOut()
   return (
@@ -14,7 +14,7 @@ export function NoOrganization({ me }: { me: Me }) {
           Ask an admin for an invitation to this address
           {me.server.sign_up ? ', or create an organization.' : '.'}
         </p>
-        {me.server.sign_up && <NewOrganization />}
+        {me.server.sign_up && <NewOrganizationForm />}
         <Button onClick={() => void signOut()}>Sign out</Button>
       </div>
     </Card>

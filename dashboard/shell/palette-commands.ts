@@ -16,38 +16,42 @@ import {
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
-import { STATE_LOOKS, stateTitle } from '../ui/state.tsx'
-import { placesOf } from './navigation.ts'
+import { STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
+import { navigationItems } from './navigation.ts'
 import type { Command } from './palette-items.ts'
 
 const MONITOR = 'monitor:'
 
-/** All that the palette offers besides monitors, in the order shown. What the role may not do is left out. */
-export function useCommands(): { places: Command[]; actions: Command[]; monitor: (of: MonitorResponse) => Command } {
+/** The commands of the palette besides monitors, in display order, without those that the role does not permit. */
+export function useCommands(): {
+  pages: Command[]
+  actions: Command[]
+  openMonitor: (monitor: MonitorResponse) => Command
+} {
   const { me, organization, can } = useSession()
   const queries = useQueryClient()
   const router = useRouter()
   const signOut = useSignOut()
   const [theme, setTheme] = useTheme()
-  const places: Command[] = [
-    ...placesOf(me).map(({ to, label, icon }) => ({
-      id: `place:${to}`,
+  const pages: Command[] = [
+    ...navigationItems(me).map(({ to, label, icon }) => ({
+      id: `page:${to}`,
       label,
-      words: 'go to page',
+      keywords: 'go to page',
       icon,
       run: () => router.navigate({ to }),
     })),
     {
-      id: 'place:/profile',
+      id: 'page:/profile',
       label: 'Your account',
-      words: 'profile password two factor sessions',
+      keywords: 'profile password two factor sessions',
       icon: UserRound,
       run: () => router.navigate({ to: '/profile' }),
     },
     {
       id: 'docs',
       label: 'Documentation',
-      words: 'help guide reference api docs',
+      keywords: 'help guide reference api docs',
       icon: BookOpen,
       run: () => location.assign('/docs'),
     },
@@ -61,28 +65,28 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
     can('write') && {
       id: 'new:monitor',
       label: 'New monitor',
-      words: 'add create watch record',
+      keywords: 'add create watch record',
       icon: Plus,
       run: () => router.navigate({ to: '/monitors/new' }),
     },
     can('write') && {
       id: 'new:import',
       label: 'Import monitors',
-      words: 'zone file csv bind discover',
+      keywords: 'zone file csv bind discover',
       icon: FileUp,
       run: () => router.navigate({ to: '/monitors/import' }),
     },
     can('write') && {
       id: 'new:webhook',
       label: 'New webhook',
-      words: 'add create connect',
+      keywords: 'add create connect',
       icon: Plus,
       run: () => router.navigate({ to: '/webhooks', search: { open: 'new' } }),
     },
     can('manage') && {
       id: 'new:invitation',
       label: 'Invite someone',
-      words: 'team member agent add invitation',
+      keywords: 'team member agent add invitation',
       icon: UserPlus,
       run: () => router.navigate({ to: '/team', search: { open: 'invite' } }),
     },
@@ -91,7 +95,7 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
       .map(({ id, name }) => ({
         id: `organization:${id}`,
         label: `Switch to ${name}`,
-        words: 'organization change',
+        keywords: 'organization change',
         icon: ArrowLeftRight,
         run: () => {
           switchOrganization(queries, id)
@@ -103,29 +107,29 @@ export function useCommands(): { places: Command[]; actions: Command[]; monitor:
       .map(([value, label, icon]) => ({
         id: `theme:${value}`,
         label,
-        words: 'theme mode colours',
+        keywords: 'theme mode colours',
         icon,
         run: () => setTheme(value),
       })),
-    { id: 'sign-out', label: 'Sign out', words: 'log out leave', icon: LogOut, run: signOut },
+    { id: 'sign-out', label: 'Sign out', keywords: 'log out leave', icon: LogOut, run: signOut },
   ]
   return {
-    places,
-    actions: actions.filter((each) => each !== false),
-    monitor: ({ id, subdomain, domain, record_type, state, is_active }) => ({
+    pages,
+    actions: actions.filter((action) => action !== false),
+    openMonitor: ({ id, subdomain, domain, record_type, state, is_active }) => ({
       id: MONITOR + id,
       label: subdomain ? `${subdomain}.${domain}` : domain,
-      hint: `${record_type} · ${is_active ? STATE_LOOKS[state].word : 'Disabled'}`,
+      hint: `${record_type} · ${is_active ? STATE_DISPLAY[state].label : 'Disabled'}`,
       ...(is_active && { title: stateTitle(state) }),
       isCode: true,
-      icon: is_active ? STATE_LOOKS[state].icon : Radar,
+      icon: is_active ? STATE_DISPLAY[state].icon : Radar,
       run: () => router.navigate({ to: '/monitors/$monitor', params: { monitor: id } }),
     }),
   }
 }
 
-/** A monitor that was opened before, by what was kept of it. */
-export function useRemembered(): (kept: { id: string; label: string }) => Command | undefined {
+/** The command for a monitor that was opened before. */
+export function useRecentMonitor(): (recent: { id: string; label: string }) => Command | undefined {
   const router = useRouter()
   return ({ id, label }) =>
     id.startsWith(MONITOR)

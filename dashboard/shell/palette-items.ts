@@ -1,14 +1,13 @@
 import type { LucideIcon } from 'lucide-react'
 
-/** Something that the palette can do. `id` is kept in the browser when it was chosen. */
+/** The browser stores the `id` of recent commands. */
 export type Command = {
   id: string
   label: string
-  /** Words that find it besides its label. */
-  words?: string
-  /** Beside the label, fainter. */
+  /** The search finds it by these too. */
+  keywords?: string
   hint?: string
-  /** Of the hint, for the mouse. */
+  /** Tooltip of the hint. */
   title?: string
   isCode?: boolean
   icon: LucideIcon
@@ -16,34 +15,34 @@ export type Command = {
 }
 export type CommandGroup = { value: string; items: Command[] }
 
-const plain = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+const normalize = (text: string): string => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 
-/** Whether each word that was typed begins a word of the command. */
-export function isMeant({ label, words = '' }: Pick<Command, 'label' | 'words'>, typed: string): boolean {
-  const there = plain(`${label} ${words}`).split(/[^\p{L}\p{N}]+/u)
-  return plain(typed)
+/** Whether each word of the search text begins a word of the command. */
+export function matchesCommand({ label, keywords = '' }: Pick<Command, 'label' | 'keywords'>, text: string): boolean {
+  const words = normalize(`${label} ${keywords}`).split(/[^\p{L}\p{N}]+/u)
+  return normalize(text)
     .split(/\s+/)
-    .every((word) => there.some((each) => each.startsWith(word)))
+    .every((word) => words.some((other) => other.startsWith(word)))
 }
 
-/** What was chosen last, newest first. A monitor keeps its label with it: it is in no list here. */
+/** A recently used command. The label is stored because monitors are in no list here. */
 export type Recent = { id: string; label: string }
-const MOST_RECENT = 6
+const MAX_RECENT = 6
 
-export const withRecent = (recent: readonly Recent[], chosen: Recent): Recent[] =>
-  [chosen, ...recent.filter(({ id }) => id !== chosen.id)].slice(0, MOST_RECENT)
+export const withRecent = (recent: readonly Recent[], used: Recent): Recent[] =>
+  [used, ...recent.filter(({ id }) => id !== used.id)].slice(0, MAX_RECENT)
 
-/** What the browser kept; nothing where it cannot be read. */
-export function parseRecent(kept: string | null): Recent[] {
+/** Parses the stored list, newest first. Empty if it is malformed. */
+export function parseRecent(json: string | null): Recent[] {
   try {
-    const given: unknown = JSON.parse(kept ?? '[]')
-    return Array.isArray(given) ? given.filter(isRecent).slice(0, MOST_RECENT) : []
+    const stored: unknown = JSON.parse(json ?? '[]')
+    return Array.isArray(stored) ? stored.filter(isRecent).slice(0, MAX_RECENT) : []
   } catch {
     return []
   }
 }
 
-const isRecent = (given: unknown): given is Recent => {
-  const { id, label } = (given ?? {}) as Partial<Recent>
+const isRecent = (value: unknown): value is Recent => {
+  const { id, label } = (value ?? {}) as Partial<Recent>
   return typeof id === 'string' && typeof label === 'string'
 }

@@ -5,7 +5,7 @@ const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Pal
 const PaletteContext = createContext({ open: () => {} })
 export const usePalette = () => use(PaletteContext)
 
-/** Ctrl or ⌘ with K opens the command palette anywhere; it is fetched when it is first used. */
+/** Ctrl+K or ⌘K opens the command palette on any page. Its code is loaded at the first use. */
 export function PaletteProvider({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false)
   useEffect(() => {

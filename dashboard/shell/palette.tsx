@@ -4,16 +4,16 @@ import { Search } from 'lucide-react'
 import { useDeferredValue, useRef, useState } from 'react'
 import { useMonitorSearch } from '../monitors/use-monitor-search.ts'
 import { useSession } from '../session.tsx'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Spinner } from '../ui/spinner.tsx'
-import { useCommands, useRemembered } from './palette-commands.ts'
-import { type Command, type CommandGroup, isMeant, parseRecent, withRecent } from './palette-items.ts'
+import { useCommands, useRecentMonitor } from './palette-commands.ts'
+import { type Command, type CommandGroup, matchesCommand, parseRecent, withRecent } from './palette-items.ts'
 
-/** Everything by keyboard: monitors by name, pages, and what can be done. */
+/** The command palette: searches monitors, pages and commands. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState('')
-  const { groups, isAsking } = useFound(text.trim())
-  const remember = useRecent().remember
+  const { groups, isSearching } = useSearchResults(text.trim())
+  const { remember } = useRecent()
   const input = useRef<HTMLInputElement>(null)
   const choose = (command: Command) => {
     remember(command)
@@ -50,7 +50,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
                 autoCapitalize="off"
                 className="h-12 min-w-0 flex-1 bg-transparent text-base outline-none"
               />
-              {isAsking && <Spinner />}
+              {isSearching && <Spinner />}
               <kbd className="rounded-sm border border-line px-1.5 py-0.5 font-sans text-2xs text-faint">Esc</kbd>
             </div>
             <Autocomplete.List className="min-h-0 flex-1 overflow-y-auto overscroll-contain p-1.5 outline-none empty:hidden">
@@ -66,7 +66,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
               )}
             </Autocomplete.List>
             <Autocomplete.Empty className="px-4 py-8 text-center text-sm text-faint empty:hidden">
-              {isAsking ? 'Searching…' : 'No results. Monitors are found by their names, values, tags and metadata.'}
+              {isSearching ? 'Searching…' : 'No results. Monitors are found by their names, values, tags and metadata.'}
             </Autocomplete.Empty>
           </Autocomplete.Root>
         </Dialog.Popup>
@@ -94,39 +94,42 @@ function Line({ command, onChoose }: { command: Command; onChoose: (command: Com
   )
 }
 
-/** What the typed text finds: before anything is typed, what was chosen lately. */
-function useFound(typed: string): { groups: CommandGroup[]; isAsking: boolean } {
-  const { places, actions, monitor } = useCommands()
-  const remembered = useRemembered()
+/** Without a search text, recent commands come first. */
+function useSearchResults(text: string): { groups: CommandGroup[]; isSearching: boolean } {
+  const { pages, actions, openMonitor } = useCommands()
+  const recentMonitor = useRecentMonitor()
   const { recent } = useRecent()
-  const { found, isAsking } = useMonitorSearch(useDeferredValue(typed))
-  const own = [...places, ...actions]
-  if (typed === '') {
-    const lately = recent.flatMap((kept) => own.find(({ id }) => id === kept.id) ?? remembered(kept) ?? [])
-    const others = (commands: Command[]) => commands.filter(({ id }) => !lately.some((each) => each.id === id))
+  const { found, isSearching } = useMonitorSearch(useDeferredValue(text))
+  if (text === '') {
+    const commands = [...pages, ...actions]
+    const recentCommands = recent.flatMap(
+      (used) => commands.find(({ id }) => id === used.id) ?? recentMonitor(used) ?? [],
+    )
+    const others = (commands: Command[]) =>
+      commands.filter(({ id }) => !recentCommands.some((recent) => recent.id === id))
     return {
-      isAsking: false,
-      groups: filled([
-        { value: 'Recent', items: lately },
-        { value: 'Go to', items: others(places) },
+      isSearching: false,
+      groups: withItems([
+        { value: 'Recent', items: recentCommands },
+        { value: 'Go to', items: others(pages) },
         { value: 'Commands', items: others(actions) },
       ]),
     }
   }
-  const meant = (commands: Command[]) => commands.filter((command) => isMeant(command, typed))
+  const matching = (commands: Command[]) => commands.filter((command) => matchesCommand(command, text))
   return {
-    isAsking,
-    groups: filled([
-      { value: 'Go to', items: meant(places) },
-      { value: 'Commands', items: meant(actions) },
-      { value: 'Monitors', items: found.map(monitor) },
+    isSearching,
+    groups: withItems([
+      { value: 'Go to', items: matching(pages) },
+      { value: 'Commands', items: matching(actions) },
+      { value: 'Monitors', items: found.map(openMonitor) },
     ]),
   }
 }
 
-const filled = (groups: CommandGroup[]) => groups.filter(({ items }) => items.length > 0)
+const withItems = (groups: CommandGroup[]) => groups.filter(({ items }) => items.length > 0)
 
-/** Per organization: its monitors are named in it. */
+/** Stored for each organization, because it names monitors. */
 function useRecent() {
   const { organization } = useSession()
   const key = `zonewatch.recent.${organization.id}`

@@ -13,14 +13,14 @@ import { ConnectionNote } from './connection-note.tsx'
 import { PaletteProvider, usePalette } from './palette-provider.tsx'
 import { Sidebar } from './sidebar.tsx'
 
-// Rarely needed, and with forms that the frame itself has none of.
+// Rarely needed, and their forms are not part of the first load.
 const NoOrganization = lazy(async () => ({ default: (await import('./no-organization.tsx')).NoOrganization }))
 
 const SignInAgain = lazy(async () => ({ default: (await import('../account/sign-in-again.tsx')).SignInAgain }))
 
 export function Shell() {
   const { data: me } = useSuspenseQuery(meQuery)
-  // The session just ended: the way to sign in is being taken.
+  // The user just signed out, and the sign-in page loads.
   if (!me) return null
   if (me.organizations.length > 0) return <Frame />
   return (
@@ -30,7 +30,7 @@ export function Shell() {
   )
 }
 
-/** The frame of every page once someone is signed in. */
+/** The frame of every page with a session. */
 function Frame() {
   const { organization } = useSession()
   useLive(organization.id)
@@ -72,10 +72,10 @@ function Frame() {
   )
 }
 
-/** On narrow screens: the sidebar in a drawer. */
+/** On narrow screens the sidebar is a drawer. */
 function TopBar() {
   const path = useRouterState({ select: (state) => state.location.pathname })
-  // Open on the page where it was opened: going somewhere closes it.
+  // The path where the drawer was opened, so that navigation closes it.
   const [openOn, setOpenOn] = useState<string>()
   const { open } = usePalette()
   return (
@@ -83,7 +83,7 @@ function TopBar() {
       <Dialog.Root open={openOn === path} onOpenChange={(isOpen) => setOpenOn(isOpen ? path : undefined)}>
         <Dialog.Trigger
           render={
-            <Button look="quiet" isSquare aria-label="Menu">
+            <Button variant="quiet" isSquare aria-label="Menu">
               <Menu />
             </Button>
           }
@@ -99,7 +99,7 @@ function TopBar() {
       <span className="flex-1">
         <Logo />
       </span>
-      <Button look="quiet" isSquare aria-label="Search and commands" onClick={open}>
+      <Button variant="quiet" isSquare aria-label="Search and commands" onClick={open}>
         <Search />
       </Button>
     </header>

@@ -6,8 +6,8 @@ import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
 import { Button } from '../ui/button.tsx'
 import { Logo } from '../ui/logo.tsx'
-import { Menu, MenuItem, MenuLabel, MenuLine } from '../ui/menu.tsx'
-import { placesOf } from './navigation.ts'
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
+import { navigationItems } from './navigation.ts'
 import { usePalette } from './palette-provider.tsx'
 
 export function Sidebar() {
@@ -18,7 +18,7 @@ export function Sidebar() {
       <div className="px-2">
         <Logo />
       </div>
-      <OrganizationSwitch />
+      <OrganizationMenu />
       <button
         type="button"
         onClick={open}
@@ -29,7 +29,7 @@ export function Sidebar() {
         <kbd className="font-sans text-2xs">{/Mac|iP/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
       </button>
       <nav aria-label="Main" className="flex flex-1 flex-col gap-0.5 overflow-y-auto">
-        {placesOf(me).map(({ to, label, icon: Icon }) => (
+        {navigationItems(me).map(({ to, label, icon: Icon }) => (
           <Link
             key={to}
             to={to}
@@ -49,7 +49,7 @@ export function Sidebar() {
         <BookOpen className="size-4" strokeWidth={2} aria-hidden="true" />
         Documentation
       </a>
-      <PersonMenu />
+      <UserMenu />
     </div>
   )
 }
@@ -58,12 +58,12 @@ const NewOrganizationDialog = lazy(async () => ({
   default: (await import('./new-organization.tsx')).NewOrganizationDialog,
 }))
 
-/** Which organization the pages are about. A plain name where there is only one. */
-function OrganizationSwitch() {
+/** A menu of organizations, or only the name where there is one. */
+function OrganizationMenu() {
   const { me, organization } = useSession()
   const queries = useQueryClient()
   const router = useRouter()
-  const [isMaking, setMaking] = useState(false)
+  const [isCreating, setCreating] = useState(false)
   if (me.organizations.length === 1 && !me.server.sign_up) {
     return <p className="truncate px-2.5 text-sm font-medium text-soft">{organization.name}</p>
   }
@@ -84,19 +84,19 @@ function OrganizationSwitch() {
       >
         <MenuLabel>Organizations</MenuLabel>
         {me.organizations.map(({ id, name }) => (
-          <MenuItem key={id} isChosen={id === organization.id} onSelect={() => change(id)}>
+          <MenuItem key={id} isSelected={id === organization.id} onSelect={() => change(id)}>
             {name}
           </MenuItem>
         ))}
         {me.server.sign_up && (
-          <MenuItem icon={Plus} onSelect={() => setMaking(true)}>
+          <MenuItem icon={Plus} onSelect={() => setCreating(true)}>
             New organization
           </MenuItem>
         )}
       </Menu>
-      {isMaking && (
+      {isCreating && (
         <Suspense>
-          <NewOrganizationDialog onClose={() => setMaking(false)} />
+          <NewOrganizationDialog onClose={() => setCreating(false)} />
         </Suspense>
       )}
     </>
@@ -109,7 +109,7 @@ const THEMES: { value: Theme; label: string; icon: typeof Sun }[] = [
   { value: 'dark', label: 'Dark', icon: Moon },
 ]
 
-function PersonMenu() {
+function UserMenu() {
   const { me, organization } = useSession()
   const [theme, setTheme] = useTheme()
   const signOut = useSignOut()
@@ -139,14 +139,14 @@ function PersonMenu() {
       <MenuItem icon={UserRound} render={<Link to="/profile" />}>
         Your account
       </MenuItem>
-      <MenuLine />
+      <MenuSeparator />
       <MenuLabel>Appearance</MenuLabel>
       {THEMES.map(({ value, label, icon }) => (
-        <MenuItem key={value} icon={icon} isChosen={theme === value} onSelect={() => setTheme(value)}>
+        <MenuItem key={value} icon={icon} isSelected={theme === value} onSelect={() => setTheme(value)}>
           {label}
         </MenuItem>
       ))}
-      <MenuLine />
+      <MenuSeparator />
       <MenuItem icon={LogOut} onSelect={() => void signOut()}>
         Sign out
       </MenuItem>

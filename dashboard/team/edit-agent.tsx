@@ -28,7 +28,7 @@ export function EditAgent({ agent, isYou, onClose }: { agent: Agent; isYou: bool
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={isBusy}>
+          <Button variant="primary" type="submit" form={formId} isBusy={isBusy}>
             Save
           </Button>
         </>

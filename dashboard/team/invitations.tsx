@@ -31,7 +31,7 @@ export function Invitations() {
         label="Invitations"
         columns={COLUMNS}
         list={useQuery(invitationsQuery(cursor))}
-        lines={2}
+        skeletonLines={2}
         onPage={setCursor}
         empty={
           <p className="px-4 py-8 text-center text-sm text-faint">
@@ -56,7 +56,7 @@ const COLUMNS: Column<Invitation>[] = [
   {
     id: 'email',
     header: 'Email',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({ row: { original: invitation } }) => (
       <>
         <p className="break-all">{invitation.email}</p>
@@ -81,19 +81,19 @@ const COLUMNS: Column<Invitation>[] = [
   {
     id: 'created',
     header: 'Invited',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.created} />,
   },
   {
     id: 'expires',
     header: 'Expires',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row: { original } }) => original.state === 'pending' && <Time at={original.expires} />,
   },
   {
     id: 'actions',
     header: 'Actions',
-    meta: { isHeadHidden: true, className: 'w-0', cell: 'text-right' },
+    meta: { isHeaderHidden: true, className: 'w-0', cellClassName: 'text-right' },
     cell: ({ row }) => <InvitationMenu invitation={row.original} />,
   },
 ]
@@ -127,7 +127,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
       <Menu
         trigger={
           <Button
-            look="quiet"
+            variant="quiet"
             size="sm"
             isSquare
             isBusy={resend.isPending}
@@ -154,7 +154,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
         isOpen={open === 'revoke'}
         onClose={() => setOpen(undefined)}
         title="Revoke this invitation?"
-        act="Revoke"
+        confirmLabel="Revoke"
         isDangerous
         onConfirm={revoke}
       >

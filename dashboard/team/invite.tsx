@@ -4,10 +4,10 @@ import type { Invitation } from '#contract/agents.ts'
 import { api } from '../api.ts'
 import { type Role, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
-import { Choices } from '../ui/choices.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { RadioGroup } from '../ui/radio-group.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { PassOnInvitation } from './pass-on-invitation.tsx'
 import { givenBy } from './roles.ts'
@@ -37,14 +37,14 @@ export function Invite({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       isOpen
-      isKept={email !== ''}
+      isPersistent={email !== ''}
       onClose={onClose}
       title="Invite someone"
       description={`To ${organization.name}. The invitation expires in seven days.`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={invite.isPending}>
+          <Button variant="primary" type="submit" form={formId} isBusy={invite.isPending}>
             Invite
           </Button>
         </>
@@ -70,7 +70,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
             onChange={(event) => setEmail(event.target.value)}
           />
         </Field>
-        <Choices label="Role" value={role} choices={givenBy(organization.role)} onChange={setRole} />
+        <RadioGroup label="Role" value={role} options={givenBy(organization.role)} onChange={setRole} />
         {invite.error && <ProblemNote problem={invite.error} fields={['email']} />}
       </form>
     </Dialog>

@@ -14,12 +14,12 @@ export function PassOnInvitation({ email, onClose }: { email: string; onClose: (
   return (
     <Dialog
       isOpen
-      isKept
+      isPersistent
       onClose={onClose}
       title="Share the link"
       description="This server does not send email."
       footer={
-        <Button look="primary" onClick={onClose}>
+        <Button variant="primary" onClick={onClose}>
           Done
         </Button>
       }

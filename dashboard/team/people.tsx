@@ -23,7 +23,7 @@ export function People() {
         label="People"
         columns={columnsFor(organization.agent_id)}
         list={useQuery(agentsQuery(cursor))}
-        lines={3}
+        skeletonLines={3}
         onPage={setCursor}
       />
     </Section>
@@ -34,7 +34,7 @@ const columnsFor = (you: string): Column<Agent>[] => [
   {
     id: 'name',
     header: 'Name',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({ row: { original: agent } }) => (
       <>
         <p className="font-medium break-words">
@@ -57,19 +57,19 @@ const columnsFor = (you: string): Column<Agent>[] => [
   {
     id: 'last_seen',
     header: 'Last seen',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Seen agent={row.original} />,
   },
   {
     id: 'created',
     header: 'Joined',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.created} />,
   },
   {
     id: 'actions',
     header: 'Actions',
-    meta: { isHeadHidden: true, className: 'w-0', cell: 'text-right' },
+    meta: { isHeaderHidden: true, className: 'w-0', cellClassName: 'text-right' },
     cell: ({ row: { original: agent } }) => <PersonMenu agent={agent} isYou={agent.id === you} />,
   },
 ]
@@ -86,7 +86,7 @@ function PersonMenu({ agent, isYou }: { agent: Agent; isYou: boolean }) {
     <>
       <Menu
         trigger={
-          <Button look="quiet" size="sm" isSquare aria-label={`Actions for ${agent.name}`}>
+          <Button variant="quiet" size="sm" isSquare aria-label={`Actions for ${agent.name}`}>
             <Ellipsis />
           </Button>
         }

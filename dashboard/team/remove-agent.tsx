@@ -27,7 +27,7 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
       isOpen={isOpen}
       onClose={onClose}
       title={isYou ? `Leave ${organization.name}?` : `Remove ${agent.name}?`}
-      act={isYou ? 'Leave' : 'Remove'}
+      confirmLabel={isYou ? 'Leave' : 'Remove'}
       isDangerous
       onConfirm={remove}
     >

@@ -10,7 +10,7 @@ import { ROLES } from './roles.ts'
 
 export function TeamPage() {
   const { can, organization } = useSession()
-  const isInviting = useSearch({ from: '/inside/team' }).open === 'invite'
+  const isInviting = useSearch({ from: '/signed-in/team' }).open === 'invite'
   const navigate = useNavigate({ from: '/team' })
   const setInviting = (isOpen: boolean) => void navigate({ search: isOpen ? { open: 'invite' } : {}, replace: true })
   return (
@@ -20,7 +20,7 @@ export function TeamPage() {
       lead={`Members of ${organization.name}.`}
       actions={
         can('manage') && (
-          <Button look="primary" onClick={() => setInviting(true)}>
+          <Button variant="primary" onClick={() => setInviting(true)}>
             <UserPlus /> Invite
           </Button>
         )

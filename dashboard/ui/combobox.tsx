@@ -5,12 +5,12 @@ type ComboboxProps = {
   value: string
   options: readonly string[]
   onChange: (value: string) => void
-  /** What is said when nothing matches. */
+  /** Shown when nothing matches. */
   empty: string
   isDisabled?: boolean
 }
 
-/** One of many, found by typing. Within a Field, which names it. */
+/** Selects one of many options by typing. Needs a Field around it for its label. */
 export function Combobox({ value, options, onChange, empty, isDisabled }: ComboboxProps) {
   return (
     <Base.Root

@@ -1,12 +1,12 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
-import { type ReactNode, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { Button } from './button.tsx'
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 import { ProblemNote } from './problem.tsx'
 
-/** Rendered for a dialog over a dialog too, which it then covers: hence the layer of the frame. */
+/** A dialog over a dialog renders its own backdrop. It has the same z-index as the frame, so that it covers the dialog below. */
 const backdrop =
   'fixed inset-0 z-50 bg-black/35 transition-opacity duration-150 data-[starting-style]:opacity-0 data-[ending-style]:opacity-0 dark:bg-black/60'
 const frame =
@@ -14,27 +14,31 @@ const frame =
 
 type DialogProps = {
   isOpen: boolean
-  /** Without it the dialog stays until its work is done. */
+  /** Without it the user cannot close the dialog. */
   onClose?: () => void
   title: ReactNode
   description?: ReactNode
   isWide?: boolean
-  /** A click outside does not close it, because input would be lost. */
-  isKept?: boolean
-  /** Buttons, the main one last. */
+  /** A click outside does not close the dialog, so that no input is lost. */
+  isPersistent?: boolean
+  /** Buttons, the primary one last. */
   footer?: ReactNode
   children: ReactNode
 }
 
-export function Dialog({ isOpen, onClose, title, description, isWide, isKept, footer, children }: DialogProps) {
+export function Dialog({ isOpen, onClose, title, description, isWide, isPersistent, footer, children }: DialogProps) {
   const body = useRef<HTMLDivElement>(null)
   return (
-    <Base.Root open={isOpen} onOpenChange={(open) => !open && onClose?.()} disablePointerDismissal={isKept ?? false}>
+    <Base.Root
+      open={isOpen}
+      onOpenChange={(open) => !open && onClose?.()}
+      disablePointerDismissal={isPersistent ?? false}
+    >
       <Base.Portal>
         <Base.Backdrop forceRender className={backdrop} />
         <Base.Popup
-          // On a touch screen a field in focus opens the keyboard, which covers the dialog.
-          initialFocus={(type) => (type === 'touch' ? true : firstField(body.current))}
+          // On a touch screen a focused field opens the keyboard, which covers the dialog.
+          initialFocus={(type) => (type === 'touch' ? true : firstFocus(body.current))}
           className={cx(frame, isWide ? 'max-w-3xl' : 'max-w-md')}
         >
           <header className="flex items-start gap-4 border-b border-line px-5 py-4">
@@ -45,7 +49,7 @@ export function Dialog({ isOpen, onClose, title, description, isWide, isKept, fo
             {onClose && (
               <Base.Close
                 render={
-                  <Button look="quiet" size="sm" isSquare aria-label="Close">
+                  <Button variant="quiet" size="sm" isSquare aria-label="Close">
                     <X />
                   </Button>
                 }
@@ -66,8 +70,8 @@ export function Dialog({ isOpen, onClose, title, description, isWide, isKept, fo
 
 const FIELDS = 'input:enabled:not([tabindex="-1"]), textarea:enabled, [role=combobox], [role=checkbox], [role=switch]'
 
-/** What has the focus already, else the first field. Without one the dialog decides. */
-function firstField(body: HTMLElement | null): HTMLElement | true {
+/** The element that has the focus, else the first field. `true` leaves the choice to the dialog. */
+function firstFocus(body: HTMLElement | null): HTMLElement | true {
   if (body?.contains(document.activeElement)) return document.activeElement as HTMLElement
   return body?.querySelector<HTMLElement>(FIELDS) ?? true
 }
@@ -76,17 +80,17 @@ type ConfirmProps = {
   isOpen: boolean
   onClose: () => void
   title: string
-  /** What will happen, and whether it can be taken back. */
+  /** What happens, and whether it can be undone. */
   children: ReactNode
-  /** The verb on the button ("Delete monitor"). */
-  act: string
+  /** The button, for example "Delete monitor". */
+  confirmLabel: string
   isDangerous?: boolean
-  /** Rejects with an ApiProblem, whose sentence is shown; otherwise the dialog closes. */
+  /** The dialog closes when it resolves, and shows the error when it rejects. */
   onConfirm: () => Promise<unknown>
 }
 
-/** Asks before what cannot be taken back. */
-export function Confirm({ isOpen, onClose, title, children, act, isDangerous, onConfirm }: ConfirmProps) {
+/** Asks for confirmation before an action that cannot be undone. */
+export function Confirm({ isOpen, onClose, title, children, confirmLabel, isDangerous, onConfirm }: ConfirmProps) {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>()
   const close = () => {
@@ -117,12 +121,63 @@ export function Confirm({ isOpen, onClose, title, children, act, isDangerous, on
           {problem !== undefined && <ProblemNote problem={problem} />}
           <div className="mt-3 flex justify-end gap-2">
             <AlertDialog.Close render={<Button>Cancel</Button>} />
-            <Button look={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={confirm}>
-              {act}
+            <Button variant={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={confirm}>
+              {confirmLabel}
             </Button>
           </div>
         </AlertDialog.Popup>
       </AlertDialog.Portal>
     </AlertDialog.Root>
+  )
+}
+
+type FormDialogProps = {
+  title: string
+  description: ReactNode
+  submitLabel: string
+  isBusy: boolean
+  isWide?: boolean
+  /** Buttons before Cancel. */
+  extraActions?: ReactNode
+  onSubmit: () => void
+  onClose: () => void
+  children: ReactNode
+}
+
+/** A dialog with a form, a Cancel and a submit button. A click outside does not close it. */
+export function FormDialog({
+  submitLabel,
+  isBusy,
+  extraActions,
+  onSubmit,
+  onClose,
+  children,
+  ...rest
+}: FormDialogProps) {
+  const formId = useId()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    onSubmit()
+  }
+  return (
+    <Dialog
+      isOpen
+      isPersistent
+      onClose={onClose}
+      {...rest}
+      footer={
+        <>
+          {extraActions}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button variant="primary" type="submit" form={formId} isBusy={isBusy}>
+            {submitLabel}
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit} className="grid gap-5 sm:grid-cols-2">
+        {children}
+      </form>
+    </Dialog>
   )
 }

@@ -3,7 +3,7 @@ import { Field as Base } from '@base-ui/react/field'
 import { Switch as Toggle } from '@base-ui/react/switch'
 import { Check } from 'lucide-react'
 import type { ComponentProps, ReactNode } from 'react'
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 
 const control =
   'w-full rounded-md border border-edge bg-surface px-3 text-sm text-ink transition-colors duration-100 ' +
@@ -14,14 +14,14 @@ type FieldProps = {
   label: ReactNode
   /** One line below the control. */
   hint?: ReactNode | undefined
-  /** What is wrong and how to mend it; shown instead of the hint and read out. */
+  /** What is wrong and how to fix it. Replaces the hint; screen readers announce it. */
   error?: string | undefined
   isOptional?: boolean
   className?: string | undefined
   children: ReactNode
 }
 
-/** A labelled control: wraps Input, TextArea or Select. */
+/** Label, hint and error of an Input, TextArea or Select. */
 export function Field({ label, hint, error, isOptional, className, children }: FieldProps) {
   return (
     <Base.Root invalid={error !== undefined} className={cx('flex flex-col gap-1.5', className)}>
@@ -41,7 +41,7 @@ export function Field({ label, hint, error, isOptional, className, children }: F
   )
 }
 
-/** `isCode`: what comes from or goes to the DNS. */
+/** `isCode`: DNS names, values and other code, without spelling and capitalization aids. */
 export function Input({ isCode, className, ...rest }: ComponentProps<typeof Base.Control> & { isCode?: boolean }) {
   return (
     <Base.Control
@@ -63,7 +63,7 @@ export function TextArea({ isCode, className, ...rest }: ComponentProps<'textare
 
 type CheckboxProps = {
   label: ReactNode
-  /** For the screen reader only: where the row or the column says it to the eye. */
+  /** Only for screen readers, where the row or column already shows the label. */
   isLabelHidden?: boolean
   hint?: ReactNode
   isChecked: boolean

@@ -1,7 +1,6 @@
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 
-/** A zone's Z, and the watch kept on its end. */
-export function Mark({ className }: { className?: string }) {
+export function LogoMark({ className }: { className?: string }) {
   return (
     <svg viewBox="0 0 32 32" className={cx('size-7', className)} aria-hidden="true">
       <rect width="32" height="32" rx="8" className="fill-accent" />
@@ -21,7 +20,7 @@ export function Mark({ className }: { className?: string }) {
 export function Logo() {
   return (
     <span className="flex items-center gap-2.5">
-      <Mark />
+      <LogoMark />
       <span className="text-base font-semibold tracking-tight">Zonewatch</span>
     </span>
   )

@@ -1,9 +1,9 @@
 import { Menu as Base } from '@base-ui/react/menu'
 import { Check, type LucideIcon } from 'lucide-react'
 import type { ReactElement, ReactNode } from 'react'
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 
-/** `trigger` is a Button. Children: MenuItem, MenuLabel, MenuLine. */
+/** `trigger` is a Button. The children are MenuItem, MenuCheck, MenuLabel and MenuSeparator. */
 export function Menu({
   trigger,
   children,
@@ -33,12 +33,12 @@ type ItemProps = {
   onSelect?: () => void
   isDangerous?: boolean
   isDisabled?: boolean
-  isChosen?: boolean
+  isSelected?: boolean
   /** A link instead of a button. */
   render?: ReactElement<Record<string, unknown>>
 }
 
-export function MenuItem({ icon: Icon, children, onSelect, isDangerous, isDisabled, isChosen, render }: ItemProps) {
+export function MenuItem({ icon: Icon, children, onSelect, isDangerous, isDisabled, isSelected, render }: ItemProps) {
   return (
     <Base.Item
       {...(render ? { render } : {})}
@@ -53,7 +53,7 @@ export function MenuItem({ icon: Icon, children, onSelect, isDangerous, isDisabl
         <Icon className={cx('size-4 shrink-0', !isDangerous && 'text-soft')} strokeWidth={1.9} aria-hidden="true" />
       )}
       <span className="min-w-0 flex-1 truncate">{children}</span>
-      {isChosen && <Check className="size-4 text-accent-ink" aria-label="chosen" />}
+      {isSelected && <Check className="size-4 text-accent-ink" aria-label="selected" />}
     </Base.Item>
   )
 }
@@ -61,9 +61,9 @@ export function MenuItem({ icon: Icon, children, onSelect, isDangerous, isDisabl
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
   <div className="px-2.5 pt-1.5 pb-1 text-xs text-faint">{children}</div>
 )
-export const MenuLine = () => <Base.Separator className="my-1 h-px bg-line" />
+export const MenuSeparator = () => <Base.Separator className="my-1 h-px bg-line" />
 
-/** Stays open, so that several can be chosen. */
+/** A checkbox item. The menu stays open. */
 export const MenuCheck = ({
   isOn,
   onChange,

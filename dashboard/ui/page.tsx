@@ -1,26 +1,26 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { ChevronLeft, CircleHelp } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 
 type PageProps = {
-  /** Also the window's title. */
+  /** Also the title of the browser tab. */
   title: string
-  /** Instead of the title's text, where it needs more than text. */
+  /** Replaces the title in the heading. */
   heading?: ReactNode
-  /** One line: what this page is for, or what it is about. */
+  /** One line below the title: what the page is for. */
   lead?: ReactNode
-  /** Where it belongs to. */
+  /** The parent page. */
   back?: { to: NonNullable<LinkProps['to']>; label: string }
   actions?: ReactNode
-  /** The page of the documentation about it: `guides/import`. */
+  /** Its page in the documentation, for example `guides/import`. */
   help?: string
-  /** Reading and forms; tables use the whole width. */
+  /** For text and forms. Tables use the full width. */
   isNarrow?: boolean
   children: ReactNode
 }
 
-/** What every page of the dashboard begins with. */
+/** The frame of a page: browser title, heading, actions. */
 export function Page({ title, heading, lead, back, actions, help, isNarrow, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Zonewatch`
@@ -64,7 +64,7 @@ type SectionProps = {
   children: ReactNode
 }
 
-/** A card. `isFlush`: its content brings its own padding (tables, lists). */
+/** A card. `isFlush`: without padding, for tables and lists. */
 export function Section({ title, hint, actions, isFlush, className, children }: SectionProps) {
   return (
     <section className={cx('rounded-lg border border-line bg-surface', className)}>
@@ -82,7 +82,7 @@ export function Section({ title, hint, actions, isFlush, className, children }: 
   )
 }
 
-/** Name and value, aligned. */
+/** A list of names and values, as Fact elements. */
 export function Facts({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2 text-sm">{children}</dl>
 }
@@ -96,7 +96,7 @@ export function Fact({ name, children }: { name: string; children: ReactNode }) 
   )
 }
 
-/** The shape of lines that are still being fetched: it keeps their place, so that nothing jumps. */
+/** Placeholder lines while data loads, so that the layout does not jump. */
 export function Skeleton({ lines = 3, className }: { lines?: number; className?: string }) {
   return (
     <div role="status" aria-label="Loading" className={cx('flex flex-col gap-3', className)}>
@@ -107,7 +107,7 @@ export function Skeleton({ lines = 3, className }: { lines?: number; className?:
   )
 }
 
-/** Text of the DNS: names, values. */
+/** DNS names and values. */
 export function Code({ children, className }: { children: ReactNode; className?: string }) {
   return <span className={cx('font-mono text-[0.95em] break-all', className)}>{children}</span>
 }

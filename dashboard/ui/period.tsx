@@ -3,20 +3,20 @@ import { Field, Input } from './field.tsx'
 import { fieldError } from './problem.tsx'
 
 const HOUR = 3_600_000
-const SPANS = [
+const PRESETS = [
   ['Last hour', HOUR],
   ['24 hours', 24 * HOUR],
   ['7 days', 168 * HOUR],
 ] as const
 
-/** What `datetime-local` fields hold. `until` may be empty: now. */
+/** Values of `datetime-local` inputs. An empty `until` means now. */
 export type Period = { since: string; until: string }
 
 export const lastDay = (): Period => lastMs(24 * HOUR)
 
-const lastMs = (ms: number): Period => ({ since: localMinutes(Date.now() - ms), until: '' })
+const lastMs = (ms: number): Period => ({ since: toLocalInput(Date.now() - ms), until: '' })
 
-/** The times between which something was created. */
+/** Inputs for a period of creation times, with presets. */
 export function PeriodFields({
   period: { since, until },
   onChange,
@@ -29,7 +29,7 @@ export function PeriodFields({
   return (
     <>
       <div className="flex flex-wrap gap-2">
-        {SPANS.map(([label, ms]) => (
+        {PRESETS.map(([label, ms]) => (
           <Button key={label} size="sm" onClick={() => onChange(lastMs(ms))}>
             {label}
           </Button>
@@ -56,12 +56,12 @@ export function PeriodFields({
   )
 }
 
-/** What a `datetime-local` field holds for an instant: minutes, in the viewer's zone. `offset` as of Date: minutes behind UTC. */
-export function localMinutes(instant: number, offset = new Date(instant).getTimezoneOffset()): string {
+/** The value of a `datetime-local` input, to the minute, in the user's time zone. `offset` is in minutes behind UTC, as in Date. */
+export function toLocalInput(instant: number, offset = new Date(instant).getTimezoneOffset()): string {
   return new Date(instant - offset * 60_000).toISOString().slice(0, 16)
 }
 
-/** The instant of what such a field holds, as the API takes it; undefined where it is empty. */
-export function instantOf(local: string): string | undefined {
+/** The ISO date-time of a `datetime-local` value; undefined when it is empty. */
+export function fromLocalInput(local: string): string | undefined {
   return local === '' ? undefined : new Date(local).toISOString()
 }

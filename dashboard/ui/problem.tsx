@@ -3,27 +3,27 @@ import type { ReactNode } from 'react'
 import { ApiProblem } from '../api.ts'
 import { Button } from './button.tsx'
 
-/** What went wrong, in the server's words where it said any. */
-export function sentenceOf(problem: unknown): string {
+/** The error message of the server, or one for a failure of the page itself. */
+export function problemMessage(problem: unknown): string {
   if (!(problem instanceof Error)) return 'Something went wrong.'
   if (!(problem instanceof ApiProblem))
     return `This page failed (${problem.message}). Reload it. If the error persists, report it.`
   return problem.message
 }
 
-/** Beside what failed. Problems of single fields stand at the fields; here is what no field shows. */
+/** An error message. `fields` are those that show their own errors; the others are listed here. */
 export function ProblemNote({ problem, fields = [] }: { problem: unknown; fields?: readonly string[] }) {
   const others =
     problem instanceof ApiProblem ? Object.entries(problem.errors).filter(([path]) => !fields.includes(path)) : []
-  const isMarked = problem instanceof ApiProblem && others.length === 0 && Object.keys(problem.errors).length > 0
+  const areAllAtFields = problem instanceof ApiProblem && others.length === 0 && Object.keys(problem.errors).length > 0
   return (
     <div role="alert" className="flex gap-2.5 rounded-md bg-bad-wash px-3 py-2.5 text-sm text-bad">
       <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
       <div>
-        {isMarked ? 'Not saved. Correct the marked fields.' : sentenceOf(problem)}
-        {others.map(([path, sentence]) => (
+        {areAllAtFields ? 'Not saved. Correct the marked fields.' : problemMessage(problem)}
+        {others.map(([path, message]) => (
           <p key={path}>
-            <span className="font-mono text-xs">{path}</span> {sentence}
+            <span className="font-mono text-xs">{path}</span> {message}
           </p>
         ))}
       </div>
@@ -31,7 +31,7 @@ export function ProblemNote({ problem, fields = [] }: { problem: unknown; fields
   )
 }
 
-/** In place of what could not be loaded: what is wrong and what to do. */
+/** Shown instead of content that could not be loaded. */
 export function ProblemPage({
   problem,
   onRetry,
@@ -47,7 +47,7 @@ export function ProblemPage({
       <TriangleAlert className="size-8 text-faint" strokeWidth={1.5} aria-hidden="true" />
       <h2 className="text-lg font-semibold">{isGone ? 'Not found' : 'Loading failed'}</h2>
       <p className="text-sm text-soft">
-        {isGone ? 'It may have been deleted or belong to another organization.' : sentenceOf(problem)}
+        {isGone ? 'It may have been deleted or belong to another organization.' : problemMessage(problem)}
       </p>
       {children}
       {onRetry && !isGone && (
@@ -59,10 +59,8 @@ export function ProblemPage({
   )
 }
 
-/** Form fields' own sentences, by path; undefined where a field is fine. `expected_value.2` counts for `expected_value` too. */
+/** The error of a form field by its path. An error of `expected_value.2` also counts for `expected_value`. */
 export function fieldError(problem: unknown, path: string): string | undefined {
   if (!(problem instanceof ApiProblem)) return undefined
-  const own = problem.errors[path]
-  if (own !== undefined) return own
-  return Object.entries(problem.errors).find(([each]) => each.startsWith(`${path}.`))?.[1]
+  return problem.errors[path] ?? Object.entries(problem.errors).find(([key]) => key.startsWith(`${path}.`))?.[1]
 }

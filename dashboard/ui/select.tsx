@@ -1,7 +1,7 @@
 import { Select as Base } from '@base-ui/react/select'
 import { Check, ChevronsUpDown } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 
 export type Option<T extends string> = { value: T; label: ReactNode; hint?: string }
 
@@ -9,15 +9,15 @@ type SelectProps<T extends string> = {
   value: T
   options: readonly Option<T>[]
   onChange: (value: T) => void
-  /** Where no Field gives it a name. */
+  /** For a Select without a Field. */
   label?: string
   isDisabled?: boolean
   className?: string
 }
 
-/** One of a few. */
+/** Selects one of a few options. */
 export function Select<T extends string>({ value, options, onChange, label, isDisabled, className }: SelectProps<T>) {
-  const chosen = options.find((option) => option.value === value)
+  const selected = options.find((option) => option.value === value)
   return (
     <Base.Root
       value={value}
@@ -31,7 +31,7 @@ export function Select<T extends string>({ value, options, onChange, label, isDi
           className,
         )}
       >
-        <span className="truncate">{chosen?.label ?? value}</span>
+        <span className="truncate">{selected?.label ?? value}</span>
         <ChevronsUpDown className="size-3.5 shrink-0 text-faint" aria-hidden="true" />
       </Base.Trigger>
       <Base.Portal>

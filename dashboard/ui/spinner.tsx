@@ -1,4 +1,4 @@
-/** Appears only after 200 ms: what is quicker shows none. */
+/** Appears after 200 ms, so that fast actions show none. */
 export function Spinner({ label }: { label?: string }) {
   return (
     <span role={label ? 'status' : undefined} className="late inline-flex">

@@ -12,51 +12,51 @@ import {
 } from 'lucide-react'
 import type { MonitorState } from '#contract/monitors.ts'
 import { STATE_LABELS } from '#contract/wording.ts'
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 
 export type Tone = 'good' | 'bad' | 'warn' | 'idle'
 
-/** Each state has a shape and a word of its own: colour only repeats what they say. `meaning` is for anyone who sees it first. */
-export const STATE_LOOKS: Record<MonitorState, { word: string; tone: Tone; icon: LucideIcon; meaning: string }> = {
+/** Icon and label differ for each state, so that color is never the only sign. */
+export const STATE_DISPLAY: Record<MonitorState, { label: string; tone: Tone; icon: LucideIcon; meaning: string }> = {
   VALID: {
-    word: STATE_LABELS.VALID,
+    label: STATE_LABELS.VALID,
     tone: 'good',
     icon: CircleCheck,
     meaning: 'The records match the expected values.',
   },
   MISMATCH: {
-    word: STATE_LABELS.MISMATCH,
+    label: STATE_LABELS.MISMATCH,
     tone: 'bad',
     icon: EqualNot,
     meaning: 'The records do not match the expected values.',
   },
   NOT_FOUND: {
-    word: STATE_LABELS.NOT_FOUND,
+    label: STATE_LABELS.NOT_FOUND,
     tone: 'bad',
     icon: FileQuestion,
     meaning: 'The name does not exist (NXDOMAIN).',
   },
   NO_DATA: {
-    word: STATE_LABELS.NO_DATA,
+    label: STATE_LABELS.NO_DATA,
     tone: 'bad',
     icon: CircleSlash,
     meaning: 'The name exists but has no record of this type.',
   },
   BAD_SETUP: {
-    word: STATE_LABELS.BAD_SETUP,
+    label: STATE_LABELS.BAD_SETUP,
     tone: 'bad',
     icon: Unplug,
     meaning: 'The DNS configuration of the name is broken, for example a CNAME loop or a lame delegation.',
   },
   INVALID: {
-    word: STATE_LABELS.INVALID,
+    label: STATE_LABELS.INVALID,
     tone: 'warn',
     icon: OctagonX,
     meaning: 'The query failed: SERVFAIL, REFUSED or a malformed answer.',
   },
-  TIMEOUT: { word: STATE_LABELS.TIMEOUT, tone: 'warn', icon: Hourglass, meaning: 'No name server answered in time.' },
+  TIMEOUT: { label: STATE_LABELS.TIMEOUT, tone: 'warn', icon: Hourglass, meaning: 'No name server answered in time.' },
   UNSET: {
-    word: STATE_LABELS.UNSET,
+    label: STATE_LABELS.UNSET,
     tone: 'idle',
     icon: CircleDashed,
     meaning: 'Not checked since the monitor was created or changed.',
@@ -88,12 +88,12 @@ export const TONE_WASH: Record<Tone, string> = {
   idle: 'bg-idle-wash text-idle',
 }
 
-/** What a state means, with the word of the API. */
-export const stateTitle = (state: MonitorState) => `${state}: ${STATE_LOOKS[state].meaning}`
+/** The state as in the API, and what it means. */
+export const stateTitle = (state: MonitorState) => `${state}: ${STATE_DISPLAY[state].meaning}`
 
 /**
- * Icon and word of a state, with the word of the API for the mouse and for screen readers. `isActive` false: the monitor is
- * disabled, which the state then only remembers. `hasTitle` false: what is around it says what it means.
+ * Icon and label of a state, with `stateTitle` as tooltip. With `isActive` false the monitor is disabled, and the tooltip has its
+ * last known state. Use `hasTitle` false where the surrounding text explains the state.
  */
 export function State({
   state,
@@ -106,13 +106,13 @@ export function State({
   isBadge?: boolean
   hasTitle?: boolean
 }) {
-  const look = STATE_LOOKS[state]
+  const display = STATE_DISPLAY[state]
   const {
-    word,
+    label,
     tone,
     icon: Icon,
-  } = isActive ? look : { ...look, word: 'Disabled', tone: 'idle' as Tone, icon: PauseCircle }
-  const title = isActive ? stateTitle(state) : `Disabled. Last known: ${look.word} (${state}).`
+  } = isActive ? display : { ...display, label: 'Disabled', tone: 'idle' as Tone, icon: PauseCircle }
+  const title = isActive ? stateTitle(state) : `Disabled. Last known: ${display.label} (${state}).`
   return (
     <span
       {...(hasTitle && { title, 'aria-description': title })}
@@ -122,17 +122,17 @@ export function State({
       )}
     >
       <Icon className="size-[1.15em] shrink-0" strokeWidth={2.25} aria-hidden="true" />
-      {word}
+      {label}
     </span>
   )
 }
 
 export function StateIcon({ state }: { state: MonitorState }) {
-  const { icon: Icon, tone } = STATE_LOOKS[state]
+  const { icon: Icon, tone } = STATE_DISPLAY[state]
   return <Icon className={cx('size-3.5 shrink-0', TONE_TEXT[tone])} strokeWidth={2.25} aria-hidden="true" />
 }
 
-/** A word with the look of a state, for what is not a monitor: webhooks, requests, invitations. */
+/** A label in the style of a monitor state, for webhooks, requests, invitations. */
 export function Badge({ tone, icon: Icon, children }: { tone: Tone; icon?: LucideIcon; children: string }) {
   return (
     <span

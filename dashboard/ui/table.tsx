@@ -19,24 +19,22 @@ import { ArrowDown, ArrowUp, ChevronLeft, ChevronRight } from 'lucide-react'
 import type { CSSProperties, KeyboardEvent, ReactNode } from 'react'
 import type { Page } from '../api.ts'
 import { Button } from './button.tsx'
-import { cx } from './class.ts'
+import { cx } from './class-names.ts'
 import { Skeleton } from './page.tsx'
 import { ProblemPage } from './problem.tsx'
 
-type Look = {
-  /** Of the head and the cells. */
+type ColumnMeta = {
+  /** For header and cells. */
   className?: string
-  /** Of the head alone. */
-  head?: string
-  /** Of the cells alone. For a function the row is that of the table. */
-  cell?: string | ((row: never) => string)
-  /** In pixels, in a table with fixed columns. */
+  headerClassName?: string
+  cellClassName?: string | ((row: never) => string)
+  /** Pixels, in a table with fixed columns. */
   width?: number | undefined
-  /** For columns that say nothing to the eye (buttons): the head is only read aloud. */
-  isHeadHidden?: boolean
+  /** Only screen readers get the header, for example of a column of buttons. */
+  isHeaderHidden?: boolean
 }
 
-/** Rows come from the server filtered, sorted and in pages, so nothing here does that. */
+/** The server filters, sorts and pages the rows. */
 const features = tableFeatures({
   columnOrderingFeature,
   columnVisibilityFeature,
@@ -44,16 +42,16 @@ const features = tableFeatures({
   rowSelectionFeature,
   rowSortingFeature,
   expandedRowModel: createExpandedRowModel(),
-  columnMeta: {} as Look,
+  columnMeta: {} as ColumnMeta,
 })
 type Features = typeof features
 export type Column<T extends RowData> = ColumnDef<Features, T>
 export type TableModel<T extends RowData> = Table<Features, T>
 export type TableRow<T extends RowData> = Row<Features, T>
-type ModelOptions<T extends RowData> = Omit<TableOptions<Features, T>, 'features'>
+type TableModelOptions<T extends RowData> = Omit<TableOptions<Features, T>, 'features'>
 
-/** Columns, rows and what is selected, sorted by, shown and open, as TanStack Table has them. */
-export const useTableModel = <T extends RowData>(options: ModelOptions<T>): TableModel<T> =>
+/** A TanStack table with the features above. */
+export const useTableModel = <T extends RowData>(options: TableModelOptions<T>): TableModel<T> =>
   useTable({
     features,
     enableSorting: options.onSortingChange !== undefined,
@@ -65,21 +63,20 @@ export const useTableModel = <T extends RowData>(options: ModelOptions<T>): Tabl
 
 type Cursors = Pick<Page<unknown>, 'after' | 'before'>
 
-export type PagedProps<T extends RowData> = Omit<DataProps<T>, 'rows'> & {
+export type PagedTableProps<T extends RowData> = Omit<DataProps<T>, 'rows'> & {
   list: { data: ({ data: readonly T[] } & Partial<Cursors>) | undefined; error: unknown; refetch: () => unknown }
-  /** As many lines as are likely, while they are fetched. */
-  lines: number
-  /** In place of a table without rows. */
+  skeletonLines: number
+  /** Shown instead of a table without rows. */
   empty?: ReactNode
-  /** Undefined: the list has one page. */
+  /** Without it the list has one page. */
   onPage?: (cursor: { after?: string; before?: string }) => void
 }
 
-/** A list of the API: a page of its rows, the shape of them while they are fetched, or why there are none. */
-export function PagedTable<T extends RowData>({ list, lines, empty, onPage, ...table }: PagedProps<T>) {
+/** One page of a list of the API, or its skeleton, error or empty state. */
+export function PagedTable<T extends RowData>({ list, skeletonLines, empty, onPage, ...table }: PagedTableProps<T>) {
   const { data: page, error, refetch } = list
   if (error && !page) return <ProblemPage problem={error} onRetry={() => void refetch()} />
-  if (!page) return <Skeleton lines={lines} className="p-4" />
+  if (!page) return <Skeleton lines={skeletonLines} className="p-4" />
   return (
     <>
       {page.data.length === 0 && empty ? empty : <DataTable {...table} rows={page.data} />}
@@ -92,24 +89,24 @@ type DataProps<T extends RowData> = {
   label: string
   columns: readonly Column<T>[]
   rows: readonly T[]
-  /** Where a row has no `id`. */
+  /** Default: `id`. */
   rowId?: (row: T) => string
   subRows?: (row: T) => readonly T[] | undefined
-  /** Of a row with rows below it: instead of its cells. */
-  head?: (row: TableRow<T>) => ReactNode
-  /** A link or a button of the row covers it. */
-  isPressable?: boolean
+  /** Replaces the cells of a row that has sub-rows. */
+  groupHeader?: (row: TableRow<T>) => ReactNode
+  /** A link or button covers the whole row. */
+  isClickable?: boolean
 }
 
-/** All rows, as wide as they need to be; scrolls sideways where the screen is narrow. */
+/** Shows all rows, and scrolls horizontally on narrow screens. */
 export function DataTable<T extends RowData>({
   label,
   columns,
   rows,
   rowId = idOf,
   subRows,
-  head,
-  isPressable,
+  groupHeader,
+  isClickable,
 }: DataProps<T>) {
   const table = useTableModel<T>({
     columns,
@@ -122,10 +119,10 @@ export function DataTable<T extends RowData>({
     <section className="relative overflow-x-auto" tabIndex={0} aria-label={label}>
       <TableFrame table={table} label={label} className="border-collapse" headClassName="border-b border-line">
         {table.getRowModel().rows.map((row) => (
-          <tr key={row.id} className={isPressable ? 'relative hover:bg-sunken/60' : undefined}>
-            {head && row.subRows.length > 0 ? (
+          <tr key={row.id} className={isClickable ? 'relative hover:bg-sunken/60' : undefined}>
+            {groupHeader && row.subRows.length > 0 ? (
               <td colSpan={row.getVisibleCells().length} className={CELL}>
-                {head(row)}
+                {groupHeader(row)}
               </td>
             ) : (
               <Cells row={row} className={CELL} />
@@ -143,10 +140,10 @@ const idOf = (row: unknown): string => (row as { id: string }).id
 type FrameProps<T extends RowData> = {
   table: TableModel<T>
   label: string
-  /** With the row of the heads; -1: not known. */
+  /** Includes the header row. -1 when unknown. */
   rowCount?: number
-  /** Its elements have another display, which takes their roles in some browsers. */
-  isReshaped?: boolean
+  /** CSS changes `display`, which removes the table roles in some browsers, so they are set explicitly. */
+  hasCustomDisplay?: boolean
   className?: string
   headClassName?: string
   headRowClassName?: string
@@ -157,34 +154,34 @@ type FrameProps<T extends RowData> = {
   children: ReactNode
 }
 
-/** The table with the names of its columns; `children` are its rows. */
+/** The table element and its header. The children are its rows. */
 export function TableFrame<T extends RowData>(props: FrameProps<T>) {
-  const { table, label, rowCount, isReshaped, style, onKeyDown, children } = props
+  const { table, label, rowCount, hasCustomDisplay, style, onKeyDown, children } = props
   const { className, headClassName, headRowClassName, bodyClassName = 'divide-y divide-line', bodyStyle } = props
   return (
     <table
       aria-label={label}
       aria-rowcount={rowCount}
-      role={isReshaped ? 'table' : undefined}
+      role={hasCustomDisplay ? 'table' : undefined}
       style={style}
       className={cx('w-full text-left text-sm', className)}
     >
-      <thead role={isReshaped ? 'rowgroup' : undefined} className={cx('text-xs text-faint', headClassName)}>
+      <thead role={hasCustomDisplay ? 'rowgroup' : undefined} className={cx('text-xs text-faint', headClassName)}>
         {table.getHeaderGroups().map((group) => (
           <tr
             key={group.id}
-            role={isReshaped ? 'row' : undefined}
+            role={hasCustomDisplay ? 'row' : undefined}
             aria-rowindex={rowCount === undefined ? undefined : 1}
             className={headRowClassName}
           >
             {group.headers.map((header) => (
-              <Head key={header.id} header={header} isReshaped={isReshaped} />
+              <HeaderCell key={header.id} header={header} hasCustomDisplay={hasCustomDisplay} />
             ))}
           </tr>
         ))}
       </thead>
       <tbody
-        role={isReshaped ? 'rowgroup' : undefined}
+        role={hasCustomDisplay ? 'rowgroup' : undefined}
         className={bodyClassName}
         style={bodyStyle}
         onKeyDown={onKeyDown}
@@ -197,25 +194,25 @@ export function TableFrame<T extends RowData>(props: FrameProps<T>) {
 
 const SORTED = { asc: 'ascending', desc: 'descending' } as const
 
-function Head<T extends RowData>({
+function HeaderCell<T extends RowData>({
   header,
-  isReshaped,
+  hasCustomDisplay,
 }: {
   header: Header<Features, T>
-  isReshaped?: boolean | undefined
+  hasCustomDisplay?: boolean | undefined
 }) {
   const { column } = header
-  const { className, head, width, isHeadHidden } = column.columnDef.meta ?? {}
+  const { className, headerClassName, width, isHeaderHidden } = column.columnDef.meta ?? {}
   const sorted = column.getIsSorted()
   const Arrow = sorted === 'desc' ? ArrowDown : ArrowUp
-  const name = rendered(column.columnDef.header, header.getContext())
+  const name = renderPart(column.columnDef.header, header.getContext())
   return (
     <th
       scope="col"
-      role={isReshaped ? 'columnheader' : undefined}
+      role={hasCustomDisplay ? 'columnheader' : undefined}
       aria-sort={sorted ? SORTED[sorted] : undefined}
       style={width === undefined ? undefined : { width }}
-      className={cx('h-9 px-4 font-medium whitespace-nowrap', className, head)}
+      className={cx('h-9 px-4 font-medium whitespace-nowrap', className, headerClassName)}
     >
       {column.getCanSort() ? (
         <button
@@ -226,7 +223,7 @@ function Head<T extends RowData>({
           {name}
           <Arrow className={cx('size-3', !sorted && 'opacity-0 group-hover:opacity-60')} aria-hidden="true" />
         </button>
-      ) : isHeadHidden ? (
+      ) : isHeaderHidden ? (
         <span className="sr-only">{name}</span>
       ) : (
         name
@@ -235,27 +232,27 @@ function Head<T extends RowData>({
   )
 }
 
-type CellsProps<T extends RowData> = { row: TableRow<T>; isReshaped?: boolean; className?: string }
+type CellsProps<T extends RowData> = { row: TableRow<T>; hasCustomDisplay?: boolean; className?: string }
 
-/** The cells of the columns that are shown, in their order. */
-export function Cells<T extends RowData>({ row, isReshaped, className }: CellsProps<T>) {
+/** The cells of the visible columns. */
+export function Cells<T extends RowData>({ row, hasCustomDisplay, className }: CellsProps<T>) {
   return row.getVisibleCells().map((cell) => (
-    <td key={cell.id} role={isReshaped ? 'cell' : undefined} className={cx(className, cellLook(cell))}>
-      {rendered(cell.column.columnDef.cell, cell.getContext())}
+    <td key={cell.id} role={hasCustomDisplay ? 'cell' : undefined} className={cx(className, cellClass(cell))}>
+      {renderPart(cell.column.columnDef.cell, cell.getContext())}
     </td>
   ))
 }
 
-function cellLook<T extends RowData>({ column, row }: Cell<Features, T>): string {
-  const { className, cell } = column.columnDef.meta ?? {}
-  return cx(className, typeof cell === 'function' ? cell(row as never) : cell)
+function cellClass<T extends RowData>({ column, row }: Cell<Features, T>): string {
+  const { className, cellClassName } = column.columnDef.meta ?? {}
+  return cx(className, typeof cellClassName === 'function' ? cellClassName(row as never) : cellClassName)
 }
 
-/** Called, not mounted as a component, so that a page can define columns while it renders without losing the state of the cells. */
-const rendered = <C,>(part: ReactNode | ((context: C) => ReactNode), context: C): ReactNode =>
+/** Calls the function instead of mounting it, so that cells keep their state when a page redefines its columns. */
+const renderPart = <C,>(part: ReactNode | ((context: C) => ReactNode), context: C): ReactNode =>
   typeof part === 'function' ? part(context) : part
 
-/** Forwards and backwards through a list of the API. */
+/** Previous and Next buttons of a list of the API. */
 export function Pager({
   page,
   onAfter,

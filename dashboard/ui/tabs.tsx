@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 
 export type Tab<T extends string> = { value: T; label: ReactNode; content: ReactNode }
 
-/** Views of one thing. Keep the value in the URL where someone may want to send it to a colleague. */
+/** Keep the value in the URL where users may want to share the tab. */
 export function Tabs<T extends string>({
   value,
   onChange,

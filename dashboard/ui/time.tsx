@@ -12,7 +12,7 @@ const seconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'long' })
 
 /** "3 minutes ago", "in 2 hours"; beyond a week the date. */
-export function sinceText(instant: number, now: number): string {
+export function relativeTime(instant: number, now: number): string {
   const ms = instant - now
   const size = Math.abs(ms)
   if (size < 45_000) return ms <= 0 ? 'just now' : 'in a moment'
@@ -22,12 +22,12 @@ export function sinceText(instant: number, now: number): string {
   return day.format(instant)
 }
 
-/** In the viewer's zone. */
+/** In the user's time zone. */
 export const fullTime = (instant: string | number): string => full.format(new Date(instant))
 
 /**
- * An instant of the API, in the viewer's zone, with UTC on hover and focus. `isExact` writes date and time, or only the time of
- * day to the second; otherwise it says how long ago, and keeps saying it truly.
+ * An instant of the API in the user's time zone, with UTC in a tooltip. `isExact` shows date and time, 'clock' the time of day to
+ * the second. Otherwise it shows how long ago, and updates itself.
  */
 export function Time({ at, isExact }: { at: string; isExact?: boolean | 'clock' }) {
   const instant = Date.parse(at)
@@ -35,20 +35,20 @@ export function Time({ at, isExact }: { at: string; isExact?: boolean | 'clock' 
   return (
     <Tooltip text={`${full.format(instant)} · ${at.replace('T', ' ').replace('Z', '')} UTC`}>
       <time dateTime={at} className="whitespace-nowrap">
-        {isExact ? (isExact === 'clock' ? seconds : clock).format(instant) : sinceText(instant, now)}
+        {isExact ? (isExact === 'clock' ? seconds : clock).format(instant) : relativeTime(instant, now)}
       </time>
     </Tooltip>
   )
 }
 
-/** Now, and again every half minute while `isMoving`. */
-function useNow(isMoving: boolean): number {
+/** The current time. Renders again every 30 seconds while `isUpdating`. */
+function useNow(isUpdating: boolean): number {
   const [, tick] = useReducer((count: number) => count + 1, 0)
   useEffect(() => {
-    if (!isMoving) return
+    if (!isUpdating) return
     const timer = setInterval(tick, 30_000)
     return () => clearInterval(timer)
-  }, [isMoving])
-  // Read again each time: what just happened must not seem to lie ahead.
+  }, [isUpdating])
+  // Read at each render, so that an event that just happened is not in the future.
   return Date.now()
 }

@@ -2,7 +2,7 @@ import { Toast } from '@base-ui/react/toast'
 import { CircleCheck, TriangleAlert, X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Button } from './button.tsx'
-import { sentenceOf } from './problem.tsx'
+import { problemMessage } from './problem.tsx'
 
 export function Toasts({ children }: { children: ReactNode }) {
   return (
@@ -33,7 +33,7 @@ function List() {
       <Toast.Description className="min-w-0 flex-1 py-px text-sm break-words" />
       <Toast.Close
         render={
-          <Button look="quiet" size="sm" isSquare aria-label="Dismiss">
+          <Button variant="quiet" size="sm" isSquare aria-label="Dismiss">
             <X />
           </Button>
         }
@@ -42,12 +42,12 @@ function List() {
   ))
 }
 
-/** `done`: it worked. `failed`: it did not, with the server's sentence. Both are read out. */
+/** Short messages. `failed` shows the error message of the server. */
 export function useToast() {
   const { add } = Toast.useToastManager()
   return {
     done: (description: string) => void add({ description, type: 'done' }),
     failed: (problem: unknown) =>
-      void add({ description: sentenceOf(problem), type: 'problem', priority: 'high', timeout: 12_000 }),
+      void add({ description: problemMessage(problem), type: 'problem', priority: 'high', timeout: 12_000 }),
   }
 }

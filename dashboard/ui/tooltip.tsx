@@ -5,7 +5,7 @@ export function Tooltips({ children }: { children: ReactNode }) {
   return <Base.Provider delay={350}>{children}</Base.Provider>
 }
 
-/** More about what it is on; never the only place where something is said. */
+/** Additional information only; it must not be the only place for it. */
 export function Tooltip({ text, children }: { text: ReactNode; children: ReactElement<Record<string, unknown>> }) {
   return (
     <Base.Root>

@@ -1,5 +1,5 @@
 import { CircleCheck, OctagonX } from 'lucide-react'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { msText, phasesOf } from './timings.ts'
 import type { Attempt } from './use-outcome.ts'
 

@@ -20,13 +20,13 @@ export function EditWebhook({ webhook: { id }, onClose }: { webhook: Webhook; on
   return (
     <Dialog
       isOpen
-      isKept={isChanged}
+      isPersistent={isChanged}
       onClose={onClose}
       title="Edit webhook"
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={isBusy}>
+          <Button variant="primary" type="submit" form={formId} isBusy={isBusy}>
             Save
           </Button>
         </>

@@ -27,8 +27,8 @@ export function GroupChoice({
   const [search, setSearch] = useState('')
   const groups = data?.data ?? []
   const shown = groups.filter(({ name }) => name.toLowerCase().includes(search.trim().toLowerCase()))
-  const toggle = (id: string, isChosen: boolean) =>
-    onChange(isChosen ? [...chosen, id] : chosen.filter((each) => each !== id))
+  const toggle = (id: string, isSelected: boolean) =>
+    onChange(isSelected ? [...chosen, id] : chosen.filter((each) => each !== id))
   return (
     <fieldset>
       <legend className="text-sm font-medium">Groups</legend>
@@ -73,7 +73,7 @@ export function GroupChoice({
                   </>
                 }
                 isChecked={chosen.includes(id)}
-                onChange={(isChosen) => toggle(id, isChosen)}
+                onChange={(isSelected) => toggle(id, isSelected)}
               />
             ))
           )}

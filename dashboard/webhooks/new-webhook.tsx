@@ -58,14 +58,14 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       isOpen
-      isKept={isTouched}
+      isPersistent={isTouched}
       onClose={onClose}
       title="New webhook"
       description="Receives changes from the moment you create it."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={make.isPending}>
+          <Button variant="primary" type="submit" form={formId} isBusy={make.isPending}>
             Create webhook
           </Button>
         </>

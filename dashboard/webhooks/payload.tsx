@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button } from '../ui/button.tsx'
-import { Copy } from '../ui/copy.tsx'
+import { CopyButton } from '../ui/copy.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Text } from './attempt.tsx'
@@ -25,10 +25,10 @@ export function Payload({ webhook, request }: { webhook: string; request: string
         </h3>
         {data && (
           <span className="flex gap-1">
-            <Button look="quiet" size="sm" aria-pressed={!isIndented} onClick={() => setIndented(!isIndented)}>
+            <Button variant="quiet" size="sm" aria-pressed={!isIndented} onClick={() => setIndented(!isIndented)}>
               {isIndented ? 'Show raw' : 'Show formatted'}
             </Button>
-            <Copy text={data.body} label="Copy raw payload" isWordy />
+            <CopyButton text={data.body} label="Copy raw payload" hasLabel />
           </span>
         )}
       </div>

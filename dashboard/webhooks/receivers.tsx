@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Copy, Snippet } from '../ui/copy.tsx'
+import { CopyButton, Snippet } from '../ui/copy.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
@@ -65,7 +65,7 @@ function Receiver({ language, secret }: { language: Language; secret: string | u
       <div>
         <div className="mb-1.5 flex items-center justify-between gap-4">
           <p className="font-mono text-xs text-faint">{file}</p>
-          {data && <Copy text={data} label="Copy code" isWordy />}
+          {data && <CopyButton text={data} label="Copy code" hasLabel />}
         </div>
         {error ? <ProblemNote problem={error} /> : data ? <CodeBox text={data} label={file} /> : <Skeleton lines={6} />}
       </div>

@@ -7,7 +7,7 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Checkbox } from '../ui/field.tsx'
-import { instantOf, lastDay, PeriodFields } from '../ui/period.tsx'
+import { fromLocalInput, lastDay, PeriodFields } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { replayCountsQuery } from './queries.ts'
 import { STATUSES, type Status } from './words.tsx'
@@ -25,7 +25,7 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
   const formId = useId()
   const [local, setLocal] = useState(lastDay)
   const [statuses, setStatuses] = useState(NOT_DELIVERED)
-  const period = { since: instantOf(local.since), until: instantOf(local.until) }
+  const period = { since: fromLocalInput(local.since), until: fromLocalInput(local.until) }
   const { data: counts, error: notCounted } = useQuery(replayCountsQuery(webhook.id, period.since, period.until))
   const chosen = ORDER.filter((status) => statuses.includes(status))
   const count = counts && chosen.reduce((sum, status) => sum + counts[status], 0)
@@ -51,13 +51,13 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
       description="Sends requests again with the same ids and payloads, oldest first. Tests are excluded."
       footer={
         send.data ? (
-          <Button look="primary" onClick={onClose}>
+          <Button variant="primary" onClick={onClose}>
             Done
           </Button>
         ) : (
           <>
             <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" type="submit" form={formId} isBusy={send.isPending} disabled={!count}>
+            <Button variant="primary" type="submit" form={formId} isBusy={send.isPending} disabled={!count}>
               {count ? sendText(count, chosen, counts) : 'Send again'}
             </Button>
           </>

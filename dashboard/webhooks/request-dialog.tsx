@@ -43,7 +43,7 @@ export function RequestDialog({
         <>
           <Button onClick={onClose}>Close</Button>
           {can('write') && data && (
-            <Button look="primary" isBusy={retry.isStarting || outcome.isUnderWay} onClick={retry.start}>
+            <Button variant="primary" isBusy={retry.isStarting || outcome.isUnderWay} onClick={retry.start}>
               <RotateCw /> Send again now
             </Button>
           )}

@@ -5,7 +5,7 @@ import { useCallback, useMemo } from 'react'
 import type { LoggedRequest } from '#contract/dashboard.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
-import { cx } from '../ui/class.ts'
+import { cx } from '../ui/class-names.ts'
 import { Code, Section } from '../ui/page.tsx'
 import { type Column, PagedTable, type TableRow } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -13,7 +13,7 @@ import { type LogLine, linesOf } from './first-result-runs.ts'
 import { eventsOfQuery, type NotifiedEvent, payloadsQuery, requestsQuery } from './queries.ts'
 import { STATUSES, type Status, StatusBadge } from './words.tsx'
 
-const route = getRouteApi('/inside/webhooks/$webhook')
+const route = getRouteApi('/signed-in/webhooks/$webhook')
 
 /** The log: each request with its result. */
 export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (request: string) => void }) {
@@ -32,11 +32,11 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
         label="Requests"
         columns={columnsWith(eventOf, onOpen)}
         list={{ ...list, data: list.data && { ...list.data, data: lines } }}
-        lines={6}
-        isPressable
+        skeletonLines={6}
+        isClickable
         rowId={(line) => (line.kind === 'one' ? line.request.id : `first results ${line.requests[0]!.id}`)}
         subRows={requestsOf}
-        head={(row) => <FirstResults row={row} />}
+        groupHeader={(row) => <FirstResults row={row} />}
         onPage={(cursor) => go({ ...status, ...cursor })}
         empty={<Nothing status={search.status} hasGroups={webhook.all_groups === true || webhook.groups.length > 0} />}
       />
@@ -133,7 +133,7 @@ const columnsWith = (eventOf: ReturnType<typeof useEvents>, onOpen: (request: st
   {
     id: 'change',
     header: 'Change',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({ row }) => {
       const request = requestOf(row)
       return (
@@ -156,19 +156,19 @@ const columnsWith = (eventOf: ReturnType<typeof useEvents>, onOpen: (request: st
   {
     id: 'response',
     header: 'Response',
-    meta: { className: 'hidden md:table-cell', cell: 'max-w-72 text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'max-w-72 text-soft' },
     cell: ({ row }) => <Answer request={requestOf(row)} />,
   },
   {
     id: 'attempts',
     header: 'Attempts',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft tabular-nums' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft tabular-nums' },
     cell: ({ row }) => requestOf(row).attempts,
   },
   {
     id: 'created',
     header: 'Created',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={requestOf(row).created} />,
   },
 ]

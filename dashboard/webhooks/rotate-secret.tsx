@@ -41,14 +41,14 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   return (
     <Dialog
       isOpen
-      isKept={secret !== undefined}
+      isPersistent={secret !== undefined}
       onClose={onClose}
       title="Rotate secret"
       description="Zonewatch signs with the new secret from the next request on."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" form={formId} isBusy={rotate.isPending}>
+          <Button variant="primary" type="submit" form={formId} isBusy={rotate.isPending}>
             Rotate secret
           </Button>
         </>

@@ -17,12 +17,12 @@ export function SecretOnce({ title, secret, act, onDone }: SecretProps) {
     <Dialog
       isOpen
       isWide
-      isKept
+      isPersistent
       onClose={onDone}
       title={title}
       description="Copy the secret now. It is not shown again. If you lose it, rotate the secret."
       footer={
-        <Button look="primary" onClick={onDone}>
+        <Button variant="primary" onClick={onDone}>
           {act}
         </Button>
       }

@@ -25,11 +25,11 @@ export function TestResult({
       actions={
         <>
           {test.request && (
-            <Button size="sm" look="quiet" onClick={() => test.request && onOpen(test.request)}>
+            <Button size="sm" variant="quiet" onClick={() => test.request && onOpen(test.request)}>
               View request
             </Button>
           )}
-          <Button size="sm" look="quiet" isSquare aria-label="Dismiss test" onClick={test.dismiss}>
+          <Button size="sm" variant="quiet" isSquare aria-label="Dismiss test" onClick={test.dismiss}>
             <X />
           </Button>
         </>

@@ -5,7 +5,7 @@ import { lazy, Suspense, useState } from 'react'
 import type { WebhookRequest } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Page, Section } from '../ui/page.tsx'
 import { Select } from '../ui/select.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
@@ -16,7 +16,7 @@ import { StatusBadge } from './words.tsx'
 
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
 
-const route = getRouteApi('/inside/webhooks/undelivered')
+const route = getRouteApi('/signed-in/webhooks/undelivered')
 const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
 
 /** What failed and what waits, of all webhooks. */
@@ -52,12 +52,12 @@ export function UndeliveredPage() {
     >
       {isEmpty ? (
         <Section isFlush>
-          <Empty icon={CircleCheck} title="Everything is delivered">
+          <EmptyState icon={CircleCheck} title="Everything is delivered">
             <p>
               A request is listed here while your endpoint does not respond with 2xx. Zonewatch retries nine times over
               almost two days. After that, you can send them again here.
             </p>
-          </Empty>
+          </EmptyState>
         </Section>
       ) : (
         <>
@@ -88,8 +88,8 @@ export function UndeliveredPage() {
               label="Undelivered requests"
               columns={columnsWith(eventOf, new Map(webhooks?.map(({ id, url }) => [id, url])))}
               list={list}
-              lines={6}
-              isPressable
+              skeletonLines={6}
+              isClickable
               onPage={(cursor) => void navigate({ search: { ...filter, ...cursor } })}
               empty={<p className="px-4 py-12 text-center text-sm text-faint">No requests match this filter.</p>}
             />
@@ -122,7 +122,7 @@ const columnsWith = (
   {
     id: 'change',
     header: 'Change',
-    meta: { cell: 'min-w-0' },
+    meta: { cellClassName: 'min-w-0' },
     cell: ({ row: { original: request } }) => (
       <>
         <Link
@@ -146,7 +146,7 @@ const columnsWith = (
   {
     id: 'webhook',
     header: 'Webhook',
-    meta: { className: 'hidden lg:table-cell', cell: 'max-w-72 text-soft' },
+    meta: { className: 'hidden lg:table-cell', cellClassName: 'max-w-72 text-soft' },
     cell: ({ row: { original } }) => (
       <Code className="line-clamp-1 break-all">{urls.get(original.webhook_id) ?? original.webhook_id}</Code>
     ),
@@ -154,13 +154,13 @@ const columnsWith = (
   {
     id: 'response',
     header: 'Response',
-    meta: { className: 'hidden md:table-cell', cell: 'max-w-72 text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'max-w-72 text-soft' },
     cell: ({ row }) => <Answer request={row.original} />,
   },
   {
     id: 'created',
     header: 'Created',
-    meta: { className: 'hidden sm:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.created} />,
   },
 ]

@@ -92,7 +92,7 @@ function HeaderFields({
               className="min-w-0 flex-[3]"
             />
             <Button
-              look="quiet"
+              variant="quiet"
               isSquare
               aria-label={`Remove header ${name || at + 1}`}
               onClick={() => onChange(lines.filter((line) => line.key !== key))}

@@ -6,7 +6,7 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Menu, MenuItem, MenuLine } from '../ui/menu.tsx'
+import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { useToast } from '../ui/toast.tsx'
 
 const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook }))
@@ -61,7 +61,7 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
         <MenuItem icon={KeyRound} onSelect={() => setOpen('rotate')}>
           Rotate secret
         </MenuItem>
-        <MenuLine />
+        <MenuSeparator />
         {webhook.is_active ? (
           <MenuItem icon={PauseCircle} onSelect={() => setOpen('disable')}>
             Disable
@@ -84,7 +84,7 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
         isOpen={open === 'disable'}
         onClose={close}
         title="Disable this webhook?"
-        act="Disable"
+        confirmLabel="Disable"
         onConfirm={disable}
       >
         Changes that occur while the webhook is disabled are not sent, now or later. Requests that are already queued
@@ -94,7 +94,7 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
         isOpen={open === 'delete'}
         onClose={close}
         title="Delete this webhook?"
-        act="Delete webhook"
+        confirmLabel="Delete webhook"
         isDangerous
         onConfirm={remove}
       >

@@ -19,7 +19,7 @@ import { useTest } from './use-test.ts'
 import { WebhookMenu } from './webhook-menu.tsx'
 import { HealthBadge } from './words.tsx'
 
-const route = getRouteApi('/inside/webhooks/$webhook')
+const route = getRouteApi('/signed-in/webhooks/$webhook')
 const BACK = { to: '/webhooks', label: 'Webhooks' } as const
 
 export function WebhookPage() {
@@ -64,7 +64,7 @@ function Found({ webhook }: { webhook: Webhook }) {
       actions={
         can('write') && (
           <>
-            <Button look="primary" isBusy={test.isStarting} onClick={test.start}>
+            <Button variant="primary" isBusy={test.isStarting} onClick={test.start}>
               <Send /> Send a test
             </Button>
             <WebhookMenu webhook={webhook} />

@@ -4,7 +4,7 @@ import { Plus, Webhook as WebhookIcon } from 'lucide-react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
-import { Empty } from '../ui/empty.tsx'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Page, Section } from '../ui/page.tsx'
 import { Select } from '../ui/select.tsx'
 import { type Column, PagedTable } from '../ui/table.tsx'
@@ -13,7 +13,7 @@ import { NewWebhook } from './new-webhook.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
 import { HealthBadge } from './words.tsx'
 
-const route = getRouteApi('/inside/webhooks')
+const route = getRouteApi('/signed-in/webhooks')
 
 /** As many are seen at once; more are worth a filter. */
 const FEW = 5
@@ -40,7 +40,7 @@ export function WebhooksPage() {
   const isFiltered = search.state !== undefined
   const isEmpty = page?.data.length === 0 && !isFiltered && search.after === undefined
   const make = can('write') && (
-    <Button look="primary" onClick={() => setNew(true)}>
+    <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New webhook
     </Button>
   )
@@ -79,8 +79,8 @@ export function WebhooksPage() {
               label="Webhooks"
               columns={COLUMNS}
               list={list}
-              lines={5}
-              isPressable
+              skeletonLines={5}
+              isClickable
               onPage={(cursor) =>
                 void navigate({ search: ({ state }) => ({ ...(state ? { state } : {}), ...cursor }) })
               }
@@ -96,7 +96,7 @@ export function WebhooksPage() {
 
 function NoWebhooks({ action }: { action: React.ReactNode }) {
   return (
-    <Empty icon={WebhookIcon} title="No webhooks yet" action={action}>
+    <EmptyState icon={WebhookIcon} title="No webhooks yet" action={action}>
       <p>
         When a monitored record changes, Zonewatch sends a signed HTTP request to your endpoint. It retries for two days
         and queues requests while your endpoint is down.
@@ -106,7 +106,7 @@ function NoWebhooks({ action }: { action: React.ReactNode }) {
           Your role is read-only. Ask a member of your organization to create a webhook.
         </p>
       )}
-    </Empty>
+    </EmptyState>
   )
 }
 
@@ -114,7 +114,7 @@ const COLUMNS: Column<Webhook>[] = [
   {
     id: 'url',
     header: 'URL',
-    meta: { cell: 'max-w-96 min-w-0' },
+    meta: { cellClassName: 'max-w-96 min-w-0' },
     cell: ({ row: { original: webhook } }) => (
       <>
         <Link
@@ -140,14 +140,14 @@ const COLUMNS: Column<Webhook>[] = [
   {
     id: 'last_executed',
     header: 'Last sent',
-    meta: { className: 'hidden md:table-cell', cell: 'text-soft' },
+    meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row: { original } }) =>
       original.last_executed ? <Time at={original.last_executed} /> : <span className="text-faint">never</span>,
   },
   {
     id: 'last_error',
     header: 'Last error',
-    meta: { className: 'hidden lg:table-cell', cell: 'max-w-80 text-soft' },
+    meta: { className: 'hidden lg:table-cell', cellClassName: 'max-w-80 text-soft' },
     cell: ({ row: { original } }) =>
       original.last_error ? (
         <span className="line-clamp-2">{original.last_error}</span>

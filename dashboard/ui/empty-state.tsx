@@ -1,16 +1,16 @@
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
 
-type EmptyProps = {
+type EmptyStateProps = {
   icon: LucideIcon
   title: string
-  /** What this is for and what to do first: an empty page teaches. */
+  /** What this page is for and what to do first. */
   children: ReactNode
   action?: ReactNode
 }
 
-/** In place of a list without items. */
-export function Empty({ icon: Icon, title, children, action }: EmptyProps) {
+/** Shown instead of a list without items. */
+export function EmptyState({ icon: Icon, title, children, action }: EmptyStateProps) {
   return (
     <div className="mx-auto flex max-w-md flex-col items-center gap-3 px-6 py-16 text-center">
       <span className="grid size-12 place-items-center rounded-full bg-sunken text-soft">
