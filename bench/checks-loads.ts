@@ -94,13 +94,13 @@ export function watch(dns: DnsClient, slots: number[]) {
   let late = new Map<number, number>()
   const watched: DnsClient = {
     ...dns,
-    ask(question, askOptions) {
+    query(question, askOptions) {
       if (asked === 0) first = systemClock.elapsed()
       const now = systemClock.now()
       const number = Number.parseInt(question.name.slice(1), 10)
       const place = { slot: slots[number]!, frequency: FREQUENCY }
       if (!late.has(number)) late.set(number, now - (nextDueAt(now, place) - FREQUENCY * 60_000))
-      return dns.ask(question, askOptions).then(answered)
+      return dns.query(question, askOptions).then(answered)
     },
   }
   const answered = (reply: Reply) => {

@@ -11,8 +11,8 @@ const deps = openDeps(config, SECRET, pino({ level: 'warn' }))
 const stop = new AbortController()
 process.once('disconnect', () => stop.abort())
 let answered = 0
-const ask: typeof deps.dns.ask = async (question, options) => {
-  const reply = await deps.dns.ask(question, options)
+const ask: typeof deps.dns.query = async (question, options) => {
+  const reply = await deps.dns.query(question, options)
   answered++
   return reply
 }

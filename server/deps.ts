@@ -5,11 +5,11 @@ import type { Tenant } from './context.ts'
 import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
 import { ReadReplica, readList } from './database/read-replica.ts'
-import { type Canaries, createCanaries } from './dns/canaries.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
+import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
 import type { Evidence } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
-import { formatServer, systemServers } from './dns/servers.ts'
+import { formatServer, systemServers } from './dns/server-address.ts'
 import { LoopHealth } from './loop-health.ts'
 import type { Exposition } from './metrics/families.ts'
 import { Metrics } from './metrics/metrics.ts'
@@ -33,7 +33,7 @@ export type Deps = {
   dns: DnsClient
   /** Undefined where recursive servers alone decide. */
   authorities: AuthoritativeClient | undefined
-  canaries: Canaries | undefined
+  networkCheck: NetworkCheck | undefined
   closeDns(): Promise<void>
   safeFetch: SafeFetch
   seal: Seal
@@ -60,7 +60,7 @@ export function openDeps(
   const [own = '', ...previous] = [secret].flat()
   const metrics = new Metrics((config.dnsServers ?? systemServers()).map(formatServer))
   const checking = openChecking(config, log, clock, (evidence) => metrics.query(evidence))
-  metrics.readDnsStatus(() => ({ upstreams: checking.dns.statuses(), canaries: checking.canaries?.lastFound() }))
+  metrics.readDnsStatus(() => ({ upstreams: checking.dns.statuses(), canaries: checking.networkCheck?.lastState() }))
   const safeFetch = createSafeFetch({
     lookup: lookupThrough(checking.dns),
     clock,
@@ -89,7 +89,7 @@ export function openDeps(
   return deps
 }
 
-type CheckingDeps = Pick<Deps, 'dns' | 'authorities' | 'canaries' | 'closeDns'>
+type CheckingDeps = Pick<Deps, 'dns' | 'authorities' | 'networkCheck' | 'closeDns'>
 
 /** All that a check asks: recursive servers, the zones' own, and canaries. */
 export function openChecking(
@@ -103,9 +103,9 @@ export function openChecking(
     servers: config.dnsServers ?? systemServers(),
     clock,
     timeoutMs: config.dnsTimeoutMs,
-    tries: config.dnsTries,
-    inFlightPerServer: config.dnsInFlight,
-    perSecond: config.dnsPerSecond,
+    attempts: config.dnsTries,
+    maxInFlightPerServer: config.dnsInFlight,
+    queriesPerSecond: config.dnsPerSecond,
     onExchange,
   })
   const perSecond = config.dnsAuthoritativePerSecond
@@ -113,8 +113,8 @@ export function openChecking(
     formats: RDATA_FORMATS,
     servers: [],
     clock,
-    perSecond,
-    inFlightPerServer: config.dnsInFlight,
+    queriesPerSecond: perSecond,
+    maxInFlightPerServer: config.dnsInFlight,
     onExchange,
   })
   const roots = config.dnsRoots
@@ -122,7 +122,8 @@ export function openChecking(
   return {
     dns,
     authorities: roots.length > 0 ? createAuthoritativeClient({ dns: others, clock, roots }) : undefined,
-    canaries: names.length > 0 ? createCanaries({ dns, clock, names, ...outageNotes(log, names) }) : undefined,
+    networkCheck:
+      names.length > 0 ? createNetworkCheck({ dns, clock, canaries: names, ...outageNotes(log, names) }) : undefined,
     closeDns: async () => void (await Promise.all([dns.close(), others.close()])),
   }
 }

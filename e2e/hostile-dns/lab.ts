@@ -1,7 +1,7 @@
 import type { CheckDeps } from '#server/checks/driver.ts'
 import type { Clock } from '#server/clock.ts'
-import { createCanaries } from '#server/dns/canaries.ts'
 import { createDnsClient } from '#server/dns/client.ts'
+import { createNetworkCheck } from '#server/dns/network-check.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
 import { createAuthoritativeClient } from '#server/dns/resolver/authoritative-client.ts'
 import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
@@ -57,7 +57,13 @@ export async function startLab(
   for (let count = 0; count < resolvers; count++) recursive.push(await tree.server())
   const clock = labClock()
   const servers = recursive.map(({ address }) => address)
-  const dns = createDnsClient({ formats: RDATA_FORMATS, servers, clock: patientClock, timeoutMs: TIMEOUT_MS, tries: 2 })
+  const dns = createDnsClient({
+    formats: RDATA_FORMATS,
+    servers,
+    clock: patientClock,
+    timeoutMs: TIMEOUT_MS,
+    attempts: 2,
+  })
   const others = createDnsClient({ formats: RDATA_FORMATS, servers: [], clock: patientClock })
   const notices: string[] = []
   const onOutage = () => notices.push('outage')
@@ -73,7 +79,7 @@ export async function startLab(
           timeoutMs: TIMEOUT_MS,
         })
       : undefined,
-    canaries: canaries ? createCanaries({ dns, clock, names: [CANARY], onOutage, onRecovery }) : undefined,
+    networkCheck: canaries ? createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage, onRecovery }) : undefined,
   }
   const lab: Omit<Lab, 'restore'> = {
     tree,

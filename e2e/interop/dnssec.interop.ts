@@ -59,7 +59,7 @@ test('the two recursive servers agree that a broken zone is INVALID', async () =
 async function askUnchecked(name: string, server: 'unbound' | 'bind'): Promise<Reply> {
   const dns = createDnsClient({ formats: RDATA_FORMATS, servers: [world[server].address], clock: systemClock })
   try {
-    return await dns.ask({ name, type: 'A' }, { checkingDisabled: true })
+    return await dns.query({ name, type: 'A' }, { checkingDisabled: true })
   } finally {
     await dns.close()
   }

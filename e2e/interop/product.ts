@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { formatServer } from '#server/dns/servers.ts'
+import { formatServer } from '#server/dns/server-address.ts'
 import { freePort } from './place.ts'
 import { type Running, startProcess } from './process.ts'
 import type { Server } from './servers/server.ts'

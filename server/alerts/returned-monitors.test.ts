@@ -75,7 +75,7 @@ async function givenRecord(engine: Engine) {
   const server = await tree.server()
   server.set(NAME, 'A', ['192.0.2.1'])
   const deps = {
-    dns: givenDnsClient([server], { timeoutMs: 500, tries: 2 }),
+    dns: givenDnsClient([server], { timeoutMs: 500, attempts: 2 }),
     clock: { ...patientClock, now: clock.now },
   }
   return {

@@ -1,10 +1,10 @@
 import type { MonitorState } from '#contract/monitors.ts'
 import type { ConfirmationReason } from '#contract/reasons.ts'
-import type { NetworkState } from '../dns/canaries.ts'
+import type { NetworkState } from '../dns/network-check.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
-import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
-import { formatServer } from '../dns/servers.ts'
+import type { RootProblem } from '../dns/resolver/root-reachability.ts'
+import { formatServer } from '../dns/server-address.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { ExpectedChange } from './expected-change.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -55,7 +55,7 @@ export type Recorded = {
 }
 
 /** `resolvers`: the recursive servers. `zone`: whether the zone's own name servers may be asked. `canaries`: whether there are any. */
-export type Setup = { resolvers: readonly ServerAddress[]; zone: boolean; canaries: boolean }
+export type Setup = { resolvers: readonly ServerAddress[]; hasAuthoritativeClient: boolean; hasNetworkCheck: boolean }
 
 /** `at`: UTC epoch milliseconds. `elapsed`: milliseconds that no clock step changes; all durations are measured by it. */
 export type Instant = { at: number; elapsed: number }
@@ -86,7 +86,7 @@ export type Observation = Instant & { query: Query } & (
     | { reply: Reply }
     | { zone: ZoneReply }
     | { delegation: AuthoritativeReply }
-    | { trouble: RootTrouble | undefined }
+    | { trouble: RootProblem | undefined }
     | { network: NetworkState }
   )
 
@@ -165,7 +165,7 @@ export function first({ observations }: Pick<Check, 'observations'>): Reply | un
  * first answer, or after the last one. `isEvidence`: the outcome is one that a network without a way out cannot make up.
  */
 export function untrusted(check: Check, stage: 'first' | 'report', isEvidence = false): Step | undefined {
-  if (!check.setup.canaries) return undefined
+  if (!check.setup.hasNetworkCheck) return undefined
   const { observations } = check
   const isReply = (one: Observation) => 'reply' in one || 'zone' in one
   const since = stage === 'first' ? 0 : observations.findLastIndex(isReply)

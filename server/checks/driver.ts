@@ -1,11 +1,11 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../database/lease-queue.ts'
-import type { Canaries } from '../dns/canaries.ts'
 import type { DnsClient } from '../dns/client.ts'
+import type { NetworkCheck } from '../dns/network-check.ts'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
-import type { RootTrouble } from '../dns/resolver/root-reachability.ts'
+import type { RootProblem } from '../dns/resolver/root-reachability.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, Seen } from '../planned-changes/planned-change.ts'
@@ -22,7 +22,7 @@ export type CheckDeps = {
   dns: DnsClient
   clock: Clock
   authorities?: AuthoritativeClient | undefined
-  canaries?: Canaries | undefined
+  networkCheck?: NetworkCheck | undefined
 }
 
 /** The result of one check. `observations`: all queries, in order. */
@@ -50,7 +50,7 @@ export type Planned = { change: OpenChange; recorded: Recorded; outcome?: Outcom
 export type Loaded<Row> = { recorded: Recorded; row: Row; planned?: OpenChange | undefined }
 
 /** Less than the lease may pass before the first query is sent, so that the check ends within it. */
-const FIRST_QUERY = { mostWaitMs: 5_000 }
+const FIRST_QUERY = { maxWaitMs: 5_000 }
 
 /**
  * One check of one claimed monitor. `load` reads what is recorded, and is called only where the first answer differs. Rejects
@@ -65,7 +65,7 @@ export async function runCheck<Row>(
   const lookup = lookupFor(watchedBy(claim))
   try {
     const first = await lookup(deps.dns, FIRST_QUERY)
-    if (isGood(first.outcome)) deps.canaries?.noteAnswer()
+    if (isGood(first.outcome)) deps.networkCheck?.noteAnswer()
     const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
     const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusive: claim.doubts }, first)
     if (isKnown && claim.planned_change_id === null) return { claim, at: deps.clock.now(), kind: 'unchanged' }
@@ -132,8 +132,12 @@ async function confirm(
   deps: CheckDeps,
   signal: AbortSignal,
 ): Promise<Exclude<Step, { kind: 'ask' | 'unchanged' }> & { observations: Observation[] }> {
-  const { clock, dns, authorities, canaries } = deps
-  const setup = { resolvers: dns.servers, zone: authorities !== undefined, canaries: canaries !== undefined }
+  const { clock, dns, authorities, networkCheck } = deps
+  const setup = {
+    resolvers: dns.servers,
+    hasAuthoritativeClient: authorities !== undefined,
+    hasNetworkCheck: networkCheck !== undefined,
+  }
   const instant = (): Instant => ({ at: clock.now(), elapsed: clock.elapsed() })
   const observations: Observation[] = [{ query: { purpose: 'first' }, reply: first, ...instant() }]
   for (;;) {
@@ -158,14 +162,14 @@ type Result =
   | { reply: Reply }
   | { zone: ZoneReply }
   | { delegation: AuthoritativeReply }
-  | { trouble: RootTrouble | undefined }
-  | { network: Awaited<ReturnType<Canaries['network']>> }
+  | { trouble: RootProblem | undefined }
+  | { network: Awaited<ReturnType<NetworkCheck['state']>> }
 
 async function send(
   query: Query,
   recorded: Recorded,
   lookup: Lookup,
-  { dns, authorities, canaries }: CheckDeps,
+  { dns, authorities, networkCheck }: CheckDeps,
   signal: AbortSignal,
 ): Promise<Result> {
   switch (query.purpose) {
@@ -175,30 +179,30 @@ async function send(
     case 'sample':
       return { reply: await lookup(dns, { servers: query.servers, signal }) }
     case 'without_validation':
-      return { reply: await lookup(dns, { servers: query.servers, checkingDisabled: true, tries: 2, signal }) }
+      return { reply: await lookup(dns, { servers: query.servers, checkingDisabled: true, attempts: 2, signal }) }
     case 'other_type':
-      return { reply: await dns.ask({ name: recorded.owner, type: 'SOA' }, { signal }) }
+      return { reply: await dns.query({ name: recorded.owner, type: 'SOA' }, { signal }) }
     case 'each_link':
       return {
         reply: await lookupFor({ ...recorded, recordType: recordTypeOf('CNAME'), isExactMatch: false })(dns, {
-          tries: 2,
+          attempts: 2,
           signal,
         }),
       }
     case 'resolver_delegation': {
       const { name, servers, tries } = query
-      return { reply: await dns.ask({ name, type: 'NS' }, { servers, tries, signal }) }
+      return { reply: await dns.query({ name, type: 'NS' }, { servers, attempts: tries, signal }) }
     }
     case 'zone':
       return { zone: await askZone(authorities!, lookup, query.server, query.fresh, signal) }
     case 'zone_sample':
       return { zone: await askZone(authorities!, lookup, query.server, false, signal) }
     case 'zone_delegation':
-      return { delegation: await authorities!.ask({ name: query.name, type: 'NS' }, { signal }) }
+      return { delegation: await authorities!.query({ name: query.name, type: 'NS' }, { signal }) }
     case 'zone_reachable':
-      return { trouble: await authorities!.trouble() }
+      return { trouble: await authorities!.findRootProblem() }
     case 'network':
-      return { network: await canaries!.network() }
+      return { network: await networkCheck!.state() }
   }
 }
 

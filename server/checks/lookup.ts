@@ -1,4 +1,4 @@
-import type { AskOptions, DnsClient } from '../dns/client.ts'
+import type { DnsClient, QueryOptions } from '../dns/client.ts'
 import { isCnameLoop } from '../dns/cname-chain.ts'
 import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
@@ -6,7 +6,7 @@ import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { ZoneReply } from './check.ts'
 
 /** Asks all that a monitor's check needs to know, on the path that the options name. */
-export type Lookup = (dns: Pick<DnsClient, 'ask'>, options: AskOptions) => Promise<Reply>
+export type Lookup = (dns: Pick<DnsClient, 'query'>, options: QueryOptions) => Promise<Reply>
 
 export type Watched = { owner: string; recordType: MonitoredType; isExactMatch: boolean }
 
@@ -14,9 +14,9 @@ export type Watched = { owner: string; recordType: MonitoredType; isExactMatch: 
 export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup {
   const { queryType, flexibleView } = recordType
   if (flexibleView && !isExactMatch) {
-    return async (dns, options) => viewOf(await dns.ask({ name: owner, type: queryType }, options), flexibleView)
+    return async (dns, options) => viewOf(await dns.query({ name: owner, type: queryType }, options), flexibleView)
   }
-  if (recordType.name !== 'CNAME') return (dns, options) => dns.ask({ name: owner, type: queryType }, options)
+  if (recordType.name !== 'CNAME') return (dns, options) => dns.query({ name: owner, type: queryType }, options)
   return isExactMatch
     ? (dns, options) => firstAlias(owner, dns, options)
     : (dns, options) => followCnameChain(owner, dns, options)
@@ -34,24 +34,24 @@ const CHAIN_MS = 6_000
 type Asker = Parameters<Lookup>[0]
 
 /** Some servers send more of the chain along than was asked for: it is left out, so that all say the same. */
-async function firstAlias(owner: string, dns: Asker, options: AskOptions): Promise<Reply> {
-  const { outcome, evidence } = await dns.ask({ name: owner, type: 'CNAME' }, options)
+async function firstAlias(owner: string, dns: Asker, options: QueryOptions): Promise<Reply> {
+  const { outcome, evidence } = await dns.query({ name: owner, type: 'CNAME' }, options)
   return { outcome: outcome.kind === 'answer' ? { ...outcome, chain: [] } : outcome, evidence }
 }
 
-async function followCnameChain(owner: string, dns: Asker, options: AskOptions): Promise<Reply> {
-  const first = await dns.ask({ name: owner, type: 'CNAME' }, options)
+async function followCnameChain(owner: string, dns: Asker, options: QueryOptions): Promise<Reply> {
+  const first = await dns.query({ name: owner, type: 'CNAME' }, options)
   if (first.outcome.kind !== 'answer') return first
   const { rrset } = first.outcome
   const evidence = [...first.evidence]
   const links: CnameChain = [linkOf(rrset), ...first.outcome.chain]
   for (;;) {
     if (isCnameLoop(links)) return { outcome: { kind: 'cname_loop', chain: links }, evidence }
-    const withinMs = CHAIN_MS - evidence.reduce((sum, { ms }) => sum + ms, 0)
-    if (withinMs <= 0) return { outcome: { kind: 'timeout' }, evidence }
-    const { outcome, evidence: more } = await dns.ask(
+    const totalTimeoutMs = CHAIN_MS - evidence.reduce((sum, { ms }) => sum + ms, 0)
+    if (totalTimeoutMs <= 0) return { outcome: { kind: 'timeout' }, evidence }
+    const { outcome, evidence: more } = await dns.query(
       { name: links.at(-1)!.target, type: 'CNAME' },
-      { ...options, withinMs },
+      { ...options, totalTimeoutMs },
     )
     evidence.push(...more)
     if (outcome.kind === 'answer') links.push(linkOf(outcome.rrset), ...outcome.chain)
@@ -79,8 +79,13 @@ export async function askZone(
   let first: { owner: string; reply: AuthoritativeReply } | undefined
   let isFromCache = false
   const dns: Parameters<Lookup>[0] = {
-    async ask(question, options) {
-      const reply = await authorities.ask(question, { firstServer: server, fresh, withinMs: options?.withinMs, signal })
+    async query(question, options) {
+      const reply = await authorities.query(question, {
+        firstServer: server,
+        fresh,
+        totalTimeoutMs: options?.totalTimeoutMs,
+        signal,
+      })
       first ??= { owner: question.name, reply }
       isFromCache ||= reply.isFromCache
       return reply

@@ -1,6 +1,6 @@
 import type { Outcome, ServerAddress } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/semaphore.ts'
-import { formatServer } from '../dns/servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import type { Seen } from '../planned-changes/planned-change.ts'
 import type { Recorded, ZoneReply } from './check.ts'
 import type { CheckDeps } from './driver.ts'
@@ -40,13 +40,13 @@ async function ofResolver(
   { dns }: CheckDeps,
   signal: AbortSignal,
 ): Promise<Asked> {
-  const reply = await unlessBusy(() => lookup(dns, { servers: [server], withinMs: WITHIN_MS, signal }))
+  const reply = await unlessBusy(() => lookup(dns, { servers: [server], totalTimeoutMs: WITHIN_MS, signal }))
   return { kind: 'resolver', server: formatServer(server), outcome: reply?.outcome }
 }
 
 /** The first one finds the others. A server that another one answered for gave no answer itself. */
 async function ofZone(lookup: Lookup, { authorities }: CheckDeps, signal: AbortSignal): Promise<Asked[]> {
-  if (!authorities || (await authorities.trouble()) !== undefined) return []
+  if (!authorities || (await authorities.findRootProblem()) !== undefined) return []
   const ask = (server: number, fresh: boolean) => unlessBusy(() => askZone(authorities, lookup, server, fresh, signal))
   const first = await ask(0, true)
   if (!first) return []

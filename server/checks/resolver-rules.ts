@@ -1,6 +1,6 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
-import { formatServer } from '../dns/servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import {
   ask,
   type Check,

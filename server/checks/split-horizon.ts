@@ -1,6 +1,6 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
 import { isFiltered } from '../dns/extended-errors.ts'
-import { isBelow } from '../dns/names.ts'
+import { isSubdomain } from '../dns/names.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import { ask, type Check, first, type Query, type Step, serverOf, type ZoneReply } from './check.ts'
@@ -97,7 +97,7 @@ function valuesOf(outcome: Outcome): string[] {
 /** The names from just below the zone down to the name itself, where the resolvers may see a zone of their own. */
 function namesBetween(zone: string, last: string): string[] {
   const names: string[] = []
-  for (let name = last; name !== zone && isBelow(name, zone); name = name.slice(name.indexOf('.') + 1)) {
+  for (let name = last; name !== zone && isSubdomain(name, zone); name = name.slice(name.indexOf('.') + 1)) {
     names.unshift(name)
     if (!name.includes('.')) break
   }

@@ -1,4 +1,4 @@
-import { isOfDnssec, isStale } from '../dns/extended-errors.ts'
+import { isDnssecFailure, isStale } from '../dns/extended-errors.ts'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import {
   ask,
@@ -111,7 +111,7 @@ function checkDnssec(check: Check): Step | undefined {
   if (!again) return ask({ purpose: 'again', servers, notBefore: observations.at(-1)!.elapsed + PAUSE_MS })
   if (!isServfail(again.outcome)) return undefined
   const bogus: Outcome = { ...outcome, bogus: true }
-  if (isOfDnssec(again) || recorded.fingerprint === null || isExhausted(check))
+  if (isDnssecFailure(again) || recorded.fingerprint === null || isExhausted(check))
     return report(check, bogus, REASONS.bogus)
   // Many resolvers remember SERVFAIL for up to a minute, but not for a type that was not asked for. RFC 9520.
   const other = repliesTo(check, 'other_type')[0]

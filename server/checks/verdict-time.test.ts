@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Claim } from '../database/lease-queue.ts'
-import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
+import { createNetworkCheck } from '../dns/network-check.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { RDATA_FORMATS, recordTypeOf } from '../monitors/record-types/record-types.ts'
@@ -41,7 +41,7 @@ async function givenWorld() {
     server.set('example.test', 'NS', ['ns1.example.test', 'ns2.example.test'])
     server.set(NAME, 'A', ['192.0.2.2'])
   }
-  const canaries = createCanaries({ dns, clock, names: [CANARY], onOutage() {}, onRecovery() {} })
+  const canaries = createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage() {}, onRecovery() {} })
   const authorities = createAuthoritativeClient({ dns: others, clock, roots: [tree.root.address] })
   return {
     zone,

@@ -76,14 +76,14 @@ export async function look(
   const lookup = lookupFor(expectation)
   try {
     const { authorities } = deps
-    if (authorities && !(await authorities.trouble())) {
-      const bounded: Lookup = (dns, options) => lookup(dns, { withinMs: PATIENCE_MS, ...options })
+    if (authorities && !(await authorities.findRootProblem())) {
+      const bounded: Lookup = (dns, options) => lookup(dns, { totalTimeoutMs: PATIENCE_MS, ...options })
       const reply = await askZone(authorities, bounded, number, number % FRESH_EVERY === FRESH_EVERY - 1, signal)
       if (reply.isBusy) return undefined
       const { outcome, zone, nameServers, evidence } = reply
       return { seen: seenIn(expectation, outcome, zone, nameServers), queries: evidence.length }
     }
-    const { outcome, evidence } = await lookup(deps.dns, { tries: 1, signal })
+    const { outcome, evidence } = await lookup(deps.dns, { attempts: 1, signal })
     const zone = await zoneByResolvers(deps.dns, expectation.owner, signal)
     const seen = seenIn(expectation, outcome, zone?.name ?? null, zone?.nameServers ?? [])
     return { seen, queries: evidence.length }
@@ -118,7 +118,7 @@ async function zoneByResolvers(dns: DnsClient, owner: string, signal: AbortSigna
   const labels = owner.split('.')
   for (let from = 0; from < Math.min(labels.length - 1, 5); from++) {
     const name = labels.slice(from).join('.')
-    const { outcome } = await dns.ask({ name, type: 'NS' }, { tries: 1, signal })
+    const { outcome } = await dns.query({ name, type: 'NS' }, { attempts: 1, signal })
     if (outcome.kind === 'answer' && outcome.chain.length === 0) return { name, nameServers: outcome.rrset.values }
   }
   return undefined

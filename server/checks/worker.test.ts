@@ -42,7 +42,7 @@ async function givenScheduler(
     return parsed.draft
   })
   await insertMonitors(db, systemContext(id, clock.now()), drafts)
-  if (options.perSecond !== undefined) await asCheckedBefore(db)
+  if (options.queriesPerSecond !== undefined) await asCheckedBefore(db)
   const logged: string[] = []
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()

@@ -1,4 +1,4 @@
-import { isBelow } from '../dns/names.ts'
+import { isSubdomain } from '../dns/names.ts'
 import type { Reply } from '../dns/outcome.ts'
 import {
   type Check,
@@ -25,7 +25,7 @@ const MOST_ZONE_SERVERS = 4
 const NOTHING: ZoneReplies = { next: [], good: [], failure: undefined, notAsked: undefined }
 
 export function zoneReplies({ setup, observations }: CheckSoFar): ZoneReplies {
-  if (!setup.zone) return NOTHING
+  if (!setup.hasAuthoritativeClient) return NOTHING
   const reachable = observations.find((one) => 'trouble' in one)
   if (!reachable) return { ...NOTHING, next: [{ purpose: 'zone_reachable' }] }
   if (reachable.trouble !== undefined) return { ...NOTHING, notAsked: REASONS.zoneUnreachable(reachable.trouble) }
@@ -70,7 +70,7 @@ function countedOf(answers: readonly ZoneReply[]): Omit<ZoneReplies, 'next'> {
 /** A server of a parent zone that denies what another one refers to is overruled by the servers it refers to. */
 function deepest(replies: readonly ZoneReply[]): ZoneReply[] {
   const deep = replies.reduce(
-    (best, { zone }) => (zone !== best && isBelow(zone, best) ? zone : best),
+    (best, { zone }) => (zone !== best && isSubdomain(zone, best) ? zone : best),
     replies[0]?.zone ?? '',
   )
   return replies.filter(({ zone }) => zone === deep)

@@ -4,7 +4,7 @@ import { BadConfig, type Config, describeConfig, readConfig } from '../config/co
 import type { Database } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
-import { systemServers } from '../dns/servers.ts'
+import { systemServers } from '../dns/server-address.ts'
 import { findConnections } from '../doctor/connections.ts'
 import { findDatabase, findReplica } from '../doctor/database.ts'
 import { type Finding, failure, findingsOf, ok, warning } from '../doctor/finding.ts'
@@ -65,7 +65,7 @@ async function findAll(): Promise<Finding[]> {
         ? [failure('upstream', 'the system names no resolver', 'Set DNS_SERVERS.')]
         : [],
       findingsOf('roots', () => findRoots(config.dnsRoots, deps)),
-      findingsOf('canaries', async () => [await findCanaries(deps.canaries, config.dnsCanaries)]),
+      findingsOf('canaries', async () => [await findCanaries(deps.networkCheck, config.dnsCanaries)]),
       findingsOf('SMTP', async () => [await findSmtp(config.smtp)]),
       findingsOf('webhook egress', async () =>
         findEgress(hasDatabase ? await webhookUrls(deps.db) : [], deps.safeFetch, config.webhookProxy),

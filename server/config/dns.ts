@@ -1,7 +1,7 @@
-import { normalizeName } from '../dns/names.ts'
+import { parseDomainName } from '../dns/names.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
-import { ROOT_SERVERS } from '../dns/resolver/roots.ts'
-import { formatServer } from '../dns/servers.ts'
+import { ROOT_SERVERS } from '../dns/resolver/root-servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import { isSpecialAddress } from '../dns/special-addresses.ts'
 import { parseServers, parseWhole, Refusal } from './parse.ts'
 
@@ -86,7 +86,7 @@ function parseCanaries(text: string): readonly string[] {
     .map((each) => each.trim())
     .filter((each) => each !== '')
     .map((each) => {
-      const parsed = normalizeName(each)
+      const parsed = parseDomainName(each)
       if (!parsed.ok) throw new Refusal(`has an invalid name: ${parsed.reason.text}`)
       return parsed.name
     })

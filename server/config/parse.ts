@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { ServerAddress } from '../dns/outcome.ts'
-import { parseServerAddress } from '../dns/servers.ts'
+import { parseServerAddress } from '../dns/server-address.ts'
 import { type Plans, parsePlans, SELF_HOSTED } from '../plan.ts'
 import { type Networks, parseNetworks } from '../safe-http/addresses.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Found } from '#contract/dashboard.ts'
-import { formatServer } from '../dns/servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { givenDnsServer } from '../testing/dns-world.ts'
 

@@ -55,7 +55,7 @@ export async function askTypes(
     const asked =
       questions.get(type) ??
       dns
-        .ask({ name: owner, type }, options)
+        .query({ name: owner, type }, options)
         .catch((error): Reply => {
           if (!deadline.signal.aborted) throw error
           return { outcome: { kind: 'timeout' }, evidence: [] }

@@ -264,7 +264,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
         self,
         process,
         seal: world.deps.seal,
-        canaries: { lastFound: () => network, network: async () => network },
+        networkCheck: { lastState: () => network, state: async () => network },
       })
     loopHealth.beat('checker', clock.elapsed())
     await say()

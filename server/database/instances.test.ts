@@ -39,7 +39,7 @@ onBothEngines('processes that share a database', (fresh, engine) => {
     await db.deleteFrom('processes').execute()
     let probes = 0
     const network = async () => probes++
-    await report({ ...deps, canaries: { lastFound: () => 'gone', network } })
+    await report({ ...deps, networkCheck: { lastState: () => 'gone', state: network } })
     expect(probes).toBe(1)
     expect(await countWorking(db, 68_000)).toEqual({ checking: 1, cutOff: 1, delivering: 0 })
     expect(await countWorking(db, 68_001)).toEqual({ checking: 0, cutOff: 0, delivering: 0 })
@@ -63,7 +63,7 @@ onBothEngines('processes that share a database', (fresh, engine) => {
 
 const doorsOf = (db: Database, process: number, clock: Clock) => ({
   ...{ db, clock, process, self: here, log: pino({ level: 'silent' }) },
-  ...{ loopHealth: new LoopHealth(), canaries: undefined },
+  ...{ loopHealth: new LoopHealth(), networkCheck: undefined },
   ...{ seal: createSeal('x'.repeat(32)), followKey: async () => {} },
 })
 

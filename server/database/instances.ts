@@ -12,7 +12,7 @@ export type PresenceDeps = {
   clock: Clock
   log: Logger
   loopHealth: LoopHealth
-  canaries: { lastFound(): 'well' | 'captive' | 'gone'; network(): Promise<unknown> } | undefined
+  networkCheck: { lastState(): 'well' | 'captive' | 'gone'; state(): Promise<unknown> } | undefined
   self: ThisProcess
   process: number
   /** What the instance says about itself, as JSON. */
@@ -77,18 +77,18 @@ export async function report({
   db,
   clock,
   loopHealth,
-  canaries,
+  networkCheck,
   self,
   process,
   describe,
   seal,
 }: Omit<PresenceDeps, 'followKey'>): Promise<void> {
   // No check may be asking any more, and then nobody else would notice the end of an outage. It fails while DNS is being closed.
-  if (canaries && canaries.lastFound() !== 'well') void canaries.network().catch(() => {})
+  if (networkCheck && networkCheck.lastState() !== 'well') void networkCheck.state().catch(() => {})
   const said = {
     seen_at: clock.now(),
     loops: loopHealth.working(clock.elapsed(), HANGS_MS).join(),
-    network: canaries?.lastFound() ?? null,
+    network: networkCheck?.lastState() ?? null,
     report: describe?.() ?? null,
     secret_keys: seal.keyIds().join(),
     secret_key: seal.keyId,

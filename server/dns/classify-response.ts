@@ -1,6 +1,6 @@
 import { followCnameChain } from './cname-chain.ts'
 import type { Message, ResourceRecord } from './messages.ts'
-import { isBelow } from './names.ts'
+import { isSubdomain } from './names.ts'
 import type { CnameChain, Outcome, Question, QuestionType, RRset } from './outcome.ts'
 
 /**
@@ -47,7 +47,7 @@ function withoutRecords(message: Message, question: Question, chain: CnameChain,
 }
 
 function delegation({ authority, additional }: Message, name: string) {
-  const zone = authority.find((record) => record.type === 'NS' && isBelow(name, record.name))?.name
+  const zone = authority.find((record) => record.type === 'NS' && isSubdomain(name, record.name))?.name
   const set = zone === undefined ? undefined : rrsetOf(authority, zone, 'NS')
   const nameServers = (set?.values ?? []).map(targetOf)
   const wanted = new Set(nameServers)

@@ -10,7 +10,7 @@ describe('an alias chain over several answers', () => {
     dns.set('a.example.net', 'CNAME', ['b.example.org'], { ttl: 20 })
     dns.set('b.example.org', 'A', ['192.0.2.1'], { ttl: 30 })
     dns.leaveAliases()
-    const { outcome, evidence } = await givenDnsClient([dns]).ask(www)
+    const { outcome, evidence } = await givenDnsClient([dns]).query(www)
     expect(outcome).toEqual({
       kind: 'answer',
       rrset: { name: 'b.example.org', type: 'A', ttl: 30, values: ['192.0.2.1'] },
@@ -27,7 +27,7 @@ describe('an alias chain over several answers', () => {
     dns.set('www.example.com', 'CNAME', ['a.example.net'])
     dns.set('a.example.net', 'CNAME', ['www.example.com'])
     dns.leaveAliases()
-    const { outcome } = await givenDnsClient([dns]).ask(www)
+    const { outcome } = await givenDnsClient([dns]).query(www)
     expect(outcome).toMatchObject({ kind: 'cname_loop', chain: { length: 2 } })
   })
 
@@ -43,7 +43,7 @@ describe('an alias chain over several answers', () => {
       reply.writeUInt16BE(0, 10)
       return reply
     })
-    const { outcome, evidence } = await givenDnsClient([dns]).ask(www)
+    const { outcome, evidence } = await givenDnsClient([dns]).query(www)
     expect(outcome).toMatchObject({ kind: 'referral', chain: [{ target: 'a.example.net' }] })
     expect(evidence.map((one) => one.outcome?.kind)).toEqual(['referral', 'referral'])
   })
@@ -52,7 +52,7 @@ describe('an alias chain over several answers', () => {
     const dns = await givenDnsServer()
     for (let at = 0; at < 40; at++) dns.set(`n${at}.example.com`, 'CNAME', [`n${at + 1}.example.com`])
     dns.leaveAliases()
-    const { outcome, evidence } = await givenDnsClient([dns]).ask({ name: 'n0.example.com', type: 'A' })
+    const { outcome, evidence } = await givenDnsClient([dns]).query({ name: 'n0.example.com', type: 'A' })
     expect(outcome).toMatchObject({ kind: 'cname_loop', chain: { length: 17 } })
     expect(evidence).toHaveLength(17)
   })
@@ -60,7 +60,7 @@ describe('an alias chain over several answers', () => {
   test('is left to the asker who wants no recursion', async () => {
     const dns = await givenDnsServer({ authoritative: true })
     dns.set('www.example.com', 'CNAME', ['a.example.net'])
-    const { outcome, evidence } = await givenDnsClient([dns]).ask(www, { recursionDesired: false })
+    const { outcome, evidence } = await givenDnsClient([dns]).query(www, { recursionDesired: false })
     expect(outcome).toMatchObject({ kind: 'referral', chain: [{ target: 'a.example.net' }] })
     expect(evidence).toMatchObject([{ flags: ['aa'] }])
   })

@@ -8,7 +8,7 @@ test('a single silent server is asked again, and the whole keeps within its time
   const dns = await givenDnsServer()
   dns.drop('*')
   const before = systemClock.elapsed()
-  const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 50 }).ask(www)
+  const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 50 }).query(www)
   const elapsed = systemClock.elapsed() - before
   expect(outcome).toEqual({ kind: 'timeout' })
   expect(evidence).toHaveLength(3)
@@ -20,13 +20,13 @@ test('queries that nobody answers delay the others for a moment only', async () 
   const dns = await givenDnsServer()
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   for (let at = 0; at < 16; at++) dns.drop(`silent${at}.example.com`)
-  const client = givenDnsClient([dns], { inFlightPerServer: 4, timeoutMs: 60_000, tries: 1 })
+  const client = givenDnsClient([dns], { maxInFlightPerServer: 4, timeoutMs: 60_000, attempts: 1 })
   const leaving = new AbortController()
   const silent = Array.from({ length: 16 }, async (_, at) => {
     const { signal } = leaving
-    return await client.ask({ name: `silent${at}.example.com`, type: 'A' }, { signal }).catch(() => 'given up')
+    return await client.query({ name: `silent${at}.example.com`, type: 'A' }, { signal }).catch(() => 'given up')
   })
-  expect((await client.ask(www)).outcome.kind).toBe('answer')
+  expect((await client.query(www)).outcome.kind).toBe('answer')
   expect(dns.asked.total).toBe(17)
   leaving.abort()
   expect(new Set(await Promise.all(silent))).toEqual(new Set(['given up']))
@@ -37,16 +37,16 @@ test('the time that a fallback uses is missing for the next exchange', async () 
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.refuseEdns()
   dns.delay('www.example.com', 250)
-  const { evidence } = await givenDnsClient([dns], { timeoutMs: 400, tries: 1 }).ask(www)
+  const { evidence } = await givenDnsClient([dns], { timeoutMs: 400, attempts: 1 }).query(www)
   expect(evidence.map((one) => one.outcome?.kind)).toEqual(['failure', 'timeout'])
 })
 
 test('2,000 questions at once pass through the cap, none lost', async () => {
   const dns = await givenDnsServer()
   for (let at = 0; at < 2_000; at++) dns.set(`n${at}.example.com`, 'TXT', [`text ${at}`])
-  const client = givenDnsClient([dns], { inFlightPerServer: 64, timeoutMs: 2_000 })
+  const client = givenDnsClient([dns], { maxInFlightPerServer: 64, timeoutMs: 2_000 })
   const replies = await Promise.all(
-    Array.from({ length: 2_000 }, (_, at) => client.ask({ name: `n${at}.example.com`, type: 'TXT' })),
+    Array.from({ length: 2_000 }, (_, at) => client.query({ name: `n${at}.example.com`, type: 'TXT' })),
   )
   const values = replies.map(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values[0] : outcome.kind))
   expect(values).toEqual(Array.from({ length: 2_000 }, (_, at) => `text ${at}`))
@@ -59,20 +59,20 @@ test('the same question in flight is asked once, and the next one again', async 
   dns.delay('www.example.com', 30)
   const client = givenDnsClient([dns])
   const others = [
-    client.ask({ ...www, type: 'AAAA' }),
-    client.ask(www, { servers: [dns.address] }),
-    client.ask(www, { checkingDisabled: true }),
-    client.ask(www, { recursionDesired: false }),
-    client.ask(www, { timeoutMs: 1_000 }),
-    client.ask(www, { tries: 1 }),
-    client.ask(www, { withinMs: 1_000 }),
-    client.ask(www, { mostWaitMs: 1_000 }),
+    client.query({ ...www, type: 'AAAA' }),
+    client.query(www, { servers: [dns.address] }),
+    client.query(www, { checkingDisabled: true }),
+    client.query(www, { recursionDesired: false }),
+    client.query(www, { timeoutMs: 1_000 }),
+    client.query(www, { attempts: 1 }),
+    client.query(www, { totalTimeoutMs: 1_000 }),
+    client.query(www, { maxWaitMs: 1_000 }),
   ]
-  const replies = await Promise.all(Array.from({ length: 1_000 }, () => client.ask(www)))
+  const replies = await Promise.all(Array.from({ length: 1_000 }, () => client.query(www)))
   await Promise.all(others)
   expect(new Set(replies.map(({ outcome }) => outcome.kind))).toEqual(new Set(['answer']))
   expect(dns.asked.total).toBe(1 + others.length)
-  await client.ask(www)
+  await client.query(www)
   expect(dns.asked.total).toBe(2 + others.length)
 })
 
@@ -82,8 +82,8 @@ test('who gives up does not break off the same question of another', async () =>
   dns.delay('www.example.com', 60)
   const client = givenDnsClient([dns])
   const leaving = new AbortController()
-  const left = client.ask(www, { signal: leaving.signal })
-  const stayed = client.ask(www)
+  const left = client.query(www, { signal: leaving.signal })
+  const stayed = client.query(www)
   leaving.abort(new Error('enough'))
   await expect(left).rejects.toThrow('enough')
   expect((await stayed).outcome.kind).toBe('answer')
@@ -93,8 +93,8 @@ test('no more than the cap are in flight, and waiting for a place costs no time 
   const dns = await givenDnsServer()
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   dns.delay('*', 60)
-  const client = givenDnsClient([dns], { inFlightPerServer: 2, timeoutMs: 300, tries: 1 })
-  const asking = Array.from({ length: 14 }, (_, at) => client.ask({ name: `n${at}.example.com`, type: 'A' }))
+  const client = givenDnsClient([dns], { maxInFlightPerServer: 2, timeoutMs: 300, attempts: 1 })
+  const asking = Array.from({ length: 14 }, (_, at) => client.query({ name: `n${at}.example.com`, type: 'A' }))
   await systemClock.sleep(40)
   expect(dns.asked.total).toBe(2)
   const kinds = (await Promise.all(asking)).map(({ outcome }) => outcome.kind)
@@ -108,10 +108,10 @@ describe('giving up', () => {
       const dns = await givenDnsServer()
       dns.drop('gone.example.com')
       dns.set('www.example.com', 'A', ['192.0.2.1'])
-      const client = givenDnsClient([dns], { inFlightPerServer: 1, timeoutMs: 60_000 })
+      const client = givenDnsClient([dns], { maxInFlightPerServer: 1, timeoutMs: 60_000 })
       const leaving = new AbortController()
-      const left = client.ask({ name: 'gone.example.com', type: 'A' }, { signal: leaving.signal })
-      const next = client.ask(www)
+      const left = client.query({ name: 'gone.example.com', type: 'A' }, { signal: leaving.signal })
+      const next = client.query(www)
       if (when === 'in flight') await expect.poll(() => dns.asked.total).toBe(1)
       leaving.abort(new Error('enough'))
       await expect(left).rejects.toThrow('enough')
@@ -122,17 +122,17 @@ describe('giving up', () => {
   test('closing the client ends what is in flight, what waits and what comes later', async () => {
     const dns = await givenDnsServer()
     dns.drop('*')
-    const client = givenDnsClient([dns], { inFlightPerServer: 1, timeoutMs: 60_000 })
+    const client = givenDnsClient([dns], { maxInFlightPerServer: 1, timeoutMs: 60_000 })
     const other = { name: 'other.example.com', type: 'A' } as const
-    const asking = [client.ask(www), client.ask(other)].map((one) => expect(one).rejects.toThrow('closed'))
+    const asking = [client.query(www), client.query(other)].map((one) => expect(one).rejects.toThrow('closed'))
     await expect.poll(() => dns.asked.total).toBe(1)
     await client.close()
     await Promise.all(asking)
-    await expect(client.ask(www)).rejects.toThrow('closed')
+    await expect(client.query(www)).rejects.toThrow('closed')
   })
 
   test('without a server there is nothing to ask', async () => {
-    const { outcome, evidence } = await givenDnsClient([]).ask(www)
+    const { outcome, evidence } = await givenDnsClient([]).query(www)
     expect(outcome).toEqual({ kind: 'unreachable', reason: 'no name server is configured' })
     expect(evidence).toEqual([])
   })

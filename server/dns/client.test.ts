@@ -30,7 +30,7 @@ test.each<[QuestionType, string[]]>([
 ])('%s records are asked for and answered', async (type, values) => {
   const dns = await givenDnsServer()
   dns.set('www.example.com', type, [...values].reverse(), { ttl: 60 })
-  const { outcome } = await givenDnsClient([dns]).ask({ name: 'www.example.com', type })
+  const { outcome } = await givenDnsClient([dns]).query({ name: 'www.example.com', type })
   const sorted = [...values].sort()
   expect(outcome).toEqual({
     kind: 'answer',
@@ -42,7 +42,7 @@ test.each<[QuestionType, string[]]>([
 test('the evidence says what went over the wire', async () => {
   const dns = await givenDnsServer()
   dns.fail('www.example.com', 'SERVFAIL', { code: 22, text: 'no reachable authority' })
-  const { evidence, outcome } = await givenDnsClient([dns]).ask(www)
+  const { evidence, outcome } = await givenDnsClient([dns]).query(www)
   const ede = [{ code: 22, text: 'no reachable authority' }]
   expect(outcome).toEqual({ kind: 'failure', rcode: 'SERVFAIL', ede })
   const server = `127.0.0.1:${dns.address.port}`
@@ -56,8 +56,8 @@ test('NXDOMAIN and NODATA are different outcomes, each with its chain', async ()
   dns.set('mail.example.com', 'CNAME', ['host.example.net'])
   dns.set('host.example.net', 'TXT', ['here'])
   const client = givenDnsClient([dns])
-  expect((await client.ask(www)).outcome).toMatchObject({ kind: 'nxdomain', chain: [{ target: 'gone.example.net' }] })
-  const { outcome } = await client.ask({ name: 'mail.example.com', type: 'A' })
+  expect((await client.query(www)).outcome).toMatchObject({ kind: 'nxdomain', chain: [{ target: 'gone.example.net' }] })
+  const { outcome } = await client.query({ name: 'mail.example.com', type: 'A' })
   expect(outcome).toMatchObject({ kind: 'nodata', chain: [{ target: 'host.example.net' }] })
 })
 
@@ -65,7 +65,7 @@ test('a truncated answer is asked for again over TCP', async () => {
   const dns = await givenDnsServer()
   const values = Array.from({ length: 200 }, (_, at) => `192.0.2.${at}`).sort()
   dns.set('www.example.com', 'A', values)
-  const { outcome, evidence } = await givenDnsClient([dns]).ask(www)
+  const { outcome, evidence } = await givenDnsClient([dns]).query(www)
   expect(outcome).toMatchObject({ kind: 'answer', rrset: { values } })
   expect(evidence).toMatchObject([
     { transport: 'udp', flags: ['tc', 'rd', 'ra'], outcome: null },
@@ -78,10 +78,10 @@ describe('EDNS', () => {
     const dns = await givenDnsServer()
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const client = givenDnsClient([dns])
-    await client.ask(www)
+    await client.query(www)
     expect(dns.asked.log.map((asked) => asked.edns)).toEqual([true])
     dns.refuseEdns()
-    const { outcome, evidence } = await client.ask(www)
+    const { outcome, evidence } = await client.query(www)
     expect(outcome.kind).toBe('answer')
     expect(evidence.map((one) => one.rcode)).toEqual(['FORMERR', 'NOERROR'])
     expect(dns.asked.log.map((asked) => asked.edns)).toEqual([true, true, false])
@@ -90,7 +90,7 @@ describe('EDNS', () => {
   test('is left out once, not for ever', async () => {
     const dns = await givenDnsServer()
     dns.fail('www.example.com', 'NOTIMP')
-    const { outcome, evidence } = await givenDnsClient([dns]).ask(www)
+    const { outcome, evidence } = await givenDnsClient([dns]).query(www)
     expect(outcome).toMatchObject({ kind: 'failure', rcode: 'NOTIMP' })
     expect(evidence).toHaveLength(2)
   })
@@ -98,7 +98,7 @@ describe('EDNS', () => {
   test('is kept when the server fails for another reason', async () => {
     const dns = await givenDnsServer()
     dns.fail('www.example.com', 'SERVFAIL')
-    await givenDnsClient([dns]).ask(www)
+    await givenDnsClient([dns]).query(www)
     expect(dns.asked.log.map((asked) => asked.edns)).toEqual([true])
   })
 })
@@ -108,7 +108,7 @@ describe('a server that fails', () => {
     const [bad, good] = [await givenDnsServer(), await givenDnsServer()]
     bad.fail('*', rcode)
     good.set('www.example.com', 'A', ['192.0.2.1'])
-    const { outcome, evidence } = await givenDnsClient([bad, good]).ask(www)
+    const { outcome, evidence } = await givenDnsClient([bad, good]).query(www)
     expect(outcome.kind).toBe('answer')
     expect(evidence.map((one) => one.rcode)).toEqual([rcode, 'NOERROR'])
   })
@@ -117,7 +117,7 @@ describe('a server that fails', () => {
     const [bad, good] = [await givenDnsServer(), await givenDnsServer()]
     bad.drop('*')
     good.set('www.example.com', 'A', ['192.0.2.1'])
-    const { outcome, evidence } = await givenDnsClient([bad, good], { timeoutMs: 150 }).ask(www)
+    const { outcome, evidence } = await givenDnsClient([bad, good], { timeoutMs: 150 }).query(www)
     expect(outcome.kind).toBe('answer')
     expect(evidence.map((one) => one.outcome?.kind)).toEqual(['timeout', 'answer'])
   })
@@ -125,7 +125,7 @@ describe('a server that fails', () => {
   test('by not being there is followed by the next', async () => {
     const good = await givenDnsServer()
     good.set('www.example.com', 'A', ['192.0.2.1'])
-    const { outcome, evidence } = await givenDnsClient([await givenClosedPort(), good]).ask(www)
+    const { outcome, evidence } = await givenDnsClient([await givenClosedPort(), good]).query(www)
     expect(outcome.kind).toBe('answer')
     expect(evidence[0]!.outcome).toEqual({ kind: 'unreachable', reason: 'ECONNREFUSED' })
   })
@@ -141,9 +141,9 @@ describe('a server that fails', () => {
     })
     good.set('www.example.com', 'A', ['192.0.2.1'])
     const client = givenDnsClient([bad, good])
-    const { evidence } = await client.ask(www)
+    const { evidence } = await client.query(www)
     expect(evidence.map((one) => one.outcome?.kind)).toEqual(['referral', 'answer'])
-    const { outcome } = await client.ask(www, { servers: [bad.address], recursionDesired: false })
+    const { outcome } = await client.query(www, { servers: [bad.address], recursionDesired: false })
     expect(outcome).toMatchObject({ kind: 'referral', zone: 'example.com', nameServers: ['ns.example.com'] })
   })
 
@@ -153,7 +153,7 @@ describe('a server that fails', () => {
     failing.fail('*', 'REFUSED')
     const { outcome, evidence } = await givenDnsClient([silent, failing, await givenClosedPort()], {
       timeoutMs: 150,
-    }).ask(www)
+    }).query(www)
     expect(evidence.map((one) => one.outcome?.kind)).toEqual(['timeout', 'failure', 'unreachable'])
     expect(outcome).toMatchObject({ kind: 'failure', rcode: 'REFUSED' })
   })
@@ -163,7 +163,7 @@ test('a lost packet costs one try', async () => {
   const dns = await givenDnsServer()
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.drop('www.example.com')
-  const asking = givenDnsClient([dns], { timeoutMs: 200 }).ask(www)
+  const asking = givenDnsClient([dns], { timeoutMs: 200 }).query(www)
   await expect.poll(() => dns.asked.total).toBe(1)
   dns.recover('www.example.com')
   expect((await asking).outcome.kind).toBe('answer')
@@ -173,7 +173,7 @@ test('each question begins at another server', async () => {
   const servers = [await givenDnsServer(), await givenDnsServer(), await givenDnsServer()]
   for (const dns of servers) dns.set('www.example.com', 'A', ['192.0.2.1'])
   const client = givenDnsClient(servers)
-  for (let asked = 0; asked < 6; asked++) await client.ask(www)
+  for (let asked = 0; asked < 6; asked++) await client.query(www)
   expect(servers.map((dns) => dns.asked.total)).toEqual([2, 2, 2])
 })
 
@@ -182,9 +182,9 @@ test('a server that has long been silent is asked last', async () => {
   silent.drop('*')
   good.set('www.example.com', 'A', ['192.0.2.1'])
   const client = givenDnsClient([silent, good], { timeoutMs: 20 })
-  await Promise.all(Array.from({ length: 16 }, (_, at) => client.ask({ name: `n${at}.example.com`, type: 'A' })))
+  await Promise.all(Array.from({ length: 16 }, (_, at) => client.query({ name: `n${at}.example.com`, type: 'A' })))
   const before = silent.asked.total
-  for (let asked = 0; asked < 20; asked++) await client.ask(www)
+  for (let asked = 0; asked < 20; asked++) await client.query(www)
   expect(silent.asked.total - before).toBeLessThanOrEqual(1) // one may find out whether it is back
 })
 
@@ -195,7 +195,7 @@ test('a server that is broken for one type is asked last for it, and in its turn
   broken.failType('AAAA', 'SERVFAIL')
   const client = givenDnsClient([broken, good])
   const ask = async (type: 'A' | 'AAAA', times: number) => {
-    for (let asked = 0; asked < times; asked++) await client.ask({ name: 'www.example.com', type })
+    for (let asked = 0; asked < times; asked++) await client.query({ name: 'www.example.com', type })
   }
   await ask('AAAA', 16)
   const before = broken.asked.of('www.example.com', 'AAAA')
@@ -208,10 +208,10 @@ test('a server that is broken for one type is asked last for it, and in its turn
 test('a flood of questions to one server is paced, none lost', async () => {
   const dns = await givenDnsServer()
   dns.set('*.example.com', 'A', ['192.0.2.1'])
-  const client = givenDnsClient([dns], { perSecond: 20 })
+  const client = givenDnsClient([dns], { queriesPerSecond: 20 })
   const before = systemClock.elapsed()
   const names = Array.from({ length: 30 }, (_, at) => `n${at}.example.com`)
-  const replies = await Promise.all(names.map((name) => client.ask({ name, type: 'A' })))
+  const replies = await Promise.all(names.map((name) => client.query({ name, type: 'A' })))
   expect(systemClock.elapsed() - before).toBeGreaterThanOrEqual(490)
   expect(replies.map(({ outcome }) => outcome.kind)).toEqual(Array(30).fill('answer'))
 })
@@ -219,7 +219,7 @@ test('a flood of questions to one server is paced, none lost', async () => {
 test('what does not do is followed by the next server', async () => {
   const [one, other] = [await givenDnsServer(), await givenDnsServer()]
   for (const dns of [one, other]) dns.set('www.example.com', 'A', [`192.0.2.${dns === one ? 1 : 2}`])
-  const { outcome } = await givenDnsClient([]).ask(www, {
+  const { outcome } = await givenDnsClient([]).query(www, {
     servers: [one.address, other.address],
     accept: ({ server }) => server.endsWith(`:${other.address.port}`),
   })
@@ -230,7 +230,7 @@ test('IPv6 servers are asked', async () => {
   const dns = await givenDnsServer({ ip: '::1' })
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.truncate('www.example.com')
-  const { outcome, evidence } = await givenDnsClient([dns]).ask(www)
+  const { outcome, evidence } = await givenDnsClient([dns]).query(www)
   expect(outcome.kind).toBe('answer')
   expect(evidence.map((one) => one.server)).toEqual(Array(2).fill(`[::1]:${dns.address.port}`))
 })

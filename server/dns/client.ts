@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts'
 import { withChainBefore } from './cname-chain.ts'
 import { createDeadlines } from './deadlines.ts'
-import { type Lookup, tryServers } from './lookup.ts'
 import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
+import { type PendingQuery, queryServers } from './query-servers.ts'
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
-import { formatServer } from './servers.ts'
+import { formatServer } from './server-address.ts'
 import { createSingleFlight } from './single-flight.ts'
 import { createUpstreams, mayQuery, type Upstream, type UpstreamStatus } from './upstreams.ts'
 
@@ -15,15 +15,15 @@ import { createUpstreams, mayQuery, type Upstream, type UpstreamStatus } from '.
  * `withinMs` bounds the time of all tries singleFlight, and `mostWaitMs` (default 20 s) the wait for a turn at a server that is paced.
  * `accept` says whether what a server answered will do, so that the next one need not be asked.
  */
-export type AskOptions = {
+export type QueryOptions = {
   servers?: readonly ServerAddress[]
   signal?: AbortSignal | undefined
   recursionDesired?: boolean
   checkingDisabled?: boolean
   timeoutMs?: number
-  tries?: number
-  withinMs?: number
-  mostWaitMs?: number
+  attempts?: number
+  totalTimeoutMs?: number
+  maxWaitMs?: number
   accept?: (evidence: Evidence) => boolean
 }
 
@@ -36,7 +36,7 @@ export type DnsClient = {
    * with the signal's reason when aborted, with `OverloadError` when the wait would be too long, and when the client is closed.
    * The same question with the same options is asked once while it is in progress; the reply is shared and must not be changed.
    */
-  ask(question: Question, options?: AskOptions): Promise<Reply>
+  query(question: Question, options?: QueryOptions): Promise<Reply>
   /** How the default servers stand at this moment. */
   statuses(): UpstreamStatus[]
   close(): Promise<void>
@@ -48,15 +48,15 @@ export type DnsClientOptions = {
   clock: Clock
   formats: RdataFormats
   timeoutMs?: number
-  tries?: number
-  inFlightPerServer?: number
-  waitingPerServer?: number
-  perSecond?: number
+  attempts?: number
+  maxInFlightPerServer?: number
+  maxWaitingPerServer?: number
+  queriesPerSecond?: number
   /** Is told of every exchange. */
   onExchange?: ((evidence: Evidence) => void) | undefined
 }
 
-const MOST_WAIT_MS = 20_000
+const DEFAULT_MAX_WAIT_MS = 20_000
 const noServer: Outcome = { kind: 'unreachable', reason: 'no name server is configured' }
 
 export function createDnsClient({
@@ -64,31 +64,35 @@ export function createDnsClient({
   clock,
   formats,
   timeoutMs = 2000,
-  tries = 3,
-  inFlightPerServer = 256,
-  waitingPerServer = 20_000,
-  perSecond = Number.POSITIVE_INFINITY,
+  attempts: tries = 3,
+  maxInFlightPerServer: inFlightPerServer = 256,
+  maxWaitingPerServer: waitingPerServer = 20_000,
+  queriesPerSecond: perSecond = Number.POSITIVE_INFINITY,
   onExchange = () => {},
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
-  const upstreams = createUpstreams(servers, clock, deadlines, { inFlightPerServer, waitingPerServer, perSecond })
+  const upstreams = createUpstreams(servers, clock, deadlines, {
+    maxInFlightPerServer: inFlightPerServer,
+    maxWaitingPerServer: waitingPerServer,
+    queriesPerSecond: perSecond,
+  })
   const deps = { clock, deadlines, types: createRdataTypes(formats), onExchange }
   const singleFlight = createSingleFlight<Reply>()
-  let turn = 0
+  let nextFirst = 0
   let closed: Error | undefined
 
   // Every question begins at another server; those set aside come last.
-  function order(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Upstream[] {
-    if (list.length === 1) return [upstreams.to(list[0]!)]
-    const first = rotate && list.length > 0 ? turn++ % list.length : 0
-    const rotated = [...list.slice(first), ...list.slice(0, first)].map(upstreams.to)
+  function sortUpstreams(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Upstream[] {
+    if (list.length === 1) return [upstreams.get(list[0]!)]
+    const first = rotate && list.length > 0 ? nextFirst++ % list.length : 0
+    const rotated = [...list.slice(first), ...list.slice(0, first)].map(upstreams.get)
     const now = clock.elapsed()
     const inTurn = new Set(rotated.filter((upstream) => mayQuery(upstream, type, now)))
     return [...inTurn, ...rotated.filter((upstream) => !inTurn.has(upstream))]
   }
 
-  function newLookup(options: AskOptions): Lookup {
-    const most = options.tries ?? tries
+  function newLookup(options: QueryOptions): PendingQuery {
+    const most = options.attempts ?? tries
     const eachMs = options.timeoutMs ?? timeoutMs
     return {
       recursionDesired: options.recursionDesired ?? true,
@@ -96,22 +100,22 @@ export function createDnsClient({
       // Some name servers say NXDOMAIN to mixed case: what confirms a change, and names its servers, is sent in lower case.
       mixesCase: options.servers === undefined,
       timeoutMs: eachMs,
-      tries: most,
-      mostWaitMs: options.mostWaitMs ?? MOST_WAIT_MS,
-      leftMs: Math.min(options.withinMs ?? Number.POSITIVE_INFINITY, eachMs * most),
+      attempts: most,
+      maxWaitMs: options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS,
+      remainingMs: Math.min(options.totalTimeoutMs ?? Number.POSITIVE_INFINITY, eachMs * most),
       signal: options.signal,
       accept: options.accept,
       evidence: [],
     }
   }
 
-  async function askAlone(question: Question, options: AskOptions): Promise<Reply> {
+  async function resolve(question: Question, options: QueryOptions): Promise<Reply> {
     const lookup = newLookup(options)
-    const asked = order(options.servers ?? servers, question.type, options.servers === undefined)
+    const asked = sortUpstreams(options.servers ?? servers, question.type, options.servers === undefined)
     if (asked.length === 0) return { outcome: noServer, evidence: [] }
-    let outcome = await tryServers(deps, asked, question, lookup)
+    let outcome = await queryServers(deps, asked, question, lookup)
     if (lookup.recursionDesired && outcome.kind === 'referral') {
-      outcome = await askOn((part) => tryServers(deps, asked, part, lookup), question, outcome)
+      outcome = await followCnameTargets((part) => queryServers(deps, asked, part, lookup), question, outcome)
     }
     if (closed) throw closed
     return { outcome, evidence: lookup.evidence }
@@ -119,11 +123,11 @@ export function createDnsClient({
 
   return {
     servers,
-    ask(question, options = {}) {
+    query(question, options = {}) {
       if (closed) return Promise.reject(closed)
       // What will do for one asker need not for another.
-      if (options.accept) return askAlone(question, options)
-      return singleFlight(keyOf(question, options), options.signal, () => askAlone(question, options))
+      if (options.accept) return resolve(question, options)
+      return singleFlight(keyOf(question, options), options.signal, () => resolve(question, options))
     },
     statuses: upstreams.statuses,
     async close() {
@@ -135,16 +139,16 @@ export function createDnsClient({
 }
 
 /** Equal for questions that come to the same packets to the same servers. */
-function keyOf({ name, type }: Question, options: AskOptions): string {
+function keyOf({ name, type }: Question, options: QueryOptions): string {
   const { recursionDesired = true, checkingDisabled = false, servers } = options
   const bits = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
-  const { timeoutMs = '', tries = '', withinMs = '', mostWaitMs = '' } = options
+  const { timeoutMs = '', attempts: tries = '', totalTimeoutMs: withinMs = '', maxWaitMs: mostWaitMs = '' } = options
   const bounds = `${timeoutMs} ${tries} ${withinMs} ${mostWaitMs}`
   return `${type} ${bits} ${bounds} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 
 /** Some servers give an alias and leave its target to the asker: the chain is then put singleFlight from several answers. */
-async function askOn(
+async function followCnameTargets(
   ask: (question: Question) => Promise<Outcome>,
   question: Question,
   first: Outcome,

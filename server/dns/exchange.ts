@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { classifyResponse } from './classify-response.ts'
 import type { Deadlines } from './deadlines.ts'
-import { decodeResponse, encodeQuery, type QueryOptions } from './messages.ts'
+import { decodeResponse, encodeQuery, type QueryFlags } from './messages.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
 import type { RdataTypes } from './rdata.ts'
 import type { Semaphore } from './semaphore.ts'
@@ -16,11 +16,11 @@ export type Exchange = {
   send: Send
   semaphore: Semaphore
   question: Question
-  query: QueryOptions
+  query: QueryFlags
   timeoutMs: number
   signal: AbortSignal | undefined
   /** Whether it gave up its slot of the semaphore, because no answer came for so long that others need not wait for it. */
-  isAside: boolean
+  hasReleasedSlot: boolean
   /** Whether letters of the name may be sent in mixed case. */
   mixesCase: boolean
   /** Whether all that came until the time limit were packets that are no response to the query. */
@@ -28,7 +28,7 @@ export type Exchange = {
 }
 
 /** Nearly every answer is here by then, and the server waits for somebody else. */
-const SILENCE_MS = 250
+const SLOT_RELEASE_MS = 250
 
 /** With a place among the semaphore, which the caller gives back. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
 export function exchange({ clock, deadlines, types }: Deps, one: Exchange): Promise<Evidence> {
@@ -38,7 +38,9 @@ export function exchange({ clock, deadlines, types }: Deps, one: Exchange): Prom
     const packet = encodeQuery(one.question, one.query, types)
     const sentAt = clock.elapsed()
     let takeBack =
-      timeoutMs > SILENCE_MS ? deadlines.add(sentAt + SILENCE_MS, waitOn) : deadlines.add(sentAt + timeoutMs, end)
+      timeoutMs > SLOT_RELEASE_MS
+        ? deadlines.add(sentAt + SLOT_RELEASE_MS, waitOn)
+        : deadlines.add(sentAt + timeoutMs, end)
     signal?.addEventListener('abort', abort, { once: true })
     const giveUp = one.send(packet, finish, one.mixesCase)
 
@@ -54,7 +56,7 @@ export function exchange({ clock, deadlines, types }: Deps, one: Exchange): Prom
 
     function waitOn(): void {
       takeBack = deadlines.add(sentAt + timeoutMs, end)
-      one.isAside = one.semaphore.stepAside()
+      one.hasReleasedSlot = one.semaphore.releaseEarly()
     }
 
     // A packet that answers another question may be a forger's, so that the true one is awaited. RFC 5452 section 9.1.

@@ -16,7 +16,7 @@ export function isFiltered(reply: Reply): boolean {
 }
 
 /** DNSSEC validation is what failed. */
-export function isOfDnssec(reply: Reply): boolean {
+export function isDnssecFailure(reply: Reply): boolean {
   return says(reply, DNSSEC)
 }
 

@@ -12,7 +12,7 @@ const FORGED = Buffer.from('c00c000100010000003c0004c6336401', 'hex') // A 198.5
 
 async function givenServerAndClient(timeoutMs = 2_000): Promise<{ dns: DnsServer; client: DnsClient }> {
   const dns = await givenDnsServer()
-  return { dns, client: givenDnsClient([dns], { timeoutMs, tries: 1 }) }
+  return { dns, client: givenDnsClient([dns], { timeoutMs, attempts: 1 }) }
 }
 
 function answerTo(query: Buffer, record: Buffer): Buffer {
@@ -36,7 +36,7 @@ test('packets with another id are ignored, however many', async () => {
     const ids = Array.from({ length: 200 }, (_, at) => withId(forged, query.readUInt16BE() + at + 1))
     return [...ids, Buffer.alloc(1), answerTo(query, RECORD)]
   })
-  const { outcome, evidence } = await client.ask(www)
+  const { outcome, evidence } = await client.query(www)
   expect(outcome).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] } })
   expect(evidence).toHaveLength(1)
 })
@@ -50,7 +50,7 @@ test('a packet from another port of the same address is ignored', async () => {
     forger.send(answerTo(query, FORGED), dns.asked.log.at(-1)!.port, '127.0.0.1')
     return null
   })
-  expect((await client.ask(www)).outcome).toEqual({ kind: 'timeout' })
+  expect((await client.query(www)).outcome).toEqual({ kind: 'timeout' })
 })
 
 test('ids and ports are not to be guessed from those before', async () => {
@@ -60,7 +60,7 @@ test('ids and ports are not to be guessed from those before', async () => {
   const client = givenDnsClient([dns], { clock })
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   for (let asked = 0; asked < 1_000; asked++) {
-    await client.ask(www)
+    await client.query(www)
     passed += 15
   }
   const { log } = dns.asked
@@ -94,7 +94,7 @@ describe('a packet with the right id that answers something else', () => {
   test.each(MISMATCHES)('is ignored: %s', async (_, mismatched) => {
     const { dns, client } = await givenServerAndClient()
     dns.respond('*', (query) => [mismatched(query), mismatched(query), answerTo(query, RECORD)])
-    const { outcome, evidence } = await client.ask(www)
+    const { outcome, evidence } = await client.query(www)
     expect(outcome).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] } })
     expect(evidence).toHaveLength(1)
   })
@@ -102,7 +102,7 @@ describe('a packet with the right id that answers something else', () => {
   test.each(MISMATCHES)('is the outcome where nothing else comes, each time: %s', async (_, mismatched) => {
     const dns = await givenDnsServer()
     dns.respond('*', (query) => mismatched(query))
-    const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 100, tries: 2 }).ask(www)
+    const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 100, attempts: 2 }).query(www)
     expect([outcome.kind, evidence.length]).toEqual(['malformed', 2])
   })
 
@@ -110,7 +110,7 @@ describe('a packet with the right id that answers something else', () => {
     const dns = await givenDnsServer()
     const replies = [otherName]
     dns.respond('*', (query) => replies.shift()?.(query) ?? null)
-    const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 100, tries: 3 }).ask(www)
+    const { outcome, evidence } = await givenDnsClient([dns], { timeoutMs: 100, attempts: 3 }).query(www)
     expect(outcome).toEqual({ kind: 'timeout' })
     expect(evidence.map((one) => one.outcome?.kind)).toEqual(['malformed', 'timeout', 'timeout'])
   })
@@ -126,7 +126,7 @@ describe('the case of letters', () => {
   const lookUpAll = async (client: DnsClient, count: number) => {
     const outcomes: string[] = []
     for (let at = 0; at < count; at++) {
-      const { outcome } = await client.ask(www)
+      const { outcome } = await client.query(www)
       outcomes.push(outcome.kind === 'answer' ? outcome.rrset.values.join() : outcome.kind)
     }
     return outcomes
@@ -143,7 +143,7 @@ describe('the case of letters', () => {
     expect(new Set(names).size).toBeGreaterThan(40)
     expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(1)
     names.length = 0
-    await client.ask(www, { servers: [dns.address] })
+    await client.query(www, { servers: [dns.address] })
     expect(names).toEqual([names[0]!.toLowerCase()])
   })
 
@@ -174,7 +174,7 @@ describe('the case of letters', () => {
     expect(await lookUpAll(client, 3)).toEqual(new Array(3).fill('192.0.2.1'))
     const silent = await givenDnsServer()
     silent.respond('*', (query) => (nameIn(query) === nameIn(query).toLowerCase() ? answerTo(query, RECORD) : null))
-    expect(await lookUpAll(givenDnsClient([silent], { timeoutMs: 100, tries: 2 }), 3)).toEqual(
+    expect(await lookUpAll(givenDnsClient([silent], { timeoutMs: 100, attempts: 2 }), 3)).toEqual(
       new Array(3).fill('192.0.2.1'),
     )
     expect(silent.asked.total).toBe(4)
@@ -189,7 +189,7 @@ describe('a packet with the right id is malformed when', () => {
   ])('%s', async (_, respond) => {
     const { dns, client } = await givenServerAndClient()
     dns.respond('*', respond)
-    const { outcome } = await client.ask(www)
+    const { outcome } = await client.query(www)
     expect(outcome.kind).toBe('malformed')
   })
 })
@@ -214,7 +214,7 @@ describe('over TCP', () => {
       tcp.close()
       udp.close()
     })
-    return givenDnsClient([{ ip: '127.0.0.1', port }], { timeoutMs, tries: 1 })
+    return givenDnsClient([{ ip: '127.0.0.1', port }], { timeoutMs, attempts: 1 })
   }
 
   const framed = (packet: Buffer, length = packet.length) =>
@@ -227,7 +227,7 @@ describe('over TCP', () => {
         await new Promise(setImmediate)
       }
     })
-    expect((await client.ask(www)).outcome).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] } })
+    expect((await client.query(www)).outcome).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] } })
   })
 
   test.each<[string, string, (socket: Socket, query: Buffer) => void]>([
@@ -250,7 +250,7 @@ describe('over TCP', () => {
     ['silence', 'timeout', () => {}],
   ])('%s is %s', async (_, kind, act) => {
     const client = await givenTcp((socket, query) => void act(socket, query), kind === 'timeout' ? 200 : 2_000)
-    const { outcome, evidence } = await client.ask(www)
+    const { outcome, evidence } = await client.query(www)
     expect(outcome.kind).toBe(kind)
     expect(evidence.map((one) => one.transport)).toEqual(['udp', 'tcp'])
   })
@@ -261,7 +261,7 @@ describe('over TCP', () => {
       connections.push(socket)
       if (kind === 'answered') socket.write(framed(answerTo(query, RECORD)))
     }, 200)
-    await client.ask(www)
+    await client.query(www)
     await expect.poll(() => connections.map((socket) => socket.destroyed)).toEqual([true])
   })
 
@@ -272,6 +272,6 @@ describe('over TCP', () => {
       reply.writeUInt16BE(0x8380, 2)
       return reply
     })
-    expect((await client.ask(www)).outcome).toEqual({ kind: 'malformed', reason: 'truncated over TCP' })
+    expect((await client.query(www)).outcome).toEqual({ kind: 'malformed', reason: 'truncated over TCP' })
   })
 })

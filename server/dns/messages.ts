@@ -187,7 +187,7 @@ export function rcodeName(rcode: number): string {
 }
 
 /** `edns`: with an OPT record. `recursionDesired` and `checkingDisabled`: the header's RD and CD bits (RFC 4035 section 3.2.2). */
-export type QueryOptions = { edns: boolean; recursionDesired: boolean; checkingDisabled: boolean }
+export type QueryFlags = { edns: boolean; recursionDesired: boolean; checkingDisabled: boolean }
 
 /** Octets of a UDP answer that pass every common path unfragmented (the DNS flag day of 2020). */
 const UDP_PAYLOAD = 1232
@@ -199,7 +199,7 @@ const CD = 0x0010
 const OPT = Buffer.from([0, 0, TYPE_OPT, UDP_PAYLOAD >> 8, UDP_PAYLOAD & 255, 0, 0, 0, 0, 0, 0])
 
 /** The packet that asks one question, its id still 0: the transport draws one. RFC 1035 section 4.1. */
-export function encodeQuery(question: Question, options: QueryOptions, types: RdataTypes): Buffer {
+export function encodeQuery(question: Question, options: QueryFlags, types: RdataTypes): Buffer {
   const length = 12 + wireLength(question.name) + 4 + (options.edns ? OPT.length : 0)
   const packet = Buffer.allocUnsafe(length) // every octet is written below
   packet.writeUInt16BE(0, 0)

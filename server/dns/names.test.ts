@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { reverseName } from './addresses.ts'
-import { normalizeName, wireLength, writeName } from './names.ts'
+import { parseDomainName, wireLength, writeName } from './names.ts'
 
 describe('a name is brought to its canonical text', () => {
   test.each([
@@ -22,7 +22,7 @@ describe('a name is brought to its canonical text', () => {
     ['\\065\\066c.example', 'abc.example'],
     [`${'a'.repeat(63)}.example`, `${'a'.repeat(63)}.example`],
   ])('%s', (text, name) => {
-    expect(normalizeName(text)).toEqual({ ok: true, name })
+    expect(parseDomainName(text)).toEqual({ ok: true, name })
   })
 })
 
@@ -46,7 +46,7 @@ describe('what is not a name is refused with the reason', () => {
     ['ü/.de', /internationalized/],
     ['xn--a.\u00ad', /internationalized/],
   ])('%s', (text, reason) => {
-    expect(normalizeName(text)).toEqual({
+    expect(parseDomainName(text)).toEqual({
       ok: false,
       reason: expect.objectContaining({ text: expect.stringMatching(reason) }),
     })
@@ -61,15 +61,15 @@ function onTheWire(name: string): Buffer {
 
 test('253 characters are allowed', () => {
   const name = `${'a.'.repeat(126)}b`
-  expect(normalizeName(name)).toEqual({ ok: true, name })
+  expect(parseDomainName(name)).toEqual({ ok: true, name })
 })
 
 test('any text is either refused or becomes a name that stays as it is and fits on the wire', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'grapheme' }), fc.domain()), (text) => {
-      const parsed = normalizeName(text)
+      const parsed = parseDomainName(text)
       if (!parsed.ok) return
-      expect(parsed.name === '' ? normalizeName('.') : normalizeName(parsed.name)).toEqual(parsed)
+      expect(parsed.name === '' ? parseDomainName('.') : parseDomainName(parsed.name)).toEqual(parsed)
       expect(onTheWire(parsed.name).length).toBeLessThanOrEqual(255)
     }),
   )

@@ -24,7 +24,7 @@ export const OCTET_TEXT: readonly string[] = Array.from({ length: 256 }, (_, oct
  * The canonical form of a name as people write it: Unicode becomes A-labels, letter case and one trailing dot go.
  * Octets that are not plain text may be written `\DDD`. A slash stands only below `arpa` (RFC 2317).
  */
-export function normalizeName(text: string): ParsedName {
+export function parseDomainName(text: string): ParsedName {
   const dotted = text.replace(/[\u3002\uff0e\uff61]/g, '.')
   if (dotted === '.') return { ok: true, name: '' }
   if (text === '') return refused(fieldError('empty_name'))
@@ -49,7 +49,7 @@ export function endsInNumber(name: string): boolean {
 }
 
 /** Whether a canonical name is the zone's apex or stands below it. */
-export function isBelow(name: string, zone: string): boolean {
+export function isSubdomain(name: string, zone: string): boolean {
   return zone === '' || name === zone || name.endsWith(`.${zone}`)
 }
 

@@ -5,7 +5,7 @@ import { MalformedPacket, type Packet, readName, readUint8, readUint16, readUint
  * How the rdata of one record type is read. `code`: RFC 6895 section 3.1. `read` returns canonical text, the same for all rdata
  * that means the same; what it leaves unread makes the record malformed. Throws `MalformedPacket`.
  */
-export type RdataFormat = { code: number; read(rdata: Rdata): string }
+export type RdataFormat = { code: number; read(rdata: RdataReader): string }
 
 /** The record types that the client can query. */
 export type RdataFormats = Readonly<Record<QuestionType, RdataFormat>>
@@ -23,14 +23,14 @@ export function createRdataTypes(formats: RdataFormats): RdataTypes {
 
 /** The canonical text of the rdata between `at` and `end`. Throws `MalformedPacket`. */
 export function rdataText(format: RdataFormat, packet: Packet, at: number, end: number): string {
-  const rdata = new Rdata(packet, at, end)
+  const rdata = new RdataReader(packet, at, end)
   const text = format.read(rdata)
   if (!rdata.isAtEnd) throw new MalformedPacket('a record has octets after its rdata')
   return text
 }
 
 /** The rdata of one record, read from front to back. Each method that reads throws `MalformedPacket` where too few octets are left. */
-export class Rdata {
+export class RdataReader {
   readonly #packet: Packet
   #at: number
   readonly #end: number
@@ -78,12 +78,12 @@ export class Rdata {
   }
 
   /** Whatever is left. */
-  rest(): Buffer {
+  remaining(): Buffer {
     return this.octets(this.#end - this.#at)
   }
 
   /** A `character-string`: its length in one octet, and its octets. RFC 1035 section 3.3. */
-  string(): Buffer {
+  characterString(): Buffer {
     return this.octets(this.uint8())
   }
 

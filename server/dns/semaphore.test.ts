@@ -41,11 +41,11 @@ test('a slot that is given up goes to the next, and only so many may be given up
   const semaphore = createSemaphore(1, 10, 1)
   await semaphore.acquire(undefined)
   const [second, third] = [semaphore.acquire(undefined), semaphore.acquire(undefined)]
-  expect(semaphore.stepAside()).toBe(true)
+  expect(semaphore.releaseEarly()).toBe(true)
   await second
-  expect(semaphore.stepAside()).toBe(false)
+  expect(semaphore.releaseEarly()).toBe(false)
   semaphore.release(true)
-  expect(semaphore.stepAside()).toBe(true)
+  expect(semaphore.releaseEarly()).toBe(true)
   await third
   semaphore.release(true)
   expect(semaphore.isIdle()).toBe(false)

@@ -3,7 +3,7 @@ export type Semaphore = {
   /** Resolves when there is a place; undefined where there is one. Rejects with the signal's reason, and throws `OverloadError`. */
   acquire(signal: AbortSignal | undefined): Promise<void> | undefined
   /** Releases the slot while its holder waits for an answer that is late. Returns false beyond a bound. */
-  stepAside(): boolean
+  releaseEarly(): boolean
   /** Gives a place back, once for each `acquire` that got one; `isAside`: what `stepAside` said. */
   release(isAside?: boolean): void
   /** Rejects all that wait, and anyone who comes later. */
@@ -82,7 +82,7 @@ export function createSemaphore(limit: number, waitingLimit: number, asideLimit 
       if (waiting < waitingLimit) return wait(signal)
       throw new OverloadError(FULL_QUEUE_MS)
     },
-    stepAside() {
+    releaseEarly() {
       if (aside >= asideLimit) return false
       aside++
       giveOn()

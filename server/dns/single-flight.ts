@@ -1,5 +1,5 @@
 /** Callers that ask for the same while it is in progress share its result or its error. */
-export type SingleFlight<T> = (key: string, signal: AbortSignal | undefined, begin: () => Promise<T>) => Promise<T>
+export type SingleFlight<T> = (key: string, signal: AbortSignal | undefined, run: () => Promise<T>) => Promise<T>
 
 type InProgress<T> = { signal: AbortSignal | undefined; result: Promise<T> }
 

@@ -29,7 +29,7 @@ const SIX_TO_FOUR = ipaddr.IPv6.parseCIDR('2002::/16')
 /** Whether an address means something on this machine or in its own network only: loopback, private, link-local, … */
 export function isSpecialAddress(ip: string): boolean {
   const address = parseAddress(ip)
-  return address === null || specialNameOf(address) !== null
+  return address === null || specialRangeOf(address) !== null
 }
 
 /** IPv4-mapped addresses come out as IPv4. The zone of a link-local address is dropped. Null for any other text. */
@@ -45,7 +45,7 @@ export function parseAddress(ip: string): Address | null {
  * The range of the address, when requests must not go there by default; null for an ordinary public one.
  * Mapped addresses are expected in their IPv4 form.
  */
-export function specialNameOf(address: Address): string | null {
+export function specialRangeOf(address: Address): string | null {
   if (address instanceof ipaddr.IPv6) return specialNameOfIpv6(address)
   if (address.toString() === AZURE_PLATFORM) return 'Azure platform'
   return wordsOf(address.range())
@@ -54,7 +54,7 @@ export function specialNameOf(address: Address): string | null {
 function specialNameOfIpv6(address: ipaddr.IPv6): string | null {
   const carried = carriedIpv4(address)
   if (carried !== null) {
-    const range = specialNameOf(carried)
+    const range = specialRangeOf(carried)
     return range === null ? null : `${range} ${carried}`
   }
   const what = wordsOf(address.range())

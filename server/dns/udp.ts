@@ -11,50 +11,50 @@ import { type Received, type Send, unreachable } from './transport.ts'
 export type UdpPool = { send: Send; close(): void }
 
 // A forger must guess id and port, and a port lives for few questions: RFC 5452 section 9.
-const LINES = 4
-const QUERIES_PER_LINE = 4
+const SOCKETS = 4
+const QUERIES_PER_SOCKET = 4
 /** Opening a socket costs as much as a check: where very much is asked, a port serves what is sent within this. */
-const LEAST_LIFE_MS = 50
-const LINE_LIFE_MS = 10_000
+const MIN_SOCKET_AGE_MS = 50
+const MAX_SOCKET_AGE_MS = 10_000
 /** When a server that does not repeat mixed case is tried again. */
-const LOWER_CASE_MS = 10 * 60_000
+const LOWER_CASE_FOR_MS = 10 * 60_000
 
-type Open = { line: UdpSocket; openedAt: number; retire: () => void }
+type PooledSocket = { socket: UdpSocket; openedAt: number; retire: () => void }
 
 export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: Deadlines): UdpPool {
   // Whether the server repeats mixed case, so that an answer that does not is not its own; false until `lowerUntil`.
   let repeatsCase: boolean | undefined
   let lowerUntil = 0
-  const lines: (Open | undefined)[] = Array.from({ length: LINES })
+  const sockets: (PooledSocket | undefined)[] = Array.from({ length: SOCKETS })
 
-  function pickLine(): UdpSocket {
-    const place = randomInt(LINES)
-    const current = lines[place]
-    if (current?.line.isOpen() && !isUsedUp(current)) return current.line
+  function pickSocket(): UdpSocket {
+    const place = randomInt(SOCKETS)
+    const current = sockets[place]
+    if (current?.socket.isOpen() && !isWornOut(current)) return current.socket
     current?.retire()
     return open(place)
   }
 
-  function isUsedUp({ line, openedAt }: Open): boolean {
-    return line.asked() >= QUERIES_PER_LINE && clock.elapsed() - openedAt >= LEAST_LIFE_MS
+  function isWornOut({ socket: line, openedAt }: PooledSocket): boolean {
+    return line.queryCount() >= QUERIES_PER_SOCKET && clock.elapsed() - openedAt >= MIN_SOCKET_AGE_MS
   }
 
   function open(place: number): UdpSocket {
     const line = openUdpSocket(server)
     const retire = () => {
       takeBack()
-      lines[place] = undefined
+      sockets[place] = undefined
       line.retire()
     }
     const openedAt = clock.elapsed()
-    const takeBack = deadlines.add(openedAt + LINE_LIFE_MS, retire)
-    lines[place] = { line, openedAt, retire }
+    const takeBack = deadlines.add(openedAt + MAX_SOCKET_AGE_MS, retire)
+    sockets[place] = { socket: line, openedAt, retire }
     return line
   }
 
   function useLowerCase(): void {
     repeatsCase = false
-    lowerUntil = clock.elapsed() + LOWER_CASE_MS
+    lowerUntil = clock.elapsed() + LOWER_CASE_FOR_MS
   }
 
   /** Whether a response may be the answer, by whether its name has the letter case of the query. */
@@ -66,8 +66,8 @@ export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: De
 
   const send: Send = (query, done, mixesCase = false) => {
     if (repeatsCase === false && clock.elapsed() >= lowerUntil) repeatsCase = undefined
-    if (!mixesCase || repeatsCase === false || !mixCase(query)) return pickLine().send(query, done, always)
-    const giveUp = pickLine().send(query, done, onCase)
+    if (!mixesCase || repeatsCase === false || !mixCase(query)) return pickSocket().send(query, done, always)
+    const giveUp = pickSocket().send(query, done, onCase)
     return () => {
       const mismatched = giveUp()
       // Some servers do not answer mixed case at all, and a farm of servers may be of two minds.
@@ -80,7 +80,7 @@ export function createUdpPool(server: ServerAddress, clock: Clock, deadlines: De
   return {
     send,
     close() {
-      for (const current of lines) current?.retire()
+      for (const current of sockets) current?.retire()
     },
   }
 }
@@ -90,9 +90,9 @@ const always = () => true
 /** One UDP socket on a port of its own, connected to one server, with many questions in flight told apart by their ids. */
 type UdpSocket = {
   /** `onCase`: told whether a response has the letters as they were sent. It says whether one that has not may be the answer. */
-  send(query: Buffer, done: (received: Received) => void, onCase: (isSame: boolean) => boolean): ReturnType<Send>
+  send(query: Buffer, done: (received: Received) => void, acceptsCase: (isSame: boolean) => boolean): ReturnType<Send>
   /** Questions sent so far. */
-  asked(): number
+  queryCount(): number
   /** False once the socket failed or was retired: no further question may be sent. */
   isOpen(): boolean
   /** Closes the socket as soon as nothing is in flight. */
@@ -102,7 +102,7 @@ type UdpSocket = {
 type Waiting = {
   query: Buffer
   done: (received: Received) => void
-  onCase: (isSame: boolean) => boolean
+  acceptsCase: (isSame: boolean) => boolean
   mismatched: Buffer | undefined
   isOtherCase: boolean
 }
@@ -130,7 +130,7 @@ function openUdpSocket(server: ServerAddress): UdpSocket {
     const waiting = inFlight.get(id)
     if (!waiting) return
     const found = compareQuestion(waiting.query, packet)
-    if (found === 'other' || !waiting.onCase(found === 'same')) {
+    if (found === 'other' || !waiting.acceptsCase(found === 'same')) {
       // Of those that are none, one that differs by the case of its letters says most.
       if (found !== 'other' || !waiting.isOtherCase) waiting.mismatched = packet
       waiting.isOtherCase ||= found !== 'other'
@@ -180,7 +180,7 @@ function openUdpSocket(server: ServerAddress): UdpSocket {
       while (inFlight.has(id)) id = randomInt(0x10000)
       query.writeUInt16BE(id, 0)
       asked++
-      const waiting: Waiting = { query, done, onCase, mismatched: undefined, isOtherCase: false }
+      const waiting: Waiting = { query, done, acceptsCase: onCase, mismatched: undefined, isOtherCase: false }
       inFlight.set(id, waiting)
       unsent.set(id, query)
       if (unsent.size === 1) setImmediate(sendAll)
@@ -189,7 +189,7 @@ function openUdpSocket(server: ServerAddress): UdpSocket {
         return waiting.mismatched
       }
     },
-    asked: () => asked,
+    queryCount: () => asked,
     isOpen: () => open,
     retire() {
       open = false

@@ -3,7 +3,7 @@ import type { Deadlines } from './deadlines.ts'
 import type { QuestionType, ServerAddress } from './outcome.ts'
 import { createRateLimiter, type RateLimiter } from './rate-limiter.ts'
 import { createSemaphore, type Semaphore } from './semaphore.ts'
-import { formatServer } from './servers.ts'
+import { formatServer } from './server-address.ts'
 import { tcpTo } from './tcp.ts'
 import type { Send } from './transport.ts'
 import { createUdpPool, type UdpPool } from './udp.ts'
@@ -16,16 +16,16 @@ export type Upstream = {
   rateLimiter: RateLimiter
   udp: UdpPool
   tcp: Send
-  troubles: Map<QuestionType, Trouble>
+  failureStreaks: Map<QuestionType, FailureStreak>
 }
 
 /** `failures`: exchanges in a row without a usable answer; `retryAt`: see `mayQuery`. */
-type Trouble = { failures: number; retryAt: number }
+type FailureStreak = { failures: number; retryAt: number }
 
-export type UpstreamLimits = { inFlightPerServer: number; waitingPerServer: number; perSecond: number }
+export type UpstreamLimits = { maxInFlightPerServer: number; maxWaitingPerServer: number; queriesPerSecond: number }
 
 export type Upstreams = {
-  to(server: ServerAddress): Upstream
+  get(server: ServerAddress): Upstream
   /** Of those that are never forgotten. */
   statuses(): UpstreamStatus[]
   close(reason: Error): void
@@ -35,9 +35,9 @@ export type Upstreams = {
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
 
 /** So many times as many questions may stand unanswered as may be in progress: they are not what keeps a server busy. */
-const SILENT = 8
+const SILENT_FACTOR = 8
 const MAX_UPSTREAMS = 2_000
-const FAILURES = 8
+const MAX_FAILURES = 8
 const RETRY_MS = 5_000
 
 /** `kept`: those that are never forgotten. */
@@ -59,17 +59,17 @@ export function createUpstreams(
 
   function open(server: ServerAddress, address: string): Upstream {
     const semaphore = createSemaphore(
-      limits.inFlightPerServer,
-      limits.waitingPerServer,
-      SILENT * limits.inFlightPerServer,
+      limits.maxInFlightPerServer,
+      limits.maxWaitingPerServer,
+      SILENT_FACTOR * limits.maxInFlightPerServer,
     )
     const udp = createUdpPool(server, clock, deadlines)
-    const rateLimiter = createRateLimiter(limits.perSecond, clock)
-    return { address, semaphore, rateLimiter, udp, tcp: tcpTo(server), troubles: new Map() }
+    const rateLimiter = createRateLimiter(limits.queriesPerSecond, clock)
+    return { address, semaphore, rateLimiter, udp, tcp: tcpTo(server), failureStreaks: new Map() }
   }
 
   // A busy upstream is kept beyond the bound: those are as many as there are callers.
-  function forgetOldest(): void {
+  function evictOldest(): void {
     const oldest = upstreams.entries().next().value
     if (upstreams.size <= MAX_UPSTREAMS || !oldest?.[1].semaphore.isIdle()) return
     oldest[1].udp.close()
@@ -77,7 +77,7 @@ export function createUpstreams(
   }
 
   return {
-    to(server) {
+    get(server) {
       const known = byObject.get(server)
       if (known) return known
       const address = formatServer(server)
@@ -86,7 +86,7 @@ export function createUpstreams(
       const upstream = upstreams.get(address) ?? open(server, address)
       upstreams.delete(address)
       upstreams.set(address, upstream)
-      forgetOldest()
+      evictOldest()
       return upstream
     },
     statuses: () => [...keptUpstreams.values()].map(statusOf),
@@ -99,30 +99,30 @@ export function createUpstreams(
   }
 }
 
-function statusOf({ address, semaphore, troubles }: Upstream): UpstreamStatus {
+function statusOf({ address, semaphore, failureStreaks: troubles }: Upstream): UpstreamStatus {
   const { held, waiting } = semaphore.counts()
-  const setAside = [...troubles.values()].filter(({ failures }) => failures >= FAILURES).length
+  const setAside = [...troubles.values()].filter(({ failures }) => failures >= MAX_FAILURES).length
   return { address, inFlight: held, queued: waiting, setAside }
 }
 
-export function noteExchange(upstream: Upstream, type: QuestionType, isUsable: boolean): void {
+export function recordExchange(upstream: Upstream, type: QuestionType, isUsable: boolean): void {
   if (isUsable) {
-    upstream.troubles.delete(type)
+    upstream.failureStreaks.delete(type)
     return
   }
-  const trouble = upstream.troubles.get(type)
+  const trouble = upstream.failureStreaks.get(type)
   if (trouble) trouble.failures++
-  else upstream.troubles.set(type, { failures: 1, retryAt: 0 })
+  else upstream.failureStreaks.set(type, { failures: 1, retryAt: 0 })
 }
 
 /**
  * Whether a server may be asked in its turn. One that has long been silent or failing for a type is asked last for it, so
  * that questions do not wait there for their deadlines, but from time to time one question finds out whether it is back.
  */
-export function mayQuery({ troubles }: Upstream, type: QuestionType, now: number): boolean {
+export function mayQuery({ failureStreaks: troubles }: Upstream, type: QuestionType, now: number): boolean {
   if (troubles.size === 0) return true
   const trouble = troubles.get(type)
-  if (!trouble || trouble.failures < FAILURES) return true
+  if (!trouble || trouble.failures < MAX_FAILURES) return true
   if (now < trouble.retryAt) return false
   trouble.retryAt = now + RETRY_MS
   return true

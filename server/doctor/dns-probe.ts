@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import { CLASS_IN, rcodeName, TYPE_OPT } from '../dns/messages.ts'
 import { wireLength, writeName } from '../dns/names.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
-import { formatServer } from '../dns/servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import { tcpTo } from '../dns/tcp.ts'
 import { MalformedPacket, type Packet, readName, readUint16 } from '../dns/wire.ts'
 

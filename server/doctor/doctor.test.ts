@@ -12,8 +12,8 @@ import { readConfig } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
 import { pathOf } from '../database/url.ts'
-import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
+import { createNetworkCheck } from '../dns/network-check.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { parseNetworks } from '../safe-http/addresses.ts'
 import { createSafeFetch } from '../safe-http/safe-fetch.ts'
@@ -152,12 +152,12 @@ test('canary names: resolving, gone and captive', async () => {
       clock: systemClock,
       formats: RDATA_FORMATS,
       timeoutMs: 200,
-      tries: 1,
+      attempts: 1,
     })
-    const canaries = createCanaries({
+    const canaries = createNetworkCheck({
       dns: client,
       clock: systemClock,
-      names,
+      canaries: names,
       onOutage: () => {},
       onRecovery: () => {},
     })

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
-import { formatServer } from '../dns/servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import { type Probe, type ProbeQuery, probe } from './dns-probe.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 

@@ -1,13 +1,13 @@
-import type { Canaries } from '../dns/canaries.ts'
+import type { NetworkCheck } from '../dns/network-check.ts'
 import { verifySmtp } from '../mail/smtp.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
-export async function findCanaries(canaries: Canaries | undefined, names: readonly string[]): Promise<Finding> {
+export async function findCanaries(networkCheck: NetworkCheck | undefined, names: readonly string[]): Promise<Finding> {
   const check = 'canaries'
-  if (!canaries)
+  if (!networkCheck)
     return ok(check, 'off (DNS_CANARIES): an outage of your network looks like failures of the monitored names')
-  switch (await canaries.network()) {
+  switch (await networkCheck.state()) {
     case 'well':
       return ok(check, `${names.join(', ')}: at least one resolves`)
     case 'captive':

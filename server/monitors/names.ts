@@ -2,7 +2,7 @@ import { parse as splitAtPublicSuffix } from 'tldts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { reverseName } from '../dns/addresses.ts'
-import { endsInNumber, normalizeName } from '../dns/names.ts'
+import { endsInNumber, parseDomainName } from '../dns/names.ts'
 
 /** As a caller gives it. `full_domain` overrides the other two, as it does in the list's filter. */
 export type NameInput = {
@@ -77,7 +77,7 @@ function parseName(field: Field, text: string, takesAddress: boolean): ParsedFie
   const tooLong = overlong(field, text)
   if (tooLong) return refused(tooLong)
   const reverse = reverseName(text)
-  if (reverse === undefined) return normalizeName(text)
+  if (reverse === undefined) return parseDomainName(text)
   if (!takesAddress) return refused(fieldError('address_not_allowed', { value: text }))
   return { ok: true, name: reverse }
 }
@@ -91,7 +91,7 @@ function parseSubdomain(text: string, domain: string | undefined): ParsedField {
   if (relative === '' || relative === '@') return { ok: true, name: '' }
   // Below arpa every label is allowed, so that an unknown domain adds no second complaint.
   const suffix = domain ?? 'arpa'
-  const whole = normalizeName(`${relative}.${suffix}`)
+  const whole = parseDomainName(`${relative}.${suffix}`)
   if (!whole.ok) return whole
   return { ok: true, name: suffix === '' ? whole.name : whole.name.slice(0, -suffix.length - 1) }
 }
@@ -130,7 +130,7 @@ function refused(reason: FieldError): ParsedField {
  */
 export function pastedName(text: string): string {
   const given = text.trim()
-  if (reverseName(given) === undefined && normalizeName(given).ok) return given
+  if (reverseName(given) === undefined && parseDomainName(given).ok) return given
   const rest = given.replace(/^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:)/i, '')
   const authority = rest.split(/[/?#]/)[0]!.split('@').at(-1)!
   const [, bracketed, plain] = authority.match(/^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/) ?? []

@@ -3,7 +3,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { FEW } from '../database/index-hints.ts'
-import { normalizeName } from '../dns/names.ts'
+import { parseDomainName } from '../dns/names.ts'
 import { asciiLowerCase, containsText as hasCharacters } from '../groups/labels.ts'
 import { invalid } from '../problem.ts'
 import { pastedName } from './names.ts'
@@ -50,7 +50,7 @@ export const withValue = (search: Search | undefined, value: string): Search => 
 function formsOf(word: string): string[] {
   const given = asciiLowerCase(word)
   const pasted = pastedName(word)
-  const name = normalizeName(pasted)
+  const name = parseDomainName(pasted)
   const isName = name.ok && name.name !== '' && name.name !== given
   // What ends in a dot is a label that is complete: the name goes on with a dot, or ends there.
   const form = isName ? name.name + (pasted.endsWith('.') ? '\n' : '') : given

@@ -206,7 +206,7 @@ async function givenRecord(engine: Engine, more: object = {}) {
   const servers = await tree.zone('example.test', ['ns1.example.test', 'ns2.example.test'], [tld!])
   const resolvers = [await tree.server(), await tree.server()]
   for (const server of [...servers, ...resolvers]) server.set('www.example.test', 'A', [OLD!], { ttl: 600 })
-  const dns = givenDnsClient(resolvers, { timeoutMs: 500, tries: 2 })
+  const dns = givenDnsClient(resolvers, { timeoutMs: 500, attempts: 2 })
   const authorities = createAuthoritativeClient({
     dns: givenDnsClient([]),
     clock: patientClock,

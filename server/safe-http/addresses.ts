@@ -1,7 +1,7 @@
 import net from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
-import { type Address, parseAddress, specialNameOf } from '../dns/special-addresses.ts'
+import { type Address, parseAddress, specialRangeOf } from '../dns/special-addresses.ts'
 
 /** A block of addresses that the operator allows although it is special. */
 export type Network = { address: Address; bits: number }
@@ -46,7 +46,7 @@ export function refusalOf(ip: string, allowedNetworks: Networks): FieldError | n
   const address = parseAddress(ip)
   if (address === null) return fieldError('not_an_address', { value: ip })
   if (allowedNetworks.some((network) => contains(network, address))) return null
-  const range = specialNameOf(address)
+  const range = specialRangeOf(address)
   return range === null ? null : fieldError('address_not_public', { address: ip, range })
 }
 

@@ -15,7 +15,7 @@ function lookupAnswering(outcomes: Partial<Record<string, Outcome>>) {
   const dns: DnsClient = {
     servers: [],
     statuses: () => [],
-    ask: async ({ name, type }) => {
+    query: async ({ name, type }) => {
       if (name !== 'receiver.test' || !outcomes[type]) throw new Error(`unexpected question ${name} ${type}`)
       return { outcome: outcomes[type], evidence: [] }
     },

@@ -6,8 +6,8 @@ import type { Lookup } from './vetted-connect.ts'
 export function lookupThrough(dns: DnsClient): Lookup {
   return async (name, signal) => {
     const replies = await Promise.all([
-      dns.ask({ name, type: 'A' }, { signal }),
-      dns.ask({ name, type: 'AAAA' }, { signal }),
+      dns.query({ name, type: 'A' }, { signal }),
+      dns.query({ name, type: 'AAAA' }, { signal }),
     ])
     const addresses = replies.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values : []))
     if (addresses.length > 0) return addresses

@@ -8,8 +8,8 @@ import type { Clock } from '../clock.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
-import { createCanaries } from '../dns/canaries.ts'
 import { createDnsClient } from '../dns/client.ts'
+import { createNetworkCheck } from '../dns/network-check.ts'
 import { listEvents } from '../events/list.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import { insertMonitors } from '../monitors/insert.ts'
@@ -46,7 +46,7 @@ export async function givenChecks(
     servers: addresses,
     clock: patientClock,
     timeoutMs: 150,
-    tries: 2,
+    attempts: 2,
   })
   onTestFinished(async () => {
     await dns.close()
@@ -55,7 +55,7 @@ export async function givenChecks(
   const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
   const notices: string[] = []
   const notes = { onOutage: () => notices.push('outage'), onRecovery: () => notices.push('recovery') }
-  const canaries = canary === undefined ? undefined : createCanaries({ dns, clock, names: [canary], ...notes })
+  const canaries = canary === undefined ? undefined : createNetworkCheck({ dns, clock, canaries: [canary], ...notes })
   const seal = createSeal('x'.repeat(32))
   const metrics = new Metrics()
 
@@ -82,7 +82,9 @@ export async function givenChecks(
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
       const { signal } = new AbortController()
       const load = recordedLoader(db, clock)
-      const results = await Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, canaries }, load, signal)))
+      const results = await Promise.all(
+        claims.map((claim) => runCheck(claim, { dns, clock, networkCheck: canaries }, load, signal)),
+      )
       const events = await recordChecks(db, results, now)
       observeChecks(metrics, results, events)
       return events

@@ -1,4 +1,4 @@
-import { formatServer } from '../dns/servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 
 /** A small DNS of its own: every server on an address of its own, all on one port, as glue names no port. */

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { formatServer } from '../dns/servers.ts'
+import { formatServer } from '../dns/server-address.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 
 // Node's own resolver is another implementation than ours: what it reads is what was meant.

@@ -1,4 +1,4 @@
-import { isBelow } from '../dns/names.ts'
+import { isSubdomain } from '../dns/names.ts'
 import type { ExtendedError, QuestionType, ServerAddress } from '../dns/outcome.ts'
 import { createDelegations } from './dns-server-delegations.ts'
 import { encodeReply, type Query, type Reply, readQuery } from './dns-server-reply.ts'
@@ -108,7 +108,8 @@ export async function startDnsServer(
     const isDelegationSigner = query.type === 'DS' && zone.lookUp(query.name, 'DS', false).rcode === 'NOERROR'
     const referral = isDelegationSigner ? undefined : delegations.find(query.name)
     if (referral) return encodeReply(query, { ...common, authoritative: false, found: referral })
-    if (!zones.some((each) => isBelow(query.name.replace(/\.$/, ''), each))) return encodeReply(query, refused(common))
+    if (!zones.some((each) => isSubdomain(query.name.replace(/\.$/, ''), each)))
+      return encodeReply(query, refused(common))
     return encodeReply(query, { ...common, found: zone.lookUp(query.name, query.type, chases) })
   }
 

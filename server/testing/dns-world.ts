@@ -22,7 +22,7 @@ export function givenDnsClient(
     formats: RDATA_FORMATS,
     clock: patientClock,
     timeoutMs: 2_000,
-    tries: 3,
+    attempts: 3,
     ...options,
     servers: addresses,
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { type Rdata, rdataText } from '../dns/rdata.ts'
+import { type RdataReader, rdataText } from '../dns/rdata.ts'
 import { MalformedPacket } from '../dns/wire.ts'
 import { isMatch } from '../monitors/record-types/compare.ts'
 import {
@@ -180,7 +180,7 @@ function expectable(type: MonitorRecordType, records: readonly string[], isExact
 }
 
 /** Undefined for rdata that is malformed. */
-function textOf(format: { code: number; read(rdata: Rdata): string }, octets: Buffer): string | undefined {
+function textOf(format: { code: number; read(rdata: RdataReader): string }, octets: Buffer): string | undefined {
   // Names may point to what is before the rdata: `a.example`.
   const before = Buffer.concat([Buffer.alloc(12), Buffer.from('0161076578616d706c6500', 'hex')])
   const packet = { octets: Buffer.concat([before, octets]), tails: new Map() }

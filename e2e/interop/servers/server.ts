@@ -44,13 +44,13 @@ async function answers(running: Running, address: ServerAddress, question: Quest
     servers: [address],
     clock: systemClock,
     timeoutMs: 1_000,
-    tries: 1,
+    attempts: 1,
   })
   let last = 'nothing'
   const look = async () => {
     const ended = running.ended()
     if (ended !== undefined) throw new Error(`${ended}\n${running.output()}`)
-    const { outcome } = await dns.ask(question)
+    const { outcome } = await dns.query(question)
     last = JSON.stringify(outcome)
     return outcome.kind === 'answer' || undefined
   }

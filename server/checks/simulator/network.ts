@@ -1,5 +1,5 @@
 import type { Evidence, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
-import { formatServer } from '../../dns/servers.ts'
+import { formatServer } from '../../dns/server-address.ts'
 import type { Observation, Query, ZoneReply } from '../check.ts'
 import type { Random } from './random.ts'
 import { hostOf, isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'

@@ -43,7 +43,7 @@ export function simulate(
   const world = given ?? newWorld(seed, createRandom(seed))
   const random = createRandom(seed ^ 0x5eed)
   const network = createNetwork(world, random)
-  const setup = { resolvers: network.resolvers, zone: world.roots, canaries: world.canaries }
+  const setup = { resolvers: network.resolvers, hasAuthoritativeClient: world.roots, hasNetworkCheck: world.canaries }
   const report: Report = {
     seed,
     world,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import { IMPORT_REASONS } from '#contract/import-codes.ts'
-import { formatServer } from '../../dns/servers.ts'
+import { formatServer } from '../../dns/server-address.ts'
 import { type AppWorld, givenApp } from '../../testing/app-world.ts'
 import { onBothEngines } from '../../testing/database.ts'
 import { givenDnsServer } from '../../testing/dns-world.ts'

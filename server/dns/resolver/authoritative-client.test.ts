@@ -27,7 +27,7 @@ const valuesOf = (outcome: Outcome) => (outcome.kind === 'answer' ? outcome.rrse
 describe('following the delegation', () => {
   test('leads from the root to the name servers of the zone', async () => {
     const { tree } = await givenTree()
-    const reply = await givenAuthorities(tree).ask(www)
+    const reply = await givenAuthorities(tree).query(www)
     expect(reply).toMatchObject({
       outcome: { kind: 'answer', rrset: { values: ['192.0.2.1'] }, chain: [] },
       zone: 'example.test',
@@ -41,19 +41,19 @@ describe('following the delegation', () => {
   test('remembers it for its TTL', async () => {
     const { tree, root, tld } = await givenTree()
     const authorities = givenAuthorities(tree)
-    await authorities.ask(www)
-    const { isFromCache, evidence } = await authorities.ask({ name: 'mail.example.test', type: 'MX' })
+    await authorities.query(www)
+    const { isFromCache, evidence } = await authorities.query({ name: 'mail.example.test', type: 'MX' })
     expect(isFromCache).toBe(true)
     expect(evidence).toHaveLength(1)
     expect([root.asked.total, tld.asked.total]).toEqual([1, 1])
-    expect((await authorities.ask(www, { fresh: true })).isFromCache).toBe(false)
+    expect((await authorities.query(www, { fresh: true })).isFromCache).toBe(false)
     expect([root.asked.total, tld.asked.total]).toEqual([1, 2])
   })
 
   test('is done once for all who ask the same at the same time', async () => {
     const { tree, root, tld, one, other } = await givenTree()
     const authorities = givenAuthorities(tree)
-    const replies = await Promise.all(Array.from({ length: 100 }, () => authorities.ask(www)))
+    const replies = await Promise.all(Array.from({ length: 100 }, () => authorities.query(www)))
     expect(new Set(replies.map(({ outcome }) => outcome.kind))).toEqual(new Set(['answer']))
     expect([root, tld].map(({ asked }) => asked.total)).toEqual([1, 1])
     expect(one.asked.total + other.asked.total).toBe(1)
@@ -63,26 +63,26 @@ describe('following the delegation', () => {
     const { tree, tld, one } = await givenTree()
     tld.delegate('example.test', { 'ns1.example.test': [one.address.ip] }, { ttl: 0 })
     const authorities = givenAuthorities(tree)
-    await authorities.ask(www)
-    await authorities.ask(www)
+    await authorities.query(www)
+    await authorities.query(www)
     expect(tld.asked.total).toBe(2)
   })
 
   test('asks the parent again when the servers that it remembers are no longer the right ones', async () => {
     const { tree, tld, one, other } = await givenTree()
     const authorities = givenAuthorities(tree)
-    await authorities.ask(www)
+    await authorities.query(www)
     const [moved] = await tree.zone('example.test', ['ns.new.test'], [])
     moved!.set('www.example.test', 'A', ['192.0.2.9'])
     tld.delegate('example.test', { 'ns.new.test': [moved!.address.ip] })
     for (const old of [one, other]) old.fail('*', 'REFUSED')
-    expect(valuesOf((await authorities.ask(www)).outcome)).toEqual(['192.0.2.9'])
+    expect(valuesOf((await authorities.query(www)).outcome)).toEqual(['192.0.2.9'])
   })
 
   test('each firstServer begins at another server', async () => {
     const { tree } = await givenTree()
     const authorities = givenAuthorities(tree)
-    const replies = [await authorities.ask(www), await authorities.ask(www, { firstServer: 1 })]
+    const replies = [await authorities.query(www), await authorities.query(www, { firstServer: 1 })]
     expect(replies.map(({ nameServer }) => nameServer).sort()).toEqual(['ns1.example.test', 'ns2.example.test'])
   })
 
@@ -93,7 +93,7 @@ describe('following the delegation', () => {
     else one.fail('*', fault)
     const authorities = givenAuthorities(tree, 100)
     for (const firstServer of [0, 1]) {
-      const { outcome, nameServer } = await authorities.ask(www, { firstServer })
+      const { outcome, nameServer } = await authorities.query(www, { firstServer })
       expect([valuesOf(outcome), nameServer]).toEqual([['192.0.2.1'], 'ns2.example.test'])
     }
   })
@@ -105,19 +105,22 @@ describe('following the delegation', () => {
     tld.set('example.test', 'DS', [`\\# 24 ec450501${'2bb183af5f22588179a53b0a98631fad1a292118'}`])
     root.set('test', 'DS', [])
     const authorities = givenAuthorities(tree)
-    await authorities.ask(www)
+    await authorities.query(www)
     for (const options of [{}, { fresh: true }]) {
-      const { outcome, zone } = await authorities.ask(ds, options)
+      const { outcome, zone } = await authorities.query(ds, options)
       expect([valuesOf(outcome), zone]).toEqual([['60485 5 1 2bb183af5f22588179a53b0a98631fad1a292118'], 'test'])
     }
     expect(one.asked.of('example.test', 'DS') + other.asked.of('example.test', 'DS')).toBe(0)
-    expect(await authorities.ask({ name: 'test', type: 'DS' })).toMatchObject({ outcome: { kind: 'nodata' }, zone: '' })
+    expect(await authorities.query({ name: 'test', type: 'DS' })).toMatchObject({
+      outcome: { kind: 'nodata' },
+      zone: '',
+    })
   })
 
   test('goes down to the zone above for DS below other zones, and takes a referral to the zone itself for none', async () => {
     const { tree, one, other } = await givenTree()
     await tree.zone('sub.example.test', ['ns.sub.example.test'], [one, other])
-    const { outcome, zone } = await givenAuthorities(tree).ask({ name: 'sub.example.test', type: 'DS' })
+    const { outcome, zone } = await givenAuthorities(tree).query({ name: 'sub.example.test', type: 'DS' })
     expect([outcome, zone]).toEqual([{ kind: 'nodata', chain: [] }, 'example.test'])
   })
 
@@ -129,7 +132,7 @@ describe('following the delegation', () => {
       server.set('www.example.test', 'CNAME', ['edge.cdn.test'])
       server.set('edge.cdn.test', 'A', ['203.0.113.66']) // not theirs to say
     }
-    const { outcome, zone } = await givenAuthorities(tree).ask(www)
+    const { outcome, zone } = await givenAuthorities(tree).query(www)
     expect(outcome).toMatchObject({ rrset: { values: ['198.51.100.1'] }, chain: [{ target: 'edge.cdn.test' }] })
     expect(zone).toBe('example.test')
   })
@@ -143,7 +146,7 @@ describe('following the delegation', () => {
       server.set('www.example.test', 'CNAME', ['edge.cdn.test'])
       server.set('edge.cdn.test', 'A', ['203.0.113.66'])
     }
-    expect(valuesOf((await givenAuthorities(tree).ask(www)).outcome)).toEqual(['198.51.100.1'])
+    expect(valuesOf((await givenAuthorities(tree).query(www)).outcome)).toEqual(['198.51.100.1'])
   })
 
   test.each([
@@ -157,7 +160,7 @@ describe('following the delegation', () => {
       for (let at = 0; at < length; at++) server.set(nameOf(at), 'CNAME', [nameOf(at + 1)])
       server.set(nameOf(length), 'A', ['192.0.2.7'])
     }
-    expect((await givenAuthorities(tree).ask(www)).outcome.kind).toBe(kind)
+    expect((await givenAuthorities(tree).query(www)).outcome.kind).toBe(kind)
   })
 })
 
@@ -169,7 +172,7 @@ describe('name servers', () => {
     provider!.set('dns1.provider.test', 'A', [hosting.address.ip])
     hosting.set('www.hosted.test', 'A', ['192.0.2.3'])
     tld.delegate('hosted.test', { 'dns1.provider.test': [] })
-    const { outcome, nameServer } = await givenAuthorities(tree).ask({ name: 'www.hosted.test', type: 'A' })
+    const { outcome, nameServer } = await givenAuthorities(tree).query({ name: 'www.hosted.test', type: 'A' })
     expect([valuesOf(outcome), nameServer]).toEqual([['192.0.2.3'], 'dns1.provider.test'])
   })
 
@@ -178,7 +181,7 @@ describe('name servers', () => {
     const six = await givenDnsServer({ ip: '::1', port: root.address.port, authoritative: true, zones: ['six.test'] })
     six.set('www.six.test', 'A', ['192.0.2.6'])
     tld.delegate('six.test', { 'ns.six.test': ['::1'] })
-    const { outcome, evidence } = await givenAuthorities(tree).ask({ name: 'www.six.test', type: 'A' })
+    const { outcome, evidence } = await givenAuthorities(tree).query({ name: 'www.six.test', type: 'A' })
     expect([valuesOf(outcome), evidence.at(-1)?.server]).toEqual([['192.0.2.6'], `[::1]:${root.address.port}`])
   })
 
@@ -191,7 +194,7 @@ describe('name servers', () => {
     honest.set('victim.example.test', 'A', ['192.0.2.4'])
     net!.set('dns.net', 'A', [honest.address.ip])
     for (const server of [one, other]) server.delegate('victim.example.test', { 'dns.net': [forger.address.ip] })
-    const { outcome } = await givenAuthorities(tree).ask({ name: 'victim.example.test', type: 'A' })
+    const { outcome } = await givenAuthorities(tree).query({ name: 'victim.example.test', type: 'A' })
     expect(valuesOf(outcome)).toEqual(['192.0.2.4'])
     expect(tld.asked.total).toBeGreaterThan(0)
   })
@@ -218,14 +221,14 @@ describe('name servers', () => {
       tld.delegate('example.test', { 'ns.other.test': [] })
       tld.delegate('other.test', { 'ns.example.test': [] })
     }
-    const { outcome } = await givenAuthorities(tree).ask(www)
+    const { outcome } = await givenAuthorities(tree).query(www)
     expect(outcome).toMatchObject({ kind: 'lame', zone: 'example.test', reason: expect.stringContaining(words) })
   })
 
   test('that are silent are a timeout after a few questions', async () => {
     const { tree, one, other } = await givenTree()
     for (const server of [one, other]) server.drop('*')
-    expect((await givenAuthorities(tree, 100).ask(www)).outcome).toEqual({ kind: 'timeout' })
+    expect((await givenAuthorities(tree, 100).query(www)).outcome).toEqual({ kind: 'timeout' })
     expect(one.asked.total + other.asked.total).toBeLessThanOrEqual(8)
   })
 
@@ -233,7 +236,7 @@ describe('name servers', () => {
     const { tree, one, other } = await givenTree()
     one.fail('*', 'REFUSED')
     other.drop('*')
-    expect((await givenAuthorities(tree, 100).ask(www)).outcome).toMatchObject({ kind: 'failure', rcode: 'REFUSED' })
+    expect((await givenAuthorities(tree, 100).query(www)).outcome).toMatchObject({ kind: 'failure', rcode: 'REFUSED' })
   })
 
   test('that lead to ever more name servers end with the budget', async () => {
@@ -241,7 +244,7 @@ describe('name servers', () => {
     const names = (level: number) => Array.from({ length: 13 }, (_, at) => [`n${at}.z${level + 1}.bomb`, []])
     for (let level = 0; level < 6; level++) root.delegate(`z${level}.bomb`, Object.fromEntries(names(level)))
     const before = root.asked.total
-    const { outcome } = await givenAuthorities(tree).ask({ name: 'www.z0.bomb', type: 'A' })
+    const { outcome } = await givenAuthorities(tree).query({ name: 'www.z0.bomb', type: 'A' })
     expect(['timeout', 'lame']).toContain(outcome.kind)
     expect(root.asked.total - before).toBeLessThan(100)
   })
@@ -252,9 +255,9 @@ describe('where port 53 is', () => {
     const { tree, root } = await givenTree()
     root.drop('*')
     const authorities = givenAuthorities(tree, 100)
-    const troubles = await Promise.all(Array.from({ length: 20 }, () => authorities.trouble()))
+    const troubles = await Promise.all(Array.from({ length: 20 }, () => authorities.findRootProblem()))
     expect(new Set(troubles)).toEqual(new Set(['root_servers_unreachable']))
-    expect(await authorities.trouble()).toBe(troubles[0])
+    expect(await authorities.findRootProblem()).toBe(troubles[0])
     expect(root.asked.total).toBe(1)
   })
 
@@ -262,11 +265,11 @@ describe('where port 53 is', () => {
     const { tree } = await givenTree()
     const inBetween = await tree.server()
     inBetween.set('', 'SOA', ['root. hostmaster. 1 2 3 4 5'])
-    expect(await givenAuthorities({ ...tree, root: inBetween }).trouble()).toBe('queries_intercepted')
+    expect(await givenAuthorities({ ...tree, root: inBetween }).findRootProblem()).toBe('queries_intercepted')
   })
 
   test('open, nothing is in the way', async () => {
     const { tree } = await givenTree()
-    expect(await givenAuthorities(tree).trouble()).toBeUndefined()
+    expect(await givenAuthorities(tree).findRootProblem()).toBeUndefined()
   })
 })

@@ -7,25 +7,25 @@ import { isSpecialAddress } from '../special-addresses.ts'
 import { rootDelegation } from './delegation.ts'
 import { createDelegationCache } from './delegation-cache.ts'
 import { type Resolution, type ResolverDeps, resolve } from './iterative-resolver.ts'
-import { createRootReachability, type RootTrouble } from './root-reachability.ts'
+import { createRootReachability, type RootProblem } from './root-reachability.ts'
 
 /** Asks the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
 export type AuthoritativeClient = {
   /** Undefined while name servers outside can be asked; else why not, as a clause. */
-  trouble(): Promise<RootTrouble | undefined>
+  findRootProblem(): Promise<RootProblem | undefined>
   /**
    * What the name's own zone says. `firstServer` n begins with the n-th name server of every zone. `fresh` asks for the way
    * again instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is
    * asked once: the reply is shared and must not be changed.
    */
-  ask(question: Question, options?: AuthoritativeClientOptions): Promise<AuthoritativeReply>
+  query(question: Question, options?: AuthoritativeClientOptions): Promise<AuthoritativeReply>
 }
 
 export type AuthoritativeClientOptions = {
   firstServer?: number
   fresh?: boolean
   /** Where it is to be less than the patience. */
-  withinMs?: number | undefined
+  totalTimeoutMs?: number | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -40,24 +40,24 @@ export type AuthoritativeReply = Reply & {
   isBusy?: true
 }
 
-export const PATIENCE_MS = 6_000
-const TIMEOUT_MS = 1_000
+export const RESOLUTION_TIMEOUT_MS = 6_000
+const QUERY_TIMEOUT_MS = 1_000
 /** Questions for one lookup, those for name servers' addresses included: what a hostile tree can make us send. */
-const BUDGET = 60
+const MAX_QUERIES = 60
 
 /** `dns`: a client of its own, paced for other people's servers. Every server of the tree is asked on the roots' port. */
 export function createAuthoritativeClient({
   dns,
   clock,
   roots,
-  timeoutMs = TIMEOUT_MS,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = QUERY_TIMEOUT_MS,
+  resolutionTimeoutMs: patienceMs = RESOLUTION_TIMEOUT_MS,
 }: {
   dns: DnsClient
   clock: Clock
   roots: readonly ServerAddress[]
   timeoutMs?: number
-  patienceMs?: number
+  resolutionTimeoutMs?: number
 }): AuthoritativeClient {
   const cache = createDelegationCache(rootDelegation(roots), clock)
   // A public tree must not lead us into the operator's own network.
@@ -68,7 +68,7 @@ export function createAuthoritativeClient({
   const reachability = createRootReachability({ dns, clock, roots, timeoutMs })
 
   // Where very much is asked of one server, the wait for a turn there is longer than a check can last; silence is not.
-  async function inTime<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
+  async function withinTimeout<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
     const over = new AbortController()
     const late = new AbortController()
     void clock.sleep(patienceMs + timeoutMs, over.signal).then(() => late.abort('late'))
@@ -82,14 +82,14 @@ export function createAuthoritativeClient({
     }
   }
 
-  async function askAlone(
+  async function resolveQuestion(
     question: Question,
-    { firstServer = 0, fresh = false, withinMs, signal }: AuthoritativeClientOptions,
+    { firstServer = 0, fresh = false, totalTimeoutMs: withinMs, signal }: AuthoritativeClientOptions,
   ) {
     const startedAt = clock.elapsed()
-    const resolution = { ...newWalk(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), firstServer, fresh }
-    const found = await inTime(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
-    if (found === 'busy') return { ...nobody, evidence: resolution.evidence }
+    const resolution = { ...newResolution(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), firstServer, fresh }
+    const found = await withinTimeout(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
+    if (found === 'busy') return { ...NO_REPLY, evidence: resolution.evidence }
     const { outcome, zone, nameServer, isFromCache } = found
     return {
       outcome,
@@ -102,16 +102,16 @@ export function createAuthoritativeClient({
   }
 
   return {
-    trouble: reachability.trouble,
-    ask(question, options = {}) {
-      const { firstServer = 0, fresh = false, withinMs = '', signal } = options
+    findRootProblem: reachability.findProblem,
+    query(question, options = {}) {
+      const { firstServer = 0, fresh = false, totalTimeoutMs: withinMs = '', signal } = options
       const key = `${firstServer} ${fresh} ${withinMs} ${question.type} ${question.name}`
-      return singleFlight(key, signal, () => askAlone(question, options))
+      return singleFlight(key, signal, () => resolveQuestion(question, options))
     },
   }
 }
 
-const nobody = {
+const NO_REPLY = {
   outcome: { kind: 'timeout' },
   zone: '',
   nameServers: [],
@@ -120,7 +120,7 @@ const nobody = {
   isBusy: true,
 } satisfies Omit<AuthoritativeReply, 'evidence'>
 
-function newWalk(startedAt: number, patienceMs: number): Omit<Resolution, 'firstServer' | 'fresh' | 'signal'> {
+function newResolution(startedAt: number, patienceMs: number): Omit<Resolution, 'firstServer' | 'fresh' | 'signal'> {
   const giveUpAt = startedAt + patienceMs
-  return { giveUpAt, startedAt, budget: { questions: BUDGET }, resolving: [], evidence: [] }
+  return { deadline: giveUpAt, startedAt, budget: { queries: MAX_QUERIES }, resolving: [], evidence: [] }
 }

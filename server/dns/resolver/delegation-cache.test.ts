@@ -17,7 +17,7 @@ function givenCache(limit?: number) {
 
 test('the deepest zone that holds the name is the closest, else the root', () => {
   const { cache } = givenCache()
-  for (const zone of ['test', 'example.test', 'sub.example.test']) cache.learn(delegation(zone))
+  for (const zone of ['test', 'example.test', 'sub.example.test']) cache.add(delegation(zone))
   expect(cache.closest('www.example.test').zone).toBe('example.test')
   expect(cache.closest('sub.example.test').zone).toBe('sub.example.test')
   expect(cache.closest('myexample.test').zone).toBe('test')
@@ -26,8 +26,8 @@ test('the deepest zone that holds the name is the closest, else the root', () =>
 
 test('a delegation is gone when its TTL is over, and one without TTL is not kept', () => {
   const { cache, advance } = givenCache()
-  cache.learn(delegation('example.test'))
-  cache.learn(delegation('brief.test', 0))
+  cache.add(delegation('example.test'))
+  cache.add(delegation('brief.test', 0))
   expect(cache.closest('brief.test').zone).toBe('')
   advance(1_000)
   expect(cache.closest('www.example.test').zone).toBe('')
@@ -35,18 +35,18 @@ test('a delegation is gone when its TTL is over, and one without TTL is not kept
 
 test('what was learned before of the way to a name can be forgotten, all but its beginning', () => {
   const { cache } = givenCache()
-  for (const zone of ['test', 'example.test', 'sub.example.test', 'other.test']) cache.learn(delegation(zone))
-  cache.forgetTowards('www.sub.example.test', 0)
+  for (const zone of ['test', 'example.test', 'sub.example.test', 'other.test']) cache.add(delegation(zone))
+  cache.deletePathTo('www.sub.example.test', 0)
   expect(cache.closest('www.sub.example.test').zone).toBe('sub.example.test')
-  cache.forgetTowards('www.sub.example.test', 1)
+  cache.deletePathTo('www.sub.example.test', 1)
   expect(cache.closest('www.sub.example.test').zone).toBe('test')
   expect(cache.closest('www.other.test').zone).toBe('other.test')
 })
 
 test('it holds no more than its limit, and lets go of what was not used for longest', () => {
   const { cache } = givenCache(3)
-  for (const zone of ['a', 'b', 'c']) cache.learn(delegation(zone))
+  for (const zone of ['a', 'b', 'c']) cache.add(delegation(zone))
   cache.closest('a')
-  cache.learn(delegation('d'))
+  cache.add(delegation('d'))
   expect(['a', 'b', 'c', 'd'].map((zone) => cache.closest(zone).zone)).toEqual(['a', '', 'c', 'd'])
 })

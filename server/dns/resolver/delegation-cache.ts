@@ -5,10 +5,10 @@ import type { Delegation } from './delegation.ts'
 export type DelegationCache = {
   /** The deepest known zone that holds the name. */
   closest(name: string): Delegation
-  learn(delegation: Delegation): void
-  forget(zone: string): void
+  add(delegation: Delegation): void
+  delete(zone: string): void
   /** Forgets what was learned before then of the way to the name, but for the top-level zone: it is asked for again. */
-  forgetTowards(name: string, before: number): void
+  deletePathTo(name: string, before: number): void
 }
 
 export function createDelegationCache(root: Delegation, clock: Clock, limit = 10_000): DelegationCache {
@@ -27,15 +27,15 @@ export function createDelegationCache(root: Delegation, clock: Clock, limit = 10
       }
       return root
     },
-    learn(delegation) {
+    add(delegation) {
       zones.delete(delegation.zone)
       if (delegation.expiresAt <= clock.elapsed()) return
       zones.set(delegation.zone, delegation)
       const oldest = zones.keys().next().value
       if (zones.size > limit && oldest !== undefined) zones.delete(oldest)
     },
-    forget: (zone) => void zones.delete(zone),
-    forgetTowards(name, before) {
+    delete: (zone) => void zones.delete(zone),
+    deletePathTo(name, before) {
       for (const zone of ancestors(name)) {
         const known = zones.get(zone)
         if (known && known.learnedAt < before && zone.includes('.')) zones.delete(zone)

@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import { isBelow } from '../names.ts'
+import { isSubdomain } from '../names.ts'
 import type { Outcome, ServerAddress } from '../outcome.ts'
 
 /** `ips`: IPv4 before IPv6; empty where it has none, undefined while that is not known. Filled in when it is. */
@@ -33,7 +33,7 @@ export function delegationOf(
   now: number,
 ): Delegation {
   const servers = nameServers.slice(0, MAX_NAME_SERVERS).map((name): NameServer => {
-    const ips = isBelow(name, parent) ? glue.filter((each) => each.name === name).map(({ ip }) => ip) : []
+    const ips = isSubdomain(name, parent) ? glue.filter((each) => each.name === name).map(({ ip }) => ip) : []
     return { name, ips: ips.length > 0 ? usableAddresses(ips, isAllowed) : undefined }
   })
   return { zone, nameServers: servers, learnedAt: now, expiresAt: now + Math.min(ttl, MAX_TTL_S) * 1000 }

@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { normalizeName } from '../../dns/names.ts'
-import type { Rdata } from '../../dns/rdata.ts'
+import { parseDomainName } from '../../dns/names.ts'
+import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { quotedOctets, unescaped } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
@@ -47,11 +47,11 @@ const EXACT: Comparison<Property | undefined, Property | undefined> = {
 const MAX_TAG = 255
 
 // RFC 8659 section 4.1.1. The tag is matched without letter case, the value is not.
-function read(rdata: Rdata): string {
+function read(rdata: RdataReader): string {
   const flags = rdata.uint8()
-  const tag = rdata.string().toString('latin1').toLowerCase()
+  const tag = rdata.characterString().toString('latin1').toLowerCase()
   if (!/^[a-z0-9]+$/.test(tag)) throw rdata.malformed('a CAA tag is not made of letters and digits')
-  return `${flags} ${tag} ${quotedOctets(rdata.rest())}`
+  return `${flags} ${tag} ${quotedOctets(rdata.remaining())}`
 }
 
 function parseExpected(text: string): ParsedValue {
@@ -104,7 +104,7 @@ function issuerText(value: string): string {
 
 function readIssuer(value: string): { issuer: string; parameters: string[] } {
   const [domain = '', ...rest] = value.split(';').map((part) => part.trim())
-  const name = normalizeName(Buffer.from(domain, 'latin1').toString('utf8'))
+  const name = parseDomainName(Buffer.from(domain, 'latin1').toString('utf8'))
   const issuer = name.ok && name.name !== '' ? name.name : domain.toLowerCase()
   return { issuer, parameters: rest.filter((part) => part !== '').map(parameter) }
 }

@@ -1,8 +1,8 @@
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
-import { endsInNumber, normalizeName } from '../../dns/names.ts'
-import type { Rdata } from '../../dns/rdata.ts'
+import { endsInNumber, parseDomainName } from '../../dns/names.ts'
+import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import {
   absoluteHost,
@@ -17,7 +17,7 @@ import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 /** One field of a record made of several. `parse` is given what is written for it, as one token. */
 export type Field = {
-  read(rdata: Rdata): string
+  read(rdata: RdataReader): string
   parse(token: Token): ParsedValue
   isName?: true
   /** It is the last one, and may be written with spaces. */
@@ -114,7 +114,7 @@ function isOfLength(data: readonly Token[], fields: readonly Field[]): boolean {
   return fields.at(-1)?.isRest ? data.length >= fields.length : data.length === fields.length
 }
 
-type Reads = { [bits in 8 | 16 | 32]: (rdata: Rdata) => number }
+type Reads = { [bits in 8 | 16 | 32]: (rdata: RdataReader) => number }
 const READS: Reads = { 8: (rdata) => rdata.uint8(), 16: (rdata) => rdata.uint16(), 32: (rdata) => rdata.uint32() }
 
 /** `mnemonics`: other ways to write some of the numbers, in upper case. */
@@ -162,7 +162,7 @@ export const hostField: Field = {
 export function stringField(label: string, { isUpperCase = false } = {}): Field {
   const written = (octets: Buffer) => (isUpperCase ? quotedOctets(octets).toUpperCase() : quotedOctets(octets))
   return {
-    read: (rdata) => written(rdata.string()),
+    read: (rdata) => written(rdata.characterString()),
     parse: ({ raw }) => {
       const octets = unescaped(raw)
       if (octets.length <= 255) return { ok: true, value: written(octets) }
@@ -175,7 +175,7 @@ export function stringField(label: string, { isUpperCase = false } = {}): Field 
 export function hexField(label: string): Field {
   return {
     read: (rdata) => {
-      const octets = rdata.rest()
+      const octets = rdata.remaining()
       if (octets.length === 0) throw rdata.malformed('a record ends before its last field')
       return octets.toString('hex')
     },
@@ -223,7 +223,7 @@ export function parseHost(text: string): ParsedValue {
     return refused(fieldError('address_as_host', { value: written }))
   }
   if (written === '.') return refused(fieldError('not_a_host_name', { value: written }))
-  const parsed = normalizeName(withOctets(written))
+  const parsed = parseDomainName(withOctets(written))
   if (parsed.ok && endsInNumber(parsed.name)) {
     return refused(fieldError('host_ends_in_number', { value: written }))
   }

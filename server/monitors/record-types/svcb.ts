@@ -1,6 +1,6 @@
 import { type FieldCode, type FieldError, fieldError } from '#contract/field-errors.ts'
 import { addressOctets, ipv6Text } from '../../dns/addresses.ts'
-import type { Rdata } from '../../dns/rdata.ts'
+import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import { hostField, numberField, parseField } from './fields.ts'
 import { absoluteHost, quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
@@ -41,7 +41,7 @@ function serviceBinding(own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType
 const PRIORITY = numberField('priority', 16)
 
 // RFC 9460 section 2.2. In AliasMode (priority 0) parameters are ignored: section 2.4.2.
-function read(rdata: Rdata): string {
+function read(rdata: RdataReader): string {
   const parts = [PRIORITY.read(rdata), rdata.name()]
   for (let last = -1; !rdata.isAtEnd; ) {
     const key = rdata.uint16()

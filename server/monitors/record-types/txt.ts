@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import type { Rdata } from '../../dns/rdata.ts'
+import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { quotedStringsOf, readPasted, utf8Text, writtenText, writtenToken } from './presentation.ts'
 import { type RecordType, refused } from './record-type.ts'
@@ -29,9 +29,9 @@ export const txt: RecordType = {
 }
 
 // The strings mean one text: RFC 7208 section 3.3, RFC 6376 section 3.6.2.2. There is at least one.
-function read(rdata: Rdata): string {
-  const strings = [rdata.string()]
-  while (!rdata.isAtEnd) strings.push(rdata.string())
+function read(rdata: RdataReader): string {
+  const strings = [rdata.characterString()]
+  while (!rdata.isAtEnd) strings.push(rdata.characterString())
   return utf8Text(strings.length === 1 ? strings[0]! : Buffer.concat(strings))
 }
 

@@ -10,36 +10,42 @@ import type { Outcome, Reply } from './outcome.ts'
 export type NetworkState = 'well' | 'captive' | 'gone'
 
 /** Names that resolve as long as our own network and recursive servers work. One state for all checks of the process. */
-export type Canaries = {
-  network(): Promise<NetworkState>
+export type NetworkCheck = {
+  state(): Promise<NetworkState>
   /** What was found last, without asking; `well` before anything was. */
-  lastFound(): NetworkState
+  lastState(): NetworkState
   /** To be told of an answer, so that the end of an outage is noticed without waiting for another failure. */
   noteAnswer(): void
 }
 
 /** How long a probe counts. Longer than many failures at once take to come in, shorter than the pause of a confirmation. */
-const GOOD_FOR_MS = 2_000
+const VALID_FOR_MS = 2_000
 /** RFC 6761 section 6.4. */
 const IMPOSSIBLE = 'nothing.invalid'
 
-export type CanaryOptions = {
+export type NetworkCheckOptions = {
   dns: DnsClient
   clock: Clock
-  names: readonly string[]
+  canaries: readonly string[]
   /** Each is called once for an outage. */
   onOutage(): void
   onRecovery(): void
 }
 
-export function createCanaries({ dns, clock, names, onOutage, onRecovery }: CanaryOptions): Canaries {
+export function createNetworkCheck({
+  dns,
+  clock,
+  canaries: names,
+  onOutage,
+  onRecovery,
+}: NetworkCheckOptions): NetworkCheck {
   let isOut = false
   let known: { state: NetworkState; until: number } | undefined
   let probing: Promise<NetworkState> | undefined
 
   async function probe(): Promise<NetworkState> {
     const state = await stateOf(dns, names)
-    known = { state, until: clock.elapsed() + GOOD_FOR_MS }
+    known = { state, until: clock.elapsed() + VALID_FOR_MS }
     const isWell = state === 'well'
     if (!isWell && !isOut) onOutage()
     if (isWell && isOut) onRecovery()
@@ -56,8 +62,8 @@ export function createCanaries({ dns, clock, names, onOutage, onRecovery }: Cana
   }
 
   return {
-    network,
-    lastFound: () => known?.state ?? 'well',
+    state: network,
+    lastState: () => known?.state ?? 'well',
     noteAnswer() {
       if (isOut) void network().catch(() => {}) // the client is being closed
     },
@@ -66,8 +72,8 @@ export function createCanaries({ dns, clock, names, onOutage, onRecovery }: Cana
 
 /** Known as soon as one name resolves to something of its own. Rejects when the client is closed. */
 async function stateOf(dns: DnsClient, names: readonly string[]): Promise<NetworkState> {
-  const impossible = dns.ask({ name: IMPOSSIBLE, type: 'A' }, { tries: 1 })
-  const replies = names.map((name) => dns.ask({ name, type: 'A' }))
+  const impossible = dns.query({ name: IMPOSSIBLE, type: 'A' }, { attempts: 1 })
+  const replies = names.map((name) => dns.query({ name, type: 'A' }))
   const good = replies.map(async (reply) => {
     if (!isResolved(await reply) || isAlike((await reply).outcome, (await impossible).outcome)) {
       throw new Error('the name does not resolve')

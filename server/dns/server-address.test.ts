@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { formatServer, parseServerAddress, systemServers } from './servers.ts'
+import { formatServer, parseServerAddress, systemServers } from './server-address.ts'
 
 test.each([
   ['127.0.0.1:5353', '127.0.0.1', 5353, '127.0.0.1:5353'],

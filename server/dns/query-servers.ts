@@ -1,17 +1,17 @@
 import { type Exchange, exchange } from './exchange.ts'
-import type { QueryOptions } from './messages.ts'
+import type { QueryFlags } from './messages.ts'
 import type { Evidence, Outcome, Question } from './outcome.ts'
-import { noteExchange, type Upstream } from './upstreams.ts'
+import { recordExchange, type Upstream } from './upstreams.ts'
 
 /** What one call of `ask` may use and has used: `leftMs` of exchanges, and the record of them. */
-export type Lookup = {
+export type PendingQuery = {
   recursionDesired: boolean
   checkingDisabled: boolean
   mixesCase: boolean
   timeoutMs: number
-  tries: number
-  mostWaitMs: number
-  leftMs: number
+  attempts: number
+  maxWaitMs: number
+  remainingMs: number
   signal: AbortSignal | undefined
   accept: ((evidence: Evidence) => boolean) | undefined
   evidence: Evidence[]
@@ -20,39 +20,39 @@ export type Lookup = {
 type Deps = Parameters<typeof exchange>[0] & { onExchange: (evidence: Evidence) => void }
 
 /** How a server is queried. */
-type Way = Pick<Evidence, 'transport'> & Pick<QueryOptions, 'edns'>
+type QueryMethod = Pick<Evidence, 'transport'> & Pick<QueryFlags, 'edns'>
 
-const FIRST_WAY: Way = { transport: 'udp', edns: true }
+const FIRST_WAY: QueryMethod = { transport: 'udp', edns: true }
 
 /** Asks the servers one after the other until one settles the question; otherwise the most telling failure. */
-export async function tryServers(
+export async function queryServers(
   deps: Deps,
   upstreams: Upstream[],
   question: Question,
-  lookup: Lookup,
+  lookup: PendingQuery,
 ): Promise<Outcome> {
   const candidates = [...upstreams]
   const failures: Outcome[] = []
   const mismatches = new Set<Outcome>()
-  for (let tries = 0; tries < lookup.tries && lookup.leftMs > 0; tries++) {
+  for (let tries = 0; tries < lookup.attempts && lookup.remainingMs > 0; tries++) {
     const upstream = candidates.shift()
     if (!upstream) break
     let last: Evidence | undefined
     let isMismatched = false
-    for (let way: Way | undefined = FIRST_WAY; way && lookup.leftMs > 0; way = otherWay(way, last)) {
-      const turn = turnAt(upstream, lookup)
+    for (let way: QueryMethod | undefined = FIRST_WAY; way && lookup.remainingMs > 0; way = fallbackMethod(way, last)) {
+      const turn = waitForSlot(upstream, lookup)
       if (turn) await turn
       const one = newExchange(upstream, way, question, lookup)
       try {
         last = await exchange(deps, one)
       } finally {
-        upstream.semaphore.release(one.isAside)
+        upstream.semaphore.release(one.hasReleasedSlot)
       }
       isMismatched = one.isMismatched
-      lookup.leftMs -= last.ms
+      lookup.remainingMs -= last.ms
       lookup.evidence.push(last)
       deps.onExchange(last)
-      if (last.outcome) noteExchange(upstream, question.type, isUsable(last.outcome))
+      if (last.outcome) recordExchange(upstream, question.type, isUsable(last.outcome))
     }
     const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }
     if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.recursionDesired)) return outcome
@@ -67,12 +67,20 @@ export async function tryServers(
 }
 
 /** Undefined where nothing is to be waited for. */
-function turnAt({ rateLimiter, semaphore }: Upstream, { mostWaitMs, signal }: Lookup): Promise<void> | undefined {
+function waitForSlot(
+  { rateLimiter, semaphore }: Upstream,
+  { maxWaitMs: mostWaitMs, signal }: PendingQuery,
+): Promise<void> | undefined {
   const paced = rateLimiter.wait(mostWaitMs, signal)
   return paced ? paced.then(() => semaphore.acquire(signal)) : semaphore.acquire(signal)
 }
 
-function newExchange(upstream: Upstream, { transport, edns }: Way, question: Question, lookup: Lookup): Exchange {
+function newExchange(
+  upstream: Upstream,
+  { transport, edns }: QueryMethod,
+  question: Question,
+  lookup: PendingQuery,
+): Exchange {
   const { recursionDesired, checkingDisabled, mixesCase } = lookup
   return {
     server: upstream.address,
@@ -81,16 +89,16 @@ function newExchange(upstream: Upstream, { transport, edns }: Way, question: Que
     semaphore: upstream.semaphore,
     question,
     query: { edns, recursionDesired, checkingDisabled },
-    timeoutMs: Math.min(lookup.timeoutMs, lookup.leftMs),
+    timeoutMs: Math.min(lookup.timeoutMs, lookup.remainingMs),
     signal: lookup.signal,
-    isAside: false,
+    hasReleasedSlot: false,
     mixesCase,
     isMismatched: false,
   }
 }
 
 /** The same server once more: over TCP where its answer is truncated, and without EDNS where it cannot read it. */
-function otherWay({ edns }: Way, last: Evidence): Way | undefined {
+function fallbackMethod({ edns }: QueryMethod, last: Evidence): QueryMethod | undefined {
   if (last.outcome === null) return { transport: 'tcp', edns }
   return edns && isEdnsRefused(last.outcome) ? { transport: 'udp', edns: false } : undefined
 }
