@@ -3,7 +3,7 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, complete, LEASE_MS, reschedule, type Waits } from '../database/lease-queue.ts'
 import { newId } from '../ids.ts'
 import type { MailContent } from './content.ts'
-import type { Sending } from './smtp.ts'
+import type { SendResult } from './smtp.ts'
 
 export type NewMail = {
   /** Id of what it is about: an invitation, a webhook or a link. */
@@ -79,7 +79,7 @@ export async function claimMails(
 }
 
 /** `kept`: there is no mail server, and the mail was written to the log. */
-export type MailOutcome = Sending | { kind: 'kept' }
+export type MailOutcome = SendResult | { kind: 'kept' }
 export type MailStatus = 'waiting' | 'sent' | 'kept' | 'failed'
 
 /** Records the result of one attempt. Returns the mail's status, or undefined when another process holds it by now. */

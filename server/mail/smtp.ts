@@ -2,7 +2,7 @@ import type { Transporter } from 'nodemailer'
 import type { Message } from './message.ts'
 
 /** What handing a mail to the mail server can come to. */
-export type Sending =
+export type SendResult =
   | { kind: 'sent' }
   /** Worth another try: no connection, a 4xx answer, a wrong password. */
   | { kind: 'deferred'; reason: string }
@@ -10,18 +10,18 @@ export type Sending =
   | { kind: 'refused'; reason: string }
 
 export type Envelope = { id: string; to: string; at: number; headers?: Record<string, string> }
-export type Post = (envelope: Envelope, message: Message, signal: AbortSignal) => Promise<Sending>
+export type Post = (envelope: Envelope, message: Message, signal: AbortSignal) => Promise<SendResult>
 
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 }
 
 /** The client of the mail server. Opens a connection for each mail and closes it again. */
 export function openSmtp({ url, from }: { url: string; from: string }): Post {
   let transport: Transporter | undefined
-  const ourDomain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '')
+  const fromDomain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '')
   return async ({ id, to, at, headers: own }, message, signal) => {
     try {
       // The id stays the same over all tries, so that a mail which arrives twice can be recognised.
-      const messageId = `<${id}@${ourDomain}>`
+      const messageId = `<${id}@${fromDomain}>`
       const headers = { 'Auto-Submitted': 'auto-generated', ...own }
       transport ??= await connect(url)
       await transport.sendMail({
@@ -65,7 +65,7 @@ async function connect(url: string): Promise<Transporter> {
   return createTransport({ ...TIMEOUTS, url, disableFileAccess: true, disableUrlAccess: true })
 }
 
-function outcomeOf(error: unknown): Sending {
+function outcomeOf(error: unknown): SendResult {
   if (!(error instanceof Error)) throw error
   const { code, responseCode = 0 } = error as Error & { code?: string; responseCode?: number }
   const reason = error.message.slice(0, 500)

@@ -52,8 +52,9 @@ describe('what is put into one batch', () => {
   })
 })
 
-const bodyOf = ({ body }: Sent) => JSON.parse(body) as DeliveryBatch
-const eventsOf = (sent: readonly Sent[]) => sent.flatMap((each) => bodyOf(each).events.map(({ event }) => event.id))
+const requestBody = ({ body }: Sent) => JSON.parse(body) as DeliveryBatch
+const eventsOf = (sent: readonly Sent[]) =>
+  sent.flatMap((each) => requestBody(each).events.map(({ event }) => event.id))
 const batchedIn = ({ db }: Deliveries) => db.selectFrom('batched_events').selectAll().execute()
 
 onBothEngines('batches', (fresh) => {
@@ -66,11 +67,11 @@ onBothEngines('batches', (fresh) => {
     await world.pass(MINUTE_MS)
 
     const sent = webhook.sent()
-    expect(sent.map((each) => bodyOf(each).events.length)).toEqual(Array(10).fill(100))
+    expect(sent.map((each) => requestBody(each).events.length)).toEqual(Array(10).fill(100))
     expect(new Set(eventsOf(sent)).size).toBe(1_000)
     expect(new Set(sent.map(({ id }) => id)).size).toBe(10)
     for (const each of sent) {
-      const body = bodyOf(each)
+      const body = requestBody(each)
       expect(Object.keys(body)).toEqual(['id', 'webhook_id', 'events', 'created'])
       expect([body.id, body.webhook_id]).toEqual([each.id, webhook.id])
       const signature = createHmac('sha256', webhook.secret).update(each.body).digest('hex')
@@ -79,7 +80,7 @@ onBothEngines('batches', (fresh) => {
     const alone = plain.sent().map(({ body }) => JSON.parse(body))
     expect(alone).toHaveLength(1_000)
     const byId = new Map(alone.map(({ event }) => [event.id, event]))
-    for (const { events } of sent.map(bodyOf)) {
+    for (const { events } of sent.map(requestBody)) {
       for (const { event } of events) expect(JSON.stringify(event)).toBe(JSON.stringify(byId.get(event.id)))
     }
     expect(await world.db.selectFrom('due_requests').selectAll().execute()).toEqual([])
@@ -96,7 +97,7 @@ onBothEngines('batches', (fresh) => {
     expect(webhook.sent()).toEqual([])
     await world.pass(1)
 
-    expect(webhook.sent().map((each) => bodyOf(each).events.length)).toEqual([5])
+    expect(webhook.sent().map((each) => requestBody(each).events.length)).toEqual([5])
     expect(await webhook.requests()).toMatchObject([{ status: 'DELIVERED', events: 5, monitor_id: null }])
   })
 
@@ -154,7 +155,7 @@ onBothEngines('batches', (fresh) => {
       webhook
         .sent()
         .slice(before)
-        .map((each) => bodyOf(each).events.length),
+        .map((each) => requestBody(each).events.length),
     ).toEqual([1])
   })
 
@@ -165,7 +166,7 @@ onBothEngines('batches', (fresh) => {
     await requestTest(world.db, context, webhook.id)
     await world.settle()
     const [test] = webhook.sent()
-    expect(bodyOf(test!)).toMatchObject({
+    expect(requestBody(test!)).toMatchObject({
       id: expect.stringMatching(/^req_test_/),
       events: [{ monitor: { tags: [] } }],
     })
@@ -219,7 +220,7 @@ onBothEngines('batches', (fresh) => {
     await world.pass(MINUTE_MS)
 
     const sent = webhook.sent()
-    expect(sent.map((each) => bodyOf(each).events.length)).toEqual([17, 17, 6])
+    expect(sent.map((each) => requestBody(each).events.length)).toEqual([17, 17, 6])
     for (const { body } of sent) expect(Buffer.byteLength(body)).toBeLessThanOrEqual(1024 * 1024)
     expect(new Set(eventsOf(sent)).size).toBe(40)
   })

@@ -114,7 +114,7 @@ async function writeBatch(db: Database, { webhook_id, organization_id }: BatchQu
 }
 
 /** The webhooks are looked at then, or sooner. */
-export async function planBatched(db: Database, next: ReadonlyMap<string, number>): Promise<void> {
+export async function scheduleBatches(db: Database, next: ReadonlyMap<string, number>): Promise<void> {
   for (const [id, dueAt] of next) {
     await db
       .updateTable('due_webhooks')

@@ -5,25 +5,25 @@ import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import type { Seal } from '../seal.ts'
 import type { RequestClaim } from './claims.ts'
 import { joinedBody } from './payload.ts'
-import { TARGET, type Target, type TargetRow, targetOf } from './targets.ts'
+import { TARGET_COLUMNS, type Target, type TargetRow, toTarget } from './targets.ts'
 import type { AttemptedRequest } from './transition.ts'
 
-/** A request that this process has claimed, with all that is needed to send it and to record the result. */
+/** A claimed request, with everything needed to send it and to record the result. */
 export type ClaimedRequest = {
   claim: RequestClaim
   organizationId: string
-  standing: AttemptedRequest
+  requestState: AttemptedRequest
   attempts: number
   deliveredAt: number | null
-  /** As it was when it was claimed; it is read again before it is used. */
+  /** As read with the claim; checked again before sending. */
   target: Target
   stored: StoredBody
 }
 
-/** The octets of a request as they are stored; those of its event are shared by all requests that carry it. */
+/** A request body as stored. All requests for an event share the bytes of the event. */
 export type StoredBody = { body: Buffer; eventAt: number | null; event: Buffer | undefined }
 
-const REQUEST = [
+const REQUEST_COLUMNS = [
   'id',
   'organization_id',
   'event_id',
@@ -35,45 +35,45 @@ const REQUEST = [
   'delivered_at',
   'next_attempt_at',
 ] as const
-type RequestRow = Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST)[number]>
+type RequestRow = Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST_COLUMNS)[number]>
 
-/** What claimed requests are to send, and where, as it is in the database. */
-export type ReadClaims = {
+/** The database rows of claimed requests, with their event bodies and webhooks. */
+export type ClaimRows = {
   requests: { claim: RequestClaim; row: RequestRow }[]
   events: { event_id: string; octets: Uint8Array }[]
   targets: TargetRow[]
 }
 
-/** A request that is gone, or whose webhook is, leaves the queue. */
-export async function readClaimed(db: Database, claims: readonly RequestClaim[]): Promise<ReadClaims> {
+/** Requests that were deleted, or whose webhook was deleted, leave the queue. */
+export async function readClaimRows(db: Database, claims: readonly RequestClaim[]): Promise<ClaimRows> {
   if (claims.length === 0) return { requests: [], events: [], targets: [] }
   const webhookIds = [...new Set(claims.map(({ webhook_id }) => webhook_id))]
   const targets = await db
     .selectFrom('webhooks')
-    .select(TARGET)
+    .select(TARGET_COLUMNS)
     .where(isOneOf(db, 'id', webhookIds))
     .execute()
   const requestIds = claims.map(({ request_id }) => request_id)
   const rows = await db
     .selectFrom('webhook_requests')
-    .select(REQUEST)
+    .select(REQUEST_COLUMNS)
     .where(isOneOf(db, 'id', requestIds))
     .execute()
   const byId = new Map(rows.map((row) => [row.id, row]))
-  const known = new Set(targets.map(({ id }) => id))
-  const gone: RequestClaim[] = []
+  const webhookIdsFound = new Set(targets.map(({ id }) => id))
+  const deletedClaims: RequestClaim[] = []
   const requests = claims.flatMap((claim) => {
     const row = byId.get(claim.request_id)
-    if (row && known.has(claim.webhook_id)) return [{ claim, row }]
-    gone.push(claim)
+    if (row && webhookIdsFound.has(claim.webhook_id)) return [{ claim, row }]
+    deletedClaims.push(claim)
     return []
   })
-  await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, gone)
+  await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, deletedClaims)
   const eventIds = requests.flatMap(({ row }) => (row.event_at === null ? [] : [row.event_id!]))
   return { requests, events: await readEventBodies(db, [...new Set(eventIds)]), targets }
 }
 
-/** Of events that several requests share. */
+/** Bodies of events that several requests share. */
 export async function readEventBodies(db: Database, ids: readonly string[]) {
   if (ids.length === 0) return []
   return await db
@@ -83,10 +83,10 @@ export async function readEventBodies(db: Database, ids: readonly string[]) {
     .execute()
 }
 
-/** The same with secrets in the clear, ready to be sent. */
-export function opened({ requests, events, targets }: ReadClaims, seal: Seal): ClaimedRequest[] {
-  const byId = new Map(targets.map((row) => [row.id, targetOf(row, seal)]))
-  // Copies: a request that hangs must not keep the answer of the database, with the bodies of all others, in memory.
+/** Decrypts the secrets, so that the requests can be sent. */
+export function openClaims({ requests, events, targets }: ClaimRows, seal: Seal): ClaimedRequest[] {
+  const byId = new Map(targets.map((row) => [row.id, toTarget(row, seal)]))
+  // Copies: a hanging request must not keep the whole result set, with all other bodies, in memory.
   const byEvent = new Map(events.map(({ event_id, octets }) => [event_id, Buffer.from(octets)]))
   return requests.map(({ claim, row }) => {
     const { id, status, retries, attempts, body, event_at: eventAt } = row
@@ -94,7 +94,7 @@ export function opened({ requests, events, targets }: ReadClaims, seal: Seal): C
     return {
       claim,
       organizationId: row.organization_id,
-      standing: { requestId: id, isTest: isTestId(id), status, retries, nextAttemptAt: row.next_attempt_at },
+      requestState: { requestId: id, isTest: isTestId(id), status, retries, nextAttemptAt: row.next_attempt_at },
       attempts,
       deliveredAt: row.delivered_at,
       target: byId.get(claim.webhook_id)!,
@@ -103,21 +103,21 @@ export function opened({ requests, events, targets }: ReadClaims, seal: Seal): C
   })
 }
 
-/** The octets that are sent. */
-export function bodyOf({ body, eventAt, event }: StoredBody): Buffer {
+/** The bytes to send. */
+export function requestBody({ body, eventAt, event }: StoredBody): Buffer {
   if (eventAt === null) return body
   if (event === undefined) throw new Error('The payload of the event is missing from the database.')
   return joinedBody({ body, eventAt }, event)
 }
 
-/** What a request sends, for anyone who shows it. */
+/** Reads the body of a request that is not claimed. */
 export async function readBody(
   db: Database,
   { body, event_at, event_id }: Pick<Selectable<WebhookRequestsTable>, 'body' | 'event_at' | 'event_id'>,
 ): Promise<Buffer> {
   const [event] = event_at === null ? [] : await readEventBodies(db, [event_id!])
-  return bodyOf({ body: Buffer.from(body), eventAt: event_at, event: event && Buffer.from(event.octets) })
+  return requestBody({ body: Buffer.from(body), eventAt: event_at, event: event && Buffer.from(event.octets) })
 }
 
-/** Requests of tests tell themselves apart by their ids, also to receivers. */
+/** The ids of test requests carry `test`, so that receivers recognize them, too. */
 const isTestId = (requestId: string): boolean => requestId.startsWith('req_test_')

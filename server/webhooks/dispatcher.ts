@@ -8,12 +8,12 @@ import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { type AttemptResult, attempt, kindOf } from './attempt.ts'
-import { bodyOf, type ClaimedRequest } from './claimed.ts'
-import { claimRequests, QUEUES_PER_ROUND } from './claims.ts'
+import { type ClaimedRequest, requestBody } from './claimed.ts'
+import { claimRequests, WEBHOOK_BATCH_SIZE } from './claims.ts'
 import { repairRequests } from './clock-step.ts'
 import { type DispatcherLimits, EndpointQueues, type Flight } from './endpoint-queues.ts'
 import { type FanOutPosition, fanOut } from './fan-out.ts'
-import { pausesWebhook, type Recorded, recordAttempts } from './record.ts'
+import { type ProcessedRequest, pausesWebhook, recordAttempts } from './record.ts'
 import { maySend, Targets } from './targets.ts'
 
 export type DispatcherDeps = WorkerDeps & {
@@ -45,7 +45,7 @@ export async function runDispatcher(
   const queues = new EndpointQueues(limits)
   const targets = new Targets(deps.db, deps.seal)
   const inFlight = new Set<Promise<void>>()
-  const records = new WriteBatches<Recorded>((items) => record(items, deps), {
+  const records = new WriteBatches<ProcessedRequest>((items) => record(items, deps), {
     clock,
     gatherMs: GATHER_MS,
     most: RECORDED_TOGETHER,
@@ -61,17 +61,21 @@ export async function runDispatcher(
   }
   /** What is sent is decided here, and on a connection that had to be opened once more. Null: it is not sent. */
   const tried = async (claimed: ClaimedRequest): Promise<AttemptResult | null> => {
-    const { webhook_id: webhookId, request_id: id, occasion, due_at } = claimed.claim
+    const { webhook_id: webhookId, request_id: id, trigger, due_at } = claimed.claim
     while (clock.now() <= due_at - LEASE_MS + START_WITHIN_MS) {
       const target = await targets.current(webhookId, claimed.target)
-      if (!target || !maySend(target, occasion)) return null
+      if (!target || !maySend(target, trigger)) return null
       claimed.target = target
       const { url, headers, secret } = target
       const previousSecret = target.previousSecretUntil > clock.now() ? target.previousSecret : undefined
-      const result = await attempt({ id, url, headers, body: bodyOf(claimed.stored), secret, previousSecret }, deps, {
-        signal: abandon,
-        mayWrite: () => targets.isCurrent(webhookId, target),
-      })
+      const result = await attempt(
+        { id, url, headers, body: requestBody(claimed.stored), secret, previousSecret },
+        deps,
+        {
+          signal: abandon,
+          mayWrite: () => targets.isCurrent(webhookId, target),
+        },
+      )
       if (result !== 'withdrawn') return result
     }
     return null
@@ -109,7 +113,7 @@ export async function runDispatcher(
       const written = await fanOut(deps.db, position, clock.now())
       const looked = await claimRound(deps, queues)
       startAll()
-      const isFull = looked === QUEUES_PER_ROUND
+      const isFull = looked === WEBHOOK_BATCH_SIZE
       return { restMs: looked > 0 && !isFull ? LOOK_AGAIN_MS : 0, isIdle: !isFull && written === undefined }
     },
   })
@@ -121,11 +125,17 @@ async function claimRound({ db, clock, seal, process }: DispatcherDeps, queues: 
   const capacity = queues.capacity()
   if (capacity === 0) return 0
   const now = clock.now()
-  const refill = queues.refill(QUEUES_PER_ROUND)
+  const refill = queues.refill(WEBHOOK_BATCH_SIZE)
   const capacityOf = (webhookId: string) => queues.capacityOf(webhookId)
-  const { claimed, full, looked } = await claimRequests(db, seal, { now, process, refill, capacity, capacityOf })
-  queues.take(claimed, full)
-  return looked
+  const { claimed, backlogged, webhookCount } = await claimRequests(db, seal, {
+    now,
+    process,
+    refill,
+    capacity,
+    capacityOf,
+  })
+  queues.take(claimed, backlogged)
+  return webhookCount
 }
 
 function spanOf({ claim, organizationId }: ClaimedRequest, result: AttemptResult): Done {
@@ -147,7 +157,7 @@ function spanOf({ claim, organizationId }: ClaimedRequest, result: AttemptResult
   }
 }
 
-async function record(items: Recorded[], { db, clock, log, wakeUps }: DispatcherDeps): Promise<void> {
+async function record(items: ProcessedRequest[], { db, clock, log, wakeUps }: DispatcherDeps): Promise<void> {
   const changes = await recordAttempts(db, items, clock.now())
   if (changes.length > 0) wakeUps.mails.send()
   // What was kept during a pause, or was given back, is due now.

@@ -11,7 +11,7 @@ import { MOST_REPLAYED } from './replay.ts'
 import { KEPT_DAYS } from './retention.ts'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
-import { type AttemptedRequest, afterAttempt, type Occasion } from './transition.ts'
+import { type AttemptedRequest, type AttemptTrigger, afterAttempt } from './transition.ts'
 
 // What docs/reference/webhooks.md shows and lists, as the code has it. What it says in sentences is held by the tests beside the code.
 
@@ -105,9 +105,9 @@ test('the table has every way of a request from one status to another', () => {
   const documented = ways.map(([from, to]) => `${from} ${to}`)
 
   const found = new Set<string>()
-  for (const { status, retries, isTest } of standings()) {
-    const occasions: Occasion[] = isTest || isDone(status) ? ['manual'] : ['schedule', 'probe', 'manual']
-    for (const occasion of occasions) {
+  for (const { status, retries, isTest } of requestStates()) {
+    const triggers: AttemptTrigger[] = isTest || isDone(status) ? ['manual'] : ['schedule', 'probe', 'manual']
+    for (const trigger of triggers) {
       for (const result of [
         { delivered: true, gone: false },
         { delivered: false, gone: false },
@@ -115,7 +115,7 @@ test('the table has every way of a request from one status to another', () => {
       ]) {
         const after = afterAttempt(
           { requestId: 'req_1', status, retries, isTest, nextAttemptAt: 0 },
-          occasion,
+          trigger,
           result,
           1,
         )
@@ -160,7 +160,7 @@ test.each([
 const isDone = (status: AttemptedRequest['status']) => status === 'DELIVERED' || status === 'FAILED'
 
 /** Tests are attempted once, whatever comes of it. */
-function standings(): Pick<AttemptedRequest, 'status' | 'retries' | 'isTest'>[] {
+function requestStates(): Pick<AttemptedRequest, 'status' | 'retries' | 'isTest'>[] {
   const statuses = ['PENDING', 'RETRYING', 'DELIVERED', 'FAILED'] as const
   return [
     ...statuses.flatMap((status) =>

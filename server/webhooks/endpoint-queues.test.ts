@@ -22,9 +22,9 @@ const silent: AttemptResult = {
 
 let made = 0
 
-function claimed(webhookId: string, occasion: 'schedule' | 'manual' = 'schedule'): ClaimedRequest {
+function claimed(webhookId: string, trigger: 'schedule' | 'manual' = 'schedule'): ClaimedRequest {
   return {
-    claim: { webhook_id: webhookId, request_id: `req_${++made}`, occasion, due_at: 0, claimed_by: 1 },
+    claim: { webhook_id: webhookId, request_id: `req_${++made}`, trigger: trigger, due_at: 0, claimed_by: 1 },
   } as ClaimedRequest
 }
 
@@ -98,7 +98,7 @@ test('what is asked for manually goes beside the others of a webhook that is ful
   startAll(queues)
 
   queues.take([claimed('a', 'manual')], [])
-  expect(startAll(queues).map((flight) => flight.claimed.claim.occasion)).toEqual(['manual'])
+  expect(startAll(queues).map((flight) => flight.claimed.claim.trigger)).toEqual(['manual'])
 })
 
 test('what is asked for manually has two places of its own', () => {

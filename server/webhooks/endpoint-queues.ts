@@ -18,7 +18,7 @@ const AHEAD_FACTOR = 5
 const AHEAD_MS = 1_000
 const MOST_AHEAD = 1_024
 /** Beside the others of the webhook, because a person waits. */
-const MOST_MANUAL = 2
+const MAX_MANUAL = 2
 const FIRST_WINDOW = 2
 const MOST_KNOWN = 20_000
 
@@ -92,9 +92,9 @@ export class EndpointQueues {
   /** `full`: webhooks that have more than this. */
   take(claimed: readonly ClaimedRequest[], full: readonly string[]): void {
     for (const each of claimed) {
-      const { webhook_id: id, occasion } = each.claim
+      const { webhook_id: id, trigger } = each.claim
       const queue = this.#laneOf(id)
-      if (occasion === 'manual') queue.manual.push(each)
+      if (trigger === 'manual') queue.manual.push(each)
       else queue.waiting.push(each)
       this.#held.add(each.claim.request_id)
       this.#ready.add(id)
@@ -127,7 +127,7 @@ export class EndpointQueues {
   ended({ claimed, timing }: Flight, result: AttemptResult | null, now: number, isPausing = false): boolean {
     const { claim } = claimed
     const queue = this.#queues.get(claim.webhook_id)!
-    if (claim.occasion === 'manual') queue.manualInFlight--
+    if (claim.trigger === 'manual') queue.manualInFlight--
     else queue.inFlight--
     if (isPausing) queue.pausing++
     if (timing.isSlow) this.#slow--
@@ -166,7 +166,7 @@ export class EndpointQueues {
   }
 
   #next(queue: EndpointQueue): ClaimedRequest | undefined {
-    if (queue.manual.length > 0 && queue.manualInFlight < MOST_MANUAL) {
+    if (queue.manual.length > 0 && queue.manualInFlight < MAX_MANUAL) {
       queue.manualInFlight++
       return queue.manual.shift()
     }

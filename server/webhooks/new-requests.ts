@@ -278,7 +278,7 @@ export async function insertAll(
   { requests, waiting }: { requests: readonly NewRequest[]; waiting: readonly WaitingEvent[] },
   now: number,
 ): Promise<void> {
-  await insertEach(db, 'webhook_requests', REQUEST, requests)
+  await insertEach(db, 'webhook_requests', REQUEST_COLUMNS, requests)
   await insertEach(db, 'due_requests', DUE, requests)
   await insertEach(db, 'batched_events', WAITING, waiting)
   await wakeDispatcher(db, [...new Set([...requests, ...waiting].map(({ webhook_id }) => webhook_id))], now)
@@ -287,7 +287,7 @@ export async function insertAll(
 export const storedBy = (rows: readonly NewRequest[]) =>
   rows.map(({ organization_id, body }) => [organization_id, REQUEST_OCTETS + body.byteLength] as const)
 
-const REQUEST = {
+const REQUEST_COLUMNS = {
   id: 'text',
   organization_id: 'text',
   webhook_id: 'text',

@@ -10,71 +10,75 @@ import { pause, resume, wakeDispatcher } from './pause-and-resume.ts'
 import { countStored } from './storage.ts'
 import { afterAttempt, type Transition } from './transition.ts'
 
-/** A claimed request and what its attempt came to; without a result it was not attempted and is given back. */
-export type Recorded = { claimed: ClaimedRequest; result: AttemptResult | null }
+/** A claimed request and the result of its attempt; null if it was not attempted and is released. */
+export type ProcessedRequest = { claimed: ClaimedRequest; result: AttemptResult | null }
 
-/** What is written of an attempt. */
-type Attempted = {
+/** What is written for one attempt. */
+type AttemptUpdate = {
   claim: RequestClaim
   organizationId: string
-  /** Attempts before this one. */
+  /** Number of attempts before this one. */
   attempts: number
   result: AttemptResult
   transition: Transition
   deliveredAt: number | null
 }
 
-/** A webhook whose state changed, for the log. */
+/** A webhook that was paused or resumed, for the log. */
 export type StateChange = { webhookId: string; state: 'active' | 'paused'; error: string | null }
 
 /**
- * Records attempts in one transaction: request, attempt and webhook. Anyone who lost its lease meanwhile records nothing.
- * Returns the webhooks whose state changed by it.
+ * Records attempts in one transaction: the request, the attempt and the webhook. Writes nothing for a lost lease.
+ * Returns the webhooks whose state changed.
  */
-export async function recordAttempts(db: Database, items: readonly Recorded[], now: number): Promise<StateChange[]> {
-  const unsent = items.filter(({ result }) => result === null).map(({ claimed }) => newUnsent(claimed, now))
-  const attempted = items.flatMap((item) => newAttempted(item, now))
-  return await inTransaction(db, (transaction) => record(transaction, { unsent, attempted, now }))
+export async function recordAttempts(
+  db: Database,
+  items: readonly ProcessedRequest[],
+  now: number,
+): Promise<StateChange[]> {
+  const releases = items.filter(({ result }) => result === null).map(({ claimed }) => newRelease(claimed, now))
+  const updates = items.flatMap((item) => newAttemptUpdates(item, now))
+  return await inTransaction(db, (transaction) => record(transaction, { releases, updates, now }))
 }
 
-/** Whether the attempt pauses its webhook, which is so for everybody once it is recorded. */
-export function pausesWebhook({ claim, standing }: ClaimedRequest, result: AttemptResult, now: number): boolean {
-  return afterAttempt(standing, claim.occasion, result, now).webhook === 'pause'
+/** Whether the attempt pauses its webhook as soon as it is recorded. */
+export function pausesWebhook({ claim, requestState }: ClaimedRequest, result: AttemptResult, now: number): boolean {
+  return afterAttempt(requestState, claim.trigger, result, now).webhook === 'pause'
 }
 
-/** It waits for its time again: a person's own request is due at once, the others by their schedule. */
-function newUnsent({ claim, standing }: ClaimedRequest, now: number): Unsent {
-  return { claim, dueAt: claim.occasion === 'manual' ? now : Math.max(now, standing.nextAttemptAt ?? now) }
+/** A released request keeps its due time. A manual one is due now. */
+function newRelease({ claim, requestState }: ClaimedRequest, now: number): Release {
+  return { claim, dueAt: claim.trigger === 'manual' ? now : Math.max(now, requestState.nextAttemptAt ?? now) }
 }
 
-function newAttempted({ claimed, result }: Recorded, now: number): Attempted[] {
+function newAttemptUpdates({ claimed, result }: ProcessedRequest, now: number): AttemptUpdate[] {
   if (result === null) return []
-  const { claim, organizationId, attempts, standing } = claimed
-  const transition = afterAttempt(standing, claim.occasion, result, now)
+  const { claim, organizationId, attempts, requestState } = claimed
+  const transition = afterAttempt(requestState, claim.trigger, result, now)
   const deliveredAt = result.delivered ? now : claimed.deliveredAt
   return [{ claim, organizationId, attempts, result, transition, deliveredAt }]
 }
 
-type Unsent = { claim: RequestClaim; dueAt: number }
-type Recording = { unsent: Unsent[]; attempted: Attempted[]; now: number }
+type Release = { claim: RequestClaim; dueAt: number }
+type RecordInput = { releases: Release[]; updates: AttemptUpdate[]; now: number }
 
-async function record(db: Database, { unsent, attempted, now }: Recording): Promise<StateChange[]> {
-  const claims = [...unsent, ...attempted].map(({ claim }) => claim)
+async function record(db: Database, { releases, updates, now }: RecordInput): Promise<StateChange[]> {
+  const claims = [...releases, ...updates].map(({ claim }) => claim)
   const paused = await lockWebhooks(db, [...new Set(claims.map(({ webhook_id }) => webhook_id))])
-  await release(db, unsent, now)
-  const kept = await writeQueue(db, attempted)
-  await writeRequests(db, kept)
-  const changes = await writeWebhooks(db, kept, paused, now)
-  const answers = kept.map(
+  await release(db, releases, now)
+  const owned = await writeQueue(db, updates)
+  await writeRequests(db, owned)
+  const changes = await writeWebhooks(db, owned, paused, now)
+  const responseSizes = owned.map(
     ({ organizationId, result }) => [organizationId, Buffer.byteLength(result.excerpt ?? '')] as const,
   )
-  await countStored(db, answers)
+  await countStored(db, responseSizes)
   return changes
 }
 
 /**
- * In one order, before anything else, so that two processes that record for the same webhooks do not wait for each other.
- * Returns those that are paused.
+ * Locks the webhooks in one order before anything else, so that processes that record for the same webhooks do not deadlock.
+ * Returns the paused ones.
  */
 async function lockWebhooks(db: Database, ids: readonly string[]): Promise<ReadonlySet<string>> {
   const locked = engineOf(db) === 'postgres' ? sql`for no key update` : sql``
@@ -88,30 +92,30 @@ async function lockWebhooks(db: Database, ids: readonly string[]): Promise<Reado
   return new Set(rows.filter(({ state }) => state === 'paused').map(({ id }) => id))
 }
 
-async function release(db: Database, unsent: readonly Unsent[], now: number): Promise<void> {
+async function release(db: Database, releases: readonly Release[], now: number): Promise<void> {
   await reschedule(
     db,
     'due_requests',
-    unsent.map(({ claim, dueAt }) => ({ claim, set: { due_at: dueAt } })),
+    releases.map(({ claim, dueAt }) => ({ claim, set: { due_at: dueAt } })),
   )
-  // Its webhook was planned by the end of the lease.
-  await wakeDispatcher(db, [...new Set(unsent.map(({ claim }) => claim.webhook_id))], now)
+  // Until now the webhook was due only at the end of the lease.
+  await wakeDispatcher(db, [...new Set(releases.map(({ claim }) => claim.webhook_id))], now)
 }
 
-/** What is done with leaves the queue, the rest waits in it. Returns those whose claim was still their process's own. */
-async function writeQueue(db: Database, items: readonly Attempted[]): Promise<Attempted[]> {
+/** Removes finished requests from the queue and reschedules the others. Returns the updates whose lease was still owned. */
+async function writeQueue(db: Database, items: readonly AttemptUpdate[]): Promise<AttemptUpdate[]> {
   const done: RequestClaim[] = []
-  const waiting: { claim: RequestClaim; set: { due_at: number; by_hand: 0 } }[] = []
+  const retries: { claim: RequestClaim; set: { due_at: number; by_hand: 0 } }[] = []
   for (const { claim, transition } of items) {
     if (transition.nextAttemptAt === null) done.push(claim)
-    else waiting.push({ claim, set: { due_at: transition.nextAttemptAt, by_hand: 0 } })
+    else retries.push({ claim, set: { due_at: transition.nextAttemptAt, by_hand: 0 } })
   }
   const completed = await complete(db, 'due_requests', done)
-  const held = new Set([...completed, ...(await reschedule(db, 'due_requests', waiting))])
-  return items.filter(({ claim }) => held.has(claim))
+  const ownedClaims = new Set([...completed, ...(await reschedule(db, 'due_requests', retries))])
+  return items.filter(({ claim }) => ownedClaims.has(claim))
 }
 
-async function writeRequests(db: Database, items: readonly Attempted[]): Promise<void> {
+async function writeRequests(db: Database, items: readonly AttemptUpdate[]): Promise<void> {
   const rows = items.map(({ claim, attempts, result, transition, deliveredAt }) => ({
     id: claim.request_id,
     new_status: transition.status,
@@ -125,15 +129,15 @@ async function writeRequests(db: Database, items: readonly Attempted[]): Promise
     new_timings: JSON.stringify(result.timings),
     new_next_attempt_at: transition.nextAttemptAt,
   }))
-  await keepEarlier(
+  await archivePreviousAttempts(
     db,
     items.filter(({ attempts }) => attempts > 0).map(({ claim }) => claim.request_id),
   )
-  await updateEach(db, { table: 'webhook_requests', key: { id: 'text' }, set: REQUEST }, rows)
+  await updateEach(db, { table: 'webhook_requests', key: { id: 'text' }, set: REQUEST_COLUMNS }, rows)
 }
 
-/** The attempt that stands in the request makes capacity for the next. */
-async function keepEarlier(db: Database, ids: readonly string[]): Promise<void> {
+/** Copies the last attempt out of the request's row before the new attempt overwrites it. */
+async function archivePreviousAttempts(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   const columns = sql.raw('status_code, error, response_body, timings')
   await sql`insert into webhook_attempts (organization_id, request_id, number, attempted_at, ${columns})
@@ -142,7 +146,7 @@ async function keepEarlier(db: Database, ids: readonly string[]): Promise<void> 
   )
 }
 
-const REQUEST = {
+const REQUEST_COLUMNS = {
   status: 'text',
   attempts: 'bigint',
   retries: 'bigint',
@@ -157,41 +161,45 @@ const REQUEST = {
 
 async function writeWebhooks(
   db: Database,
-  items: readonly Attempted[],
+  items: readonly AttemptUpdate[],
   paused: ReadonlySet<string>,
   now: number,
 ): Promise<StateChange[]> {
   const byWebhook = Map.groupBy(items, ({ claim }) => claim.webhook_id)
-  const ends = [...byWebhook].map(([id, attempts]) => endOf(id, attempts))
+  const summaries = [...byWebhook].map(([id, attempts]) => summarize(id, attempts))
   await updateEach(
     db,
     { table: 'webhooks', key: { id: 'text' }, set: { last_error: 'text', last_executed_at: 'bigint' } },
-    ends.map(({ id, last: { result } }) => ({ id, new_last_error: result.error, new_last_executed_at: result.at })),
+    summaries.map(({ id, last: { result } }) => ({
+      id,
+      new_last_error: result.error,
+      new_last_executed_at: result.at,
+    })),
   )
   const changes: StateChange[] = []
-  for (const { id, last, pausing } of ends.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
-    const change = changeOf(id, last.result, pausing?.result, paused.has(id))
+  for (const { id, last, pausing } of summaries.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
+    const change = stateChangeOf(id, last.result, pausing?.result, paused.has(id))
     if (!change) continue
     if (change.state === 'active') await resume(db, id, now)
     else await pause(db, id, now)
-    await tellOwner(db, change, pausing?.result.statusCode ?? null, now)
+    await notifyOwners(db, change, pausing?.result.statusCode ?? null, now)
     changes.push(change)
   }
   return changes
 }
 
 /**
- * What several attempts that are recorded together, in the order of their answers, say of their webhook. One success shows
- * that the receiver is there, unless it answered 410 after it.
+ * What attempts that are recorded together, in the order of their responses, mean for their webhook. One success means that
+ * the endpoint works, unless a later response is 410.
  */
-function endOf(id: string, attempts: readonly Attempted[]) {
+function summarize(id: string, attempts: readonly AttemptUpdate[]) {
   const delivered = attempts.findLastIndex(({ result }) => result.delivered)
   const gone = attempts.findLastIndex(({ result }) => result.gone)
   const last = attempts[gone > delivered ? gone : delivered] ?? attempts.at(-1)!
   return { id, last, pausing: attempts.find(({ transition }) => transition.webhook === 'pause') }
 }
 
-function changeOf(
+function stateChangeOf(
   webhookId: string,
   last: AttemptResult,
   pausing: AttemptResult | undefined,
@@ -201,7 +209,7 @@ function changeOf(
   return pausing && !isPaused ? { webhookId, state: 'paused', error: pausing.error } : undefined
 }
 
-async function tellOwner(
+async function notifyOwners(
   db: Database,
   { webhookId, state, error }: StateChange,
   statusCode: number | null,

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { Seal } from '../seal.ts'
-import type { Occasion } from './transition.ts'
+import type { AttemptTrigger } from './transition.ts'
 import { headersContext, secretContext, type WebhookRow } from './webhook.ts'
 
 /** Where a webhook's requests go, what they are signed with, and whether they may. `version` changes with any of it. */
@@ -18,7 +18,7 @@ export type Target = {
   previousSecretUntil: number
 }
 
-export const TARGET = [
+export const TARGET_COLUMNS = [
   'id',
   'target_version',
   'is_active',
@@ -29,9 +29,9 @@ export const TARGET = [
   'previous_secret_until',
   'headers',
 ] as const
-export type TargetRow = Pick<WebhookRow, (typeof TARGET)[number]>
+export type TargetRow = Pick<WebhookRow, (typeof TARGET_COLUMNS)[number]>
 
-export function targetOf({ id, url, secret, headers, ...row }: TargetRow, seal: Seal): Target {
+export function toTarget({ id, url, secret, headers, ...row }: TargetRow, seal: Seal): Target {
   const { previous_secret } = row
   return {
     version: row.target_version,
@@ -46,8 +46,8 @@ export function targetOf({ id, url, secret, headers, ...row }: TargetRow, seal: 
 }
 
 /** Whether what was claimed may still be sent. A person's own request always may. */
-export function maySend({ isActive, isPaused }: Target, occasion: Occasion): boolean {
-  switch (occasion) {
+export function maySend({ isActive, isPaused }: Target, trigger: AttemptTrigger): boolean {
+  switch (trigger) {
     case 'manual':
       return true
     case 'probe':
@@ -77,8 +77,12 @@ export class Targets {
   /** `known` where it is still so, else what it is now. Undefined: the webhook is gone. */
   async current(webhookId: string, known: Target): Promise<Target | undefined> {
     if (await this.isCurrent(webhookId, known)) return known
-    const row = await this.#db.selectFrom('webhooks').select(TARGET).where('id', '=', webhookId).executeTakeFirst()
-    return row && targetOf(row, this.#seal)
+    const row = await this.#db
+      .selectFrom('webhooks')
+      .select(TARGET_COLUMNS)
+      .where('id', '=', webhookId)
+      .executeTakeFirst()
+    return row && toTarget(row, this.#seal)
   }
 
   async isCurrent(webhookId: string, { version }: Target): Promise<boolean> {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
-import { type AttemptedRequest, afterAttempt, type Occasion } from './transition.ts'
+import { type AttemptedRequest, type AttemptTrigger, afterAttempt } from './transition.ts'
 
 const now = Date.UTC(2026, 0, 1)
 const JITTER_MS = 10_000
@@ -144,7 +144,7 @@ describe('manually', () => {
 })
 
 test('whatever happens, a request waits or is done, never both and never neither', () => {
-  const standing = fc.record({
+  const requestState = fc.record({
     requestId: fc.constant('req_1'),
     isTest: fc.boolean(),
     status: fc.constantFrom('PENDING', 'RETRYING', 'DELIVERED', 'FAILED'),
@@ -152,9 +152,9 @@ test('whatever happens, a request waits or is done, never both and never neither
     nextAttemptAt: fc.option(fc.integer({ min: now - 1e9, max: now + 1e9 })),
   }) as fc.Arbitrary<AttemptedRequest>
   const result = fc.constantFrom(failed, gone, delivered)
-  const occasion = fc.constantFrom<Occasion>('schedule', 'probe', 'manual')
+  const trigger = fc.constantFrom<AttemptTrigger>('schedule', 'probe', 'manual')
   fc.assert(
-    fc.property(standing, occasion, result, (before, why, came) => {
+    fc.property(requestState, trigger, result, (before, why, came) => {
       const after = afterAttempt(before, why, came, now)
       expect(after.nextAttemptAt === null).toBe(after.status === 'DELIVERED' || after.status === 'FAILED')
       expect(after.webhook === 'resume').toBe(came.delivered)

@@ -6,7 +6,7 @@ import { nextAttemptAt } from './retry-schedule.ts'
 export const PROBE_MS = 60 * 60_000
 
 /** Why an attempt is made: by the request's schedule, to see whether a paused webhook is back, or because a person asked. */
-export type Occasion = 'schedule' | 'probe' | 'manual'
+export type AttemptTrigger = 'schedule' | 'probe' | 'manual'
 
 /** A request before an attempt. */
 export type AttemptedRequest = {
@@ -32,16 +32,16 @@ export type Transition = {
 /** What an attempt's result means for its request and its webhook. Pure; the tables and the picture are in docs/reference/webhooks.md. */
 export function afterAttempt(
   before: AttemptedRequest,
-  occasion: Occasion,
+  trigger: AttemptTrigger,
   result: Pick<AttemptResult, 'delivered' | 'gone' | 'retryAfterMs'>,
   now: number,
 ): Transition {
-  const retries = before.retries + (occasion === 'schedule' && before.status === 'RETRYING' ? 1 : 0)
+  const retries = before.retries + (trigger === 'schedule' && before.status === 'RETRYING' ? 1 : 0)
   if (result.delivered) return { status: 'DELIVERED', retries, nextAttemptAt: null, webhook: 'resume' }
   const webhook = result.gone ? 'pause' : 'keep'
   if (isSettled(before)) return { status: settledStatus(before), retries, nextAttemptAt: null, webhook }
   const waiting = { status: 'RETRYING', retries, webhook } as const
-  switch (occasion) {
+  switch (trigger) {
     case 'probe':
       // Uses up no retry and keeps its place: the request waits with the others until the webhook is active.
       return { ...waiting, nextAttemptAt: before.nextAttemptAt ?? now }
