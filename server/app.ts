@@ -39,7 +39,7 @@ import type { WakeUps } from './wake-up.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 
-/** The HTTP side, put together: what needs no key, and the API behind its keys. */
+/** The HTTP server with all routes: first those without an API key, then the API. */
 export async function createApp(deps: Deps, passwords: Passwords = scryptPasswords) {
   const identify = authenticator(deps)
   const app = createHttpServer(deps, { identify, permit })
@@ -49,7 +49,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   app.addHook('onResponse', async ({ method }, { statusCode }) => {
     if (method !== 'GET' && statusCode < 300) wakeAll(deps.wakeUps)
   })
-  // Stripe's library takes a tenth of a start, and few servers sell anything.
+  // Stripe's library takes a tenth of the start time, and few servers use it.
   const { stripe } = deps.config
   const payments = stripe ? (await import('./organization/payments.ts')).openPayments(stripe) : null
   await describeApi(app)
@@ -90,7 +90,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   return app
 }
 
-/** A write may have made work for any queue. */
+/** A write may have added work to any queue. */
 function wakeAll(wakeUps: WakeUps): void {
   for (const wakeUp of Object.values(wakeUps)) wakeUp.send()
 }

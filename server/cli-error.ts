@@ -1,7 +1,8 @@
-/** Ends a command with one clear sentence for the person who started it, and exit code 1. */
+/** Ends a command with this message and exit code 1, without a stack trace. */
 export class CliError extends Error {}
 
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
+/** Node reports a refused connection as an `AggregateError` without a message. */
+export function errorMessage(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return errorMessage(error.errors[0])
   return error instanceof Error ? error.message || error.name : String(error)
 }

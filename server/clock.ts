@@ -6,7 +6,7 @@ export type Clock = {
   now(): number
   /** Milliseconds since some fixed moment; never goes backwards. For measuring and for deadlines. */
   elapsed(): number
-  /** Resolves after the given milliseconds, or at once (without failing) when the signal is aborted. */
+  /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -16,15 +16,18 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => timer(ms, undefined, signal ? { signal } : {}).catch(() => {}),
 }
 
-/** A clock set back by less than this only makes things later by as much. Clocks of two machines differ by less. */
-export const JUMP_MS = 5_000
+/** A clock that is set back by less than this delays work by as much, nothing else. Clocks of two machines differ by less. */
+export const MAX_CLOCK_STEP_MS = 5_000
 
-/** Says whether the machine's clock was set back since the last time it was asked. One forward needs nothing: all is due then. */
-export function watchClock(clock: Clock): () => boolean {
-  let ahead = clock.now() - clock.elapsed()
+/**
+ * Returns a function that says whether the machine's clock was set back since its last call. A step forward needs no handling:
+ * it only makes rows due earlier.
+ */
+export function watchForStepBack(clock: Clock): () => boolean {
+  let offset = clock.now() - clock.elapsed()
   return () => {
-    const before = ahead
-    ahead = clock.now() - clock.elapsed()
-    return ahead < before - JUMP_MS
+    const previous = offset
+    offset = clock.now() - clock.elapsed()
+    return offset < previous - MAX_CLOCK_STEP_MS
   }
 }

@@ -20,49 +20,50 @@ import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
 import { createSeal, type Seal } from './seal.ts'
 import { createWakeUps, type WakeUps } from './wake-up.ts'
 
-/** What the server uses outside of itself: settings, clock, log, database, network. */
+/** What the server depends on: settings, clock, log, database, network. */
 export type Deps = {
   config: Config
   clock: Clock
   log: Logger
   db: Database
-  /** Where lists are read from while it has all that their organization changed; undefined without one. */
+  /** Serves lists while it has every change of their organization. Undefined without DATABASE_READ_URL. */
   replica: ReadReplica | undefined
-  /** Reads a list of an organization from the replica, or where that lacks something, from the primary. */
+  /** Reads a list of an organization from the replica, or from the primary if the replica lacks a change. */
   readList<T>(tenant: Tenant, read: (db: Database) => Promise<T>): Promise<T>
   dns: DnsClient
-  /** Undefined where recursive servers alone decide. */
+  /** Undefined with DNS_ROOTS=off: then recursive servers alone decide. */
   authorities: AuthoritativeClient | undefined
+  /** Undefined with DNS_CANARIES=off. */
   networkCheck: NetworkCheck | undefined
   closeDns(): Promise<void>
   safeFetch: SafeFetch
   seal: Seal
   loopHealth: LoopHealth
   metrics: Metrics
-  /** Undefined where no traces are wanted. */
+  /** Undefined without OTEL_EXPORTER_OTLP_ENDPOINT. */
   tracing?: Tracing | undefined
-  /** The metrics of all processes of the server; undefined where there is but one. `accept`: the header of that name. */
+  /** The metrics of all processes of the server; undefined without a supervisor. `accept`: the request header. */
   scrape?: (accept: string) => Promise<Exposition>
   wakeUps: WakeUps
-  /** True while the server listens and its database is not yet up to date. */
+  /** True while the server listens and the migrations still run. */
   isStarting?: () => boolean
-  /** True from the signal to stop on, while what is in progress is finished. */
+  /** True after the signal to stop, while work in progress is completed. */
   isStopping?: () => boolean
 }
 
-/** `secret`: the server's own, from the settings or the data folder, and those before it. Opens no connection yet. */
+/** `secret`: the current SECRET, then the previous ones. Opens no connection yet. */
 export function openDeps(
   config: Config,
   secret: string | readonly string[],
   log: Logger,
   clock: Clock = systemClock,
 ): Deps {
-  const [own = '', ...previous] = [secret].flat()
+  const [current = '', ...previous] = [secret].flat()
   const metrics = new Metrics((config.dnsServers ?? systemServers()).map(formatServer))
-  const checking = openChecking(config, log, clock, (evidence) => metrics.query(evidence))
-  metrics.readDnsStatus(() => ({ upstreams: checking.dns.statuses(), canaries: checking.networkCheck?.lastState() }))
+  const dnsDeps = openDns(config, log, clock, (evidence) => metrics.query(evidence))
+  metrics.readDnsStatus(() => ({ upstreams: dnsDeps.dns.statuses(), canaries: dnsDeps.networkCheck?.lastState() }))
   const safeFetch = createSafeFetch({
-    lookup: lookupThrough(checking.dns),
+    lookup: lookupThrough(dnsDeps.dns),
     clock,
     allowedNetworks: config.webhookAllowedNetworks,
     deniedPorts: config.webhookDeniedPorts,
@@ -78,9 +79,9 @@ export function openDeps(
       config.databaseReadUrl === null
         ? undefined
         : new ReadReplica({ url: config.databaseReadUrl, clock, observer: metrics }),
-    ...checking,
+    ...dnsDeps,
     safeFetch,
-    seal: createSeal(own, ...previous),
+    seal: createSeal(current, ...previous),
     loopHealth: new LoopHealth(),
     metrics,
     wakeUps: createWakeUps(),
@@ -89,15 +90,13 @@ export function openDeps(
   return deps
 }
 
-type CheckingDeps = Pick<Deps, 'dns' | 'authorities' | 'networkCheck' | 'closeDns'>
-
-/** All that a check asks: recursive servers, the zones' own, and canaries. */
-export function openChecking(
+/** What a check queries: recursive servers, the name servers of the zones, and canary names. */
+export function openDns(
   config: Config,
   log: Logger,
   clock: Clock = systemClock,
   onExchange?: (evidence: Evidence) => void,
-): CheckingDeps {
+): Pick<Deps, 'dns' | 'authorities' | 'networkCheck' | 'closeDns'> {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),
@@ -108,12 +107,11 @@ export function openChecking(
     queriesPerSecond: config.dnsPerSecond,
     onExchange,
   })
-  const perSecond = config.dnsAuthoritativePerSecond
-  const others = createDnsClient({
+  const authoritativeDns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: [],
     clock,
-    queriesPerSecond: perSecond,
+    queriesPerSecond: config.dnsAuthoritativePerSecond,
     maxInFlightPerServer: config.dnsInFlight,
     onExchange,
   })
@@ -121,14 +119,14 @@ export function openChecking(
   const names = config.dnsCanaries
   return {
     dns,
-    authorities: roots.length > 0 ? createAuthoritativeClient({ dns: others, clock, roots }) : undefined,
+    authorities: roots.length > 0 ? createAuthoritativeClient({ dns: authoritativeDns, clock, roots }) : undefined,
     networkCheck:
-      names.length > 0 ? createNetworkCheck({ dns, clock, canaries: names, ...outageNotes(log, names) }) : undefined,
-    closeDns: async () => void (await Promise.all([dns.close(), others.close()])),
+      names.length > 0 ? createNetworkCheck({ dns, clock, canaries: names, ...logOutages(log, names) }) : undefined,
+    closeDns: async () => void (await Promise.all([dns.close(), authoritativeDns.close()])),
   }
 }
 
-function outageNotes(log: Logger, names: readonly string[]) {
+function logOutages(log: Logger, names: readonly string[]) {
   return {
     onOutage: () =>
       log.error(

@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino'
 import type { Config } from './config/config.ts'
 
-/** One line for each thing worth knowing, on standard output; secrets and payloads are never logged. */
+/** The log on standard output. Secrets and payloads are never logged. */
 export async function createLog({ logLevel, logFormat }: Pick<Config, 'logLevel' | 'logFormat'>): Promise<Logger> {
   if (logFormat === 'json') return pino({ level: logLevel, base: null })
   const { default: pretty } = await import('pino-pretty')

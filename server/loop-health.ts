@@ -1,19 +1,19 @@
-/** The loops report each turn here, so that readiness can tell a loop that hangs from one that has nothing to do. */
+/** When each loop last finished an iteration. Readiness needs it to tell a loop that hangs from an idle one. */
 export class LoopHealth {
-  readonly #beats = new Map<string, number>()
+  readonly #reportedAt = new Map<string, number>()
 
   /** `elapsed`: `Clock.elapsed()`. */
-  beat(loop: string, elapsed: number): void {
-    this.#beats.set(loop, elapsed)
+  report(loop: string, elapsed: number): void {
+    this.#reportedAt.set(loop, elapsed)
   }
 
-  /** Loops that made a turn within the last `ms`. */
-  working(elapsed: number, ms: number): string[] {
-    return [...this.#beats].filter(([, at]) => elapsed - at <= ms).map(([loop]) => loop)
+  /** Loops that reported within the last `ms`. */
+  runningLoops(elapsed: number, ms: number): string[] {
+    return [...this.#reportedAt].filter(([, at]) => elapsed - at <= ms).map(([loop]) => loop)
   }
 
-  /** Loops that made no turn for `ms`. */
-  silent(elapsed: number, ms: number): string[] {
-    return [...this.#beats].filter(([, at]) => elapsed - at > ms).map(([loop]) => loop)
+  /** Loops that have not reported for `ms`. */
+  hangingLoops(elapsed: number, ms: number): string[] {
+    return [...this.#reportedAt].filter(([, at]) => elapsed - at > ms).map(([loop]) => loop)
   }
 }

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander'
 import packageJson from '../package.json' with { type: 'json' }
 import { CliError } from './cli-error.ts'
 
-/** A command loads what it needs when it runs: `keys list` has no use for the server. */
+/** Each command loads only what it needs, when it runs. */
 const program = new Command('zonewatch')
   .description(packageJson.description)
   .version(packageJson.version)
@@ -104,7 +104,7 @@ program
 program
   .command('disable-two-factor <email>')
   .description('turn off two-factor authentication for a person who lost the authenticator app and all recovery codes')
-  .action(async (email) => (await import('./cli/two-factor.ts')).disableTwoFactor(email))
+  .action(async (email) => (await import('./cli/disable-two-factor.ts')).disableTwoFactor(email))
 
 program
   .command('check <name> <type> [expected...]')

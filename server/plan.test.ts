@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BadConfig, readConfig } from './config/config.ts'
+import { InvalidConfig, readConfig } from './config/config.ts'
 import { freePlan, parsePlans, planOfPrice } from './plan.ts'
 
 const price = { currency: 'EUR', amount: 900, interval: 'month', stripe_price: 'price_team' }
@@ -36,7 +36,7 @@ test('settings that need each other are asked for by name', () => {
   const wrong = { STRIPE_SECRET_KEY: 'sk_test_1', SMTP_URL: 'smtp://mail.example.com', PLANS: '[]' }
   const read = () => readConfig(wrong)
 
-  expect(read).toThrow(BadConfig)
+  expect(read).toThrow(InvalidConfig)
   expect(read).toThrow(/STRIPE_WEBHOOK_SECRET is required/)
   expect(read).toThrow(/MAIL_FROM is required/)
   expect(read).toThrow(/PLANS has an invalid plan/)

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from './clock.ts'
 import { expose } from './metrics/families.ts'
-import { type Order, planProcesses, type Report, Supervisor } from './supervisor.ts'
+import { type ProcessMessage, planProcesses, Supervisor, type SupervisorMessage } from './supervisor.ts'
 
 const all = new Set(['api', 'checker', 'delivery'] as const)
 
@@ -15,19 +15,19 @@ test.each([
   [new Set(['api'] as const), 2, [['api']]],
   [new Set(['delivery'] as const), 2, [['delivery'], ['delivery']]],
   [new Set(['checker'] as const), 0, [['checker']]],
-])('the roles %o with %i workers are these processes', (roles, workers, processes) => {
+])('the roles %o with %i workers start the processes %o', (roles, workers, processes) => {
   expect(planProcesses(roles, workers)).toEqual(processes)
 })
 
 test('the first process prepares the database before the others start', async () => {
   const { forked, supervisor, prepared } = givenSupervisor()
   const running = supervisor.run()
-  expect(forked.map(({ orders }) => orders)).toEqual([[{ kind: 'start', isFirst: true }], [], []])
+  expect(forked.map(({ messages }) => messages)).toEqual([[{ kind: 'start', isFirst: true }], [], []])
   forked[0]!.reports({ kind: 'ready', instance: 1 })
   expect(prepared()).toBe(1)
   forked[1]!.reports({ kind: 'ready', instance: 2 })
   forked[2]!.reports({ kind: 'ready', instance: 3 })
-  expect(forked.slice(1).map(({ orders }) => orders)).toEqual([
+  expect(forked.slice(1).map(({ messages }) => messages)).toEqual([
     [{ kind: 'start', isFirst: false }],
     [{ kind: 'start', isFirst: false }],
   ])
@@ -36,7 +36,7 @@ test('the first process prepares the database before the others start', async ()
   await running
 })
 
-test('the server is ready when all of its processes are, and logs it once', async () => {
+test('the server reports once that it is ready, when all processes are', async () => {
   const { forked, supervisor, started, ready } = givenSupervisor()
   const running = supervisor.run()
   forked[0]!.reports({ kind: 'ready', instance: 1 })
@@ -52,20 +52,20 @@ test('the server is ready when all of its processes are, and logs it once', asyn
   await running
 })
 
-test('a process that ends is started again and takes over its leases, with one line in the log', async () => {
+test('a process that ends is restarted, takes over its leases, and is logged once', async () => {
   const { forked, supervisor, logged, started } = givenSupervisor()
   const running = supervisor.run()
-  for (const [place, each] of forked.entries()) each.reports({ kind: 'ready', instance: place + 1 })
+  for (const [index, each] of forked.entries()) each.reports({ kind: 'ready', instance: index + 1 })
   forked[1]!.ends('SIGKILL')
   await started(4)
-  expect(forked[3]!.orders).toEqual([{ kind: 'start', predecessor: 2, isFirst: false }])
+  expect(forked[3]!.messages).toEqual([{ kind: 'start', predecessor: 2, isFirst: false }])
   expect(logged).toHaveLength(1)
   expect(logged[0]).toMatchObject({ level: 40, reason: 'SIGKILL', roles: ['checker', 'delivery'] })
   supervisor.stop()
   await running
 })
 
-test('a process that ends again and again is started after longer and longer pauses', async () => {
+test('the delay between restarts doubles, up to 10 s', async () => {
   const { forked, supervisor, slept, started } = givenSupervisor()
   const running = supervisor.run()
   for (const each of forked) each.reports({ kind: 'ready', instance: 1 })
@@ -79,7 +79,7 @@ test('a process that ends again and again is started after longer and longer pau
   await running
 })
 
-test('a process that says why it cannot start ends the others with that sentence', async () => {
+test('the server stops with the error of a process that cannot start', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   forked[0]!.reports({ kind: 'ready', instance: 1 })
@@ -89,7 +89,7 @@ test('a process that says why it cannot start ends the others with that sentence
   expect(forked.map(({ isRunning }) => isRunning())).toEqual([false, false, false])
 })
 
-test('a process that breaks at each start ends the others with a clear sentence', async () => {
+test('the server stops when a process ends at each start', async () => {
   const { forked, supervisor, started } = givenSupervisor()
   const running = supervisor.run().catch((error: Error) => error)
   forked[0]!.reports({ kind: 'ready', instance: 1 })
@@ -102,34 +102,36 @@ test('a process that breaks at each start ends the others with a clear sentence'
   expect(forked.filter(({ isRunning }) => isRunning())).toEqual([])
 })
 
-test('a wake-up signal goes to the other processes whose loops do that work', async () => {
+test('a wake-up signal goes to the other processes with loops of that topic', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   for (const each of forked) each.reports({ kind: 'ready', instance: 1 })
   for (const topic of ['checks', 'requests'] as const) forked[1]!.reports({ kind: 'wake', topic })
-  const wakes = forked.map(({ orders }) => orders.flatMap((order) => (order.kind === 'wake' ? [order.topic] : [])))
+  const wakes = forked.map(({ messages }) =>
+    messages.flatMap((message) => (message.kind === 'wake' ? [message.topic] : [])),
+  )
   expect(wakes).toEqual([[], [], ['checks', 'requests']])
   supervisor.stop()
   await running
 })
 
-test('the process with the API knows which loops of the others work', async () => {
+test('the process with the API is informed which loops of the others run', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
-  const beat = { kind: 'beat', loops: ['checker'] } as const
-  forked[2]!.reports({ ...beat, loops: ['checker'] })
-  expect(forked.map(({ orders }) => orders.filter(({ kind }) => kind === 'beat'))).toEqual([[beat], [], []])
+  const message: ProcessMessage = { kind: 'loops', running: ['checker'] }
+  forked[2]!.reports(message)
+  expect(forked.map(({ messages }) => messages.filter(({ kind }) => kind === 'loops'))).toEqual([[message], [], []])
   supervisor.stop()
   await running
 })
 
-test('the metrics are those of all processes, each under its name, and one of them reads the database', async () => {
+test('a scrape returns the metrics of all processes under their names; one process reads the database', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   for (const each of forked) each.reports({ kind: 'ready', instance: 1 })
   const scraped = supervisor.scrape('')
-  const wanted = forked.map(({ orders }) => orders.find((order) => order.kind === 'collect')!)
-  expect(wanted.map(({ isWhole }) => isWhole)).toEqual([true, false, false])
+  const collects = forked.map(({ messages }) => messages.find((message) => message.kind === 'collect')!)
+  expect(collects.map(({ withDatabase }) => withDatabase)).toEqual([true, false, false])
   const family = (name: string) => ({
     name,
     help: name,
@@ -137,9 +139,15 @@ test('the metrics are those of all processes, each under its name, and one of th
     aggregator: 'sum',
     values: [{ labels: {}, value: 3 }],
   })
-  for (const [place, each] of forked.entries()) {
-    const whole = place === 0 ? [family('rows')] : []
-    each.reports({ kind: 'collected', id: wanted[place]!.id, families: [family('done_total')], whole, problems: [] })
+  for (const [index, each] of forked.entries()) {
+    const databaseFamilies = index === 0 ? [family('rows')] : []
+    each.reports({
+      kind: 'collected',
+      id: collects[index]!.id,
+      families: [family('done_total')],
+      databaseFamilies,
+      problems: [],
+    })
   }
   const { text } = await scraped
   expect(text.match(/^done_total.*$/gm)).toEqual([
@@ -152,14 +160,20 @@ test('the metrics are those of all processes, each under its name, and one of th
   await running
 })
 
-test('a process that does not report is down, and a problem; problems of the others are listed once', async () => {
+test('a process that does not report counts as down; a problem of several processes is listed once', async () => {
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   for (const each of forked) each.reports({ kind: 'ready', instance: 1 })
   const collected = supervisor.collect()
   for (const each of forked.slice(0, 2)) {
-    const { id } = each.orders.find((order) => order.kind === 'collect')!
-    each.reports({ kind: 'collected', id, families: [], whole: [], problems: ['the database does not answer'] })
+    const { id } = each.messages.find((message) => message.kind === 'collect')!
+    each.reports({
+      kind: 'collected',
+      id,
+      families: [],
+      databaseFamilies: [],
+      problems: ['the database does not answer'],
+    })
   }
   const { parts, problems } = await collected
   expect(problems).toEqual(['the database does not answer', 'the process worker-2 does not answer'])
@@ -178,11 +192,11 @@ test('a process that does not stop in time is killed', async () => {
   expect(forked.map(({ killedBy }) => killedBy())).toEqual([undefined, undefined, 'SIGKILL'])
 })
 
-/** A process that only takes notes. It ends when it is told to stop, unless it hangs. */
+/** Records the messages it receives. It ends when it receives `stop`, unless it hangs. */
 function newFake() {
   let [isRunning, isHanging] = [true, false]
   let killedBy: string | undefined
-  const orders: Order[] = []
+  const messages: SupervisorMessage[] = []
   const ends = (how: number | NodeJS.Signals) => {
     isRunning = false
     emitter.connected = false
@@ -191,9 +205,9 @@ function newFake() {
   const emitter = Object.assign(new EventEmitter(), {
     pid: 1,
     connected: true,
-    send(order: Order) {
-      orders.push(order)
-      if (order.kind === 'stop' && !isHanging) queueMicrotask(() => ends(0))
+    send(message: SupervisorMessage) {
+      messages.push(message)
+      if (message.kind === 'stop' && !isHanging) queueMicrotask(() => ends(0))
     },
     kill(signal: NodeJS.Signals) {
       killedBy = signal
@@ -202,18 +216,18 @@ function newFake() {
   })
   return {
     process: emitter as unknown as ChildProcess,
-    orders,
+    messages,
     ends,
     hangs: () => {
       isHanging = true
     },
-    reports: (report: Report) => emitter.emit('message', report),
+    reports: (report: ProcessMessage) => emitter.emit('message', report),
     isRunning: () => isRunning,
     killedBy: () => killedBy,
   }
 }
 
-/** Of an API process and two workers; its clock lets no time pass and sleeps as long as nothing else is to be done. */
+/** One API process and two workers. No time passes on its clock; `sleep` only records the duration. */
 function givenSupervisor() {
   const forked: ReturnType<typeof newFake>[] = []
   const slept: number[] = []

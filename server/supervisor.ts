@@ -7,33 +7,34 @@ import { type Exposition, expose, type Family, type Part } from './metrics/famil
 import { ServerMetrics } from './metrics/server-metrics.ts'
 import type { Topic } from './wake-up.ts'
 
-/** What the supervisor sends to a process. */
-export type Order =
-  /** `predecessor`: the instance whose leases this process takes over. `isFirst`: of the whole server. */
+/** From the supervisor to a process. */
+export type SupervisorMessage =
+  /** `predecessor`: the instance whose leases this process takes over. `isFirst`: it prepares the database. */
   | { kind: 'start'; predecessor: number | undefined; isFirst: boolean }
   | { kind: 'stop' }
-  | Forwarded
-  /** Report metrics. `isWhole`: with those of the whole server, which one process of it is enough for. */
-  | { kind: 'collect'; id: number; isWhole: boolean }
-  /** The answer to `scrape`. */
+  | ForwardedMessage
+  /** Asks for metrics. `withDatabase`: also those of the database, which only one process reports. */
+  | { kind: 'collect'; id: number; withDatabase: boolean }
+  /** The response to `scrape`. */
   | { kind: 'scraped'; id: number; exposition: Exposition }
 
-/** What a process sends to the supervisor. */
-export type Report =
+/** From a process to the supervisor. */
+export type ProcessMessage =
   | { kind: 'ready'; instance: number }
-  /** It cannot start, for a reason that the person who started the server can change. */
+  /** The process cannot start, for a reason that the operator can fix. */
   | { kind: 'failed'; message: string }
-  | Forwarded
-  /** The answer to `collect`. `problems`: why the process is not ready. */
-  | { kind: 'collected'; id: number; families: Family[]; whole: Family[]; problems: string[] }
-  /** The metrics of all processes are wanted, in the format that `accept` asks for. */
+  | ForwardedMessage
+  /** The response to `collect`. `problems`: why the process is not ready. */
+  | { kind: 'collected'; id: number; families: Family[]; databaseFamilies: Family[]; problems: string[] }
+  /** Asks for the metrics of all processes. `accept`: the header with the wanted format. */
   | { kind: 'scrape'; id: number; accept: string }
 
-type Forwarded =
-  /** There is work in this queue, for the processes whose loops do it. */
+/** From one process to others, through the supervisor. */
+type ForwardedMessage =
+  /** This queue has work. For the processes whose loops do it. */
   | { kind: 'wake'; topic: Topic }
-  /** These loops work. For the process with the role `api`, which answers for all of them. */
-  | { kind: 'beat'; loops: string[] }
+  /** These loops run. For the process with the API, whose readiness covers all processes. */
+  | { kind: 'loops'; running: string[] }
 
 export type SupervisorDeps = {
   /** The roles of each process. */
@@ -53,14 +54,15 @@ type Child = {
   hasStarted: boolean
   /** Set when it is ready. */
   instance: number | undefined
-  message: string | undefined
-  /** Who waits for its metrics. */
-  collecting: Map<number, (report: Collected) => void>
+  /** Why it could not start. */
+  startError: string | undefined
+  /** By the id of the `collect` message. */
+  collections: Map<number, (metrics: CollectedMetrics) => void>
 }
 
-/** The reports of a server's processes, and which processes do not answer. */
-export type Collected = Extract<Report, { kind: 'collected' }>
-export type State = { parts: Part[]; problems: string[] }
+export type CollectedMetrics = Extract<ProcessMessage, { kind: 'collected' }>
+/** The metrics of all processes, and why the server is not ready. */
+export type ServerState = { parts: Part[]; problems: string[] }
 
 /** `workers`: processes for checks and deliveries; with 0 one process has all roles. */
 export function planProcesses(roles: ReadonlySet<Role>, workers: number): Role[][] {
@@ -70,29 +72,29 @@ export function planProcesses(roles: ReadonlySet<Role>, workers: number): Role[]
   return [...api, ...Array.from({ length: workers }, () => background)]
 }
 
-/** Longer than a process takes to finish what is in progress. */
-const STOP_MS = 9_000
-/** A process that ran for this long did not end because of how it was started. */
+/** Longer than a process takes to finish its work in progress. */
+const STOP_TIMEOUT_MS = 9_000
+/** A process that ran this long had no problem at its start, so its restarts are counted from 0 again. */
 const STABLE_MS = 10_000
-const FIRST_DELAY_MS = 100
-const LAST_DELAY_MS = 10_000
-/** Failed starts in a row: of a server that was never ready, and of one that was. */
+const MIN_RESTART_DELAY_MS = 100
+const MAX_RESTART_DELAY_MS = 10_000
+/** Failed starts in a row before the server gives up: if it was never ready, and if it was. */
 const MAX_STARTS = 3
 const MAX_RESTARTS = 30
 
-/** A process that does not report its metrics within this is reported as down. */
-const COLLECT_MS = 3_000
+/** A process that does not report its metrics within this time counts as down. */
+const COLLECT_TIMEOUT_MS = 3_000
 
 /**
- * Starts the processes of a server and restarts those that end. The first one prepares the database, then the others start.
- * Passes wake-up signals on. Nothing here uses the database.
+ * Starts the processes of a server, restarts those that end, and forwards wake-up signals. The first process prepares the
+ * database, then the others start. The supervisor itself does not use the database.
  */
 export class Supervisor {
   readonly #deps: SupervisorDeps
   readonly #children = new Map<number, Child>()
-  /** Each process by its place: `api`, `worker-1`, … */
+  /** `api`, `worker-1`, …, in the order of `deps.processes`. */
   readonly #names: readonly string[]
-  /** Restarts in a row of the process at each place. */
+  /** Restarts in a row, in the same order. */
   readonly #restarts: number[]
   readonly #stop = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
@@ -109,12 +111,12 @@ export class Supervisor {
 
   /** Resolves when all processes have ended after `stop()`. Rejects with a `CliError` when they cannot start. */
   async run(): Promise<void> {
-    for (const place of this.#deps.processes.keys()) this.#start(place)
-    this.#order(0, { kind: 'start', predecessor: undefined, isFirst: true })
+    for (const index of this.#deps.processes.keys()) this.#start(index)
+    this.#send(0, { kind: 'start', predecessor: undefined, isFirst: true })
     try {
       await this.#ended.promise
     } finally {
-      await this.#endAll()
+      await this.#stopAll()
     }
   }
 
@@ -125,86 +127,86 @@ export class Supervisor {
     this.#ended.resolve()
   }
 
-  #start(place: number): void {
+  #start(index: number): void {
     const { fork, clock, processes } = this.#deps
-    const process = fork(processes[place]!)
+    const childProcess = fork(processes[index]!)
     const child: Child = {
-      process,
+      process: childProcess,
       startedAt: clock.elapsed(),
       hasStarted: false,
       instance: undefined,
-      message: undefined,
-      collecting: new Map(),
+      startError: undefined,
+      collections: new Map(),
     }
-    this.#children.set(place, child)
-    process.on('message', (report: Report) => this.#receive(place, child, report))
-    process.once('error', () => {}) // it could not be signalled, or not be started: then it also ends
-    process.once('exit', (code, signal) => {
-      this.#children.delete(place)
-      void this.#onExit(place, child, signal ?? `exit code ${code}`)
+    this.#children.set(index, child)
+    childProcess.on('message', (message: ProcessMessage) => this.#receive(index, child, message))
+    childProcess.once('error', () => {}) // a process that could not be started also emits `exit`
+    childProcess.once('exit', (code, signal) => {
+      this.#children.delete(index)
+      void this.#onExit(index, child, signal ?? `exit code ${code}`)
     })
   }
 
-  #receive(place: number, child: Child, report: Report): void {
-    switch (report.kind) {
+  #receive(index: number, child: Child, message: ProcessMessage): void {
+    switch (message.kind) {
       case 'ready':
-        child.instance = report.instance
+        child.instance = message.instance
         if (this.#ready.size === 0) this.#deps.onPrepared()
-        if (!this.#ready.has(place) && this.#ready.size === this.#deps.processes.length - 1) this.#deps.onReady()
-        this.#ready.add(place)
-        for (const [other, { hasStarted }] of this.#children) {
-          if (!hasStarted) this.#order(other, { kind: 'start', predecessor: undefined, isFirst: false })
+        if (!this.#ready.has(index) && this.#ready.size === this.#deps.processes.length - 1) this.#deps.onReady()
+        this.#ready.add(index)
+        for (const [index, { hasStarted }] of this.#children) {
+          if (!hasStarted) this.#send(index, { kind: 'start', predecessor: undefined, isFirst: false })
         }
         return
       case 'failed':
-        child.message = report.message
+        child.startError = message.message
         return
       case 'wake':
-        this.#forward(place, report.topic === 'checks' ? 'checker' : 'delivery', report)
+        this.#forward(index, message.topic === 'checks' ? 'checker' : 'delivery', message)
         return
-      case 'beat':
-        this.#forward(place, 'api', report)
+      case 'loops':
+        this.#forward(index, 'api', message)
         return
       case 'collected':
-        child.collecting.get(report.id)?.(report)
+        child.collections.get(message.id)?.(message)
         return
       case 'scrape':
-        void this.scrape(report.accept).then((exposition) =>
-          this.#order(place, { kind: 'scraped', id: report.id, exposition }),
+        void this.scrape(message.accept).then((exposition) =>
+          this.#send(index, { kind: 'scraped', id: message.id, exposition }),
         )
     }
   }
 
-  #forward(from: number, to: Role, message: Forwarded): void {
-    for (const [place, roles] of this.#deps.processes.entries()) {
-      if (place !== from && roles.includes(to)) this.#order(place, message)
+  #forward(from: number, to: Role, message: ForwardedMessage): void {
+    for (const [index, roles] of this.#deps.processes.entries()) {
+      if (index !== from && roles.includes(to)) this.#send(index, message)
     }
   }
 
-  async #onExit(place: number, child: Child, reason: string): Promise<void> {
+  async #onExit(index: number, child: Child, reason: string): Promise<void> {
     const { clock, log, processes } = this.#deps
     if (this.#stop.signal.aborted) return
-    const isReady = child.instance !== undefined
-    if (isReady && clock.elapsed() - child.startedAt > STABLE_MS) this.#restarts[place] = 0
-    const restarts = this.#restarts[place]!++
+    const wasReady = child.instance !== undefined
+    if (wasReady && clock.elapsed() - child.startedAt > STABLE_MS) this.#restarts[index] = 0
+    const restarts = this.#restarts[index]!++
     const wereAllReady = this.#ready.size === processes.length
-    if (!isReady && (restarts >= (wereAllReady ? MAX_RESTARTS : MAX_STARTS) || (child.message && !wereAllReady))) {
-      const sentence = `A process with the roles ${processes[place]!.join(', ')} cannot start (${reason}). See its output above.`
-      this.#ended.reject(new CliError(child.message ?? sentence))
+    if (!wasReady && (restarts >= (wereAllReady ? MAX_RESTARTS : MAX_STARTS) || (child.startError && !wereAllReady))) {
+      const error = `A process with the roles ${processes[index]!.join(', ')} cannot start (${reason}). See its output above.`
+      this.#ended.reject(new CliError(child.startError ?? error))
       return
     }
     const { pid } = child.process
     log.warn(
-      { pid, roles: processes[place], reason, ...(child.message ? { message: child.message } : {}) },
+      { pid, roles: processes[index], reason, ...(child.startError ? { message: child.startError } : {}) },
       'A process ended unexpectedly. Restarting it.',
     )
-    const delay = isReady && restarts === 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** restarts, LAST_DELAY_MS)
+    const delay = wasReady && restarts === 0 ? 0 : Math.min(MIN_RESTART_DELAY_MS * 2 ** restarts, MAX_RESTART_DELAY_MS)
     await clock.sleep(delay, this.#stop.signal)
     if (this.#stop.signal.aborted) return
-    this.#metrics.restarted(this.#names[place]!)
-    this.#start(place)
+    this.#metrics.restarted(this.#names[index]!)
+    this.#start(index)
     const isFirst = this.#ready.size === 0
-    if (!isFirst || place === 0) this.#order(place, { kind: 'start', predecessor: child.instance, isFirst })
+    if (!isFirst || index === 0) this.#send(index, { kind: 'start', predecessor: child.instance, isFirst })
   }
 
   /** The metrics of all processes as one text. */
@@ -212,52 +214,52 @@ export class Supervisor {
     return await expose((await this.collect()).parts, accept)
   }
 
-  /** What each process reports at this moment. Those that do not answer in time are a problem each. */
-  async collect(): Promise<State> {
-    const first = [...this.#children].find(([, { instance }]) => instance !== undefined)?.[0]
-    const answers = await Promise.all(this.#names.map((_, place) => this.#collectFrom(place, place === first)))
-    const state: State = { parts: [], problems: [] }
-    for (const [place, process] of this.#names.entries()) {
-      const answer = answers[place]
-      this.#metrics.up(process, this.#deps.processes[place]!, answer !== undefined)
-      if (!answer) state.problems.push(`the process ${process} does not answer`)
-      else state.parts.push({ families: answer.families, process }, { families: answer.whole })
-      state.problems.push(...(answer?.problems ?? []))
+  /** Collects the metrics of all processes now. A process that does not answer in time is a problem. */
+  async collect(): Promise<ServerState> {
+    const firstReady = [...this.#children].find(([, { instance }]) => instance !== undefined)?.[0]
+    const responses = await Promise.all(this.#names.map((_, index) => this.#collectFrom(index, index === firstReady)))
+    const parts: Part[] = []
+    const problems = new Set<string>()
+    for (const [index, response] of responses.entries()) {
+      const process = this.#names[index]!
+      this.#metrics.up(process, this.#deps.processes[index]!, response !== undefined)
+      if (response) parts.push({ families: response.families, process }, { families: response.databaseFamilies })
+      for (const problem of response?.problems ?? [`the process ${process} does not answer`]) problems.add(problem)
     }
-    state.parts.push({ families: this.#metrics.collect() })
-    return { ...state, problems: [...new Set(state.problems)] }
+    parts.push({ families: this.#metrics.collect() })
+    return { parts, problems: [...problems] }
   }
 
-  async #collectFrom(place: number, isWhole: boolean): Promise<Collected | undefined> {
-    const child = this.#children.get(place)
+  async #collectFrom(index: number, withDatabase: boolean): Promise<CollectedMetrics | undefined> {
+    const child = this.#children.get(index)
     if (child?.instance === undefined) return undefined
     const id = ++this.#lastCollection
-    const over = new AbortController()
-    const answered = new Promise<Collected>((resolve) => child.collecting.set(id, resolve))
-    this.#order(place, { kind: 'collect', id, isWhole })
-    const late = this.#deps.clock.sleep(COLLECT_MS, over.signal).then(() => undefined)
+    const timer = new AbortController()
+    const response = new Promise<CollectedMetrics>((resolve) => child.collections.set(id, resolve))
+    this.#send(index, { kind: 'collect', id, withDatabase })
+    const timeout = this.#deps.clock.sleep(COLLECT_TIMEOUT_MS, timer.signal).then(() => undefined)
     try {
-      return await Promise.race([answered, late])
+      return await Promise.race([response, timeout])
     } finally {
-      over.abort()
-      child.collecting.delete(id)
+      timer.abort()
+      child.collections.delete(id)
     }
   }
 
-  /** A process that has just ended takes no more orders. */
-  #order(place: number, order: Order): void {
-    const child = this.#children.get(place)
+  /** Does nothing if the process has just ended. */
+  #send(index: number, message: SupervisorMessage): void {
+    const child = this.#children.get(index)
     if (!child?.process.connected) return
-    if (order.kind === 'start') child.hasStarted = true
-    child.process.send(order, () => {})
+    if (message.kind === 'start') child.hasStarted = true
+    child.process.send(message, () => {})
   }
 
-  async #endAll(): Promise<void> {
+  async #stopAll(): Promise<void> {
     this.#stop.abort()
     const children = [...this.#children.values()]
     const exits = children.map(({ process }) => new Promise((resolve) => process.once('exit', resolve)))
-    for (const place of this.#children.keys()) this.#order(place, { kind: 'stop' })
-    await Promise.race([Promise.all(exits), this.#deps.clock.sleep(STOP_MS)])
+    for (const index of this.#children.keys()) this.#send(index, { kind: 'stop' })
+    await Promise.race([Promise.all(exits), this.#deps.clock.sleep(STOP_TIMEOUT_MS)])
     for (const { process } of this.#children.values()) process.kill('SIGKILL')
     await Promise.all(exits)
   }

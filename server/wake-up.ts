@@ -1,40 +1,40 @@
 import { type Clock, systemClock } from './clock.ts'
 
-/** How long a loop with nothing to do waits for a signal before it looks by itself. */
+/** How long an idle loop waits for a signal before it polls the database. */
 const POLL_MS = 2_000
 
-/** Wakes a loop when there is work, so that it does not wait for its next poll of the database. */
+/** Wakes a loop when there is work, before its next poll of the database. */
 export class WakeUp {
   #pollMs = POLL_MS
   readonly #onSend: (() => void) | undefined
   #isSent = false
   #wake: (() => void) | undefined
-  /** The last timer, and when it ends. */
-  #pauseUntil = Number.NEGATIVE_INFINITY
+  /** When the running timer ends. */
+  #timerEndsAt = Number.NEGATIVE_INFINITY
 
-  /** `onSend`: forwards it to the loops of other processes. */
+  /** `onSend`: forwards the signal to the loops of other processes. */
   constructor(onSend?: () => void) {
     this.#onSend = onSend
   }
 
-  /** Call it after the commit: the loops read the database at once. */
+  /** Call it after the commit, because the loops read the database at once. */
   send(): void {
     this.#onSend?.()
     this.receive()
   }
 
-  /** Wakes the loop of this process only: another one sent it. */
+  /** For a signal of another process: wakes the loop of this process only. */
   receive(): void {
     this.#isSent = true
     this.#wake?.()
   }
 
-  /** Less than usual where signals of other servers do not arrive; undefined where they do. */
+  /** Shorter than usual while signals of other servers do not arrive; undefined: as usual. */
   pollEvery(ms: number | undefined): void {
     this.#pollMs = ms ?? POLL_MS
   }
 
-  /** How long a wait for nothing known may be. */
+  /** The longest wait of a loop that knows of nothing due. */
   pollMs(): number {
     return this.#pollMs
   }
@@ -45,8 +45,8 @@ export class WakeUp {
   }
 
   /**
-   * Resolves at the next `send()`, at once if there was one since the last call, and at the latest after `ms` or when `signal` is
-   * aborted. For one loop. The timer of a wait that was cut short serves the next one, so that many signals make no timers.
+   * Resolves at the next signal, at once if one came since the last call, and at the latest after `ms` or when `signal` is aborted.
+   * For one loop. The next wait uses the timer of an interrupted one, so that many signals do not start many timers.
    */
   async wait(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
     if (!this.#isSent) {
@@ -61,10 +61,10 @@ export class WakeUp {
 
   #startTimer(ms: number, clock: Clock, signal: AbortSignal): void {
     const now = clock.elapsed()
-    if (this.#pauseUntil > now && this.#pauseUntil <= now + ms) return
-    this.#pauseUntil = now + ms
+    if (this.#timerEndsAt > now && this.#timerEndsAt <= now + ms) return
+    this.#timerEndsAt = now + ms
     void clock.sleep(ms, signal).then(() => {
-      this.#pauseUntil = Number.NEGATIVE_INFINITY
+      this.#timerEndsAt = Number.NEGATIVE_INFINITY
       this.#wake?.()
     })
   }
@@ -76,21 +76,22 @@ export type Topic = (typeof TOPICS)[number]
 export type WakeUps = Record<Topic, WakeUp>
 
 /** Between two signals of one topic to other processes. */
-const FORWARDED_EVERY_MS = 20
+const FORWARD_INTERVAL_MS = 20
 
-/** `forward`: to the loops of other processes, the first signal at once, those of the next 20 ms as one. */
+/** `forward`: sends a topic to other processes. The first signal is forwarded at once, those of the next 20 ms as one. */
 export function createWakeUps(forward?: (topic: Topic) => void, clock: Clock = systemClock): WakeUps {
-  const isRepeated = new Map<Topic, boolean>()
-  const pace = (topic: Topic) => {
-    if (isRepeated.has(topic)) return void isRepeated.set(topic, true)
-    isRepeated.set(topic, false)
+  /** The topics forwarded within the last 20 ms, and whether another signal came since. */
+  const isPending = new Map<Topic, boolean>()
+  const throttledForward = (topic: Topic) => {
+    if (isPending.has(topic)) return void isPending.set(topic, true)
+    isPending.set(topic, false)
     forward?.(topic)
-    void clock.sleep(FORWARDED_EVERY_MS).then(() => {
-      const mustForward = isRepeated.get(topic)
-      isRepeated.delete(topic)
-      if (mustForward) pace(topic)
+    void clock.sleep(FORWARD_INTERVAL_MS).then(() => {
+      const mustForward = isPending.get(topic)
+      isPending.delete(topic)
+      if (mustForward) throttledForward(topic)
     })
   }
-  const of = (topic: Topic) => new WakeUp(forward && (() => pace(topic)))
-  return Object.fromEntries(TOPICS.map((topic) => [topic, of(topic)])) as WakeUps
+  const entries = TOPICS.map((topic) => [topic, new WakeUp(forward && (() => throttledForward(topic)))])
+  return Object.fromEntries(entries) as WakeUps
 }

@@ -119,7 +119,7 @@ test('the health of the server is described, also where it is not ready', async 
     return all.map(([{ path }, { status }]) => `${path} ${status}`)
   }
   expect(await answers()).toEqual(['/healthz 200', '/readyz 200'])
-  world.deps.loopHealth.beat('scheduler', world.deps.clock.elapsed() - 60_000)
+  world.deps.loopHealth.report('scheduler', world.deps.clock.elapsed() - 60_000)
   expect(await answers()).toEqual(['/healthz 200', '/readyz 503'])
 })
 

@@ -8,7 +8,7 @@ import { shownOctets } from '../backup/archive.ts'
 import { backUp, type MadeBackup } from '../backup/back-up.ts'
 import { type LastBackup, recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
 import { backupNameOf, deleteOldBackups, deleteUnfinished } from '../backup/schedule.ts'
-import { CliError, reasonOf } from '../cli-error.ts'
+import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
@@ -16,62 +16,62 @@ import { openDatabase } from '../database/open.ts'
 import { pathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { isSecretOf } from '../secrets/current-key.ts'
+import { print } from './arguments.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
 import { findSecret } from './open.ts'
 
 export type BackupCommandOptions = { secret: boolean; json?: boolean }
 
-/** `zonewatch backup FILE`: one file of the database and its secret, while the server runs or not. */
+/** `zonewatch backup FILE`: backs up the database and its secret into one file. The server may run meanwhile. */
 export async function backup(file: string, { secret: withSecret, json }: BackupCommandOptions): Promise<void> {
   const config = loadConfig()
   const target = resolve(file)
-  const { octets, rows } = await makeBackup(config, target, { withSecret })
-  if (json) return void process.stdout.write(`${JSON.stringify({ file: target, octets, rows })}\n`)
-  process.stdout.write(`${target}: ${shownOctets(octets)}, verified. It holds ${shownRows(rows)}.
+  const { octets, rows } = await createBackup(config, target, { withSecret })
+  if (json) return print(JSON.stringify({ file: target, octets, rows }))
+  print(`${target}: ${shownOctets(octets)}, verified. It holds ${rowCountsText(rows)}.
 ${
   withSecret
     ? 'The file contains SECRET: anyone who reads it can read the secrets of all webhooks.'
     : 'The secret is not in it: to restore, set SECRET, or put the file "secret" into DATA_DIR first.'
-}
-`)
+}`)
 }
 
-/** `zonewatch record-backup [FILE]`: of a backup that another program made or failed to make. */
-export async function recordBackup(file: string | undefined, failed: string | undefined): Promise<void> {
-  if ((file === undefined) === (failed === undefined)) throw new CliError('Give either a file or --failed REASON.')
+/** `zonewatch record-backup [FILE]`: records a backup that another program made, or that failed. */
+export async function recordBackup(file: string | undefined, failure: string | undefined): Promise<void> {
+  if ((file === undefined) === (failure === undefined)) throw new CliError('Give either a file or --failed REASON.')
   const { databaseUrl } = loadConfig()
-  const made = file === undefined ? undefined : madeBackup(file)
+  const backup = file === undefined ? undefined : describeBackupFile(file)
   const db = openDatabase(databaseUrl)
   try {
-    if (made) await recordMadeBackup(db, made)
-    else await recordFailedBackup(db, reasonOfFailure(failed!), systemClock.now())
+    if (backup) await recordMadeBackup(db, backup)
+    else await recordFailedBackup(db, failureReason(failure!), systemClock.now())
   } finally {
     await db.destroy()
   }
 }
 
-const MOST_OF_REASON = 1_000
-/** A script whose variable is empty reports a failure all the same. */
-const reasonOfFailure = (given: string) => given.trim().slice(0, MOST_OF_REASON) || 'No reason was given.'
+const MAX_REASON_LENGTH = 1_000
+/** A script can pass an empty variable: that is a failure too. */
+const failureReason = (text: string) => text.trim().slice(0, MAX_REASON_LENGTH) || 'No reason was given.'
 
-function madeBackup(file: string): NonNullable<LastBackup['made']> {
+function describeBackupFile(file: string): NonNullable<LastBackup['made']> {
   const path = resolve(file)
-  const stat = statOf(path)
+  const stat = statFile(path)
   if (!stat.isFile()) throw new CliError(`The backup ${path} is not a file. Give the file of the dump.`)
   if (stat.size === 0) throw new CliError(`The backup ${path} has no content. Make it again, or use --failed REASON.`)
-  return { at: Math.round(stat.mtimeMs), path, octets: stat.size, durationMs: 0 } // how long it took is not known
+  return { at: Math.round(stat.mtimeMs), path, octets: stat.size, durationMs: 0 } // the duration is unknown
 }
 
-function statOf(path: string): Stats {
+function statFile(path: string): Stats {
   try {
     return statSync(path)
   } catch (error) {
-    throw new CliError(`The backup ${path} cannot be read (${reasonOf(error)}).`)
+    throw new CliError(`The backup ${path} cannot be read (${errorMessage(error)}).`)
   }
 }
 
-/** One scheduled backup, in a process of its own: verifying takes as long as reading the whole database. */
+/** One scheduled backup. It runs in a separate process, because verifying it reads the whole database. */
 export async function scheduledBackup(): Promise<void> {
   const config = loadConfig()
   const log = await createLog(config)
@@ -79,52 +79,54 @@ export async function scheduledBackup(): Promise<void> {
   if (folder === null) throw new CliError('BACKUP_DIR is not set.')
   try {
     setPriority(constants.priority.PRIORITY_LOW)
-  } catch {} // a service manager may forbid it: the backup is made all the same
+  } catch {} // a service manager may forbid it; the backup runs with normal priority then
   const now = systemClock.now()
   const path = join(folder, backupNameOf(now))
   try {
     deleteUnfinished(folder, isAlive, now)
-    const { octets } = await makeBackup(config, path, { withSecret: true, makesFolder: true })
+    const { octets } = await createBackup(config, path, { withSecret: true, createFolder: true })
     const deleted = deleteOldBackups(folder, backupKeep)
     log.info({ path, octets, deleted }, 'Created and verified a backup.')
   } catch (error) {
-    log.error({ path, reason: reasonOf(error) }, 'The backup failed. Checks and deliveries continue. Retrying.')
+    log.error({ path, reason: errorMessage(error) }, 'The backup failed. Checks and deliveries continue. Retrying.')
     if (!(error instanceof CliError)) log.error({ err: error }, 'This is why the backup failed.')
     process.exitCode = 1
   }
 }
 
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-  } catch (error) {
-    throw new CliError(`BACKUP_DIR ${folder} cannot be created (${reasonOf(error)}). Set it to a writable folder.`)
-  }
-}
-
 /** Records the result in the database. */
-async function makeBackup(
+async function createBackup(
   config: Config,
   target: string,
-  { withSecret, makesFolder = false }: { withSecret: boolean; makesFolder?: boolean },
+  { withSecret, createFolder = false }: { withSecret: boolean; createFolder?: boolean },
 ): Promise<MadeBackup> {
-  const source = sourceOf(config)
+  const source = sqlitePathOf(config)
   const now = systemClock.now()
   const startedAt = systemClock.elapsed()
   try {
-    if (makesFolder) makeFolder(dirname(target))
-    const secret = withSecret ? secretOf(config, source) : null
-    const made = await backUp({ source, target, secret, version: packageJson.version, now })
+    if (createFolder) createBackupFolder(dirname(target))
+    const secret = withSecret ? getSecretOf(config, source) : null
+    const backup = await backUp({ source, target, secret, version: packageJson.version, now })
     const durationMs = Math.round(systemClock.elapsed() - startedAt)
-    await note(config, (db) => recordMadeBackup(db, { at: now, path: target, octets: made.octets, durationMs }))
-    return made
+    await tryToRecord(config, (db) =>
+      recordMadeBackup(db, { at: now, path: target, octets: backup.octets, durationMs }),
+    )
+    return backup
   } catch (error) {
-    await note(config, (db) => recordFailedBackup(db, reasonOf(error), now))
+    await tryToRecord(config, (db) => recordFailedBackup(db, errorMessage(error), now))
     throw error
   }
 }
 
-function sourceOf({ databaseUrl }: Config): string {
+function createBackupFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new CliError(`BACKUP_DIR ${folder} cannot be created (${errorMessage(error)}). Set it to a writable folder.`)
+  }
+}
+
+function sqlitePathOf({ databaseUrl }: Config): string {
   const path = pathOf(databaseUrl)
   if (path !== undefined) return path
   throw new CliError(
@@ -132,21 +134,21 @@ function sourceOf({ databaseUrl }: Config): string {
   )
 }
 
-/** Throws for one that does not open what is in the database: such a backup would be worth nothing. */
-function secretOf(config: Config, source: string): string {
+/** Throws if the secret does not open the values in the database: the backup would be useless. */
+function getSecretOf(config: Config, source: string): string {
   const secret = findSecret(config)
   if (secret === undefined) {
     throw new CliError(
       `${join(config.dataDir, 'secret')} cannot be read. Run this as the user of the server and with its settings, or leave the secret out: --without-secret.`,
     )
   }
-  if (opensSource(source, secret)) return secret
+  if (opensDatabase(secret, source)) return secret
   throw new CliError(
     'The secret is not the one of the database. Run this with the settings of the server (SECRET, DATA_DIR).',
   )
 }
 
-function opensSource(source: string, secret: string): boolean {
+function opensDatabase(secret: string, source: string): boolean {
   try {
     const database = new DatabaseSync(source, { readOnly: true, timeout: 5_000 })
     try {
@@ -156,19 +158,18 @@ function opensSource(source: string, secret: string): boolean {
       database.close()
     }
   } catch {
-    return true // what is wrong with the file, the backup itself says
+    return true // a file that cannot be read fails in `backUp`, with a better message
   }
 }
 
-/** A database of an older version, a full disk: the backup counts, and the record of it can be missing. */
-async function note({ databaseUrl }: Config, write: (db: Database) => Promise<void>): Promise<void> {
+/** A database of an older version or a full disk cannot hold the record. The backup itself counts all the same. */
+async function tryToRecord({ databaseUrl }: Config, write: (db: Database) => Promise<void>): Promise<void> {
   const db = openDatabase(databaseUrl)
   await write(db).catch(() => {})
   await db.destroy().catch(() => {})
 }
 
-/** What people know of it. */
-export function shownRows(rows: Record<string, number>): string {
+export function rowCountsText(rows: Record<string, number>): string {
   const count = (table: string) => rows[table] ?? 0
   return [
     plural(count('organizations'), '1 organization', (number) => `${number} organizations`),

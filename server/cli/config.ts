@@ -2,10 +2,10 @@ import { describeConfig } from '../config/config.ts'
 import { loadConfig } from './load-config.ts'
 import { table } from './table.ts'
 
-/** Of a line, where the output is no terminal. */
-const WIDTH = 100
+/** The width of a line if the output is not a terminal. */
+const DEFAULT_WIDTH = 100
 
-/** Every setting, its value and what it is for; secrets are hidden. */
+/** Prints every setting, its value and what it does. Secrets are hidden. */
 export function printConfig({ json }: { json?: boolean }): void {
   const lines = loadConfig(() => describeConfig())
   if (json) return void process.stdout.write(`${JSON.stringify(lines)}\n`)
@@ -15,6 +15,6 @@ export function printConfig({ json }: { json?: boolean }): void {
     isDefault ? 'default' : 'set',
     about,
   ])
-  const fit = { width: process.stdout.columns || WIDTH, wrapped: ['VALUE', 'WHAT IT IS'] }
-  process.stdout.write(`${table(['SETTING', 'VALUE', 'FROM', 'WHAT IT IS'], rows, fit)}\n`)
+  const wrapping = { lineWidth: process.stdout.columns || DEFAULT_WIDTH, wrapped: ['VALUE', 'WHAT IT IS'] }
+  process.stdout.write(`${table(['SETTING', 'VALUE', 'FROM', 'WHAT IT IS'], rows, wrapping)}\n`)
 }

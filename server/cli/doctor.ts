@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
-import { BadConfig, type Config, describeConfig, readConfig } from '../config/config.ts'
+import { type Config, describeConfig, InvalidConfig, readConfig } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
@@ -83,7 +83,7 @@ function settings(): Config | Finding[] {
   try {
     return readConfig()
   } catch (error) {
-    if (!(error instanceof BadConfig)) throw error
+    if (!(error instanceof InvalidConfig)) throw error
     return Object.entries(error.errors).map(([name, sentence]) =>
       failure(
         'settings',

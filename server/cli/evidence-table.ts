@@ -1,45 +1,45 @@
 import type { CnameChain, Evidence, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { table } from './table.ts'
 
-const MOST_VALUES = 4
-const MOST_TEXT = 60
+const MAX_VALUES = 4
+const MAX_VALUE_LENGTH = 60
 
-/** Every exchange of a check, one line each: who was asked, how, and what came back. */
+/** One line for each query of a check: the server, the transport and the answer. */
 export function evidenceTable(evidence: readonly Evidence[]): string {
   const times = evidence.map(({ ms }) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)
   const width = Math.max(0, ...times.map((time) => time.length))
-  const rows = evidence.map((each, at) => [
-    each.path ?? 'recursive',
-    nameOf(each),
-    each.transport,
-    each.rcode ?? '-',
-    each.flags.join(' ') || '-',
-    times[at]!.padStart(width),
-    [shown(each.outcome), ...each.ede.map(shownError)].join('; '),
+  const rows = evidence.map((query, index) => [
+    query.path ?? 'recursive',
+    serverText(query),
+    query.transport,
+    query.rcode ?? '-',
+    query.flags.join(' ') || '-',
+    times[index]!.padStart(width),
+    [outcomeText(query.outcome), ...query.ede.map(edeText)].join('; '),
   ])
   return table(['PATH', 'SERVER', 'VIA', 'RCODE', 'FLAGS', 'TIME', 'ANSWER'], rows)
 }
 
-/** The root servers go by their addresses. */
-function nameOf({ name, server }: Evidence): string {
+/** The name of a root server is its address, so it is shown once. */
+function serverText({ name, server }: Evidence): string {
   return name === undefined || server.includes(name) ? server : `${name} (${server})`
 }
 
-function shown(outcome: Outcome | null): string {
+function outcomeText(outcome: Outcome | null): string {
   if (outcome === null) return 'truncated; repeated over TCP'
   switch (outcome.kind) {
     case 'answer':
-      return `${chainOf(outcome.chain)}${valuesOf(outcome.rrset.values)}  TTL ${outcome.rrset.ttl}`
+      return `${chainText(outcome.chain)}${valuesText(outcome.rrset.values)}  TTL ${outcome.rrset.ttl}`
     case 'nodata':
-      return `${chainOf(outcome.chain)}NODATA`
+      return `${chainText(outcome.chain)}NODATA`
     case 'nxdomain':
-      return `${chainOf(outcome.chain)}NXDOMAIN`
+      return `${chainText(outcome.chain)}NXDOMAIN`
     case 'cname_loop':
-      return `${chainOf(outcome.chain)}CNAME loop`
+      return `${chainText(outcome.chain)}CNAME loop`
     case 'referral':
       return outcome.chain.length > 0
-        ? `${chainOf(outcome.chain)}referral`
-        : `referral to ${valuesOf(outcome.nameServers)}`
+        ? `${chainText(outcome.chain)}referral`
+        : `referral to ${valuesText(outcome.nameServers)}`
     case 'failure':
       return 'failed'
     case 'lame':
@@ -51,17 +51,18 @@ function shown(outcome: Outcome | null): string {
   }
 }
 
-function chainOf(chain: CnameChain): string {
+function chainText(chain: CnameChain): string {
   return chain.map(({ target }) => `${target || '.'} → `).join('')
 }
 
-function valuesOf(values: readonly string[]): string {
-  const few = values
-    .slice(0, MOST_VALUES)
-    .map((text) => (text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text))
-  return values.length > few.length ? `${few.join(', ')}, … ${values.length - few.length} more` : few.join(', ')
+function valuesText(values: readonly string[]): string {
+  const first = values
+    .slice(0, MAX_VALUES)
+    .map((text) => (text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text))
+    .join(', ')
+  return values.length > MAX_VALUES ? `${first}, … ${values.length - MAX_VALUES} more` : first
 }
 
-function shownError({ code, text }: ExtendedError): string {
+function edeText({ code, text }: ExtendedError): string {
   return text === '' ? `EDE ${code}` : `EDE ${code} ${text}`
 }

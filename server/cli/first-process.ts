@@ -5,23 +5,22 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 
-/** What only the first process of a server does. */
-
-/** The organization of the settings, on an empty database. */
-export async function makeAdmin(db: Database, { admin }: Config, now: number): Promise<void> {
+/** Creates the organization of ADMIN_EMAIL in an empty database. */
+export async function createAdmin(db: Database, { admin }: Config, now: number): Promise<void> {
   if (!admin || (await hasOrganizations(db))) return
   const passwordHash = await scryptPasswords.hash(admin.password)
   const name = admin.email.split('@')[1]!
-  const given = { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) }
-  await whileEmpty(db, (transaction) => insertOrganization(transaction, given, now))
+  const organization = { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) }
+  await whileEmpty(db, (transaction) => insertOrganization(transaction, organization, now))
 }
 
-/** Says in plain words where to go first. */
-export async function greet({ config, db, seal, log }: Deps): Promise<void> {
-  const at = config.roles.has('api')
+/** Logs where the server is and what to do first. */
+export async function logGreeting({ config, db, seal, log }: Deps): Promise<void> {
+  const status = config.roles.has('api')
     ? `Zonewatch runs at ${config.baseUrl} (documentation: ${config.baseUrl}/docs)`
     : 'Zonewatch is running'
-  log.info(`${at} and stores its data in ${config.databaseUrl.startsWith('sqlite:') ? config.dataDir : 'PostgreSQL'}.`)
+  const storage = config.databaseUrl.startsWith('sqlite:') ? config.dataDir : 'PostgreSQL'
+  log.info(`${status} and stores its data in ${storage}.`)
   if (await hasOrganizations(db)) {
     log.info(`Sign in at ${config.baseUrl}/dashboard. API clients send a key in the X-Api-Key header.`)
     return

@@ -3,29 +3,27 @@ import { setLimitsOf } from '../accounts/api-key-changes.ts'
 import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../accounts/api-keys.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
-import { parseLimit, Refusal } from '../config/parse.ts'
-import { operatorContext } from '../context.ts'
+import { InvalidSetting, parseLimit } from '../config/parse.ts'
+import { operatorContext, type RequestContext } from '../context.ts'
+import type { Database } from '../database/database.ts'
 import { isoOf, isoOrNull } from '../http/times.ts'
 import { withinQuota } from '../organization/quota.ts'
-import { organizationNamed, print, refused, unknown } from './named.ts'
+import { getOrganizationBySlug, notFoundAs, print, throwProblemText } from './arguments.ts'
 import { withDatabase } from './open.ts'
 import { table } from './table.ts'
 
-type Choice = { organization?: string; json?: boolean }
+type KeyOptions = { organization?: string; json?: boolean }
 
-export async function createKey({
-  name,
-  role,
-  organization,
-  json,
-}: Choice & { name: string; role: KeyRole }): Promise<void> {
+export async function createKey(options: KeyOptions & { name: string; role: KeyRole }): Promise<void> {
+  const { name, role, organization, json } = options
   await withDatabase(async (db, config) => {
-    const { id: organizationId, slug } = await organizationNamed(db, organization)
-    const quotaDeps = { db, config, clock: systemClock }
-    const made = withinQuota(quotaDeps, { organizationId }, 'api_keys', (transaction) =>
-      insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
-    )
-    const { id, key } = await made.catch(refused)
+    const { id: organizationId, slug } = await getOrganizationBySlug(db, organization)
+    const { id, key } = await withinQuota(
+      { db, config, clock: systemClock },
+      { organizationId },
+      'api_keys',
+      (transaction) => insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
+    ).catch(throwProblemText)
     if (json) return print(JSON.stringify({ id, key, name, role, organization: slug }))
     print(
       `API key "${name}" (${role}) for ${slug}, shown only once:\n\n  ${key}\n\nRevoke it with: zonewatch keys revoke ${id}`,
@@ -33,37 +31,29 @@ export async function createKey({
   })
 }
 
-export async function printKeys({ organization, json }: Choice): Promise<void> {
+export async function printKeys({ organization, json }: KeyOptions): Promise<void> {
   await withDatabase(async (db) => {
-    const id = organization === undefined ? undefined : (await organizationNamed(db, organization)).id
+    const id = organization === undefined ? undefined : (await getOrganizationBySlug(db, organization)).id
     const keys = await listKeys(db, id)
     if (json) {
-      const shown = keys.map(
-        ({ id, name, role, organization, created_by, created_at, last_used_at, expires_at, revoked_at }) => ({
-          ...{
-            id,
-            name,
-            role,
-            organization,
-            created_by,
-            created: isoOf(created_at),
-            last_used: isoOrNull(last_used_at),
-          },
-          ...{ expires: isoOrNull(expires_at), revoked: isoOrNull(revoked_at) },
-        }),
-      )
-      return print(JSON.stringify(shown))
+      const objects = keys.map(({ id, name, role, organization, created_by, ...key }) => ({
+        id,
+        name,
+        role,
+        organization,
+        created_by,
+        created: isoOf(key.created_at),
+        last_used: isoOrNull(key.last_used_at),
+        expires: isoOrNull(key.expires_at),
+        revoked: isoOrNull(key.revoked_at),
+      }))
+      return print(JSON.stringify(objects))
     }
     if (keys.length === 0) return print('No API keys exist. Create one with: zonewatch setup --help')
-    const day = (instant: number | null) => isoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'
+    const minute = (instant: number | null) => isoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'
     const rows = keys.map((key) => [
-      key.id,
-      key.organization,
-      key.name,
-      key.role,
-      day(key.created_at),
-      day(key.last_used_at),
-      stateOf(key),
+      ...[key.id, key.organization, key.name, key.role],
+      ...[minute(key.created_at), minute(key.last_used_at), stateOf(key)],
     ])
     print(table(['ID', 'ORGANIZATION', 'NAME', 'ROLE', 'CREATED (UTC)', 'LAST USED (UTC)', 'STATE'], rows))
   })
@@ -71,33 +61,35 @@ export async function printKeys({ organization, json }: Choice): Promise<void> {
 
 export async function revoke(id: string): Promise<void> {
   await withDatabase(async (db) => {
-    const isUnknown = unknown(`No active key has the id ${id}. List them with: zonewatch keys list`)
-    const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
-    await revokeKey(db, operatorContext(organizationId, systemClock.now()), id).catch(isUnknown)
+    const context = await contextOfKey(db, id)
+    await revokeKey(db, context, id).catch(unknownKey(id))
     print(`${id} is revoked. Requests with this key are rejected.`)
   })
 }
 
-/** `given`: by class, a number, or `default` for the limit of the server. */
-export async function setLimits(id: string, given: Partial<Record<KeyLimit, string>>): Promise<void> {
+/** `options`: for each class of requests a number, or `default` for the limit of the server. */
+export async function setLimits(id: string, options: Partial<Record<KeyLimit, string>>): Promise<void> {
   await withDatabase(async (db, config) => {
-    const isUnknown = unknown(`No active key has the id ${id}. List them with: zonewatch keys list`)
-    const organizationId = await getOrganizationOfKey(db, id).catch(isUnknown)
-    const context = operatorContext(organizationId, systemClock.now())
+    const context = await contextOfKey(db, id)
     const change = Object.fromEntries(
-      Object.entries(given).map(([kind, text]) => [kind, text === 'default' ? null : limitOf(kind, text)]),
+      Object.entries(options).map(([kind, text]) => [kind, text === 'default' ? null : parseLimitOption(kind, text)]),
     )
-    const limits = await setLimitsOf(db, config, context, id, change).catch(isUnknown)
-    const lines = Object.entries(limits).map(([kind, limit]) => [kind, limit === 0 ? 'no limit' : String(limit)])
-    print(lines.length === 0 ? `${id} has the limits of the server.` : table(['CLASS', 'PER MINUTE'], lines))
+    const limits = await setLimitsOf(db, config, context, id, change).catch(unknownKey(id))
+    const rows = Object.entries(limits).map(([kind, limit]) => [kind, limit === 0 ? 'no limit' : String(limit)])
+    print(rows.length === 0 ? `${id} has the limits of the server.` : table(['CLASS', 'PER MINUTE'], rows))
   })
 }
 
-function limitOf(kind: string, text: string): number {
+const unknownKey = (id: string) => notFoundAs(`No active key has the id ${id}. List them with: zonewatch keys list`)
+
+const contextOfKey = async (db: Database, id: string): Promise<RequestContext> =>
+  operatorContext(await getOrganizationOfKey(db, id).catch(unknownKey(id)), systemClock.now())
+
+function parseLimitOption(kind: string, text: string): number {
   try {
     return parseLimit(text)
   } catch (error) {
-    throw error instanceof Refusal ? new CliError(`--${kind} ${error.message}`) : error
+    throw error instanceof InvalidSetting ? new CliError(`--${kind} ${error.message}`) : error
   }
 }
 

@@ -1,13 +1,13 @@
 import { CliError } from '../cli-error.ts'
-import { BadConfig, type Config, readConfig } from '../config/config.ts'
+import { type Config, InvalidConfig, readConfig } from '../config/config.ts'
 
-/** Returns the settings. Throws a `CliError` that lists every invalid one. */
+/** Throws a `CliError` that lists every invalid setting. */
 export function loadConfig<T = Config>(read: () => T = readConfig as () => T): T {
   try {
     return read()
   } catch (error) {
-    if (!(error instanceof BadConfig)) throw error
-    const lines = Object.entries(error.errors).map(([name, sentence]) => `  ${name} ${sentence}`)
+    if (!(error instanceof InvalidConfig)) throw error
+    const lines = Object.entries(error.errors).map(([setting, message]) => `  ${setting} ${message}`)
     throw new CliError(`Invalid settings:\n${lines.join('\n')}`)
   }
 }

@@ -1,16 +1,16 @@
 import { createServer, type Server } from 'node:http'
-import { CliError, reasonOf } from '../cli-error.ts'
+import { CliError, errorMessage } from '../cli-error.ts'
 import type { Supervisor } from '../supervisor.ts'
 
-type Answer = { status: number; type: string; text: string }
+type HttpResponse = { status: number; type: string; text: string }
 
-/** Serves metrics, liveness and readiness of all processes, whatever their roles. Throws `CliError` where it cannot listen. */
+/** Serves metrics, liveness and readiness of all processes, with any role. Throws a `CliError` if the port cannot be opened. */
 export async function serveMetrics(
   supervisor: Pick<Supervisor, 'scrape' | 'collect'>,
   { host, port }: { host: string; port: number },
 ): Promise<Server> {
   const server = createServer(async (request, response) => {
-    const { status, type, text } = await answer(supervisor, request.method, request.url, request.headers.accept)
+    const { status, type, text } = await respond(supervisor, request.method, request.url, request.headers.accept)
     response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
     response.end(request.method === 'HEAD' ? undefined : text)
   })
@@ -20,7 +20,7 @@ export async function serveMetrics(
     server.once('error', reject)
     server.listen(port, host, resolve)
   }).catch((error: NodeJS.ErrnoException) => {
-    const reason = error.code === 'EADDRINUSE' ? 'it is in use by another program' : reasonOf(error)
+    const reason = error.code === 'EADDRINUSE' ? 'it is in use by another program' : errorMessage(error)
     throw new CliError(
       `METRICS_PORT ${port} on ${host} cannot be listened on: ${reason}. Set METRICS_PORT to a free one.`,
     )
@@ -28,12 +28,12 @@ export async function serveMetrics(
   return server
 }
 
-async function answer(
+async function respond(
   supervisor: Pick<Supervisor, 'scrape' | 'collect'>,
   method = 'GET',
   url = '/',
   accept = '',
-): Promise<Answer> {
+): Promise<HttpResponse> {
   if (method !== 'GET' && method !== 'HEAD') return json(405, { error: 'Only GET is allowed here.' })
   switch (url.split('?', 1)[0]) {
     case '/metrics': {
@@ -51,7 +51,7 @@ async function answer(
   }
 }
 
-const json = (status: number, body: object): Answer => ({
+const json = (status: number, body: object): HttpResponse => ({
   status,
   type: 'application/json; charset=utf-8',
   text: `${JSON.stringify(body)}\n`,

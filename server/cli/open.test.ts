@@ -7,7 +7,8 @@ import { readConfig } from '../config/config.ts'
 import { openDatabase } from '../database/open.ts'
 import { createSeal } from '../seal.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
-import { loadSecret, prepareDatabase, prepareDataFolder } from './open.ts'
+import { prepareDataFolder } from './data-folder.ts'
+import { loadSecret, prepareDatabase } from './open.ts'
 
 async function givenFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
@@ -15,7 +16,7 @@ async function givenFolder(): Promise<string> {
   return folder
 }
 
-/** As every process and every command begins. */
+/** What every process and every command does first. */
 async function start(settings: Record<string, string>, work = async () => {}): Promise<void> {
   const config = readConfig(settings)
   prepareDataFolder(config)
@@ -26,19 +27,19 @@ async function start(settings: Record<string, string>, work = async () => {}): P
   await db.destroy()
 }
 
-test('a restore without the secret is refused in one sentence, and leaves no secret that looks right', async () => {
+test('a restored database without its secret is refused, and no new secret is left in the folder', async () => {
   const folder = await givenFolder()
   const settings = { DATA_DIR: join(folder, 'data') }
   await start(settings)
   const file = join(folder, 'data', 'secret')
   await rm(file)
-  const again = () => start(settings)
-  await expect(again()).rejects.toThrow(
+  const restart = () => start(settings)
+  await expect(restart()).rejects.toThrow(
     /^\S+data\/secret is missing. It holds the secret that sqlite:\S+ was created with\. Restore the file from the backup of the data folder, or set SECRET to that secret\.$/,
   )
-  await expect(again()).rejects.toThrow('is missing')
+  await expect(restart()).rejects.toThrow('is missing')
   await writeFile(file, 'x'.repeat(40))
-  await expect(again()).rejects.toThrow(
+  await expect(restart()).rejects.toThrow(
     /^\S+data\/secret is not the secret that sqlite:\S+ was created with\. Restore the file/,
   )
   await expect(start({ ...settings, SECRET: 'y'.repeat(40) })).rejects.toThrow(
@@ -46,7 +47,7 @@ test('a restore without the secret is refused in one sentence, and leaves no sec
   )
 })
 
-test('a PostgreSQL database is refused under another SECRET, without its password', async () => {
+test('a PostgreSQL database with another SECRET is refused; the message omits the password', async () => {
   const { url, drop } = await newDatabaseUrl('postgres')
   onTestFinished(drop)
   const settings = { DATA_DIR: await givenFolder(), DATABASE_URL: url }
@@ -58,7 +59,7 @@ test('a PostgreSQL database is refused under another SECRET, without its passwor
   await start({ ...settings, SECRET: 'x'.repeat(40) })
 })
 
-test('a database of a newer version is refused in one sentence', async () => {
+test('a database of a newer version is refused', async () => {
   const settings = { DATA_DIR: join(await givenFolder(), 'data') }
   await start(settings)
   const db = openDatabase(readConfig(settings).databaseUrl)
@@ -69,12 +70,12 @@ test('a database of a newer version is refused in one sentence', async () => {
   )
 })
 
-test('only its owner may read what is in the data folder, also where it was there before', async () => {
+test('only the owner can read the files in the data folder, new or existing', async () => {
   const folder = join(await givenFolder(), 'data')
   const modes = async () => {
     const names = (await readdir(folder)).sort()
-    const each = await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).mode & 0o777]))
-    return { folder: (await stat(folder)).mode & 0o777, files: Object.fromEntries(each) }
+    const entries = await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).mode & 0o777]))
+    return { folder: (await stat(folder)).mode & 0o777, files: Object.fromEntries(entries) }
   }
   const files = { secret: 0o600, 'zonewatch.db': 0o600, 'zonewatch.db-shm': 0o600, 'zonewatch.db-wal': 0o600 }
   await start({ DATA_DIR: folder }, async () => expect(await modes()).toEqual({ folder: 0o700, files }))
@@ -83,7 +84,7 @@ test('only its owner may read what is in the data folder, also where it was ther
   await start({ DATA_DIR: folder }, async () => expect(await modes()).toEqual({ folder: 0o700, files }))
 })
 
-test('a folder that holds other things, and a file that is no database, keep their modes', async () => {
+test('a folder with other files, and a file that is not a database, keep their modes', async () => {
   const folder = await givenFolder()
   await chmod(folder, 0o755)
   const file = join(folder, 'notes.txt')

@@ -1,20 +1,17 @@
-import { getOrganization } from '../accounts/organizations.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { givePlan } from '../organization/subscription-store.ts'
-import { Problem } from '../problem.ts'
+import { getOrganizationBySlug } from './arguments.ts'
 import { withDatabase } from './open.ts'
 
-/** Gives an organization a plan that it does not pay for through the server: one agreed on manually, or a gift. */
+/** Assigns a plan that the organization does not pay for through the server. */
 export async function assignPlan(organization: string, plan: string): Promise<void> {
   await withDatabase(async (db, { plans }) => {
     const known = plans.map(({ id }) => id)
     if (!known.includes(plan)) {
       throw new CliError(`Unknown plan "${plan}". PLANS has ${known.join(', ')}.`)
     }
-    const { id, slug } = await getOrganization(db, organization).catch((error: unknown) => {
-      throw error instanceof Problem ? new CliError(`No organization has the slug "${organization}".`) : error
-    })
+    const { id, slug } = await getOrganizationBySlug(db, organization)
     const isGiven = await givePlan(db, { organizationId: id }, plan, systemClock.now())
     if (!isGiven) {
       throw new CliError(`${slug} has a paid subscription, which sets its plan. Cancel the subscription first.`)

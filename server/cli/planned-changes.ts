@@ -6,32 +6,37 @@ import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { deleteChange, getChange, insertChange, listChanges } from '../planned-changes/store.ts'
-import { organizationNamed, print, recordNamed, refused, unknown } from './named.ts'
+import { getOrganizationBySlug, notFoundAs, parseRecord, print, throwProblemText } from './arguments.ts'
 import { withDatabase } from './open.ts'
 import { table } from './table.ts'
 
-type Choice = { organization?: string; json?: boolean }
+type ChangeOptions = { organization?: string; json?: boolean }
 
-/** `to` and `from`: times as in the API. */
+/** `from` and `to`: times as in the API. */
 export async function planChange(
   name: string,
   type: string,
   values: string[],
-  { organization, json, from, to }: Choice & { from?: string; to: string },
+  { organization, json, from, to }: ChangeOptions & { from?: string; to: string },
 ): Promise<void> {
   await withDatabase(async (db) => {
     const context = await contextOf(db, organization)
-    const given = { monitor_id: await monitorNamed(db, context, name, type), new_value: values, to }
-    const id = await insertChange(db, context, from === undefined ? given : { ...given, from }).catch(refused)
+    const input = {
+      monitor_id: await getMonitorId(db, context, name, type),
+      new_value: values,
+      to,
+      ...(from === undefined ? {} : { from }),
+    }
+    const id = await insertChange(db, context, input).catch(throwProblemText)
     const change = await getChange(db, context, id)
     if (json) return print(JSON.stringify(change))
-    print(`${id} is planned from ${shownTime(change.from)} to ${shownTime(change.to)}.`)
+    print(`${id} is planned from ${timeText(change.from)} to ${timeText(change.to)}.`)
     print(`Watch it with: zonewatch planned-changes show ${id}`)
   })
 }
 
-/** Those that are open. */
-export async function printChanges({ organization, json }: Choice): Promise<void> {
+/** Prints the open planned changes. */
+export async function printChanges({ organization, json }: ChangeOptions): Promise<void> {
   await withDatabase(async (db, _config, seal) => {
     const context = await contextOf(db, organization)
     const { data } = await listChanges(db, seal, context, { is_open: true, limit: 100 })
@@ -43,30 +48,30 @@ export async function printChanges({ organization, json }: Choice): Promise<void
       change.id,
       names.get(change.monitor_id) ?? change.monitor_id,
       change.state,
-      shownTime(change.from),
-      shownTime(change.to),
-      arrivedOf(change),
+      timeText(change.from),
+      timeText(change.to),
+      progressText(change),
     ])
     print(table(['ID', 'MONITOR', 'STATE', 'FROM (UTC)', 'TO (UTC)', 'NEW VALUES'], rows))
   })
 }
 
-/** Which servers have the new values, and when the old ones expire in the last cache. */
-export async function printChange(id: string, { organization, json }: Choice): Promise<void> {
+/** Prints which servers have the new values, and when the old ones expire in the last cache. */
+export async function printChange(id: string, { organization, json }: ChangeOptions): Promise<void> {
   await withDatabase(async (db) => {
     const context = await contextOf(db, organization)
-    const change = await getChange(db, context, id).catch(isUnknown(id))
+    const change = await getChange(db, context, id).catch(unknownChange(id))
     if (json) return print(JSON.stringify(change))
     const names = await namesOf(db, context, [change])
     print(`${change.state}  ${names.get(change.monitor_id) ?? change.monitor_id}`)
     print(`Old values: ${change.old_value.join(', ')}`)
     print(`New values: ${change.new_value.join(', ')}`)
-    print(`Period (UTC): ${shownTime(change.from)} to ${shownTime(change.to)}`)
+    print(`Period (UTC): ${timeText(change.from)} to ${timeText(change.to)}`)
     const { progress } = change
     if (progress === null) return print('No check has been made in the period.')
-    print(`Last check (UTC): ${shownTime(progress.checked)}`)
+    print(`Last check (UTC): ${timeText(progress.checked)}`)
     if (progress.caches_until !== null)
-      print(`The old values expire in the last cache at (UTC): ${shownTime(progress.caches_until)}`)
+      print(`The old values expire in the last cache at (UTC): ${timeText(progress.caches_until)}`)
     const rows = progress.servers.map(({ kind, server, answer, values, ttl }) => [
       kind === 'name_server' ? 'name server' : 'resolver',
       server,
@@ -78,25 +83,24 @@ export async function printChange(id: string, { organization, json }: Choice): P
   })
 }
 
-export async function cancelChange(id: string, { organization }: Choice): Promise<void> {
+export async function cancelChange(id: string, { organization }: ChangeOptions): Promise<void> {
   await withDatabase(async (db) => {
     const context = await contextOf(db, organization)
-    const { old_value, closed } = await getChange(db, context, id).catch(isUnknown(id))
-    await deleteChange(db, context, id).catch(isUnknown(id))
-    const expects = closed === null ? ` The monitor expects ${old_value.join(', ')} again.` : ''
-    print(`${id} is deleted.${expects}`)
+    const { old_value, closed } = await getChange(db, context, id).catch(unknownChange(id))
+    await deleteChange(db, context, id).catch(unknownChange(id))
+    print(`${id} is deleted.${closed === null ? ` The monitor expects ${old_value.join(', ')} again.` : ''}`)
   })
 }
 
 const contextOf = async (db: Database, organization: string | undefined): Promise<RequestContext> =>
-  operatorContext((await organizationNamed(db, organization)).id, systemClock.now())
+  operatorContext((await getOrganizationBySlug(db, organization)).id, systemClock.now())
 
-const isUnknown = (id: string) =>
-  unknown(`No planned change has the id ${id}. List them with: zonewatch planned-changes list`)
+const unknownChange = (id: string) =>
+  notFoundAs(`No planned change has the id ${id}. List them with: zonewatch planned-changes list`)
 
-async function monitorNamed(db: Database, { organizationId }: RequestContext, name: string, type: string) {
-  const { owner, recordType } = recordNamed(name, type)
-  const found = await db
+async function getMonitorId(db: Database, { organizationId }: RequestContext, name: string, type: string) {
+  const { owner, recordType } = parseRecord(name, type)
+  const rows = await db
     .selectFrom('monitors')
     .select('id')
     .where('organization_id', '=', organizationId)
@@ -104,10 +108,10 @@ async function monitorNamed(db: Database, { organizationId }: RequestContext, na
     .where('record_type', '=', recordType)
     .limit(2)
     .execute()
-  if (found.length === 0) throw new CliError(`No monitor checks ${owner} ${recordType}.`)
-  if (found.length > 1)
+  if (rows.length === 0) throw new CliError(`No monitor checks ${owner} ${recordType}.`)
+  if (rows.length > 1)
     throw new CliError(`Several monitors check ${owner} ${recordType}. Plan the change with POST /planned-changes.`)
-  return found[0]!.id
+  return rows[0]!.id
 }
 
 async function namesOf(db: Database, { organizationId }: RequestContext, changes: readonly PlannedChange[]) {
@@ -121,10 +125,10 @@ async function namesOf(db: Database, { organizationId }: RequestContext, changes
   return new Map(rows.map((row) => [row.id, monitorLabel(row)]))
 }
 
-function arrivedOf({ progress }: PlannedChange): string {
+function progressText({ progress }: PlannedChange): string {
   if (progress === null) return '-'
-  const arrived = progress.servers.filter(({ answer }) => answer === 'new').length
-  return `${arrived} of ${progress.servers.length} servers`
+  const updated = progress.servers.filter(({ answer }) => answer === 'new').length
+  return `${updated} of ${progress.servers.length} servers`
 }
 
-const shownTime = (iso: string): string => iso.slice(0, 16).replace('T', ' ')
+const timeText = (iso: string): string => iso.slice(0, 16).replace('T', ' ')

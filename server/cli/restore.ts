@@ -2,17 +2,17 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Manifest } from '../backup/archive.ts'
 import { refuseDatabase, restore } from '../backup/restore.ts'
-import { CliError, reasonOf } from '../cli-error.ts'
+import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { pathOf } from '../database/url.ts'
 import { isSecretOf } from '../secrets/current-key.ts'
-import { shownRows } from './backup.ts'
+import { rowCountsText } from './backup.ts'
+import { createDataFolder, giveToOwnerOf } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
-import { findSecret, makeDataFolder } from './open.ts'
-import { giveToOwnerOf } from './private-files.ts'
+import { findSecret } from './open.ts'
 
-/** `zonewatch restore FILE`: the database and the secret of a backup, in a folder that has neither. */
+/** `zonewatch restore FILE`: creates the database and the secret from a backup. */
 export async function restoreBackup(file: string): Promise<void> {
   const config = loadConfig()
   const target = pathOf(config.databaseUrl)
@@ -23,33 +23,33 @@ export async function restoreBackup(file: string): Promise<void> {
   }
   const now = systemClock.now()
   refuseDatabase(target, now)
-  makeDataFolder(config.dataDir)
-  const path = join(config.dataDir, 'secret')
-  let isNew = false
+  createDataFolder(config.dataDir)
+  const secretPath = join(config.dataDir, 'secret')
+  let hasWrittenSecret = false
   try {
     const accept = (manifest: Manifest, check: Uint8Array | undefined) => {
-      const secret = secretFor(config, path, manifest)
-      if (check && !isSecretOf(secret, check)) throw new CliError(otherSecret(config, path))
-      if (config.secret !== null || existsSync(path)) return
-      writeSecret(path, secret)
-      isNew = true
+      const secret = secretFor(config, secretPath, manifest)
+      if (check && !isSecretOf(secret, check)) throw new CliError(otherSecret(config, secretPath))
+      if (config.secret !== null || existsSync(secretPath)) return
+      writeSecret(secretPath, secret)
+      hasWrittenSecret = true
     }
     const { madeAt, version, rows } = await restore({ archive: resolve(file), target, now, accept })
     giveToOwnerOf(dirname(target), target)
-    if (isNew) giveToOwnerOf(config.dataDir, path)
+    if (hasWrittenSecret) giveToOwnerOf(config.dataDir, secretPath)
     process.stdout.write(`${target} is as it was at ${new Date(madeAt).toISOString()}, with Zonewatch ${version}.
-It holds ${shownRows(rows)}. Start the server.
+It holds ${rowCountsText(rows)}. Start the server.
 `)
   } catch (error) {
-    if (isNew) rmSync(path, { force: true })
+    if (hasWrittenSecret) rmSync(secretPath, { force: true })
     throw error
   }
 }
 
-/** That of the settings, of the folder or of the backup, in this order. */
+/** From the settings, the data folder or the backup, in this order. */
 function secretFor(config: Config, path: string, manifest: Manifest): string {
-  const own = findSecret(config)
-  if (own !== undefined) return own
+  const existing = findSecret(config)
+  if (existing !== undefined) return existing
   if (manifest.secret !== null) return manifest.secret
   throw new CliError(
     `This backup was made without the secret. Set SECRET to that of the server, or put its file "secret" at ${path}, and restore again.`,
@@ -66,6 +66,6 @@ function writeSecret(path: string, secret: string): void {
   try {
     writeFileSync(path, `${secret}\n`, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    throw new CliError(`${path} cannot be written (${reasonOf(error)}).`)
+    throw new CliError(`${path} cannot be written (${errorMessage(error)}).`)
   }
 }

@@ -9,10 +9,11 @@ import { openDatabase } from '../database/open.ts'
 import { createSeal, type Seal } from '../seal.ts'
 import { needsPrevious } from '../secrets/current-key.ts'
 import { rotate } from '../secrets/rotate.ts'
+import { prepareDataFolder } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
-import { loadSecret, prepareDatabase, prepareDataFolder, readSecrets, type Secret } from './open.ts'
+import { loadSecret, prepareDatabase, readSecrets, type Secret } from './open.ts'
 
-/** `zonewatch rotate-secret`: everything in the database under a new SECRET, while the server runs. */
+/** `zonewatch rotate-secret`: encrypts the database under a new SECRET, while the server runs. */
 export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?: boolean }): Promise<void> {
   const config = loadConfig()
   prepareDataFolder(config)
@@ -22,8 +23,8 @@ export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?
   const say = (sentence: string) => void process.stdout.write(`${sentence}\n`)
   try {
     await prepareDatabase(db, config, secret, seal)
-    const isBegun = await needsPrevious(db)
-    const next = nextKey(secret, seal, isBegun)
+    const isInterrupted = await needsPrevious(db)
+    const next = nextKey(secret, seal, isInterrupted)
     const count = await rotate({ db, seal, clock: systemClock, say }, next)
     say(plural(count, '1 value was re-encrypted.', (number) => `${number} values were re-encrypted.`))
     say('Nothing in the database needs the previous SECRET any more.')
@@ -33,24 +34,25 @@ export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?
   }
 }
 
-/** The key to use from now on: of the settings, or a new one in the file, unless a rotation was broken off. */
-function nextKey({ text, previous, from, path }: Secret, seal: Seal, isBegun: boolean): string {
-  const first = createSeal(text).keyId
-  if (first !== seal.keyId || isBegun) return first
-  if (from === 'settings') {
-    if (previous.length > 0) return first
+/** Returns the id of the key to use from now on: the one of SECRET, or a new one in the file unless a rotation was interrupted. */
+function nextKey({ text, previous, source, path }: Secret, seal: Seal, isInterrupted: boolean): string {
+  const keyId = createSeal(text).keyId
+  if (keyId !== seal.keyId || isInterrupted) return keyId
+  if (source === 'settings') {
+    if (previous.length > 0) return keyId
     throw new CliError(
       'SECRET is the one in use. Set SECRET to a new one and SECRET_PREVIOUS to the one in use on every node, restart the nodes, then run this.',
     )
   }
-  const made = randomBytes(32).toString('base64')
-  writeSecrets(path, [made, text])
-  seal.learn([made])
-  return createSeal(made).keyId
+  const newSecret = randomBytes(32).toString('base64')
+  writeSecrets(path, [newSecret, text])
+  seal.learn([newSecret])
+  return createSeal(newSecret).keyId
 }
 
-function finish({ from, path }: Secret, forgetPrevious: boolean): string {
-  if (from === 'settings') {
+/** Removes the previous secret from the file if requested. Returns what to do next. */
+function finish({ source, path }: Secret, forgetPrevious: boolean): string {
+  if (source === 'settings') {
     return 'Remove SECRET_PREVIOUS after 7 days: until then cursors and links that it signed stay valid. Remove it at once if it was stolen.'
   }
   if (!forgetPrevious) {
@@ -60,13 +62,13 @@ function finish({ from, path }: Secret, forgetPrevious: boolean): string {
   return `${path} holds the new SECRET alone. Restart the server: cursors and links that the previous one signed are invalid. Make a backup now.`
 }
 
-/** In one step: a reader sees the old file or the new one, and so does anyone who starts after a power failure. */
+/** Atomic: a reader sees the old file or the new one, also after a power failure. */
 function writeSecrets(path: string, secrets: readonly string[]): void {
-  const partial = `${path}.new`
-  const file = openSync(partial, 'w', 0o600)
-  writeSync(file, secrets.map((each) => `${each}\n`).join(''))
+  const temporaryPath = `${path}.new`
+  const file = openSync(temporaryPath, 'w', 0o600)
+  writeSync(file, secrets.map((secret) => `${secret}\n`).join(''))
   fsyncSync(file)
   closeSync(file)
-  renameSync(partial, path)
+  renameSync(temporaryPath, path)
   syncFolder(dirname(path))
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { CliError, reasonOf } from '../cli-error.ts'
+import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
@@ -17,24 +17,25 @@ import { DatabaseMetrics } from '../operations/database-metrics.ts'
 import { runSizeHistory } from '../operations/database-size.ts'
 import { reportOf } from '../operations/instances.ts'
 import { followKey } from '../secrets/current-key.ts'
-import type { Collected, Order, Report } from '../supervisor.ts'
+import type { CollectedMetrics, ProcessMessage, SupervisorMessage } from '../supervisor.ts'
 import { createWakeUps, type Topic } from '../wake-up.ts'
+import { prepareDataFolder } from './data-folder.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
-import { loadSecret, prepareDatabase, prepareDataFolder, readSecrets, type Secret } from './open.ts'
+import { loadSecret, prepareDatabase, readSecrets, type Secret } from './open.ts'
 
-/** What is in progress at SIGTERM is finished within this, then given up and left to be done again. */
+/** Work in progress at SIGTERM has this long to complete. Then it is abandoned; another process repeats it. */
 const DRAIN_MS = 6_000
-/** The same when the supervisor was killed: a new server may be starting. */
+/** Shorter when the supervisor was killed, because a new server may be starting. */
 const ORPHAN_DRAIN_MS = 1_000
 
-/** How often the process with the API knows which loops work. */
-const BEAT_MS = 5_000
+/** How often a worker process reports which loops run. */
+const LOOP_REPORT_MS = 5_000
 
-/** How long at least /readyz is 503 before the port is closed, so that a load balancer notices. */
-const LEAVING_MS = 1_000
+/** /readyz is 503 at least this long before the port is closed, so that a load balancer notices. */
+const UNREADY_MS = 1_000
 
-/** One process of a server. It waits for the order to start, does what its roles say, and ends with nothing claimed. */
+/** One process of a server: waits for the supervisor's `start`, runs its roles, and releases its claims when it stops. */
 export async function runProcess(roles: string): Promise<void> {
   const supervisor = connectToSupervisor()
   try {
@@ -50,8 +51,8 @@ type Supervisor = ReturnType<typeof connectToSupervisor>
 
 async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void> {
   const config = loadConfig()
-  const server = roles.has('api') ? await import('../app.ts') : undefined
-  const workers = roles.size > 1 || !server ? await import('./run-loops.ts') : undefined
+  const api = roles.has('api') ? await import('../app.ts') : undefined
+  const workers = roles.size > 1 || !api ? await import('./run-loops.ts') : undefined
   const { predecessor, isFirst } = await supervisor.start
   let isServing = false
   let isStopping = false
@@ -60,29 +61,29 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   })
   prepareDataFolder(config)
   const secret = loadSecret(config)
-  let toServers: PostgresSignals | undefined
+  let otherServers: PostgresSignals | undefined
   const wakeUps = createWakeUps((topic) => {
     void supervisor.report({ kind: 'wake', topic })
-    void toServers?.send(topic)
+    void otherServers?.send(topic)
   })
   supervisor.onWake((topic) => wakeUps[topic].receive())
   const deps = {
-    ...openDeps(shareOf(config, roles), [secret.text, ...secret.previous], await createLog(config)),
+    ...openDeps(withShareOfLimits(config, roles), [secret.text, ...secret.previous], await createLog(config)),
     loopHealth: supervisor.loopHealth,
     wakeUps,
     isStarting: () => !isServing,
     isStopping: () => isStopping,
     scrape: supervisor.scrape,
-    tracing: await tracingOf(config),
+    tracing: await loadTracing(config),
   }
   const { db, clock, log } = deps
   supervisor.onCollect(metricsReporter(deps))
-  if (engineOf(db) === 'postgres') toServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
-  const app = await server?.createApp(deps)
-  await app?.listen({ host: config.host, port: config.port }).catch(refuseToListen(config))
+  if (engineOf(db) === 'postgres') otherServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
+  const app = await api?.createApp(deps)
+  await app?.listen({ host: config.host, port: config.port }).catch(throwListenError(config))
   await prepareDatabase(db, config, secret, deps.seal)
-  const first = isFirst ? await import('./first-process.ts') : undefined
-  await first?.makeAdmin(db, config, clock.now())
+  const firstProcess = isFirst ? await import('./first-process.ts') : undefined
+  await firstProcess?.createAdmin(db, config, clock.now())
   const self = { pid: process.pid, machine: hostname(), isAlive }
   const id = await enterProcess(db, self, clock.now(), predecessor)
 
@@ -90,7 +91,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
   isServing = true
-  // In a process without loops the loopHealth holds those of the others, for the readiness of the whole server.
+  // In a process without loops, `deps.loopHealth` holds the loops of the other processes: they are not its own to report.
   const loopHealth = workers ? deps.loopHealth : new LoopHealth()
   const describe = () => JSON.stringify(reportOf(deps, roles))
   const loops = [
@@ -98,18 +99,18 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
     runSizeHistory(deps, signals),
   ]
   if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))
-  if (workers && toServers) loops.push(toServers.run(signals))
-  if (workers) loops.push(reportBeats(deps, supervisor, stop.signal))
+  if (workers && otherServers) loops.push(otherServers.run(signals))
+  if (workers) loops.push(reportRunningLoops(deps, supervisor, stop.signal))
   await supervisor.report({ kind: 'ready', instance: id })
-  await first?.greet(deps)
+  await firstProcess?.logGreeting(deps)
   freeStartMemory()
 
   const end = await supervisor.end
   if (end === 'orphaned') log.error('The supervisor was killed. Its processes stop.')
   isStopping = true
   stop.abort()
-  const noticed = app && end === 'ordered' ? systemClock.sleep(LEAVING_MS) : undefined
-  const drained = Promise.allSettled([noticed, ...loops]).then(() => app?.close())
+  const isNoticed = app && end === 'ordered' ? systemClock.sleep(UNREADY_MS) : undefined
+  const drained = Promise.allSettled([isNoticed, ...loops]).then(() => app?.close())
   await Promise.race([drained, systemClock.sleep(end === 'ordered' ? DRAIN_MS : ORPHAN_DRAIN_MS)])
   abandon.abort()
   await Promise.race([drained, systemClock.sleep(1_000)])
@@ -120,11 +121,11 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   process.exit(0)
 }
 
-/** A rotation changes the key of the database, and before that the file. */
-function keyFollower({ db, seal, log }: Deps, { from, path }: Secret): () => Promise<void> {
+/** Follows a rotation of SECRET, which changes first the file and then the key of the database. */
+function keyFollower({ db, seal, log }: Deps, { source, path }: Secret): () => Promise<void> {
   let wasKnown = true
   return async () => {
-    if (from !== 'settings') seal.learn(readSecrets(path))
+    if (source !== 'settings') seal.learn(readSecrets(path))
     const isKnown = await followKey(db, seal)
     if (!isKnown && wasKnown) {
       log.error(
@@ -137,30 +138,32 @@ function keyFollower({ db, seal, log }: Deps, { from, path }: Secret): () => Pro
 
 function connectToSupervisor() {
   if (!process.send) throw new CliError('This command is internal. Start the server with: zonewatch serve')
-  let wake = (_: Topic) => {}
+  let onWake = (_: Topic) => {}
   const loopHealth = new LoopHealth()
-  const start = Promise.withResolvers<Order & { kind: 'start' }>()
+  const start = Promise.withResolvers<SupervisorMessage & { kind: 'start' }>()
   const end = Promise.withResolvers<'ordered' | 'orphaned'>()
-  let collect: Collect | undefined
+  let collect: CollectMetrics | undefined
   const scrapes = new Map<number, (exposition: Exposition) => void>()
   let lastScrape = 0
-  const report = (said: Report) => new Promise<void>((resolve) => process.send?.(said, () => resolve()))
-  process.on('message', (order: Order) => {
-    switch (order.kind) {
+  const report = (message: ProcessMessage) => new Promise<void>((resolve) => process.send?.(message, () => resolve()))
+  process.on('message', (message: SupervisorMessage) => {
+    switch (message.kind) {
       case 'start':
-        return start.resolve(order)
+        return start.resolve(message)
       case 'stop':
         return end.resolve('ordered')
       case 'wake':
-        return wake(order.topic)
-      case 'beat':
-        for (const loop of order.loops) loopHealth.beat(loop, systemClock.elapsed())
+        return onWake(message.topic)
+      case 'loops':
+        for (const loop of message.running) loopHealth.report(loop, systemClock.elapsed())
         return
       case 'collect':
-        return void collect?.(order.isWhole).then((found) => report({ kind: 'collected', id: order.id, ...found }))
+        return void collect?.(message.withDatabase).then((metrics) =>
+          report({ kind: 'collected', id: message.id, ...metrics }),
+        )
       case 'scraped':
-        scrapes.get(order.id)?.(order.exposition)
-        scrapes.delete(order.id)
+        scrapes.get(message.id)?.(message.exposition)
+        scrapes.delete(message.id)
     }
   })
   process.once('disconnect', () => end.resolve('orphaned'))
@@ -173,17 +176,17 @@ function connectToSupervisor() {
     if (!hasStarted) process.exit(0)
   })
   return {
-    /** Another process of the server made work. */
-    onWake: (receive: (topic: Topic) => void) => {
-      wake = receive
+    /** Sets the handler for wake-up signals of other processes. */
+    onWake: (handler: typeof onWake) => {
+      onWake = handler
     },
     loopHealth,
     start: start.promise,
     end: end.promise,
     report,
-    /** Once there is something to collect. */
-    onCollect: (given: Collect) => {
-      collect = given
+    /** Sets the handler that collects the metrics of this process. */
+    onCollect: (handler: CollectMetrics) => {
+      collect = handler
     },
     scrape: (accept: string) =>
       new Promise<Exposition>((resolve) => {
@@ -194,26 +197,25 @@ function connectToSupervisor() {
   }
 }
 
-type Collect = (isWhole: boolean) => Promise<Pick<Collected, 'families' | 'whole' | 'problems'>>
+type CollectMetrics = (withDatabase: boolean) => Promise<Omit<CollectedMetrics, 'kind' | 'id'>>
 
-/** Without the setting OpenTelemetry is not loaded. */
-async function tracingOf({ tracesEndpoint }: Config) {
+/** Loads OpenTelemetry only if it is used. */
+async function loadTracing({ tracesEndpoint }: Config) {
   if (tracesEndpoint === null) return undefined
   const { openTracing } = await import('../metrics/tracing.ts')
   return openTracing(tracesEndpoint, { machine: hostname(), pid: process.pid })
 }
 
-/** What the supervisor asks for when the metrics are scraped. */
-function metricsReporter(deps: Deps): Collect {
-  const ofDatabase = new DatabaseMetrics(deps)
-  return async (isWhole) => ({
+function metricsReporter(deps: Deps): CollectMetrics {
+  const databaseMetrics = new DatabaseMetrics(deps)
+  return async (withDatabase) => ({
     families: deps.metrics.collect(),
-    whole: isWhole ? await ofDatabase.collect() : [],
+    databaseFamilies: withDatabase ? await databaseMetrics.collect() : [],
     problems: await readinessProblems(deps),
   })
 }
 
-/** What the start leaves behind takes a third of the memory of a process that is idle, and V8 frees it only under load. */
+/** Garbage of the start is a third of the memory of an idle process, and V8 frees it only under load. */
 function freeStartMemory(): void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as (options: { type: 'major'; flavor: 'last-resort' }) => void
@@ -221,15 +223,15 @@ function freeStartMemory(): void {
   gc({ type: 'major', flavor: 'last-resort' })
 }
 
-async function reportBeats({ loopHealth, clock }: Deps, supervisor: Supervisor, stop: AbortSignal): Promise<void> {
+async function reportRunningLoops({ loopHealth, clock }: Deps, supervisor: Supervisor, stop: AbortSignal) {
   while (!stop.aborted) {
-    await supervisor.report({ kind: 'beat', loops: loopHealth.working(clock.elapsed(), BEAT_MS) })
-    await clock.sleep(BEAT_MS, stop)
+    await supervisor.report({ kind: 'loops', running: loopHealth.runningLoops(clock.elapsed(), LOOP_REPORT_MS) })
+    await clock.sleep(LOOP_REPORT_MS, stop)
   }
 }
 
-/** The limits in the settings are those of a machine, and its processes share them. */
-function shareOf(config: Config, roles: Config['roles']): Config {
+/** The limits in the settings are per machine, so each process gets a share. */
+function withShareOfLimits(config: Config, roles: Config['roles']): Config {
   const processes = roles.has('api') ? 1 : Math.max(1, config.workers)
   const share = (limit: number) => Math.ceil(limit / processes)
   return {
@@ -242,10 +244,10 @@ function shareOf(config: Config, roles: Config['roles']): Config {
   }
 }
 
-function refuseToListen({ host, port }: Config) {
+function throwListenError({ host, port }: Config) {
   return (error: unknown): never => {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE') throw new CliError(`Port ${port} on ${host} is already in use. Set PORT to a free port.`)
-    throw new CliError(`Port ${port} on ${host} cannot be opened (${reasonOf(error)}). Check HOST and PORT.`)
+    throw new CliError(`Port ${port} on ${host} cannot be opened (${errorMessage(error)}). Check HOST and PORT.`)
   }
 }

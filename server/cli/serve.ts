@@ -9,12 +9,12 @@ import { planProcesses, Supervisor } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
 
 /**
- * With V8's default of 16 MB a check took a fifth more CPU time under load. Each process has two threads of V8 instead
- * of four, which saves 2.5 MB and made checks no slower.
+ * With V8's default semi-space of 16 MB a check takes a fifth more CPU time under load. Two V8 threads instead of four save 2.5 MB
+ * in each process and do not slow checks down.
  */
 const EXEC_ARGV = ['--max-semi-space-size=64', '--v8-pool-size=2']
 
-/** `zonewatch serve`: starts the server's processes, keeps them running until a signal comes, and ends them. */
+/** `zonewatch serve`: runs the server's processes until SIGTERM or SIGINT. */
 export async function serve(): Promise<void> {
   const config = loadConfig()
   const log = await createLog(config)
@@ -32,7 +32,7 @@ export async function serve(): Promise<void> {
     clock: systemClock,
     log,
   })
-  // Ctrl-C comes twice under npm, from the terminal and from npm: the second must not break off what the first began.
+  // Under npm, Ctrl-C sends two signals. The second must not interrupt the orderly stop.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       notifyServiceManager('STOPPING=1', log)
@@ -50,7 +50,7 @@ export async function serve(): Promise<void> {
   process.exit(0)
 }
 
-/** Each backup in a process of its own, which ends with the server. */
+/** Runs each backup in a separate process, which is killed when the server stops. */
 async function runBackups(folder: string, everyMs: number, log: Logger, stop: AbortSignal): Promise<void> {
   const run = () =>
     new Promise<boolean>((resolve) => {
@@ -68,10 +68,10 @@ async function runBackups(folder: string, everyMs: number, log: Logger, stop: Ab
   await runSchedule({ folder, everyMs, clock: systemClock, run }, stop)
 }
 
-/** Reports to systemd, where it has started the server as a service of `Type=notify`. Elsewhere it does nothing. */
+/** Does nothing unless systemd started the server as a service of `Type=notify`. */
 function notifyServiceManager(state: 'READY=1' | 'STOPPING=1', log: Logger): void {
   if (!isStartedBySystemd()) return
-  // Node has no datagram sockets of the local kind; systemd's own program sends for it.
+  // Node has no Unix datagram sockets, so systemd's program sends the message.
   execFile('systemd-notify', [state], (err) => {
     if (err) log.warn({ err }, `systemd-notify could not report ${state}.`)
   })

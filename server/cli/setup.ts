@@ -7,46 +7,40 @@ import { findAccount } from '../accounts/people.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { print } from './arguments.ts'
 import { withDatabase } from './open.ts'
 
 export type SetupOptions = { organization: string; email: string; password?: string; json?: boolean }
 
-/** Makes an organization with its owner, its default group and its first API key. */
-export async function setup({ organization, email, password: given, json }: SetupOptions): Promise<void> {
+/** Creates an organization with its owner, its default group and its first API key. */
+export async function setup({ organization, email, json, ...options }: SetupOptions): Promise<void> {
   if (organization.trim() === '' || organization.length > 250)
     throw new CliError('--organization needs a name of 1 to 250 characters.')
   if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new CliError(`--email: "${email}" is not an email address.`)
-  const password = given ?? (await readPassword())
+  const password = options.password ?? (await readPassword())
   if (password.length < 8) throw new CliError('The password must have at least 8 characters.')
   await withDatabase(async (db, { baseUrl }) => {
     await refuseOtherPassword(db, email, password)
     const passwordHash = await scryptPasswords.hash(password)
-    const made = await insertOrganization(db, { name: organization.trim(), email, passwordHash }, systemClock.now())
+    const input = { name: organization.trim(), email, passwordHash }
+    const { id, slug, ownerId, keyId, key } = await insertOrganization(db, input, systemClock.now())
     if (json) {
-      const shown = {
-        organization_id: made.id,
-        organization: made.slug,
-        owner_id: made.ownerId,
-        api_key_id: made.keyId,
-        api_key: made.key,
-      }
-      process.stdout.write(`${JSON.stringify(shown)}\n`)
-      return
+      const object = { organization_id: id, organization: slug, owner_id: ownerId, api_key_id: keyId, api_key: key }
+      return print(JSON.stringify(object))
     }
-    process.stdout.write(`Created the organization ${organization} (slug ${made.slug}) with the owner ${email}.
+    print(`Created the organization ${organization} (slug ${slug}) with the owner ${email}.
 
 Its first API key may do everything, and is shown only once:
 
-  ${made.key}
+  ${key}
 
 Try it while the server runs:
 
-  curl -H "X-Api-Key: ${made.key}" ${baseUrl}/monitors
-`)
+  curl -H "X-Api-Key: ${key}" ${baseUrl}/monitors`)
   })
 }
 
-/** An argument of a command can be read by every user of the machine; a pipe and a terminal cannot. */
+/** Every user of the machine can read the arguments of a command, but not its standard input. */
 async function readPassword(): Promise<string> {
   if (!process.stdin.isTTY) return (await text(process.stdin)).split(/\r?\n/, 1)[0]!
   process.stderr.write('Password: ')
@@ -63,7 +57,7 @@ async function readPassword(): Promise<string> {
   }
 }
 
-/** Anyone who has an account keeps its password: another one would seem to be set, and would not let anybody in. */
+/** An existing account keeps its password, so the command must not seem to set another one. */
 async function refuseOtherPassword(db: Database, email: string, password: string): Promise<void> {
   const hash = (await findAccount(db, email))?.passwordHash
   if (!hash || (await scryptPasswords.verify({ hash, password }))) return

@@ -19,8 +19,8 @@ test('columns are as wide as their longest cell', () => {
   ).toBe('NAME       VALUE\na          1\nlong name  2')
 })
 
-test('cells that may be wrapped are, at spaces and commas, until every line has the width', () => {
-  const text = table(['NAME', 'VALUE', 'ABOUT'], ROWS, { width: 50, wrapped: ['VALUE', 'ABOUT'] })
+test('wrapped columns break at spaces and commas until every line fits', () => {
+  const text = table(['NAME', 'VALUE', 'ABOUT'], ROWS, { lineWidth: 50, wrapped: ['VALUE', 'ABOUT'] })
   expect(text.split('\n')).toEqual([
     'NAME          VALUE              ABOUT',
     'PORT          8080               the port to',

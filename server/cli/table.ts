@@ -1,25 +1,20 @@
-type Fit = {
-  /** Of a line. */
-  width: number
-  /** The columns whose cells may take several lines, by their headings. */
-  wrapped: readonly string[]
-}
+/** `lineWidth`: columns in `wrapped` (their headings) are narrowed until a line fits into it. */
+type Wrapping = { lineWidth: number; wrapped: readonly string[] }
 
-/** However narrow the terminal is. */
-const LEAST_WIDTH = 12
+const MIN_COLUMN_WIDTH = 12
 
-/** Aligned columns under their headings, two spaces apart. */
-export function table(headings: string[], rows: string[][], fit?: Fit): string {
-  const all = [headings, ...rows]
-  const longest = headings.map((_, column) => Math.max(...all.map((row) => row[column]!.length)))
-  const widths = fit ? fitted(headings, longest, fit) : longest
-  return all
+/** Text in aligned columns under their headings, two spaces apart. */
+export function table(headings: string[], rows: string[][], wrapping?: Wrapping): string {
+  const lines = [headings, ...rows]
+  const longest = headings.map((_, column) => Math.max(...lines.map((row) => row[column]!.length)))
+  const widths = wrapping ? narrow(headings, longest, wrapping) : longest
+  return lines
     .flatMap((row) => {
       const cells = row.map((cell, column) => wrap(cell, widths[column]!))
       const height = Math.max(...cells.map(({ length }) => length))
       return Array.from({ length: height }, (_, line) =>
         cells
-          .map((lines, column) => (lines[line] ?? '').padEnd(widths[column]!))
+          .map((cell, column) => (cell[line] ?? '').padEnd(widths[column]!))
           .join('  ')
           .trimEnd(),
       )
@@ -27,19 +22,19 @@ export function table(headings: string[], rows: string[][], fit?: Fit): string {
     .join('\n')
 }
 
-/** The widest of the columns that may gives way until a line has the width. */
-function fitted(headings: readonly string[], longest: readonly number[], { width, wrapped }: Fit): number[] {
+/** Narrows the widest of the wrapped columns, one character at a time, until a line fits. */
+function narrow(headings: readonly string[], longest: readonly number[], { lineWidth, wrapped }: Wrapping): number[] {
   const widths = [...longest]
   const columns = wrapped.map((heading) => headings.indexOf(heading))
-  let excess = widths.reduce((sum, each) => sum + each + 2, -2) - width
+  let excess = widths.reduce((sum, width) => sum + width + 2, -2) - lineWidth
   while (excess-- > 0) {
-    const [widest = 0] = columns.toSorted((one, other) => widths[other]! - widths[one]!)
-    widths[widest] = Math.max(LEAST_WIDTH, widths[widest]! - 1)
+    const [widest = 0] = columns.toSorted((a, b) => widths[b]! - widths[a]!)
+    widths[widest] = Math.max(MIN_COLUMN_WIDTH, widths[widest]! - 1)
   }
   return widths
 }
 
-/** Lines break after a space or a comma, and within what is longer than a line. */
+/** Breaks lines after a space or a comma, and within words that are longer than a line. */
 function wrap(text: string, width: number): string[] {
   if (text.length <= width) return [text]
   const lines = ['']

@@ -7,6 +7,7 @@ import { type DnsSettings, readDnsSettings } from './dns.ts'
 import { type HttpSettings, readHttpSettings } from './http.ts'
 import { type OperationsSettings, readOperationsSettings } from './operations.ts'
 import {
+  InvalidSetting,
   LOG_LEVELS,
   type LogLevel,
   parseAllowed,
@@ -25,7 +26,6 @@ import {
   parseSmtpUrl,
   parseWhole,
   parseWorkers,
-  Refusal,
   ROLES,
   type Role,
 } from './parse.ts'
@@ -74,7 +74,7 @@ export type Config = DnsSettings &
   }
 
 /** Every setting at fault, each with one sentence. */
-export class BadConfig extends Error {
+export class InvalidConfig extends Error {
   readonly errors: Record<string, string>
 
   constructor(errors: Record<string, string>) {
@@ -93,12 +93,12 @@ export const isStartedBySystemd = (environment: Environment = process.env) => Bo
 type Environment = Readonly<Record<string, string | undefined>>
 export type SettingLine = { name: string; value: string; isDefault: boolean; about: string }
 
-/** Throws `BadConfig` with every wrong setting at once. The only reader of the environment. */
+/** Throws `InvalidConfig` with every wrong setting at once. The only reader of the environment. */
 export function readConfig(environment: Environment = process.env): Config {
   return new Settings(environment).config()
 }
 
-/** Every setting with its value (secrets hidden), for `zonewatch config`. Throws `BadConfig` like `readConfig`. */
+/** Every setting with its value (secrets hidden), for `zonewatch config`. Throws `InvalidConfig` like `readConfig`. */
 export function describeConfig(environment: Environment = process.env): SettingLine[] {
   const settings = new Settings(environment)
   settings.config()
@@ -213,7 +213,7 @@ class Settings {
       this.#errors.BACKUP_DIR ??=
         'is for SQLite; back up PostgreSQL with its own tools: docs/guides/back-up-and-restore.md.'
     }
-    if (Object.keys(this.#errors).length > 0) throw new BadConfig(this.#errors)
+    if (Object.keys(this.#errors).length > 0) throw new InvalidConfig(this.#errors)
     return config
   }
 
@@ -253,16 +253,16 @@ class Settings {
       '',
       'email address of the first owner, created once in an empty database',
       (text) => {
-        if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new Refusal('is not an email address.')
+        if (text !== '' && !/^[^\s@]+@[^\s@]+$/.test(text)) throw new InvalidSetting('is not an email address.')
         return text
       },
     )
     const password = this.#secret('ADMIN_PASSWORD', "the first owner's password", (text) => {
-      if (text.length < 8) throw new Refusal('must have at least 8 characters.')
+      if (text.length < 8) throw new InvalidSetting('must have at least 8 characters.')
       return text
     })
     const apiKey = this.#secret('ADMIN_API_KEY', 'the first API key: zw_ and 43 letters or digits', (text) => {
-      if (!/^zw_[0-9A-Za-z]{43}$/.test(text)) throw new Refusal('must be zw_ followed by 43 letters or digits.')
+      if (!/^zw_[0-9A-Za-z]{43}$/.test(text)) throw new InvalidSetting('must be zw_ followed by 43 letters or digits.')
       return text
     })
     if (email === '' && password === null && apiKey === null) return null
@@ -317,7 +317,7 @@ class Settings {
     try {
       return parse(text)
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof InvalidSetting)) throw error
       this.#errors[name] ??= error.message
       return undefined
     }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BadConfig, readConfig } from './config.ts'
+import { InvalidConfig, readConfig } from './config.ts'
 
 const read = (environment: Record<string, string>) => readConfig(environment)
 
@@ -38,6 +38,6 @@ test.each([
   [{ DNS_CANARIES: 'a..b' }, 'invalid name'],
   [{ DNS_PER_SECOND: '0' }, 'whole number'],
 ])('%o is refused', (environment, words) => {
-  expect(() => read(environment)).toThrow(BadConfig)
+  expect(() => read(environment)).toThrow(InvalidConfig)
   expect(() => read(environment)).toThrow(words)
 })

@@ -3,7 +3,7 @@ import type { ServerAddress } from '../dns/outcome.ts'
 import { ROOT_SERVERS } from '../dns/resolver/root-servers.ts'
 import { formatServer } from '../dns/server-address.ts'
 import { isSpecialAddress } from '../dns/special-addresses.ts'
-import { parseServers, parseWhole, Refusal } from './parse.ts'
+import { InvalidSetting, parseServers, parseWhole } from './parse.ts'
 
 export type DnsSettings = {
   /** Null: the system's resolvers. */
@@ -75,7 +75,7 @@ function parseRoots(text: string): readonly ServerAddress[] {
   const roots = parseServers(text) ?? []
   // Glue names no port, so the whole tree is on the roots'.
   const other = roots.find(({ port }) => port !== roots[0]?.port)
-  if (other) throw new Refusal(`must use the same port for all roots, unlike ${formatServer(other)}.`)
+  if (other) throw new InvalidSetting(`must use the same port for all roots, unlike ${formatServer(other)}.`)
   return roots
 }
 
@@ -87,7 +87,7 @@ function parseCanaries(text: string): readonly string[] {
     .filter((each) => each !== '')
     .map((each) => {
       const parsed = parseDomainName(each)
-      if (!parsed.ok) throw new Refusal(`has an invalid name: ${parsed.reason.text}`)
+      if (!parsed.ok) throw new InvalidSetting(`has an invalid name: ${parsed.reason.text}`)
       return parsed.name
     })
 }

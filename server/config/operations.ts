@@ -1,4 +1,4 @@
-import { parseBaseUrl, parseHost, parseWhole, Refusal } from './parse.ts'
+import { InvalidSetting, parseBaseUrl, parseHost, parseWhole } from './parse.ts'
 
 export type OperationsSettings = {
   /** Where metrics, liveness and readiness are served beside the API. Null: nowhere. */
@@ -39,7 +39,8 @@ export function readOperationsSettings(read: Read, secret: Secret, host: string)
 const parsePort = (text: string): number | null => (text === '' ? null : parseWhole(text, 0, 65_535))
 
 function parseToken(text: string): string {
-  if (!/^[\x21-\x7e]{16,}$/.test(text)) throw new Refusal('needs at least 16 visible ASCII characters without spaces.')
+  if (!/^[\x21-\x7e]{16,}$/.test(text))
+    throw new InvalidSetting('needs at least 16 visible ASCII characters without spaces.')
   return text
 }
 
@@ -49,6 +50,6 @@ function parseOperators(text: string): string[] {
     .map((each) => each.trim().toLowerCase())
     .filter((each) => each !== '')
   const wrong = addresses.find((each) => !/^[^\s@]+@[^\s@]+$/.test(each))
-  if (wrong !== undefined) throw new Refusal(`must hold email addresses, not "${wrong}".`)
+  if (wrong !== undefined) throw new InvalidSetting(`must hold email addresses, not "${wrong}".`)
   return addresses
 }

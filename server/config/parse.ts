@@ -14,17 +14,18 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** A setting that cannot be used; the message continues a sentence that begins with the setting's name. */
-export class Refusal extends Error {}
+export class InvalidSetting extends Error {}
 
 export function parseHost(text: string): string {
-  if (isIP(text) === 0 && text !== 'localhost') throw new Refusal(`must be an IP address or localhost, not "${text}".`)
+  if (isIP(text) === 0 && text !== 'localhost')
+    throw new InvalidSetting(`must be an IP address or localhost, not "${text}".`)
   return text === 'localhost' ? '127.0.0.1' : text
 }
 
 export function parseWhole(text: string, least: number, most: number): number {
   const number = Number(text)
   if (!/^\d+$/.test(text) || number < least || number > most) {
-    throw new Refusal(`must be a whole number from ${least} to ${most}, not "${text}".`)
+    throw new InvalidSetting(`must be a whole number from ${least} to ${most}, not "${text}".`)
   }
   return number
 }
@@ -37,7 +38,9 @@ export function parseDuration(text: string, leastMs: number, mostMs: number): nu
   const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
   if (ms >= leastMs && ms <= mostMs) return ms
   const shown = (bound: number) => (bound % UNIT_MS.d === 0 ? `${bound / UNIT_MS.d}d` : `${bound / UNIT_MS.m}m`)
-  throw new Refusal(`must be a time like 30m, 6h or 7d, from ${shown(leastMs)} to ${shown(mostMs)}, not "${text}".`)
+  throw new InvalidSetting(
+    `must be a time like 30m, 6h or 7d, from ${shown(leastMs)} to ${shown(mostMs)}, not "${text}".`,
+  )
 }
 
 export const parseLimit = (text: string): number => parseWhole(text, 0, 1_000_000)
@@ -45,7 +48,8 @@ export const parseLimit = (text: string): number => parseWhole(text, 0, 1_000_00
 export function parseOrigins(text: string): string[] {
   const origins = split(text)
   const wrong = origins.find((each) => each !== '*' && !(URL.canParse(each) && new URL(each).origin === each))
-  if (wrong !== undefined) throw new Refusal(`must be origins like https://status.example.com, or *, not "${wrong}".`)
+  if (wrong !== undefined)
+    throw new InvalidSetting(`must be origins like https://status.example.com, or *, not "${wrong}".`)
   return origins
 }
 
@@ -57,7 +61,7 @@ export function parseProxies(text: string): string[] {
 
 export function parseBaseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new Refusal(`must be an address like https://dns.example.com, not "${text}".`)
+    throw new InvalidSetting(`must be an address like https://dns.example.com, not "${text}".`)
   }
   let end = text.length
   while (text[end - 1] === '/') end--
@@ -67,12 +71,12 @@ export function parseBaseUrl(text: string): string {
 export function parseDatabaseUrl(text: string): string {
   if (/^sqlite:./.test(text)) return `sqlite:${resolve(text.slice('sqlite:'.length))}`
   if (/^postgres(ql)?:\/\/./.test(text) && URL.canParse(text)) return text
-  throw new Refusal('must be sqlite:<file> or postgres://user:password@host:port/database.')
+  throw new InvalidSetting('must be sqlite:<file> or postgres://user:password@host:port/database.')
 }
 
 export function parseRoles(text: string): ReadonlySet<Role> {
   const roles = split(text).map((role) => parseOneOf(role, ROLES))
-  if (roles.length === 0) throw new Refusal(`needs at least one of ${ROLES.join(', ')}.`)
+  if (roles.length === 0) throw new InvalidSetting(`needs at least one of ${ROLES.join(', ')}.`)
   return new Set(roles)
 }
 
@@ -84,7 +88,7 @@ export function parseWorkers(text: string): number {
 export function parseServers(text: string): ServerAddress[] | null {
   const servers = split(text).map((each) => {
     const server = parseServerAddress(each)
-    if (!server.ok) throw new Refusal(`has an invalid server address: ${server.reason}`)
+    if (!server.ok) throw new InvalidSetting(`has an invalid server address: ${server.reason}`)
     return server.server
   })
   return servers.length > 0 ? servers : null
@@ -92,7 +96,7 @@ export function parseServers(text: string): ServerAddress[] | null {
 
 export function parseAllowed(text: string): Networks {
   const networks = parseNetworks(text)
-  if (!networks.ok) throw new Refusal(`has an invalid network: ${networks.reason}`)
+  if (!networks.ok) throw new InvalidSetting(`has an invalid network: ${networks.reason}`)
   return networks.networks
 }
 
@@ -107,11 +111,11 @@ export function parseAuthorities(path: string): string | null {
   try {
     pem = readFileSync(path, 'utf8')
   } catch {
-    throw new Refusal(`names a file that cannot be read: ${path}.`)
+    throw new InvalidSetting(`names a file that cannot be read: ${path}.`)
   }
   const certificates = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
-    throw new Refusal(`names a file without PEM certificates: ${path}.`)
+    throw new InvalidSetting(`names a file without PEM certificates: ${path}.`)
   }
   return certificates.join('\n')
 }
@@ -128,34 +132,39 @@ export function parseProxy(text: string): string {
   const url = URL.parse(text)
   const isPlain = url !== null && url.pathname === '/' && url.search === ''
   if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return text
-  throw new Refusal('must be an address like http://proxy.example:3128 or http://user:password@proxy.example:3128.')
+  throw new InvalidSetting(
+    'must be an address like http://proxy.example:3128 or http://user:password@proxy.example:3128.',
+  )
 }
 
 export function parsePlansOf(text: string): Plans {
   if (text === '') return SELF_HOSTED
   const plans = parsePlans(text)
-  if (!plans.ok) throw new Refusal(plans.reason)
+  if (!plans.ok) throw new InvalidSetting(plans.reason)
   return plans.plans
 }
 
 export function parseSmtpUrl(text: string): string {
   if (/^smtps?:\/\/./.test(text) && URL.canParse(text)) return text
-  throw new Refusal('must be smtp://user:password@host:port or smtps://….')
+  throw new InvalidSetting('must be smtp://user:password@host:port or smtps://….')
 }
 
 export function parseSender(text: string): string {
   if (text === '' || /^([^<>\r\n]*<)?[^\s@<>]+@[^\s@<>]+>?$/.test(text)) return text
-  throw new Refusal(`must be an address like alerts@example.com or Zonewatch <alerts@example.com>, not "${text}".`)
+  throw new InvalidSetting(
+    `must be an address like alerts@example.com or Zonewatch <alerts@example.com>, not "${text}".`,
+  )
 }
 
 export function parseSecret(text: string): string {
-  if (text.length < 32) throw new Refusal('needs at least 32 characters; create one with: openssl rand -base64 32')
+  if (text.length < 32)
+    throw new InvalidSetting('needs at least 32 characters; create one with: openssl rand -base64 32')
   return text
 }
 
 export function parseOneOf<T extends string>(text: string, allowed: readonly T[]): T {
   const found = allowed.find((each) => each === text)
-  if (found === undefined) throw new Refusal(`must be one of ${allowed.join(', ')}, not "${text}".`)
+  if (found === undefined) throw new InvalidSetting(`must be one of ${allowed.join(', ')}, not "${text}".`)
   return found
 }
 

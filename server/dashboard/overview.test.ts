@@ -266,7 +266,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
         seal: world.deps.seal,
         networkCheck: { lastState: () => network, state: async () => network },
       })
-    loopHealth.beat('checker', clock.elapsed())
+    loopHealth.report('checker', clock.elapsed())
     await say()
     expect(await working()).toEqual({ checking: 1, cut_off: 0, delivering: 0 })
     network = 'gone'

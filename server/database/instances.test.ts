@@ -34,8 +34,8 @@ onBothEngines('processes that share a database', (fresh, engine) => {
     const id = await enterProcess(db, here, 0)
     expect(await countWorking(db, 0)).toEqual({ checking: 1, cutOff: 0, delivering: 1 })
     const deps = doorsOf(db, id, { now: () => 60_000, elapsed: () => 60_000, sleep: async () => {} })
-    deps.loopHealth.beat('checker', 59_000)
-    deps.loopHealth.beat('delivery', 51_000)
+    deps.loopHealth.report('checker', 59_000)
+    deps.loopHealth.report('delivery', 51_000)
     await db.deleteFrom('processes').execute()
     let probes = 0
     const network = async () => probes++

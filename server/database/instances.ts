@@ -87,7 +87,7 @@ export async function report({
   if (networkCheck && networkCheck.lastState() !== 'well') void networkCheck.state().catch(() => {})
   const said = {
     seen_at: clock.now(),
-    loops: loopHealth.working(clock.elapsed(), HANGS_MS).join(),
+    loops: loopHealth.runningLoops(clock.elapsed(), HANGS_MS).join(),
     network: networkCheck?.lastState() ?? null,
     report: describe?.() ?? null,
     secret_keys: seal.keyIds().join(),

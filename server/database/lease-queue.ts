@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { JUMP_MS } from '../clock.ts'
+import { MAX_CLOCK_STEP_MS } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Columns, deleteEach, updateEach } from './bulk.ts'
 import { type Database, inTransaction, skipLocked } from './database.ts'
@@ -209,7 +209,7 @@ export async function repairAfterClockStep(
       const { rows } = await sql<Record<string, unknown>>`
         with astray as (
           select ${names}, ${again?.(now) ?? sql`${now} + ${longestMs}`} as again from ${sql.table(table)} ${join}
-          where ${due} > ${now} + ${leastMs} and ${due} > ${now} + ${longestMs} + ${JUMP_MS}
+          where ${due} > ${now} + ${leastMs} and ${due} > ${now} + ${longestMs} + ${MAX_CLOCK_STEP_MS}
             and (claimed_by is null or claimed_by <> ${process}) and ${where}
           order by ${due} desc limit ${SLICE} ${skipLocked(db, table)}
         )

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Clock, watchClock } from '../clock.ts'
+import { type Clock, watchForStepBack } from '../clock.ts'
 import type { LoopHealth } from '../loop-health.ts'
 import type { WakeUp } from '../wake-up.ts'
 import type { Database } from './database.ts'
@@ -45,11 +45,11 @@ const RETRY_MS = 1_000
 export async function runWorker(deps: WorkerDeps, stop: AbortSignal, worker: Worker): Promise<void> {
   const { db, clock, log, loopHealth, process } = deps
   const { name, table, wakeUp } = worker
-  const wasSetBack = watchClock(clock)
+  const wasSetBack = watchForStepBack(clock)
   let mustRepair = true
   let mayHoldUnknown = false
   while (!stop.aborted) {
-    loopHealth.beat(name, clock.elapsed())
+    loopHealth.report(name, clock.elapsed())
     try {
       if (wasSetBack()) mustRepair = true
       if (mustRepair) await worker.repair({ now: clock.now(), process })

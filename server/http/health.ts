@@ -84,6 +84,6 @@ export async function readinessProblems({
   const migrated = await isMigrated(db).catch(() => null)
   if (migrated === null) problems.push('the database does not answer')
   if (migrated === false) problems.push('database migrations are pending')
-  for (const loop of loopHealth.silent(clock.elapsed(), SILENT_MS)) problems.push(`the ${loop} hangs`)
+  for (const loop of loopHealth.hangingLoops(clock.elapsed(), SILENT_MS)) problems.push(`the ${loop} hangs`)
   return problems
 }

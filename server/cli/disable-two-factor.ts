@@ -6,7 +6,7 @@ import { OPERATOR } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
 import { withDatabase } from './open.ts'
 
-/** For a person who lost the authenticator app and all recovery codes. The person signs in with the password alone then. */
+/** For a user who lost the authenticator app and all recovery codes. The user then signs in with the password alone. */
 export async function disableTwoFactor(email: string): Promise<void> {
   await withDatabase(async (db) => {
     const origin = { requestId: null, address: null, now: systemClock.now() }

@@ -5,37 +5,36 @@ import type { Database } from '../database/database.ts'
 import { parseMonitorName } from '../monitors/names.ts'
 import { fieldTexts, Problem } from '../problem.ts'
 
-/** What the arguments of commands name. */
-
-/** By its slug; the only one where none is named. Throws a `CliError`. */
-export async function organizationNamed(
+/** Without a slug: the only organization of the server. Throws a `CliError`. */
+export async function getOrganizationBySlug(
   db: Database,
-  named: string | undefined,
+  slug: string | undefined,
 ): Promise<{ id: string; slug: string }> {
-  const sentence =
-    named === undefined
+  const message =
+    slug === undefined
       ? 'Choose an organization with --organization SLUG. The server has none yet, or more than one.'
-      : `No organization has the slug "${named}".`
-  return await getOrganization(db, named).catch(unknown(sentence))
+      : `No organization has the slug "${slug}".`
+  return await getOrganization(db, slug).catch(notFoundAs(message))
 }
 
 /** Throws a `CliError`. */
-export function recordNamed(name: string, type: string): { owner: string; recordType: MonitorRecordType } {
-  const recordType = RECORD_TYPES.find((each) => each === type.toUpperCase())
+export function parseRecord(name: string, type: string): { owner: string; recordType: MonitorRecordType } {
+  const recordType = RECORD_TYPES.find((known) => known === type.toUpperCase())
   if (!recordType) throw new CliError(`Unknown record type "${type}". Use one of ${RECORD_TYPES.join(', ')}.`)
   const parsed = parseMonitorName({ full_domain: name }, recordType)
   if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
   return { owner: parsed.name.owner, recordType }
 }
 
-/** For what is only refused because it does not exist. */
-export const unknown =
-  (sentence: string) =>
+/** Turns a `not_found` problem into a `CliError` with this message. */
+export const notFoundAs =
+  (message: string) =>
   (error: unknown): never => {
-    throw error instanceof Problem ? new CliError(sentence) : error
+    throw error instanceof Problem ? new CliError(message) : error
   }
 
-export const refused = (error: unknown): never => {
+/** Turns a problem into a `CliError` with its messages. */
+export const throwProblemText = (error: unknown): never => {
   if (!(error instanceof Problem)) throw error
   const fields = Object.entries(fieldTexts(error.errors ?? {})).map(([field, text]) => `${field} ${text}`)
   throw new CliError(fields.length === 0 ? error.message : fields.join('\n'))
