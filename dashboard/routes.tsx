@@ -11,7 +11,7 @@ import {
 } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 import { ApiProblem } from './api.ts'
-import { listSearchOf } from './monitors/list-query.ts'
+import { pickListSearch } from './monitors/list-query.ts'
 import { parseSearch, pickSearch, stringifySearch } from './search.ts'
 import { meQuery } from './session.tsx'
 import { Shell } from './shell/shell.tsx'
@@ -114,7 +114,7 @@ const overview = createRoute({
 })
 const monitors = createRoute({
   ...page('monitors'),
-  validateSearch: listSearchOf,
+  validateSearch: pickListSearch,
   component: lazy(() => import('./monitors/monitors-page.tsx'), 'MonitorsPage'),
 })
 const newMonitor = createRoute({

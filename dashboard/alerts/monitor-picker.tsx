@@ -5,7 +5,7 @@ import { useState } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { nameOf } from '../events/event-change.tsx'
-import { useMonitorSearch } from '../monitors/use-monitor-search.ts'
+import { useMonitorSearch } from '../shell/use-monitor-search.ts'
 import { Field } from '../ui/field.tsx'
 
 type Choice = { value: string; label: string }

@@ -66,7 +66,7 @@ test('leaves a third of the rate limit to other tabs, and says until when it wai
     now: () => now,
   })
   expect(steps.at(-1)).toEqual({ done: 6, failures: [] })
-  expect(steps.filter(({ waitsUntil }) => waitsUntil !== undefined).length).toBeGreaterThan(0)
+  expect(steps.filter(({ resumesAt }) => resumesAt !== undefined).length).toBeGreaterThan(0)
   expect(remaining).toBeGreaterThanOrEqual(3)
 })
 
@@ -78,13 +78,13 @@ test('a server that stays away is a failure in the end', async () => {
   expect(waits).toEqual([1_000, 2_000, 4_000])
 })
 
-test('stops when asked, and nothing is begun after it', async () => {
-  const begun: number[] = []
+test('stops when asked, and nothing is nextIndex after it', async () => {
+  const nextIndex: number[] = []
   const { ended } = running(async (item, stop) => {
-    begun.push(item)
+    nextIndex.push(item)
     await Promise.resolve()
     if (item === 5) stop()
   })
   expect((await ended).failures).toEqual([])
-  expect(begun.length).toBeLessThan(12)
+  expect(nextIndex.length).toBeLessThan(12)
 })

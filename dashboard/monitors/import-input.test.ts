@@ -1,33 +1,33 @@
 import { describe, expect, test } from 'vitest'
-import { type ImportInput, NO_INPUT, readDropped, requestOf, whyNot } from './import-input.ts'
+import { detectSource, EMPTY_INPUT, type ImportInput, importRequest, inputError } from './import-input.ts'
 
-const input = (more: Partial<ImportInput>): ImportInput => ({ from: 'zone', ...NO_INPUT, ...more })
+const input = (more: Partial<ImportInput>): ImportInput => ({ from: 'zone', ...EMPTY_INPUT, ...more })
 
 describe('what is imported', () => {
   test('is sent as the one way that was chosen', () => {
-    expect(requestOf(input({ from: 'csv', csv: 'name', zone: 'other' }), 'shop')).toEqual({
+    expect(importRequest(input({ from: 'csv', csv: 'name', zone: 'other' }), 'shop')).toEqual({
       csv: 'name',
       group: 'shop',
     })
   })
 
   test('says the zone’s name only where it was given', () => {
-    expect(requestOf(input({ zone: '@ A 192.0.2.1', origin: ' example.com ' }), '')).toEqual({
+    expect(importRequest(input({ zone: '@ A 192.0.2.1', origin: ' example.com ' }), '')).toEqual({
       zone: '@ A 192.0.2.1',
       origin: 'example.com',
     })
   })
 
   test('a domain has no zone name beside it', () => {
-    expect(requestOf(input({ from: 'domain', domain: ' example.com', origin: 'x.example' }), '')).toEqual({
+    expect(importRequest(input({ from: 'domain', domain: ' example.com', origin: 'x.example' }), '')).toEqual({
       domain: 'example.com',
     })
   })
 
   test('is not asked for while it is empty or too large', () => {
-    expect(whyNot(input({}))).toMatch(/^Paste a zone file/)
-    expect(whyNot(input({ zone: 'x'.repeat(1_600_000) }))).toMatch(/^The file is 1\.5 MB/)
-    expect(whyNot(input({ zone: '@ A 192.0.2.1' }))).toBeUndefined()
+    expect(inputError(input({}))).toMatch(/^Paste a zone file/)
+    expect(inputError(input({ zone: 'x'.repeat(1_600_000) }))).toMatch(/^The file is 1\.5 MB/)
+    expect(inputError(input({ zone: '@ A 192.0.2.1' }))).toBeUndefined()
   })
 })
 
@@ -40,6 +40,6 @@ describe('a dropped file', () => {
     ['export.txt', '; name, type, value of example.com\n@ A 192.0.2.1', 'zone', ''],
     ['example.com.zone', '$ORIGIN example.org.\n@ A 192.0.2.1', 'zone', ''],
   ])('%s with %j is read as %s, of the zone %j', (name, text, from, origin) => {
-    expect(readDropped(name, text)).toEqual({ from, origin })
+    expect(detectSource(name, text)).toEqual({ from, origin })
   })
 })

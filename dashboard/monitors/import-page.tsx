@@ -6,15 +6,14 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Page, Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { ImportGone } from './import-gone.tsx'
-import { type Compare, compareWith, type ImportInput, NO_INPUT, SOURCES, type Source } from './import-input.ts'
+import { type Compare, EMPTY_INPUT, type ImportInput, SOURCES, type Source, withCompare } from './import-input.ts'
+import { MissingMonitors } from './import-missing.tsx'
 import { ImportProgress, ImportResult } from './import-result.tsx'
-import { ImportReview } from './import-review.tsx'
-import type { Placed } from './import-run.ts'
+import type { IndexedRow } from './import-run.ts'
 import { ImportSource } from './import-source.tsx'
 import { type Plan, usePlan, useRun } from './import-state.ts'
-import { canChoose } from './import-table.tsx'
-import { NotAllowed } from './list-empty.tsx'
+import { canImport, ImportReview } from './import-table.tsx'
+import { ReadOnlyNotice } from './list-placeholders.tsx'
 import { groupName, useGroups, useListeners, useWatchSettings, type WatchSettings } from './new-settings.ts'
 import { SettingsFields } from './new-settings-fields.tsx'
 import { differSentence, importSentence } from './new-words.ts'
@@ -28,7 +27,7 @@ export function ImportPage() {
       lead="From a zone file, a CSV or the common records of a domain. Review every row before you import."
       back={{ to: '/monitors', label: 'Monitors' }}
     >
-      {can('write') ? <Import /> : <NotAllowed what="import monitors" />}
+      {can('write') ? <Import /> : <ReadOnlyNotice action="import monitors" />}
     </Page>
   )
 }
@@ -36,90 +35,100 @@ export function ImportPage() {
 function Import() {
   const { from, group } = useSearch({ from: '/signed-in/monitors/import' })
   const navigate = useNavigate({ from: '/monitors/import' })
-  const [texts, setTexts] = useState(NO_INPUT)
+  const [texts, setTexts] = useState(EMPTY_INPUT)
   const [settings, setSettings] = useWatchSettings(group)
   const { plan, isPlanning, problem, make, forget } = usePlan()
-  const input: ImportInput = { ...texts, from: SOURCES.find((each) => each === from) ?? 'zone' }
-  const change = ({ from: way, ...next }: ImportInput) => {
+  const input: ImportInput = { ...texts, from: SOURCES.find((source) => source === from) ?? 'zone' }
+  const change = ({ from: source, ...next }: ImportInput) => {
     setTexts(next)
-    if (way !== input.from) showWay(way)
+    if (source !== input.from) changeSource(source)
   }
-  const showWay = (way: Source) =>
-    void navigate({ search: { from: way, ...(group ? { group } : {}) }, replace: true, resetScroll: false })
-  const settle = (next: WatchSettings) => {
+  const changeSource = (source: Source) =>
+    void navigate({ search: { from: source, ...(group ? { group } : {}) }, replace: true, resetScroll: false })
+  const changeSettings = (next: WatchSettings) => {
     setSettings(next)
-    const isMoved = next.group !== settings.group || (next.newGroup === undefined) !== (settings.newGroup === undefined)
-    // Which rows are there already depends on the group.
-    if (isMoved && plan) void make(plan.input, next)
+    const isGroupChanged =
+      next.group !== settings.group || (next.newGroup === undefined) !== (settings.newGroup === undefined)
+    // Which monitors exist already depends on the group.
+    if (isGroupChanged && plan) void make(plan.input, next)
   }
   if (!plan) {
     return (
       <ImportSource
         input={input}
         onChange={change}
-        onRead={(given) => void make(given, settings)}
+        onSubmit={(submitted) => void make(submitted, settings)}
         isBusy={isPlanning}
         problem={problem}
       />
     )
   }
   return (
-    <Planned
+    <ImportPreview
       plan={plan}
       problem={problem}
       settings={settings}
-      onSettle={settle}
-      onCompare={(compare) => void make(compareWith(plan.input, compare), settings)}
-      onReady={setSettings}
+      onSettingsChange={changeSettings}
+      onCompare={(compare) => void make(withCompare(plan.input, compare), settings)}
+      onGroupCreated={setSettings}
       onBack={forget}
-      onMore={() => {
-        setTexts(NO_INPUT)
+      onRestart={() => {
+        setTexts(EMPTY_INPUT)
         forget()
       }}
     />
   )
 }
 
-/** The button that was pressed is gone: reading goes on here. */
+/** Focuses the new content, because the pressed button is gone. */
 const focus = (node: HTMLElement | null) => node?.focus()
 
-type PlannedProps = {
+type PreviewProps = {
   plan: Plan
   problem: unknown
   settings: WatchSettings
-  onSettle: (settings: WatchSettings) => void
+  onSettingsChange: (settings: WatchSettings) => void
   onCompare: (compare: Compare | undefined) => void
-  /** The new group was made. */
-  onReady: (settings: WatchSettings) => void
+  onGroupCreated: (settings: WatchSettings) => void
   onBack: () => void
-  /** From the beginning. */
-  onMore: () => void
+  onRestart: () => void
 }
 
-function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, onReady, onBack, onMore }: PlannedProps) {
-  const [choices, setChoices] = useState<ReadonlyMap<string, boolean>>(new Map())
+function ImportPreview({
+  plan,
+  problem: planProblem,
+  settings,
+  onSettingsChange,
+  onCompare,
+  onGroupCreated,
+  onBack,
+  onRestart,
+}: PreviewProps) {
+  const [selections, setSelections] = useState<ReadonlyMap<string, boolean>>(new Map())
   const { run, isRunning, isOver, group, problem, start } = useRun()
-  // What was chosen before the group was changed, of a row with another fate or another monitor, is not meant.
-  const keyOf = ({ at, row }: Placed) => `${at} ${row.fate} ${row.monitor?.id ?? ''}`
-  const isSelected = (placed: Placed) =>
-    canChoose(placed.row.fate) && (choices.get(keyOf(placed)) ?? placed.row.fate === 'make')
-  const chosen = plan.rows.filter(isSelected)
-  const choose = (made: ReadonlyMap<number, boolean>) =>
-    setChoices((was) => new Map([...was, ...Array.from(made, ([at, isOn]) => [keyOf(plan.rows[at]!), isOn] as const)]))
+  // After a change of the group, a selection counts only if fate and monitor of the row are the same.
+  const rowKey = ({ index, row }: IndexedRow) => `${index} ${row.fate} ${row.monitor?.id ?? ''}`
+  const isSelected = (placed: IndexedRow) =>
+    canImport(placed.row.fate) && (selections.get(rowKey(placed)) ?? placed.row.fate === 'make')
+  const selected = plan.rows.filter(isSelected)
+  const select = (created: ReadonlyMap<number, boolean>) =>
+    setSelections(
+      (was) => new Map([...was, ...Array.from(created, ([index, isOn]) => [rowKey(plan.rows[index]!), isOn] as const)]),
+    )
   if (run && isOver) {
-    const refused = plan.rows
-      .filter(({ at }) => run.refused.has(at))
-      .map(({ at, row }) => ({ at, row: { ...row, fate: 'refuse' as const, why: run.refused.get(at)! } }))
+    const rejected = plan.rows
+      .filter(({ index }) => run.rejected.has(index))
+      .map(({ index, row }) => ({ index, row: { ...row, fate: 'refuse' as const, why: run.rejected.get(index)! } }))
     return (
       <div ref={focus} tabIndex={-1} className="flex scroll-mt-18 flex-col gap-4 outline-none">
-        <ImportResult run={run} group={group} onMore={onMore} />
-        {refused.length > 0 && (
+        <ImportResult run={run} group={group} onRestart={onRestart} />
+        {rejected.length > 0 && (
           <ImportReview
             title="Rejected rows"
             hint="Correct these rows and import them again."
-            rows={refused}
-            chosen={undefined}
-            onChoose={choose}
+            rows={rejected}
+            selected={undefined}
+            onSelect={select}
           />
         )}
       </div>
@@ -129,25 +138,25 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
     <div ref={focus} tabIndex={-1} className="flex scroll-mt-18 flex-col gap-4 outline-none">
       <ImportReview
         title="Preview"
-        hint={sourceWords(plan)}
+        hint={sourceSummary(plan)}
         actions={
           <Button size="sm" disabled={isRunning} onClick={onBack}>
             <Pencil /> Edit input
           </Button>
         }
         rows={plan.rows}
-        chosen={isRunning ? undefined : new Set(chosen.map(({ at }) => at))}
-        onChoose={choose}
+        selected={isRunning ? undefined : new Set(selected.map(({ index }) => index))}
+        onSelect={select}
       />
       {plan.rows.length > 0 && (
         <>
           <div inert={isRunning} className="transition-opacity inert:opacity-60">
-            <Section title="Settings" hint="Used for rows that do not set their own.">
-              <SettingsFields settings={settings} onChange={onSettle} problem={problem} />
+            <Section title="Settings" hint="Used for rows that do not set their withOwnSettings.">
+              <SettingsFields settings={settings} onChange={onSettingsChange} problem={problem} />
             </Section>
           </div>
           {!isRunning && plan.input.from !== 'domain' && (
-            <ImportGone compare={plan.input.compare} gone={plan.gone} onCompare={onCompare} />
+            <MissingMonitors compare={plan.input.compare} gone={plan.gone} onCompare={onCompare} />
           )}
           {planProblem !== undefined && <ProblemNote problem={planProblem} />}
           {problem !== undefined && <ProblemNote problem={problem} fields={['name', 'slug']} />}
@@ -155,15 +164,15 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
             <ImportProgress run={run} />
           ) : (
             <div className="flex flex-col gap-4 px-1">
-              <Outlook rows={plan.rows} chosen={chosen} settings={settings} />
+              <ImportSummary rows={plan.rows} selected={selected} settings={settings} />
               <div className="flex justify-end">
                 <Button
                   variant="primary"
-                  disabled={chosen.length === 0}
+                  disabled={selected.length === 0}
                   isBusy={isRunning}
-                  onClick={() => void start(chosen, settings, onReady)}
+                  onClick={() => void start(selected, settings, onGroupCreated)}
                 >
-                  {actWords(chosen)}
+                  {submitLabel(selected)}
                 </Button>
               </div>
             </div>
@@ -174,27 +183,36 @@ function Planned({ plan, problem: planProblem, settings, onSettle, onCompare, on
   )
 }
 
-/** What will happen, before it does. */
-function Outlook({
+/** What the import will do. */
+function ImportSummary({
   rows,
-  chosen: all,
+  selected: all,
   settings,
 }: {
-  rows: readonly Placed[]
-  chosen: readonly Placed[]
+  rows: readonly IndexedRow[]
+  selected: readonly IndexedRow[]
   settings: WatchSettings
 }) {
   const groups = useGroups()
   const listeners = useListeners(settings, groups)
   const { frequency, notify } = settings
-  const chosen = all.filter(({ row }) => row.fate === 'make')
+  const selected = all.filter(({ row }) => row.fate === 'make')
   const differing = rows.filter(({ row }) => row.fate === 'differs').length
-  const count = chosen.length
-  const own = chosen.filter(({ row }) => row.group !== null || row.notify !== null || row.frequency !== null).length
+  const count = selected.length
+  const withOwnSettings = selected.filter(
+    ({ row }) => row.group !== null || row.notify !== null || row.frequency !== null,
+  ).length
   return (
     <p className="text-sm wrap-anywhere text-soft">
-      {differing > 0 && `${differSentence(differing, all.length - chosen.length)} `}
-      {importSentence({ count, own, frequency, notify, group: groupName(settings, groups), listeners })}
+      {differing > 0 && `${differSentence(differing, all.length - selected.length)} `}
+      {importSentence({
+        count,
+        own: withOwnSettings,
+        frequency,
+        notify,
+        group: groupName(settings, groups),
+        listeners,
+      })}
       {count > 0 && listeners?.count === 0 && (
         <>
           {' '}
@@ -211,16 +229,15 @@ function Outlook({
   )
 }
 
-/** What the button does. */
-function actWords(chosen: readonly Placed[]): string {
-  const updates = chosen.filter(({ row }) => row.fate === 'differs').length
-  const made = chosen.length - updates
-  if (updates === 0) return plural(made, 'Create 1 monitor', (count) => `Create ${count} monitors`)
-  if (made === 0) return plural(updates, 'Update 1 monitor', (count) => `Update ${count} monitors`)
-  return `Create ${made.toLocaleString('en')} and update ${updates.toLocaleString('en')} monitors`
+function submitLabel(selected: readonly IndexedRow[]): string {
+  const updates = selected.filter(({ row }) => row.fate === 'differs').length
+  const created = selected.length - updates
+  if (updates === 0) return plural(created, 'Create 1 monitor', (count) => `Create ${count} monitors`)
+  if (created === 0) return plural(updates, 'Update 1 monitor', (count) => `Update ${count} monitors`)
+  return `Create ${created.toLocaleString('en')} and update ${updates.toLocaleString('en')} monitors`
 }
 
-function sourceWords({ input, rows }: Plan): string {
+function sourceSummary({ input, rows }: Plan): string {
   if (input.from === 'domain') {
     const domain = input.domain.trim()
     return plural(rows.length, `1 row found for ${domain}.`, (count) => `${count} rows found for ${domain}.`)

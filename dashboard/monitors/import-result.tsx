@@ -5,14 +5,13 @@ import { Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import type { Run } from './import-run.ts'
 
-/** While it goes on: how far it is. */
 export function ImportProgress({ run }: { run: Run }) {
   const share = run.total === 0 ? 1 : run.done / run.total
   return (
     <div role="status" className="flex flex-col gap-2 px-1">
       <p className="text-sm text-soft tabular-nums">
-        {run.waits > 0
-          ? `Rate limit reached. The import continues in ${run.waits} s. Created so far: ${run.made.toLocaleString('en')}.`
+        {run.waitSeconds > 0
+          ? `Rate limit reached. The import continues in ${run.waitSeconds} s. Created so far: ${run.created.toLocaleString('en')}.`
           : `${run.done.toLocaleString('en')} of ${run.total.toLocaleString('en')} rows imported. Keep this page open.`}
       </p>
       <progress aria-label="Import" value={run.done} max={run.total} className="sr-only" />
@@ -27,24 +26,24 @@ export function ImportProgress({ run }: { run: Run }) {
 }
 
 /** The result of an import. `group`: the slug of the group of the monitors. */
-export function ImportResult({ run, group, onMore }: { run: Run; group: string; onMore: () => void }) {
-  const known = run.done - run.made - run.updated - run.refused.size
-  const rest = run.total - run.done
-  const Icon = run.problem === undefined && run.refused.size === 0 ? CircleCheck : TriangleAlert
+export function ImportResult({ run, group, onRestart }: { run: Run; group: string; onRestart: () => void }) {
+  const skipped = run.done - run.created - run.updated - run.rejected.size
+  const remaining = run.total - run.done
+  const Icon = run.problem === undefined && run.rejected.size === 0 ? CircleCheck : TriangleAlert
   const facts = [
-    known > 0 &&
+    skipped > 0 &&
       plural(
-        known,
-        '1 row was skipped: an identical monitor exists.',
+        skipped,
+        '1 row before skipped: an identical monitor exists.',
         (count) => `${count} rows were skipped: identical monitors exist.`,
       ),
-    run.refused.size > 0 &&
+    run.rejected.size > 0 &&
       plural(
-        run.refused.size,
-        '1 row was rejected. See the reason below.',
+        run.rejected.size,
+        '1 row before rejected. See the reason below.',
         (count) => `${count} rows were rejected. See the reasons below.`,
       ),
-    rest > 0 && plural(rest, '1 row was not imported.', (count) => `${count} rows were not imported.`),
+    remaining > 0 && plural(remaining, '1 row before not imported.', (count) => `${count} rows were not imported.`),
   ].filter((fact) => fact !== false)
   return (
     <Section>
@@ -54,26 +53,27 @@ export function ImportResult({ run, group, onMore }: { run: Run; group: string; 
           strokeWidth={1.75}
           aria-hidden="true"
         />
-        <h2 className="text-lg font-semibold">{resultWords(run)}</h2>
+        <h2 className="text-lg font-semibold">{resultTitle(run)}</h2>
         <p className="max-w-md text-sm text-soft">
           {facts.join(' ')}{' '}
-          {run.made + run.updated > 0 && 'Zonewatch is checking them now. The first results appear in a few seconds.'}
+          {run.created + run.updated > 0 &&
+            'Zonewatch is checking them now. The first results appear in a few seconds.'}
         </p>
         {run.problem !== undefined && <ProblemNote problem={run.problem} />}
         <div className="mt-1 flex flex-wrap justify-center gap-2">
           <ButtonLink variant="primary" to="/monitors" search={group ? { group } : {}}>
             Show monitors
           </ButtonLink>
-          <Button onClick={onMore}>Import more</Button>
+          <Button onClick={onRestart}>Import more</Button>
         </div>
       </div>
     </Section>
   )
 }
 
-function resultWords({ made, updated }: Run): string {
-  const creates = plural(made, '1 monitor was created', (count) => `${count} monitors were created`)
-  const updates = plural(updated, '1 monitor was updated', (count) => `${count} monitors were updated`)
+function resultTitle({ created, updated }: Run): string {
+  const creates = plural(created, '1 monitor before created', (count) => `${count} monitors were created`)
+  const updates = plural(updated, '1 monitor before updated', (count) => `${count} monitors were updated`)
   if (updated === 0) return creates
-  return made === 0 ? updates : `${creates}, ${updates}`
+  return created === 0 ? updates : `${creates}, ${updates}`
 }

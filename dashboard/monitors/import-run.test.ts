@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ImportRow, ImportUpdates } from '#contract/dashboard.ts'
 import type { NewMonitors } from '#contract/monitors.ts'
 import { ApiProblem } from '../api.ts'
-import { type Placed, type Run, type RunDeps, runImport } from './import-run.ts'
+import { type IndexedRow, type Run, type RunDeps, runImport } from './import-run.ts'
 
 const row = (more: Partial<ImportRow> = {}): ImportRow => ({
   line: 1,
@@ -22,11 +22,14 @@ const row = (more: Partial<ImportRow> = {}): ImportRow => ({
   code: null,
   ...more,
 })
-const rows = (count: number): Placed[] =>
-  Array.from({ length: count }, (_, at) => ({ at: at + 100, row: row({ full_domain: `${at}.example.com` }) }))
+const rows = (count: number): IndexedRow[] =>
+  Array.from({ length: count }, (_, index) => ({
+    index: index + 100,
+    row: row({ full_domain: `${index}.example.com` }),
+  }))
 
 type Answer = number | ApiProblem
-/** Answers in turn, and then that all were made. */
+/** Answers in turn, and then that all were created. */
 function world(...answers: Answer[]) {
   const bodies: NewMonitors[] = []
   const updated: ImportUpdates['updates'] = []
@@ -46,7 +49,7 @@ function world(...answers: Answer[]) {
         refused: [{ id: updates[0]!.id, code: 'changed_since_preview', why: 'It was changed.' }],
       }
     },
-    sleep: async (seconds) => void slept.push(seconds),
+    wait: async (seconds) => void slept.push(seconds),
     onProgress: (run) => progress.push(run),
   }
   return { bodies, updated, slept, progress, deps }
@@ -60,53 +63,56 @@ describe('an import', () => {
     expect(bodies.map(({ monitors }) => monitors.length)).toEqual([1_000, 1_000, 500])
     expect(bodies.every(({ ignore }) => ignore)).toBe(true)
     expect(progress.map(({ done }) => done)).toEqual([0, 1_000, 2_000, 2_500])
-    expect(run).toMatchObject({ total: 2_500, done: 2_500, made: 2_490, problem: undefined })
+    expect(run).toMatchObject({ total: 2_500, done: 2_500, created: 2_490, problem: undefined })
   })
 
-  test('leaves out what is refused, by its place in the plan, and makes the rest of the chunk', async () => {
+  test('rows that the server rejects are left out by index, and the rest of the chunk is created', async () => {
     const { bodies, deps } = world(new ApiProblem(400, { errors: { 'monitors.1.expected_value.0': 'is wrong.' } }))
     const run = await runImport(rows(3), forAll, deps)
     expect(bodies[1]!.monitors.map(({ full_domain }) => full_domain)).toEqual(['0.example.com', '2.example.com'])
-    expect(run).toMatchObject({ made: 2, done: 3, refused: new Map([[101, 'is wrong.']]) })
+    expect(run).toMatchObject({ created: 2, done: 3, rejected: new Map([[101, 'is wrong.']]) })
   })
 
-  test('waits as long as the server says, and goes on with the same chunk', async () => {
+  test('waitSeconds as long as the server says, and goes on with the same chunk', async () => {
     const { bodies, slept, deps } = world(new ApiProblem(429, {}, 7))
     const run = await runImport(rows(2), forAll, deps)
     expect(slept).toEqual([7])
     expect(bodies[1]).toEqual(bodies[0])
-    expect(run).toMatchObject({ made: 2, problem: undefined, waits: 0 })
+    expect(run).toMatchObject({ created: 2, problem: undefined, waitSeconds: 0 })
   })
 
-  test('ends where going on is of no use, with what is made so far', async () => {
+  test('ends where going on is of no use, with what is created so far', async () => {
     const full = new ApiProblem(402, { error: 'Plan limit reached: 1,000 of 1,000 monitors are in use.' })
     const { bodies, deps } = world(1_000, full)
     const run = await runImport(rows(3_000), forAll, deps)
     expect(bodies).toHaveLength(2)
-    expect(run).toMatchObject({ made: 1_000, done: 1_000, problem: full })
+    expect(run).toMatchObject({ created: 1_000, done: 1_000, problem: full })
   })
 
   test('updates the monitors from which rows differ, as they were shown, and says which it did not', async () => {
     const { bodies, updated, deps } = world()
     const monitor = (id: string) => ({ id, expected_value: ['192.0.2.9'], is_exact_match: false, group: 'default' })
-    const differing = ['mon_1', 'mon_2'].map((id, at) => ({ at, row: row({ fate: 'differs', monitor: monitor(id) }) }))
+    const differing = ['mon_1', 'mon_2'].map((id, index) => ({
+      index,
+      row: row({ fate: 'differs', monitor: monitor(id) }),
+    }))
     const run = await runImport([...differing, ...rows(1)], forAll, deps)
     expect(bodies[0]!.monitors).toHaveLength(1)
-    const was = { expected_value: ['192.0.2.9'], is_exact_match: false }
-    expect(updated[1]).toEqual({ id: 'mon_2', was, expected_value: ['192.0.2.1'], is_exact_match: true })
+    const before = { expected_value: ['192.0.2.9'], is_exact_match: false }
+    expect(updated[1]).toEqual({ id: 'mon_2', was: before, expected_value: ['192.0.2.1'], is_exact_match: true })
     const known = {
-      at: 0,
+      index: 0,
       row: row({ fate: 'differs', monitor: monitor('mon_3'), external_id: 'crm-1', group: 'shop' }),
     }
     await runImport([known], forAll, deps)
     expect(updated[2]).toMatchObject({ full_domain: 'www.example.com', record_type: 'A', group: 'shop' })
-    expect(run).toMatchObject({ made: 1, updated: 1, done: 3, refused: new Map([[0, 'It was changed.']]) })
+    expect(run).toMatchObject({ created: 1, updated: 1, done: 3, rejected: new Map([[0, 'It was changed.']]) })
   })
 
   test('a row’s own settings go with it, and only those', async () => {
     const { bodies, deps } = world()
-    const own = { at: 0, row: row({ group: 'shop', notify: 'on_success', frequency: 30 }) }
-    await runImport([own, { at: 1, row: row() }], forAll, deps)
+    const own = { index: 0, row: row({ group: 'shop', notify: 'on_success', frequency: 30 }) }
+    await runImport([own, { index: 1, row: row() }], forAll, deps)
     expect(bodies[0]!.monitors[0]).toMatchObject({ group: 'shop', notify: 'on_success', frequency: 30 })
     expect(Object.keys(bodies[0]!.monitors[1]!)).toEqual([
       'full_domain',

@@ -8,61 +8,61 @@ import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Tabs } from '../ui/tabs.tsx'
-import { type ImportInput, readDropped, SAMPLE_CSV, type Source, whyNot } from './import-input.ts'
+import { detectSource, type ImportInput, inputError, SAMPLE_CSV, type Source } from './import-input.ts'
 
 type SourceProps = {
   input: ImportInput
   onChange: (input: ImportInput) => void
-  onRead: (input: ImportInput) => void
+  onSubmit: (input: ImportInput) => void
   isBusy: boolean
   problem: unknown
 }
 
-/** Source. A file may be dropped anywhere on it. */
-export function ImportSource({ input, onChange, onRead, isBusy, problem }: SourceProps) {
-  const [refusal, setRefusal] = useState<string>()
-  const [isOver, setOver] = useState(false)
-  const read = (next: ImportInput) => {
-    const why = whyNot(next)
-    setRefusal(why)
-    if (why === undefined) onRead(next)
+/** The first step: source and input. A file can be dropped anywhere on it. */
+export function ImportSource({ input, onChange, onSubmit, isBusy, problem }: SourceProps) {
+  const [inputProblem, setInputProblem] = useState<string>()
+  const [isDragOver, setDragOver] = useState(false)
+  const submit = (next: ImportInput) => {
+    const message = inputError(next)
+    setInputProblem(message)
+    if (message === undefined) onSubmit(next)
   }
-  const take = async (file: File | undefined) => {
+  const readFile = async (file: File | undefined) => {
     if (!file) return
     const text = await file.text()
-    const { from, origin } = readDropped(file.name, text)
+    const { from, origin } = detectSource(file.name, text)
     const next = { ...input, from, [from]: text, origin: origin || input.origin }
     onChange(next)
-    read(next)
+    submit(next)
   }
   const drop = (event: DragEvent) => {
     event.preventDefault()
-    setOver(false)
-    void take(event.dataTransfer.files[0])
+    setDragOver(false)
+    void readFile(event.dataTransfer.files[0])
   }
   const set = (change: Partial<ImportInput>) => {
-    setRefusal(undefined)
+    setInputProblem(undefined)
     onChange({ ...input, ...change })
   }
-  const errorOf = (field: Source) => (input.from === field ? (refusal ?? fieldError(problem, field)) : undefined)
-  const parts = { input, set, errorOf, onFile: take, problem }
+  const errorOf = (field: Source) => (input.from === field ? (inputProblem ?? fieldError(problem, field)) : undefined)
+  const tabProps = { input, set, errorOf, onFile: readFile, problem }
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: a file can also be chosen with a button
     <div
       onDragOver={(event) => {
         event.preventDefault()
-        setOver(true)
+        setDragOver(true)
       }}
       onDragLeave={(event) => {
-        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false)
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setDragOver(false)
       }}
       onDrop={drop}
     >
-      <Section className={cx('transition-colors', isOver && 'border-accent! bg-accent-wash!')}>
+      <Section className={cx('transition-colors', isDragOver && 'border-accent! bg-accent-wash!')}>
         <form
           onSubmit={(event: FormEvent) => {
             event.preventDefault()
-            read(input)
+            submit(input)
           }}
           className="-mt-2 flex flex-col gap-4"
         >
@@ -71,9 +71,9 @@ export function ImportSource({ input, onChange, onRead, isBusy, problem }: Sourc
             value={input.from}
             onChange={(from) => set({ from })}
             tabs={[
-              { value: 'zone', label: 'Zone file', content: <ZoneFile {...parts} /> },
-              { value: 'csv', label: 'CSV', content: <Csv {...parts} /> },
-              { value: 'domain', label: 'Discover a domain', content: <Domain {...parts} /> },
+              { value: 'zone', label: 'Zone file', content: <ZoneFile {...tabProps} /> },
+              { value: 'csv', label: 'CSV', content: <Csv {...tabProps} /> },
+              { value: 'domain', label: 'Discover a domain', content: <Domain {...tabProps} /> },
             ]}
           />
           {problem !== undefined && <ProblemNote problem={problem} fields={['zone', 'csv', 'domain', 'origin']} />}
@@ -89,7 +89,7 @@ export function ImportSource({ input, onChange, onRead, isBusy, problem }: Sourc
   )
 }
 
-type PartProps = {
+type TabProps = {
   input: ImportInput
   set: (change: Partial<ImportInput>) => void
   errorOf: (field: Source) => string | undefined
@@ -97,7 +97,7 @@ type PartProps = {
   problem: unknown
 }
 
-function ZoneFile({ input, set, errorOf, onFile, problem }: PartProps) {
+function ZoneFile({ input, set, errorOf, onFile, problem }: TabProps) {
   return (
     <div className="flex flex-col gap-4">
       <Field
@@ -136,7 +136,7 @@ function ZoneFile({ input, set, errorOf, onFile, problem }: PartProps) {
   )
 }
 
-function Csv({ input, set, errorOf, onFile, problem }: PartProps) {
+function Csv({ input, set, errorOf, onFile, problem }: TabProps) {
   return (
     <div className="flex flex-col gap-4">
       <Field
@@ -166,7 +166,7 @@ function Csv({ input, set, errorOf, onFile, problem }: PartProps) {
   )
 }
 
-function Domain({ input, set, errorOf }: PartProps) {
+function Domain({ input, set, errorOf }: TabProps) {
   return (
     <Field
       label="Domain"
@@ -186,21 +186,21 @@ function Domain({ input, set, errorOf }: PartProps) {
 }
 
 function FileButton({ onFile }: { onFile: (file: File | undefined) => unknown }) {
-  const picker = useRef<HTMLInputElement>(null)
+  const fileInput = useRef<HTMLInputElement>(null)
   return (
     <>
       <input
-        ref={picker}
+        ref={fileInput}
         type="file"
         hidden
         aria-label="File"
         onChange={(event) => {
           onFile(event.target.files?.[0])
-          // The same file can be chosen again after it was mended.
+          // So that the same file can be chosen again after a correction.
           event.target.value = ''
         }}
       />
-      <Button onClick={() => picker.current?.click()}>
+      <Button onClick={() => fileInput.current?.click()}>
         <FileUp /> Choose a file or drop it here
       </Button>
     </>

@@ -3,27 +3,27 @@ import { useState } from 'react'
 import type { ImportPlan, ImportUpdated } from '#contract/dashboard.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import { api } from '../api.ts'
-import { type ImportInput, placedRows, requestOf } from './import-input.ts'
-import { type Placed, type Run, runImport } from './import-run.ts'
+import { type ImportInput, importRequest, indexedRows } from './import-input.ts'
+import { type IndexedRow, type Run, runImport } from './import-run.ts'
 import { bodyOf, type WatchSettings, withGroupMade } from './new-settings.ts'
 
-export type Plan = { input: ImportInput; rows: Placed[]; gone: ImportPlan['gone'] }
+export type Plan = { input: ImportInput; rows: IndexedRow[]; gone: ImportPlan['gone'] }
 
-/** Stands for a group that is still to be made: no monitor is in it. */
-const TO_COME = 'a-group-that-is-still-to-be-made'
+/** The slug of a group that does not exist yet, so that no monitor is in it. */
+const NEW_GROUP = 'a-group-that-is-still-to-be-created'
 
-/** The dry run. */
+/** The dry run, which returns a plan. */
 export function usePlan() {
   const [plan, setPlan] = useState<Plan>()
   const [isPlanning, setPlanning] = useState(false)
   const [problem, setProblem] = useState<unknown>()
   const make = async (input: ImportInput, { group, newGroup }: WatchSettings) => {
-    const target = newGroup === undefined ? group : TO_COME
+    const target = newGroup === undefined ? group : NEW_GROUP
     setPlanning(true)
     setProblem(undefined)
     try {
-      const answer = await api.post<ImportPlan>('/dashboard/api/import', requestOf(input, target))
-      setPlan({ input, rows: placedRows(answer, target), gone: answer.gone })
+      const response = await api.post<ImportPlan>('/dashboard/api/import', importRequest(input, target))
+      setPlan({ input, rows: indexedRows(response, target), gone: response.gone })
     } catch (error) {
       setProblem(error)
     } finally {
@@ -33,26 +33,30 @@ export function usePlan() {
   return { plan, isPlanning, problem, make, forget: () => setPlan(undefined) }
 }
 
-const sleep = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000))
+const wait = (seconds: number) => new Promise<void>((resolve) => setTimeout(resolve, seconds * 1000))
 
-/** The making. `group`: the slug of where the monitors went. */
+/** Runs the import. `group` is the slug of the group of the monitors. */
 export function useRun() {
   const [run, setRun] = useState<Run>()
   const [phase, setPhase] = useState<'before' | 'running' | 'over'>('before')
   const [group, setGroup] = useState('')
   const [problem, setProblem] = useState<unknown>()
   const queries = useQueryClient()
-  const start = async (rows: readonly Placed[], settings: WatchSettings, settle: (made: WatchSettings) => void) => {
+  const start = async (
+    rows: readonly IndexedRow[],
+    settings: WatchSettings,
+    onGroupCreated: (created: WatchSettings) => void,
+  ) => {
     setPhase('running')
     setProblem(undefined)
     try {
       const ready = await withGroupMade(settings)
-      if (ready !== settings) settle(ready)
+      if (ready !== settings) onGroupCreated(ready)
       setGroup(ready.group)
       await runImport(rows, bodyOf(ready), {
         post: async (body) => (await api.post<Monitor[]>('/monitors/bulk', body)).length,
         update: (body) => api.post<ImportUpdated>('/dashboard/api/import/updates', body),
-        sleep,
+        wait,
         onProgress: setRun,
       })
       setPhase('over')

@@ -1,64 +1,69 @@
 import { functionalUpdate } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { CircleSlash, EqualNot, Eye, type LucideIcon, OctagonX, Plus } from 'lucide-react'
-import { memo, useMemo, useRef } from 'react'
+import { memo, type ReactNode, useMemo, useRef, useState } from 'react'
 import type { ImportRow } from '#contract/dashboard.ts'
 import { cx } from '../ui/class-names.ts'
+import { EmptyState } from '../ui/empty-state.tsx'
 import { Checkbox } from '../ui/field.tsx'
+import { Section } from '../ui/page.tsx'
 import { Cells, type Column, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
-import type { Placed } from './import-run.ts'
+import type { IndexedRow } from './import-run.ts'
 
 export type Fate = ImportRow['fate']
-export const FATES: Record<Fate, { word: string; filter: string; icon: LucideIcon; look: string }> = {
-  make: { word: 'Create', filter: 'New', icon: Plus, look: 'text-ink' },
-  differs: { word: 'Differs', filter: 'Changed', icon: EqualNot, look: 'text-warn' },
-  exists: { word: 'Exists', filter: 'Same', icon: Eye, look: 'text-idle' },
-  skip: { word: 'Skipped', filter: 'Skipped', icon: CircleSlash, look: 'text-idle' },
-  refuse: { word: 'Rejected', filter: 'Rejected', icon: OctagonX, look: 'text-bad' },
+export const FATE_DISPLAY: Record<Fate, { label: string; filter: string; icon: LucideIcon; className: string }> = {
+  make: { label: 'Create', filter: 'New', icon: Plus, className: 'text-ink' },
+  differs: { label: 'Differs', filter: 'Changed', icon: EqualNot, className: 'text-warn' },
+  exists: { label: 'Exists', filter: 'Same', icon: Eye, className: 'text-idle' },
+  skip: { label: 'Skipped', filter: 'Skipped', icon: CircleSlash, className: 'text-idle' },
+  refuse: { label: 'Rejected', filter: 'Rejected', icon: OctagonX, className: 'text-bad' },
 }
 
-/** Whether something can be done with such a row: a monitor made, or the one that differs updated. */
-export const canChoose = (fate: Fate): boolean => fate === 'make' || fate === 'differs'
+/** The import creates a monitor for the row, or updates the one that differs. */
+export const canImport = (fate: Fate): boolean => fate === 'make' || fate === 'differs'
 
-const LINE =
+const ROW_GRID =
   'grid grid-cols-[1.25rem_minmax(0,1fr)_auto] items-start gap-x-3 gap-y-1 border-line px-4 ' +
   'md:grid-cols-[1.25rem_2.75rem_minmax(0,4fr)_4rem_minmax(0,4fr)_minmax(0,5fr)]'
 
 type TableProps = {
-  rows: readonly Placed[]
-  /** Places of the rows that are to be imported; undefined where nothing can be chosen any more. */
-  chosen: ReadonlySet<number> | undefined
-  /** For each row that can be chosen, by its place. */
-  onChoose: (choices: ReadonlyMap<number, boolean>) => void
+  rows: readonly IndexedRow[]
+  /** Indexes of the rows to import; undefined when the selection is final. */
+  selected: ReadonlySet<number> | undefined
+  /** For each selectable row, by its index. */
+  onSelect: (selections: ReadonlyMap<number, boolean>) => void
   label: string
 }
 
-/** Every row of a plan. Only those in sight are drawn. */
-export function ImportTable({ rows, chosen, onChoose, label }: TableProps) {
-  const box = useRef<HTMLElement>(null)
-  const rowSelection = useMemo(() => Object.fromEntries([...(chosen ?? [])].map((at) => [at, true] as const)), [chosen])
-  const table = useTableModel<Placed>({
-    columns: chosen ? COLUMNS : COLUMNS_WITHOUT_CHOICE,
+/** All rows of a plan. Renders only the visible ones. */
+export function ImportTable({ rows, selected, onSelect, label }: TableProps) {
+  const scrollBox = useRef<HTMLElement>(null)
+  const rowSelection = useMemo(
+    () => Object.fromEntries([...(selected ?? [])].map((index) => [index, true] as const)),
+    [selected],
+  )
+  const table = useTableModel<IndexedRow>({
+    columns: selected ? COLUMNS : READ_ONLY_COLUMNS,
     data: rows,
-    getRowId: ({ at }) => String(at),
-    enableRowSelection: ({ original: { row } }) => canChoose(row.fate),
+    getRowId: ({ index }) => String(index),
+    enableRowSelection: ({ original: { row } }) => canImport(row.fate),
     state: { rowSelection },
     onRowSelectionChange: (change) => {
       const next = functionalUpdate(change, rowSelection)
-      onChoose(new Map(rows.filter(({ row }) => canChoose(row.fate)).map(({ at }) => [at, next[at] ?? false])))
+      onSelect(new Map(rows.filter(({ row }) => canImport(row.fate)).map(({ index }) => [index, next[index] ?? false])))
     },
   })
-  const shown = table.getRowModel().rows
+  const tableRows = table.getRowModel().rows
   const virtual = useVirtualizer({
-    count: shown.length,
-    getScrollElement: () => box.current,
+    count: tableRows.length,
+    getScrollElement: () => scrollBox.current,
     estimateSize: () => 41,
-    getItemKey: (place) => shown[place]!.id,
+    getItemKey: (index) => tableRows[index]!.id,
     overscan: 12,
   })
   return (
     <section
-      ref={box}
+      ref={scrollBox}
       aria-label={label}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
@@ -71,24 +76,24 @@ export function ImportTable({ rows, chosen, onChoose, label }: TableProps) {
         hasCustomDisplay
         className="block"
         headClassName="sticky top-0 z-10 block border-b border-line bg-surface"
-        headRowClassName={cx(LINE, 'py-2')}
+        headRowClassName={cx(ROW_GRID, 'py-2')}
         bodyClassName="relative block"
         bodyStyle={{ height: virtual.getTotalSize() }}
       >
         {virtual.getVirtualItems().map(({ key, index, start }) => {
-          const row = shown[index]!
+          const row = tableRows[index]!
           return (
             <tr
               key={key}
               ref={virtual.measureElement}
               data-index={index}
-              // biome-ignore lint/a11y/noRedundantRoles: its display takes the role in some browsers
+              // biome-ignore lint/a11y/noRedundantRoles: CSS display removes the role in some browsers
               role="row"
               aria-rowindex={index + 2}
-              className={cx(LINE, 'absolute inset-x-0 top-0 py-2.5', index > 0 && 'border-t')}
+              className={cx(ROW_GRID, 'absolute inset-x-0 top-0 py-2.5', index > 0 && 'border-t')}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <LineCells row={row} columns={table.options.columns} isSelected={row.getIsSelected()} />
+              <RowCells row={row} columns={table.options.columns} isSelected={row.getIsSelected()} />
             </tr>
           )
         })}
@@ -97,25 +102,24 @@ export function ImportTable({ rows, chosen, onChoose, label }: TableProps) {
   )
 }
 
-type LineProps = { row: TableRow<Placed>; columns: readonly Column<Placed>[]; isSelected: boolean }
+type LineProps = { row: TableRow<IndexedRow>; columns: readonly Column<IndexedRow>[]; isSelected: boolean }
 
-const LineCells = memo(({ row }: LineProps) => <Cells row={row} hasCustomDisplay className="min-w-0" />)
+const RowCells = memo(({ row }: LineProps) => <Cells row={row} hasCustomDisplay className="min-w-0" />)
 
-const HEAD = 'h-auto! min-w-0 px-0! font-normal!'
-const WIDE_HEAD = `${HEAD} max-md:hidden`
+const HEADER = 'h-auto! min-w-0 px-0! font-normal!'
+const WIDE_HEADER = `${HEADER} max-md:hidden`
 
-/** `hasChoice`: while rows can be chosen. */
-function columnsWith(hasChoice: boolean): Column<Placed>[] {
-  const isDropped = (row: TableRow<Placed>) => hasChoice && row.getCanSelect() && !row.getIsSelected()
-  const isOut = (row: TableRow<Placed>) =>
-    (isDropped(row) && row.original.row.fate !== 'differs') || !canChoose(row.original.row.fate)
+function columnsWith(isSelectable: boolean): Column<IndexedRow>[] {
+  const isDeselected = (row: TableRow<IndexedRow>) => isSelectable && row.getCanSelect() && !row.getIsSelected()
+  const isNotImported = (row: TableRow<IndexedRow>) =>
+    (isDeselected(row) && row.original.row.fate !== 'differs') || !canImport(row.original.row.fate)
   return [
     {
       id: 'choice',
       header: ({ table }) => {
         const { rows } = table.getRowModel()
         const isAll = table.getIsAllRowsSelected()
-        return hasChoice && rows.some((row) => row.getCanSelect()) ? (
+        return isSelectable && rows.some((row) => row.getCanSelect()) ? (
           <Checkbox
             label="Select all rows"
             isLabelHidden
@@ -127,14 +131,14 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
           <span className="sr-only">Selected</span>
         )
       },
-      meta: { headerClassName: HEAD },
+      meta: { headerClassName: HEADER },
       cell: ({ row }) =>
-        hasChoice &&
+        isSelectable &&
         row.getCanSelect() && (
-          // Plain, because thousands of them pass by.
+          // A plain input, because there are thousands of rows.
           <input
             type="checkbox"
-            aria-label={labelOf(row.original.row)}
+            aria-label={checkboxLabel(row.original.row)}
             checked={row.getIsSelected()}
             onChange={row.getToggleSelectedHandler()}
             className="mt-0.5 block size-4 accent-accent"
@@ -148,7 +152,7 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
         return <span className={hasLines ? undefined : 'sr-only'}>Line</span>
       },
       meta: {
-        headerClassName: WIDE_HEAD,
+        headerClassName: WIDE_HEADER,
         cellClassName:
           'text-xs leading-5 text-faint tabular-nums max-md:col-start-3 max-md:row-start-2 max-md:text-right',
       },
@@ -167,9 +171,12 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'name',
       header: 'Name',
       meta: {
-        headerClassName: HEAD,
-        cellClassName: (row: TableRow<Placed>) =>
-          cx('font-mono text-xs leading-5 break-all max-md:col-start-2 max-md:row-start-1', isOut(row) && 'text-faint'),
+        headerClassName: HEADER,
+        cellClassName: (row: TableRow<IndexedRow>) =>
+          cx(
+            'font-mono text-xs leading-5 break-all max-md:col-start-2 max-md:row-start-1',
+            isNotImported(row) && 'text-faint',
+          ),
       },
       cell: ({ row }) => row.original.row.full_domain,
     },
@@ -177,7 +184,7 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'type',
       header: 'Type',
       meta: {
-        headerClassName: HEAD,
+        headerClassName: HEADER,
         cellClassName: 'font-mono text-xs leading-5 text-soft max-md:col-start-3 max-md:row-start-1 max-md:text-right',
       },
       cell: ({ row }) => row.original.row.record_type,
@@ -186,9 +193,9 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'expected',
       header: 'Expected',
       meta: {
-        headerClassName: WIDE_HEAD,
-        cellClassName: (row: TableRow<Placed>) =>
-          cx('max-md:col-start-2 max-md:row-start-2', isOut(row) && 'text-faint'),
+        headerClassName: WIDE_HEADER,
+        cellClassName: (row: TableRow<IndexedRow>) =>
+          cx('max-md:col-start-2 max-md:row-start-2', isNotImported(row) && 'text-faint'),
       },
       cell: ({ row }) => <Values values={row.original.row.expected_value} />,
     },
@@ -196,63 +203,78 @@ function columnsWith(hasChoice: boolean): Column<Placed>[] {
       id: 'result',
       header: 'Result',
       meta: {
-        headerClassName: WIDE_HEAD,
-        cellClassName: (row: TableRow<Placed>) =>
+        headerClassName: WIDE_HEADER,
+        cellClassName: (row: TableRow<IndexedRow>) =>
           cx(
             'flex gap-2 text-xs leading-5 max-md:col-span-2 max-md:col-start-2 max-md:row-start-3',
-            // On a narrow screen the mark before the name says it.
-            noteOf(row.original.row) === '' && !isOut(row) && 'max-md:sr-only',
+            // On a narrow screen the checkbox shows it.
+            noteText(row.original.row) === '' && !isNotImported(row) && 'max-md:sr-only',
           ),
       },
-      cell: ({ row }) => <Result row={row.original.row} isDropped={isDropped(row)} isOut={isOut(row)} />,
+      cell: ({ row }) => (
+        <Result row={row.original.row} isDeselected={isDeselected(row)} isNotImported={isNotImported(row)} />
+      ),
     },
   ]
 }
 
 const COLUMNS = columnsWith(true)
-const COLUMNS_WITHOUT_CHOICE = columnsWith(false)
+const READ_ONLY_COLUMNS = columnsWith(false)
 
-const labelOf = ({ fate, full_domain, record_type }: ImportRow): string =>
+const checkboxLabel = ({ fate, full_domain, record_type }: ImportRow): string =>
   `${fate === 'differs' ? 'Update ' : ''}${full_domain} ${record_type}`
 
-function Result({ row, isDropped, isOut }: { row: ImportRow; isDropped: boolean; isOut: boolean }) {
-  const { word, icon: Icon, look } = FATES[row.fate]
+function Result({
+  row,
+  isDeselected,
+  isNotImported,
+}: {
+  row: ImportRow
+  isDeselected: boolean
+  isNotImported: boolean
+}) {
+  const { label, icon: Icon, className } = FATE_DISPLAY[row.fate]
   const code = row.fate === 'refuse' && row.code
   return (
     <>
       <span
-        className={cx('flex h-5 shrink-0 items-center gap-1.5 font-medium', isDropped && isOut ? 'text-faint' : look)}
+        className={cx(
+          'flex h-5 shrink-0 items-center gap-1.5 font-medium',
+          isDeselected && isNotImported ? 'text-faint' : className,
+        )}
       >
         <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
-        {row.fate === 'differs' ? (isDropped ? word : 'Update') : isDropped ? 'Not imported' : word}
+        {row.fate === 'differs' ? (isDeselected ? label : 'Update') : isDeselected ? 'Not imported' : label}
       </span>
       <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>
-        {noteOf(row)}
+        {noteText(row)}
         {code && <span className="ml-1.5 font-mono text-faint">{code}</span>}
       </span>
     </>
   )
 }
 
-const noteOf = (row: ImportRow): string => row.why || ownSettings(row)
+const noteText = (row: ImportRow): string => row.why || ownSettingsText(row)
 
-const MOST_SHOWN = 3
+const MAX_VALUES_SHOWN = 3
 
 function Values({ values }: { values: readonly string[] }) {
   return (
     <ul>
-      {values.slice(0, MOST_SHOWN).map((value) => (
+      {values.slice(0, MAX_VALUES_SHOWN).map((value) => (
         <li key={value} className="line-clamp-2 font-mono text-xs leading-5 wrap-anywhere" title={value}>
           {value}
         </li>
       ))}
-      {values.length > MOST_SHOWN && <li className="text-xs text-faint">and {values.length - MOST_SHOWN} more</li>}
+      {values.length > MAX_VALUES_SHOWN && (
+        <li className="text-xs text-faint">and {values.length - MAX_VALUES_SHOWN} more</li>
+      )}
     </ul>
   )
 }
 
-/** What the row says that the settings for all do not. */
-function ownSettings({ is_exact_match, group, notify, frequency, external_id }: ImportRow): string {
+/** The settings of the row itself. */
+function ownSettingsText({ is_exact_match, group, notify, frequency, external_id }: ImportRow): string {
   return [
     is_exact_match ? '' : 'flexible',
     group === null ? '' : `group ${group}`,
@@ -262,4 +284,72 @@ function ownSettings({ is_exact_match, group, notify, frequency, external_id }: 
   ]
     .filter(Boolean)
     .join(' · ')
+}
+
+type ReviewProps = {
+  title: string
+  hint: ReactNode
+  actions?: ReactNode
+  rows: readonly IndexedRow[]
+  selected: ReadonlySet<number> | undefined
+  onSelect: (selections: ReadonlyMap<number, boolean>) => void
+}
+
+/** The rows, with filters by what happens to them. */
+export function ImportReview({ title, hint, actions, rows, selected, onSelect }: ReviewProps) {
+  const [filter, setFilter] = useState<Fate>()
+  const counts = useMemo(() => countByFate(rows), [rows])
+  // A new plan may have no row of the filtered fate.
+  const fate = filter && counts[filter] > 0 ? filter : undefined
+  const shown = useMemo(() => (fate ? rows.filter(({ row }) => row.fate === fate) : rows), [rows, fate])
+  return (
+    <Section title={title} hint={hint} actions={actions} isFlush>
+      {rows.length === 0 ? (
+        <EmptyState icon={FATE_DISPLAY.skip.icon} title="No records were found">
+          The input contains no records that Zonewatch can monitor. Check that you chose the right file.
+        </EmptyState>
+      ) : (
+        <>
+          <fieldset className="flex flex-wrap gap-1.5 border-b border-line px-4 py-2.5">
+            <legend className="sr-only">Show rows</legend>
+            <FilterButton isActive={fate === undefined} onClick={() => setFilter(undefined)} count={rows.length}>
+              All
+            </FilterButton>
+            {(Object.keys(FATE_DISPLAY) as Fate[])
+              .filter((each) => counts[each] > 0)
+              .map((each) => (
+                <FilterButton key={each} isActive={fate === each} onClick={() => setFilter(each)} count={counts[each]}>
+                  {FATE_DISPLAY[each].filter}
+                </FilterButton>
+              ))}
+          </fieldset>
+          <ImportTable key={fate} rows={shown} selected={selected} onSelect={onSelect} label={title} />
+        </>
+      )}
+    </Section>
+  )
+}
+
+type FilterButtonProps = { isActive: boolean; onClick: () => void; count: number; children: string }
+
+function FilterButton({ isActive, onClick, count, children }: FilterButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-pressed={isActive}
+      onClick={onClick}
+      className={cx(
+        'inline-flex h-7 items-center gap-1.5 rounded-md px-2.5 text-xs font-medium',
+        isActive ? 'bg-accent-wash text-accent-ink' : 'text-soft hover:bg-sunken hover:text-ink',
+      )}
+    >
+      {children} <span className="tabular-nums">{count.toLocaleString()}</span>
+    </button>
+  )
+}
+
+function countByFate(rows: readonly IndexedRow[]): Record<Fate, number> {
+  const counts: Record<Fate, number> = { make: 0, differs: 0, exists: 0, skip: 0, refuse: 0 }
+  for (const { row } of rows) counts[row.fate]++
+  return counts
 }

@@ -7,7 +7,7 @@ import { problemMessage } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { type Progress, runEach } from './bulk-run.ts'
 
-/** What can be done to many monitors. `doing` and `done` are for sentences: "Disabling 3 monitors", "3 monitors disabled". */
+/** An action on many monitors. `doing` and `done` are parts of messages: "Disabling 3 monitors", "3 monitors disabled". */
 export type Action = { doing: string; done: string; on: (id: string) => Promise<unknown> }
 
 const post = (verb: string) => (id: string) => api.post(`/monitors/${id}/${verb}`)
@@ -17,7 +17,7 @@ export const ACTIONS = {
   check: { doing: 'Checking', done: 'queued for a check', on: post('check') },
   enable: { doing: 'Enabling', done: 'enabled', on: post('enable') },
   disable: { doing: 'Disabling', done: 'disabled', on: post('disable') },
-  delete: { doing: 'Deleting', done: 'deleted', on: (id) => api.delete(`/monitors/${id}`).catch(unlessGone) },
+  delete: { doing: 'Deleting', done: 'deleted', on: (id) => api.delete(`/monitors/${id}`).catch(ignoreNotFound) },
 } satisfies Record<string, Action>
 
 export const moveTo = (group: string, name: string): Action => ({
@@ -31,63 +31,63 @@ export const checkEvery = (frequency: number): Action => ({
   on: patch({ frequency }),
 })
 
-/** Someone else deleted it first. */
-function unlessGone(problem: unknown): void {
+/** Deleted already by someone else is fine. */
+function ignoreNotFound(problem: unknown): void {
   if (!(problem instanceof ApiProblem && problem.status === 404)) throw problem
 }
 
 export type Run = { act: Action; total: number; progress: Progress<MonitorResponse>; isEnded: boolean }
 
-/** Ids of what was deleted, and of those among many that failed. */
-export type Ended = { gone: readonly string[]; failed: readonly string[] }
+/** Ids of deleted monitors, and of failed ones if there were several. */
+export type RunResult = { deleted: readonly string[]; failed: readonly string[] }
 
-/** One run at a time over monitors. It ends with the page; who leaves is asked first. */
-export function useRun(onDone: (ended: Ended) => void) {
+/** Runs one action at a time. Leaving the page ends it. */
+export function useRun(onDone: (ended: RunResult) => void) {
   const queries = useQueryClient()
   const toast = useToast()
   const [run, setRun] = useState<Run>()
-  const stopping = useRef<AbortController>(undefined)
-  useEffect(() => () => stopping.current?.abort(), [])
+  const controller = useRef<AbortController>(undefined)
+  useEffect(() => () => controller.current?.abort(), [])
   const begin = async (act: Action, monitors: readonly MonitorResponse[]) => {
     const stop = new AbortController()
-    stopping.current = stop
+    controller.current = stop
     const total = monitors.length
-    const tell = (progress: Progress<MonitorResponse>, isEnded: boolean) => setRun({ act, total, progress, isEnded })
-    tell({ done: 0, failures: [] }, false)
+    const show = (progress: Progress<MonitorResponse>, isEnded: boolean) => setRun({ act, total, progress, isEnded })
+    show({ done: 0, failures: [] }, false)
     const progress = await runEach(monitors, {
       act: ({ id }) => act.on(id),
-      onProgress: (now) => tell(now, false),
+      onProgress: (now) => show(now, false),
       signal: stop.signal,
       wait: (ms) => pause(ms, stop.signal),
       window: getRateLimit,
     })
     for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
     const { done, failures } = progress
-    const isPlain = failures.length === 0 || (total === 1 && failures.length === 1)
-    if (isPlain) {
+    const fitsInToast = failures.length === 0 || (total === 1 && failures.length === 1)
+    if (fitsInToast) {
       setRun(undefined)
       if (failures[0]) toast.failed(new Error(problemMessage(failures[0].problem)))
       else
         toast.done(done === total ? `${monitorsText(done)} ${act.done}.` : `Stopped: ${done} of ${total} ${act.done}.`)
-    } else tell(progress, true)
+    } else show(progress, true)
     const failed = failures.map(({ item }) => item.id)
-    onDone({ gone: act === ACTIONS.delete ? monitors.map(({ id }) => id) : [], failed: total > 1 ? failed : [] })
+    onDone({ deleted: act === ACTIONS.delete ? monitors.map(({ id }) => id) : [], failed: total > 1 ? failed : [] })
   }
   return {
     run,
-    begin: useLatest(begin),
-    stop: useCallback(() => stopping.current?.abort(), []),
+    begin: useLatestCallback(begin),
+    stop: useCallback(() => controller.current?.abort(), []),
     dismiss: useCallback(() => setRun(undefined), []),
   }
 }
 
 export const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
 
-/** A function that stays the same and does what the newest would do. */
-function useLatest<A extends unknown[], R>(newest: (...args: A) => R): (...args: A) => R {
-  const ref = useRef(newest)
+/** A stable function that calls the latest one. */
+function useLatestCallback<A extends unknown[], R>(latest: (...args: A) => R): (...args: A) => R {
+  const ref = useRef(latest)
   useEffect(() => {
-    ref.current = newest
+    ref.current = latest
   })
   return useCallback((...args: A) => ref.current(...args), [])
 }

@@ -8,19 +8,23 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuCheck, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import type { TableModel } from '../ui/table.tsx'
-import { COLUMN_IDS, isMetadata, type Look } from './list-appearance.ts'
-import { shownFields } from './list-columns.tsx'
-import { useIsWide } from './list-media.ts'
+import { useIsWide } from '../ui/use-min-width.ts'
+import { COLUMN_IDS, isMetadata, type ListAppearance } from './list-appearance.ts'
+import { visibleFields } from './list-columns.tsx'
 
 const ColumnOrder = lazy(async () => ({ default: (await import('./list-column-order.tsx')).ColumnOrder }))
 
-type LookProps = { table: TableModel<MonitorResponse>; look: Look; onLook: (look: Look) => void }
+type AppearanceMenuProps = {
+  table: TableModel<MonitorResponse>
+  appearance: ListAppearance
+  onAppearanceChange: (appearance: ListAppearance) => void
+}
 
-/** Which columns the list has, in which order, and how high its rows are. */
-export function LookMenu({ table, look, onLook }: LookProps) {
+/** Columns of the list, their order, and the density of the rows. */
+export function AppearanceMenu({ table, appearance, onAppearanceChange }: AppearanceMenuProps) {
   const isWide = useIsWide()
   const [isOrdering, setOrdering] = useState(false)
-  const fields = table.getAllLeafColumns().filter(({ id }) => COLUMN_IDS.some((each) => each === id))
+  const fields = table.getAllLeafColumns().filter(({ id }) => COLUMN_IDS.some((columnId) => columnId === id))
   return (
     <>
       <Menu
@@ -31,8 +35,8 @@ export function LookMenu({ table, look, onLook }: LookProps) {
         }
       >
         <MenuCheck
-          isOn={look.density === 'compact'}
-          onChange={(isOn) => onLook({ ...look, density: isOn ? 'compact' : 'comfortable' })}
+          isOn={appearance.density === 'compact'}
+          onChange={(isOn) => onAppearanceChange({ ...appearance, density: isOn ? 'compact' : 'comfortable' })}
         >
           Compact rows
         </MenuCheck>
@@ -52,9 +56,12 @@ export function LookMenu({ table, look, onLook }: LookProps) {
             ))}
             <MetadataColumns table={table} />
             <MenuSeparator />
-            <MenuItem onSelect={() => setOrdering(true)}>Order of columns…</MenuItem>
-            <MenuItem isDisabled={look.columns === undefined} onSelect={() => onLook({ density: look.density })}>
-              Usual columns
+            <MenuItem onSelect={() => setOrdering(true)}>Column order…</MenuItem>
+            <MenuItem
+              isDisabled={appearance.columns === undefined}
+              onSelect={() => onAppearanceChange({ density: appearance.density })}
+            >
+              Default columns
             </MenuItem>
           </>
         )}
@@ -62,8 +69,8 @@ export function LookMenu({ table, look, onLook }: LookProps) {
       {isOrdering && (
         <Suspense>
           <ColumnOrder
-            columns={shownFields(table)}
-            onOrder={(columns) => onLook({ ...look, columns })}
+            columns={visibleFields(table)}
+            onOrder={(columns) => onAppearanceChange({ ...appearance, columns })}
             onClose={() => setOrdering(false)}
           />
         </Suspense>
@@ -72,8 +79,8 @@ export function LookMenu({ table, look, onLook }: LookProps) {
   )
 }
 
-/** The keys that monitors have, and those that are shown. */
-function MetadataColumns({ table }: Pick<LookProps, 'table'>) {
+/** The metadata keys of the organization, and those that are visible. */
+function MetadataColumns({ table }: Pick<AppearanceMenuProps, 'table'>) {
   const shown = table.getAllLeafColumns().flatMap(({ id }) => (isMetadata(id) ? [id] : []))
   const { data } = useQuery({
     queryKey: ['monitors', 'labels', { of: 'metadata', begin: '' }],

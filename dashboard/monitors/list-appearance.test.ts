@@ -1,28 +1,32 @@
 import { expect, test } from 'vitest'
-import { columnsOf, includeOf, type Look, parseLook, withColumn } from './list-appearance.ts'
+import { columnIds, includeOf, type ListAppearance, parseAppearance, withColumn } from './list-appearance.ts'
 
-const USUAL: Look = { density: 'comfortable' }
+const DEFAULT_COLUMNS: ListAppearance = { density: 'comfortable' }
 
 test('a chosen column has its usual place, and the name stays', () => {
-  const tagged = withColumn(withColumn(USUAL, 'metadata.plan', true), 'tags', true)
+  const tagged = withColumn(withColumn(DEFAULT_COLUMNS, 'metadata.plan', true), 'tags', true)
   expect(tagged.columns?.slice(4)).toEqual(['group', 'tags', 'metadata.plan', 'last_checked', 'incidence_count'])
-  expect(withColumn(withColumn(tagged, 'tags', false), 'metadata.plan', false).columns).toEqual(columnsOf(USUAL))
-  expect(withColumn(USUAL, 'name', false).columns).toContain('name')
-  const ownOrder: Look = { ...USUAL, columns: ['created', 'name'] }
+  expect(withColumn(withColumn(tagged, 'tags', false), 'metadata.plan', false).columns).toEqual(
+    columnIds(DEFAULT_COLUMNS),
+  )
+  expect(withColumn(DEFAULT_COLUMNS, 'name', false).columns).toContain('name')
+  const ownOrder: ListAppearance = { ...DEFAULT_COLUMNS, columns: ['created', 'name'] }
   expect(withColumn(ownOrder, 'state', true).columns).toEqual(['state', 'created', 'name'])
 })
 
 test('only the columns that are shown are requested', () => {
-  expect(includeOf(USUAL)).toBe('frequency,group')
-  const more = withColumn(withColumn(USUAL, 'external_id', true), 'metadata.plan', true)
+  expect(includeOf(DEFAULT_COLUMNS)).toBe('frequency,group')
+  const more = withColumn(withColumn(DEFAULT_COLUMNS, 'external_id', true), 'metadata.plan', true)
   expect(includeOf(more)).toBe('frequency,group,external_id,metadata')
 })
 
 test('what is kept and not known is left out', () => {
   for (const wrong of [null, 'x', 3, [], {}, { columns: 'x', density: 'huge' }, { columns: ['price', 3] }]) {
-    expect(parseLook(wrong)).toEqual(USUAL)
+    expect(parseAppearance(wrong)).toEqual(DEFAULT_COLUMNS)
   }
-  expect(parseLook({ columns: ['tags', 'price', 'metadata.plan', 'tags', 'metadata.'], density: 'compact' })).toEqual({
+  expect(
+    parseAppearance({ columns: ['tags', 'price', 'metadata.plan', 'tags', 'metadata.'], density: 'compact' }),
+  ).toEqual({
     columns: ['name', 'tags', 'metadata.plan'],
     density: 'compact',
   })

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { METADATA_PARAMETER, type METADATA_PREFIX } from '#contract/labels.ts'
 
-/** Columns in the order in which they stand where nobody says otherwise. Most have the name of the API's field. */
+/** Columns in their default order. Most are named like the API field. */
 export const COLUMN_IDS = [
   'state',
   'name',
@@ -20,10 +20,10 @@ export type FieldColumn = (typeof COLUMN_IDS)[number]
 export type ColumnId = FieldColumn | `${typeof METADATA_PREFIX}${string}`
 export type Density = 'comfortable' | 'compact'
 
-/** How the list looks. Without `columns`: the usual ones, as many as the screen is wide enough for. */
-export type Look = { columns?: readonly ColumnId[]; density: Density }
+/** Without `columns` the list has the default ones that fit the screen. */
+export type ListAppearance = { columns?: readonly ColumnId[]; density: Density }
 
-const USUAL: readonly ColumnId[] = [
+const DEFAULT_COLUMNS: readonly ColumnId[] = [
   'state',
   'name',
   'record_type',
@@ -33,27 +33,27 @@ const USUAL: readonly ColumnId[] = [
   'incidence_count',
 ]
 
-export const columnsOf = ({ columns }: Look): readonly ColumnId[] => columns ?? USUAL
+export const columnIds = ({ columns }: ListAppearance): readonly ColumnId[] => columns ?? DEFAULT_COLUMNS
 
-/** With the column or without it. The name stays. */
-export function withColumn(look: Look, id: ColumnId, isShown: boolean): Look {
-  const others = columnsOf(look).filter((each) => each !== id)
-  if (!isShown) return { ...look, columns: withName(others) }
-  const next = others.findIndex((each) => placeOf(each) > placeOf(id))
-  return { ...look, columns: others.toSpliced(next === -1 ? others.length : next, 0, id) }
+/** Shows or hides a column. The name is always visible. */
+export function withColumn(appearance: ListAppearance, id: ColumnId, isShown: boolean): ListAppearance {
+  const others = columnIds(appearance).filter((other) => other !== id)
+  if (!isShown) return { ...appearance, columns: withName(others) }
+  const next = others.findIndex((other) => position(other) > position(id))
+  return { ...appearance, columns: others.toSpliced(next === -1 ? others.length : next, 0, id) }
 }
 
-/** Metadata stands behind the external id. */
-const placeOf = (id: ColumnId) => {
-  const place = COLUMN_IDS.indexOf(id as FieldColumn)
-  return place === -1 ? COLUMN_IDS.indexOf('external_id') + 0.5 : place
+/** Metadata columns come after the external id. */
+const position = (id: ColumnId) => {
+  const index = COLUMN_IDS.indexOf(id as FieldColumn)
+  return index === -1 ? COLUMN_IDS.indexOf('external_id') + 0.5 : index
 }
 const withName = (columns: readonly ColumnId[]): ColumnId[] =>
   columns.includes('name') ? [...columns] : ['name', ...columns]
 
-/** What the API has to add to each monitor. */
-export function includeOf(look: Look): string {
-  const shown = columnsOf(look)
+/** The parameter `include` that the visible columns need. */
+export function includeOf(appearance: ListAppearance): string {
+  const shown = columnIds(appearance)
   const labels = shown.filter((id) => id === 'tags' || id === 'external_id')
   const metadata = shown.some(isMetadata) ? ['metadata'] : []
   return ['frequency', 'group', ...labels, ...metadata].join(',')
@@ -62,36 +62,36 @@ export function includeOf(look: Look): string {
 export const isMetadata = (id: string): id is `${typeof METADATA_PREFIX}${string}` =>
   new RegExp(METADATA_PARAMETER).test(id)
 const isColumn = (id: unknown): id is ColumnId =>
-  typeof id === 'string' && (isMetadata(id) || COLUMN_IDS.some((each) => each === id))
+  typeof id === 'string' && (isMetadata(id) || COLUMN_IDS.some((columnId) => columnId === id))
 
-/** From outside: what is unknown is left out. */
-export function knownColumns(given: readonly unknown[] | null | undefined): readonly ColumnId[] | undefined {
-  const known = [...new Set(given)].filter(isColumn)
+/** Drops unknown columns. Undefined if none is left. */
+export function knownColumns(input: readonly unknown[] | null | undefined): readonly ColumnId[] | undefined {
+  const known = [...new Set(input)].filter(isColumn)
   return known.length === 0 ? undefined : withName(known)
 }
 
-const KEPT = 'zonewatch.list-look'
+const STORAGE_KEY = 'zonewatch.list-appearance'
 
-export function parseLook(given: unknown): Look {
-  const { columns, density } = (typeof given === 'object' && given !== null ? given : {}) as Record<string, unknown>
+export function parseAppearance(input: unknown): ListAppearance {
+  const { columns, density } = (typeof input === 'object' && input !== null ? input : {}) as Record<string, unknown>
   const known = Array.isArray(columns) ? knownColumns(columns) : undefined
   return { ...(known ? { columns: known } : {}), density: density === 'compact' ? 'compact' : 'comfortable' }
 }
 
-function keptLook(): Look {
+function storedAppearance(): ListAppearance {
   try {
-    return parseLook(JSON.parse(localStorage.getItem(KEPT) ?? 'null'))
+    return parseAppearance(JSON.parse(localStorage.getItem(STORAGE_KEY) ?? 'null'))
   } catch {
-    return parseLook(null)
+    return parseAppearance(null)
   }
 }
 
-/** Kept in this browser. */
-export function useLook(): [Look, (look: Look) => void] {
-  const [look, setLook] = useState(keptLook)
-  const set = (next: Look) => {
-    setLook(next)
-    localStorage.setItem(KEPT, JSON.stringify(next))
+/** Stored in this browser. */
+export function useListAppearance(): [ListAppearance, (appearance: ListAppearance) => void] {
+  const [appearance, setAppearance] = useState(storedAppearance)
+  const change = (next: ListAppearance) => {
+    setAppearance(next)
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(next))
   }
-  return [look, set]
+  return [appearance, change]
 }

@@ -21,22 +21,22 @@ import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { problemMessage } from '../ui/problem.tsx'
+import { useIsWide } from '../ui/use-min-width.ts'
 import { ACTIONS, type Action, monitorsText, type Run } from './list-actions.ts'
-import { useIsWide } from './list-media.ts'
-import { ownerOf } from './list-query.ts'
+import { ownerName } from './list-query.ts'
 
 type BarProps = {
   count: number
-  /** How many, as text; `count` of them are loaded. */
-  chosen: string
-  /** After a tick for all loaded rows, where there are more: selects those too. */
-  rest: Rest | undefined
+  /** The number of selected monitors as text; `count` of them are loaded. */
+  selectedText: string
+  /** Offers to select the rows that are not loaded, after all loaded ones were selected. */
+  remaining: Remaining | undefined
   run: Run | undefined
   onAction: (act: Action) => void
   onMove: () => void
   onFrequency: () => void
   onDelete: () => void
-  /** What only a job does. */
+  /** Actions that only a job can do. */
   onJob: (act: JobAct) => void
   onExport: () => void
   onClear: () => void
@@ -44,15 +44,15 @@ type BarProps = {
   onDismiss: () => void
 }
 
-export type Rest = { total: string | undefined; select: () => void }
+export type Remaining = { total: string | undefined; select: () => void }
 
-/** At the foot of the screen: what can be done with the ticked monitors, how it goes, and what failed. */
+/** At the bottom of the screen: actions for the selected monitors, their progress and errors. */
 export function ListBar(props: BarProps) {
-  const { count, chosen, run } = props
+  const { count, selectedText, run } = props
   return (
     <>
       <div aria-live="polite" className="sr-only">
-        {run ? runText(run) : count > 0 ? selectedText(count, chosen) : ''}
+        {run ? runText(run) : count > 0 ? selectionText(count, selectedText) : ''}
       </div>
       {(run || count > 0) && (
         <section
@@ -61,27 +61,36 @@ export function ListBar(props: BarProps) {
           className="pointer-events-none fixed inset-x-0 bottom-4 z-20 flex justify-center px-3 sm:justify-start sm:px-6 lg:left-60 lg:px-8"
         >
           <div className="pointer-events-auto max-w-full rounded-lg border border-edge bg-raised p-1.5 shadow-pop">
-            {!run && props.rest && <More count={count} rest={props.rest} />}
+            {!run && props.remaining && <SelectAll count={count} remaining={props.remaining} />}
             <div className="flex items-center gap-1">
-              {run ? <Running {...props} run={run} /> : <Chosen {...props} />}
+              {run ? <RunStatus {...props} run={run} /> : <SelectionActions {...props} />}
             </div>
           </div>
         </section>
       )}
-      <StayHere isRunning={run !== undefined && !run.isEnded} />
+      <LeaveGuard isRunning={run !== undefined && !run.isEnded} />
     </>
   )
 }
 
-function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onExport, onClear }: BarProps) {
+function SelectionActions({
+  selectedText,
+  onAction,
+  onMove,
+  onFrequency,
+  onDelete,
+  onJob,
+  onExport,
+  onClear,
+}: BarProps) {
   const isWide = useIsWide()
   return (
     <>
       <Button variant="quiet" size="sm" isSquare aria-label="Clear selection" onClick={onClear}>
         <X />
       </Button>
-      <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">{chosen} selected</span>
-      <Line />
+      <span className="px-1.5 text-sm font-medium whitespace-nowrap tabular-nums">{selectedText} selected</span>
+      <Divider />
       <Button variant="quiet" size="sm" onClick={() => onAction(ACTIONS.check)}>
         <RotateCw /> Check now
       </Button>
@@ -98,7 +107,7 @@ function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onExpo
       <Menu
         trigger={
           <Button variant="quiet" size="sm">
-            <MoreHorizontal /> More
+            <MoreHorizontal /> SelectAll
           </Button>
         }
       >
@@ -146,11 +155,11 @@ function Chosen({ chosen, onAction, onMove, onFrequency, onDelete, onJob, onExpo
   )
 }
 
-const selectedText = (count: number, chosen: string) =>
-  chosen === count.toLocaleString() ? `${monitorsText(count)} selected` : `Selected: ${chosen}`
+const selectionText = (count: number, selectedText: string) =>
+  selectedText === count.toLocaleString() ? `${monitorsText(count)} selected` : `Selected: ${selectedText}`
 
-/** Says that only loaded rows are selected, and offers the rest. */
-function More({ count, rest: { total, select } }: { count: number; rest: Rest }) {
+/** Only loaded rows are selected; a button selects all. */
+function SelectAll({ count, remaining: { total, select } }: { count: number; remaining: Remaining }) {
   return (
     <p className="flex flex-wrap items-center gap-x-2 border-b border-line px-1.5 pb-1.5 text-sm text-soft">
       <span className="tabular-nums">Only the first {count.toLocaleString()} monitors are selected.</span>
@@ -161,12 +170,12 @@ function More({ count, rest: { total, select } }: { count: number; rest: Rest })
   )
 }
 
-const Line = () => <span className="mx-0.5 h-5 w-px bg-line" aria-hidden="true" />
+const Divider = () => <span className="mx-0.5 h-5 w-px bg-line" aria-hidden="true" />
 
-function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
+function RunStatus({ run, onStop, onDismiss }: BarProps & { run: Run }) {
   const [isOpen, setOpen] = useState(false)
   const { progress, total, isEnded } = run
-  const behind = progress.done + progress.failures.length
+  const finished = progress.done + progress.failures.length
   return (
     <>
       <span className="px-2 text-sm tabular-nums">{runText(run)}</span>
@@ -174,12 +183,12 @@ function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
         <div
           role="progressbar"
           aria-label="Progress"
-          aria-valuenow={behind}
+          aria-valuenow={finished}
           aria-valuemax={total}
           tabIndex={-1}
           className="mx-1 h-1.5 w-24 shrink-0 overflow-hidden rounded-full bg-sunken sm:w-40"
         >
-          <div className="h-full bg-accent" style={{ width: `${(100 * behind) / total}%` }} />
+          <div className="h-full bg-accent" style={{ width: `${(100 * finished) / total}%` }} />
         </div>
       )}
       {progress.failures.length > 0 && (
@@ -197,15 +206,15 @@ function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
         isWide
       >
         <ul className="divide-y divide-line">
-          {progress.failures.slice(0, MOST_NAMED).map(({ item, problem }) => (
-            <Failed key={item.id} name={`${ownerOf(item)} ${item.record_type}`}>
+          {progress.failures.slice(0, MAX_FAILURES_SHOWN).map(({ item, problem }) => (
+            <FailedMonitor key={item.id} name={`${ownerName(item)} ${item.record_type}`}>
               {problemMessage(problem)}
-            </Failed>
+            </FailedMonitor>
           ))}
         </ul>
-        {progress.failures.length > MOST_NAMED && (
+        {progress.failures.length > MAX_FAILURES_SHOWN && (
           <p className="pt-3 text-sm text-faint">
-            and {(progress.failures.length - MOST_NAMED).toLocaleString()} more; they stay selected.
+            and {(progress.failures.length - MAX_FAILURES_SHOWN).toLocaleString()} more. They stay selected.
           </p>
         )}
       </Dialog>
@@ -213,26 +222,26 @@ function Running({ run, onStop, onDismiss }: BarProps & { run: Run }) {
   )
 }
 
-const MOST_NAMED = 200
+const MAX_FAILURES_SHOWN = 200
 
-const Failed = ({ name, children }: { name: string; children: ReactNode }) => (
+const FailedMonitor = ({ name, children }: { name: string; children: ReactNode }) => (
   <li className="py-2">
     <p className="font-mono text-sm break-all">{name}</p>
     <p className="text-sm text-bad">{children}</p>
   </li>
 )
 
-function runText({ act, total, progress: { done, failures, waitsUntil }, isEnded }: Run): string {
+function runText({ act, total, progress: { done, failures, resumesAt }, isEnded }: Run): string {
   if (isEnded) return `${done.toLocaleString()} ${act.done}, ${failures.length.toLocaleString()} failed`
   const of = `${(done + failures.length).toLocaleString()} of ${monitorsText(total)}`
   const failed = failures.length === 0 ? '' : `, ${failures.length.toLocaleString()} failed`
-  const waits =
-    waitsUntil === undefined ? '' : `. Rate limit: continues at ${new Date(waitsUntil).toLocaleTimeString()}`
-  return `${act.doing} ${of}${failed}${waits}`
+  const rateLimitText =
+    resumesAt === undefined ? '' : `. Rate limit reached. Continues at ${new Date(resumesAt).toLocaleTimeString()}`
+  return `${act.doing} ${of}${failed}${rateLimitText}`
 }
 
-/** Anyone who leaves the page ends the run. */
-function StayHere({ isRunning }: { isRunning: boolean }) {
+/** Confirms leaving the page, which stops the run. */
+function LeaveGuard({ isRunning }: { isRunning: boolean }) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isRunning && current.pathname !== next.pathname,
     enableBeforeUnload: () => isRunning,
@@ -246,7 +255,7 @@ function StayHere({ isRunning }: { isRunning: boolean }) {
       confirmLabel="Stop and leave"
       onConfirm={async () => blocker.proceed?.()}
     >
-      The operation stops. Changes that were already made are kept; the remaining monitors are not changed.
+      The operation stops. Changes already made are kept. The remaining monitors are not changed.
     </Confirm>
   )
 }

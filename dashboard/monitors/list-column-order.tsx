@@ -10,21 +10,21 @@ type OrderProps = {
   onClose: () => void
 }
 
-/** Moves columns of the list; the list behind it shows each step. */
+/** Moves columns. The list behind the dialog shows each step. */
 export function ColumnOrder({ columns, onOrder, onClose }: OrderProps) {
-  const [said, setSaid] = useState('')
+  const [announcement, setAnnouncement] = useState('')
   const move = (from: number, to: number) => {
     const { label } = columns[from]!
     const moved = columns.toSpliced(from, 1).toSpliced(to, 0, columns[from]!)
     onOrder(moved.map((column) => column.id as ColumnId))
-    setSaid(`${label} is column ${to + 1} of ${columns.length}.`)
+    setAnnouncement(`${label} is column ${to + 1} of ${columns.length}.`)
   }
   return (
     <Dialog
       isOpen
       onClose={onClose}
-      title="Order of columns"
-      description="The first one is on the left."
+      title="Column order"
+      description="The first column is on the left."
       footer={
         <Button variant="primary" onClick={onClose}>
           Done
@@ -32,36 +32,40 @@ export function ColumnOrder({ columns, onOrder, onClose }: OrderProps) {
       }
     >
       <ol className="divide-y divide-line rounded-md border border-line">
-        {columns.map(({ id, label }, at) => (
+        {columns.map(({ id, label }, index) => (
           <li key={id} className="flex items-center gap-1 py-1 pr-1 pl-3">
             <span className="min-w-0 flex-1 truncate text-sm">{label}</span>
-            <Step label={`Move ${label} up`} isOff={at === 0} onPress={() => move(at, at - 1)}>
+            <Step label={`Move ${label} up`} isAtEnd={index === 0} onClick={() => move(index, index - 1)}>
               <ArrowUp />
             </Step>
-            <Step label={`Move ${label} down`} isOff={at === columns.length - 1} onPress={() => move(at, at + 1)}>
+            <Step
+              label={`Move ${label} down`}
+              isAtEnd={index === columns.length - 1}
+              onClick={() => move(index, index + 1)}
+            >
               <ArrowDown />
             </Step>
           </li>
         ))}
       </ol>
       <p aria-live="polite" className="sr-only">
-        {said}
+        {announcement}
       </p>
     </Dialog>
   )
 }
 
-type StepProps = { label: string; isOff: boolean; onPress: () => void; children: ReactNode }
+type StepProps = { label: string; isAtEnd: boolean; onClick: () => void; children: ReactNode }
 
-/** Keeps the focus at the end of the list too, where it does nothing. */
-const Step = ({ label, isOff, onPress, children }: StepProps) => (
+/** Not disabled at the ends of the list, so that it keeps the focus. */
+const Step = ({ label, isAtEnd, onClick, children }: StepProps) => (
   <Button
     variant="quiet"
     size="sm"
     isSquare
     aria-label={label}
-    aria-disabled={isOff || undefined}
-    onClick={() => !isOff && onPress()}
+    aria-disabled={isAtEnd || undefined}
+    onClick={() => !isAtEnd && onClick()}
   >
     {children}
   </Button>

@@ -4,19 +4,26 @@ import { METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { State } from '../ui/state.tsx'
 import type { Column, TableModel, TableRow } from '../ui/table.tsx'
-import { COLUMN_IDS, type ColumnId, columnsOf, type FieldColumn, isMetadata, type Look } from './list-appearance.ts'
-import { Name, Since, Tick, Values } from './list-parts.tsx'
-import { monitorHref, ownerOf } from './list-query.ts'
+import {
+  COLUMN_IDS,
+  type ColumnId,
+  columnIds,
+  type FieldColumn,
+  isMetadata,
+  type ListAppearance,
+} from './list-appearance.ts'
+import { LightCheckbox, Name, TimeAgo, Values } from './list-parts.tsx'
+import { monitorHref, ownerName } from './list-query.ts'
 
-/** What the cells need beside the monitor. */
+/** What cells need besides the monitor. */
 export type ListContext = {
-  /** The table's clock. */
+  /** The current time of the table. */
   now: number
   groupName: (slug: string | undefined) => string
   canChange: boolean
   /** All monitors that match are selected, loaded or not. */
   isMatching: boolean
-  onTickAll: (isOn: boolean) => void
+  onSelectAll: (isOn: boolean) => void
   onOpen: (id: string, event: MouseEvent) => void
   onMenu: (monitor: MonitorResponse, anchor: HTMLElement) => void
 }
@@ -25,13 +32,12 @@ export type MinWidth = '80rem' | '90rem'
 
 type Field = {
   label: string
-  /** Whether the API has an order by it. */
   isSortable?: boolean
-  /** In pixels; the columns without one share the rest. */
+  /** Pixels. Columns without a width share the remaining space. */
   width?: number
-  /** Of its cells and its head. */
+  /** For cells and header. */
   className: string
-  /** From which width of the window on it is shown where nobody chose the columns. */
+  /** The window width from which the default columns include it. */
   minWidth?: MinWidth
   cell: (monitor: MonitorResponse, list: ListContext) => ReactNode
 }
@@ -56,7 +62,7 @@ const FIELDS: Record<FieldColumn, Field> = {
       <a
         href={monitorHref(monitor.id)}
         data-cell="name"
-        title={ownerOf(monitor)}
+        title={ownerName(monitor)}
         onClick={(event) => onOpen(monitor.id, event)}
         className="rounded-sm -outline-offset-2 hover:underline"
       >
@@ -106,7 +112,7 @@ const FIELDS: Record<FieldColumn, Field> = {
     isSortable: true,
     width: 128,
     className: 'truncate px-3! text-soft',
-    cell: (monitor, { now }) => <Since at={monitor.last_checked} now={now} />,
+    cell: (monitor, { now }) => <TimeAgo at={monitor.last_checked} now={now} />,
   },
   incidence_count: {
     label: 'Changes',
@@ -121,16 +127,16 @@ const FIELDS: Record<FieldColumn, Field> = {
     isSortable: true,
     width: 112,
     className: 'truncate px-3! text-soft',
-    cell: (monitor, { now }) => <Since at={monitor.created} now={now} />,
+    cell: (monitor, { now }) => <TimeAgo at={monitor.created} now={now} />,
   },
 }
 
-/** Those that are shown: what somebody chose on every screen, else the usual ones that there is room for. */
-export const shownColumns = (look: Look, isFrom: Record<MinWidth, boolean>): readonly ColumnId[] =>
-  look.columns ??
-  columnsOf(look).filter((id) => {
+/** The selected columns, or the default ones that fit the window. */
+export const visibleColumns = (appearance: ListAppearance, fitsWidth: Record<MinWidth, boolean>): readonly ColumnId[] =>
+  appearance.columns ??
+  columnIds(appearance).filter((id) => {
     const { minWidth } = fieldOf(id)
-    return !minWidth || isFrom[minWidth]
+    return !minWidth || fitsWidth[minWidth]
   })
 
 function fieldOf(id: ColumnId): Field {
@@ -147,14 +153,14 @@ function fieldOf(id: ColumnId): Field {
   }
 }
 
-/** All fields, and the metadata among those that are shown, between the tick and the menu. */
+/** Checkbox, all fields, visible metadata, and menu. */
 export const listColumns = (shown: readonly ColumnId[], list: ListContext): Column<MonitorResponse>[] => [
   {
     id: 'tick',
     header: ({ table }) =>
-      list.canChange ? <AllTick table={table} list={list} /> : <span className="sr-only">Selection</span>,
+      list.canChange ? <SelectAllCheckbox table={table} list={list} /> : <span className="sr-only">Selection</span>,
     meta: { className: 'px-0! pl-2!', headerClassName: 'rounded-tl-lg font-normal', width: 44 },
-    cell: ({ row }) => list.canChange && <RowTick row={row} isMatching={list.isMatching} />,
+    cell: ({ row }) => list.canChange && <RowCheckbox row={row} isMatching={list.isMatching} />,
   },
   ...[...new Set([...COLUMN_IDS, ...shown])].map((id): Column<MonitorResponse> => {
     const { label, isSortable = false, width, className, cell } = fieldOf(id)
@@ -163,7 +169,7 @@ export const listColumns = (shown: readonly ColumnId[], list: ListContext): Colu
       header: label,
       accessorFn: (monitor) => monitor[id as keyof MonitorResponse],
       enableSorting: isSortable,
-      // A monitor has a name everywhere.
+      // The name is always visible.
       enableHiding: id !== 'name',
       meta: { className, width },
       cell: ({ row }) => cell(row.original, list),
@@ -177,45 +183,45 @@ export const listColumns = (shown: readonly ColumnId[], list: ListContext): Colu
   },
 ]
 
-/** The columns that are shown, without the tick and the menu. */
-export const shownFields = (table: TableModel<MonitorResponse>): { id: string; label: string }[] =>
+/** The visible columns without checkbox and menu. */
+export const visibleFields = (table: TableModel<MonitorResponse>): { id: string; label: string }[] =>
   table.getVisibleLeafColumns().flatMap(({ id, columnDef: { header } }) => {
     return id !== 'menu' && typeof header === 'string' ? [{ id, label: header }] : []
   })
 
-/** Ticks all loaded rows, or none. */
-export function AllTick({ table, list }: { table: TableModel<MonitorResponse>; list: ListContext }) {
+/** Selects all loaded rows, or none. */
+export function SelectAllCheckbox({ table, list }: { table: TableModel<MonitorResponse>; list: ListContext }) {
   const isAll = table.getIsAllRowsSelected()
   return (
-    <Tick
+    <LightCheckbox
       label="Select all loaded monitors"
       isOn={isAll}
-      isSome={!isAll && table.getIsSomeRowsSelected()}
+      isIndeterminate={!isAll && table.getIsSomeRowsSelected()}
       onChange={(event) => {
         table.getToggleAllRowsSelectedHandler()(event)
-        list.onTickAll(event.target.checked)
+        list.onSelectAll(event.target.checked)
       }}
     />
   )
 }
 
-/** Up to which row a press with Shift goes is the table's to know. */
-export const RowTick = ({ row, isMatching }: { row: TableRow<MonitorResponse>; isMatching: boolean }) => (
-  <Tick
-    label={`Select ${ownerOf(row.original)} ${row.original.record_type}`}
+/** The table handles ranges with Shift. */
+export const RowCheckbox = ({ row, isMatching }: { row: TableRow<MonitorResponse>; isMatching: boolean }) => (
+  <LightCheckbox
+    label={`Select ${ownerName(row.original)} ${row.original.record_type}`}
     isOn={isMatching || row.getIsSelected()}
     cell="tick"
     onChange={row.getToggleSelectedHandler()}
   />
 )
 
-/** The menu itself is one for the whole table. */
+/** The table has one menu for all rows. */
 export function MenuButton({ monitor, onMenu }: { monitor: MonitorResponse; onMenu: ListContext['onMenu'] }) {
   return (
     <button
       type="button"
       data-cell="menu"
-      aria-label={`Actions for ${ownerOf(monitor)} ${monitor.record_type}`}
+      aria-label={`Actions for ${ownerName(monitor)} ${monitor.record_type}`}
       aria-haspopup="menu"
       onClick={(event) => onMenu(monitor, event.currentTarget)}
       className="grid size-8 place-items-center rounded-md text-faint hover:bg-sunken hover:text-ink"
@@ -225,8 +231,8 @@ export function MenuButton({ monitor, onMenu }: { monitor: MonitorResponse; onMe
   )
 }
 
-const SHARING = 180
+const FLEXIBLE_WIDTH = 180
 
-/** Below this width the list scrolls sideways. */
-export const widthOf = (table: TableModel<MonitorResponse>): number =>
-  table.getVisibleLeafColumns().reduce((sum, { columnDef }) => sum + (columnDef.meta?.width ?? SHARING), 0)
+/** A narrower list scrolls horizontally. */
+export const tableMinWidth = (table: TableModel<MonitorResponse>): number =>
+  table.getVisibleLeafColumns().reduce((sum, { columnDef }) => sum + (columnDef.meta?.width ?? FLEXIBLE_WIDTH), 0)

@@ -1,16 +1,13 @@
-import { type FormEvent, useId, useState } from 'react'
-import { plural } from '#contract/wording.ts'
-import { Button } from '../ui/button.tsx'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { useState } from 'react'
+import { Confirm, FormDialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { Select } from '../ui/select.tsx'
+import { monitorsText } from './list-actions.ts'
 import { useGroups, useShortestFrequency } from './new-settings.ts'
 
-export type Asking = 'move' | 'frequency' | 'delete'
+export type ListDialog = 'move' | 'frequency' | 'delete'
 
-const monitorsText = (count: number) => plural(count, '1 monitor', (number) => `${number} monitors`)
-
-type AskProps = {
+type DialogProps = {
   count: number
   onClose: () => void
   onMove: (group: string, name: string) => void
@@ -18,14 +15,13 @@ type AskProps = {
   onDelete: () => void
 }
 
-/** What has to be known, or meant, before it is done to `count` monitors. */
-export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | undefined }) {
+export function ListDialogs({ dialog, ...rest }: DialogProps & { dialog: ListDialog | undefined }) {
   return (
     <>
-      {asking === 'move' && <Move {...rest} />}
-      {asking === 'frequency' && <Frequency {...rest} />}
+      {dialog === 'move' && <Move {...rest} />}
+      {dialog === 'frequency' && <Frequency {...rest} />}
       <Confirm
-        isOpen={asking === 'delete'}
+        isOpen={dialog === 'delete'}
         onClose={rest.onClose}
         title={`Delete ${monitorsText(rest.count)}?`}
         confirmLabel={`Delete ${monitorsText(rest.count)}`}
@@ -41,75 +37,59 @@ export function ListDialogs({ asking, ...rest }: AskProps & { asking: Asking | u
   )
 }
 
-function Move({ count, onClose, onMove }: AskProps) {
-  const form = useId()
+function Move({ count, onClose, onMove }: DialogProps) {
   const groups = useGroups() ?? []
-  const [chosen, setChosen] = useState('')
-  const group = groups.find(({ slug }) => slug === chosen) ?? groups[0]
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const [slug, setSlug] = useState('')
+  const group = groups.find((candidate) => candidate.slug === slug) ?? groups[0]
+  const submit = () => {
     if (!group) return
     onMove(group.slug, group.name)
     onClose()
   }
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
+    <FormDialog
       title={`Move ${monitorsText(count)}`}
       description="The webhooks of the new group receive their changes from now on."
-      footer={<Buttons form={form} act="Move" onClose={onClose} />}
+      submitLabel="Move"
+      onSubmit={submit}
+      onClose={onClose}
     >
-      <form id={form} onSubmit={submit}>
-        <Field label="Group">
-          <Select
-            value={group?.slug ?? ''}
-            onChange={setChosen}
-            options={groups.map(({ slug, name }) => ({ value: slug, label: name }))}
-          />
-        </Field>
-      </form>
-    </Dialog>
+      <Field label="Group" className="sm:col-span-2">
+        <Select
+          value={group?.slug ?? ''}
+          onChange={setSlug}
+          options={groups.map(({ slug, name }) => ({ value: slug, label: name }))}
+        />
+      </Field>
+    </FormDialog>
   )
 }
 
-function Frequency({ count, onClose, onFrequency }: AskProps) {
-  const form = useId()
-  const least = useShortestFrequency()
+function Frequency({ count, onClose, onFrequency }: DialogProps) {
+  const shortest = useShortestFrequency()
   const [text, setText] = useState('10')
   const minutes = Number(text)
-  const isRight = Number.isInteger(minutes) && minutes >= least && minutes <= 120
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (!isRight) return
+  const isValid = Number.isInteger(minutes) && minutes >= shortest && minutes <= 120
+  const submit = () => {
+    if (!isValid) return
     onFrequency(minutes)
     onClose()
   }
   return (
-    <Dialog
-      isOpen
-      onClose={onClose}
+    <FormDialog
       title={`Set the check interval of ${monitorsText(count)}`}
-      footer={<Buttons form={form} act="Set" onClose={onClose} />}
+      submitLabel="Set"
+      onSubmit={submit}
+      onClose={onClose}
     >
-      <form id={form} onSubmit={submit} noValidate>
-        <Field
-          label="Check interval in minutes"
-          hint={`${least} to 120.`}
-          error={text !== '' && !isRight ? `Enter a whole number from ${least} to 120.` : undefined}
-        >
-          <Input inputMode="numeric" value={text} onChange={(event) => setText(event.currentTarget.value)} />
-        </Field>
-      </form>
-    </Dialog>
+      <Field
+        label="Check interval in minutes"
+        hint={`${shortest} to 120.`}
+        error={text !== '' && !isValid ? `Enter a whole number from ${shortest} to 120.` : undefined}
+        className="sm:col-span-2"
+      >
+        <Input inputMode="numeric" value={text} onChange={(event) => setText(event.currentTarget.value)} />
+      </Field>
+    </FormDialog>
   )
 }
-
-const Buttons = ({ form, act, onClose }: { form: string; act: string; onClose: () => void }) => (
-  <>
-    <Button onClick={onClose}>Cancel</Button>
-    <Button variant="primary" type="submit" form={form}>
-      {act}
-    </Button>
-  </>
-)

@@ -20,26 +20,26 @@ const FORMATS = [
 type ExportProps = {
   /** Filters and order of the list. */
   query: Query
-  /** How many the list has, as text; undefined where that is not known. */
+  /** The number of monitors in the list, as text; undefined if unknown. */
   total: string | undefined
-  /** Ids of selected monitors, in the order of the list. None: all of the list. */
+  /** Ids in the order of the list. Empty: the whole list. */
   selected: readonly string[]
   columns: readonly { id: string; label: string }[]
   onClose: () => void
 }
 
-/** The selected monitors, or all that the list finds in its order, as a download. */
+/** Downloads the selected monitors or the whole list. */
 export function ExportDialog({ query, total, selected, columns, onClose }: ExportProps) {
   const form = useId()
-  const [of, setOf] = useState<'selected' | 'list'>(selected.length > 0 ? 'selected' : 'list')
+  const [scope, setScope] = useState<'selected' | 'list'>(selected.length > 0 ? 'selected' : 'list')
   const [format, setFormat] = useState<ExportFormat>('csv')
-  const [which, setWhich] = useState<'all' | 'shown'>('all')
-  const wanted = {
+  const [columnSet, setColumnSet] = useState<'all' | 'shown'>('all')
+  const request = {
     format,
-    ...(format === 'csv' && which === 'shown' ? { columns: columns.map(({ id }) => id).join(',') } : {}),
+    ...(format === 'csv' && columnSet === 'shown' ? { columns: columns.map(({ id }) => id).join(',') } : {}),
   }
   const save = useMutation({
-    mutationFn: () => api.post<string>(PATH, { ...wanted, monitors: [...selected] } satisfies SelectedExport),
+    mutationFn: () => api.post<string>(PATH, { ...request, monitors: [...selected] } satisfies SelectedExport),
     onSuccess: (text) => {
       download(`monitors.${format}`, text)
       onClose()
@@ -49,20 +49,20 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
     event.preventDefault()
     save.mutate()
   }
-  const list = `All ${total ?? 'monitors'} of this list`
+  const list = `All ${total ?? 'monitors'} in this list`
   return (
     <Dialog
       isOpen
       onClose={onClose}
       title="Export monitors"
-      description={selected.length === 0 ? `${list}, in its order.` : undefined}
+      description={selected.length === 0 ? `${list}, in the same order.` : undefined}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          {of === 'list' ? (
+          {scope === 'list' ? (
             <ButtonAnchor
               variant="primary"
-              href={organizationUrl(PATH, { ...query, ...wanted })}
+              href={organizationUrl(PATH, { ...query, ...request })}
               download
               onClick={onClose}
             >
@@ -80,7 +80,7 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
         {selected.length > 0 && (
           <RadioGroup
             label="Monitors"
-            value={of}
+            value={scope}
             options={[
               {
                 value: 'selected',
@@ -88,19 +88,19 @@ export function ExportDialog({ query, total, selected, columns, onClose }: Expor
               },
               { value: 'list', label: list },
             ]}
-            onChange={setOf}
+            onChange={setScope}
           />
         )}
         <RadioGroup label="Format" value={format} options={FORMATS} onChange={setFormat} />
         {format === 'csv' && (
           <RadioGroup
             label="Columns"
-            value={which}
+            value={columnSet}
             options={[
-              { value: 'all', label: 'All columns', hint: 'An import can read the file again.' },
+              { value: 'all', label: 'All columns', hint: 'The file can be imported again.' },
               { value: 'shown', label: 'Columns of the list', hint: columns.map(({ label }) => label).join(', ') },
             ]}
-            onChange={setWhich}
+            onChange={setColumnSet}
           />
         )}
         {save.error && <ProblemNote problem={save.error} />}

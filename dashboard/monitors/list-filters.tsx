@@ -4,7 +4,7 @@ import type { MonitorState } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { STATE_LABELS } from '#contract/wording.ts'
 import { Select } from '../ui/select.tsx'
-import { type ListSearch, metadataOf, ORDER, severalOf, withoutFilters, withStates, withTags } from './list-query.ts'
+import { type ListSearch, metadataOf, ORDER, splitList, withoutFilters, withStates, withTags } from './list-query.ts'
 import { SearchField } from './list-search.tsx'
 import { useGroups } from './new-settings.ts'
 
@@ -12,7 +12,6 @@ const ANY = 'any'
 
 type FiltersProps = { search: ListSearch; onSearch: (search: ListSearch) => void }
 
-/** `children`: what else can be done with what is shown. */
 export function ListFilters({ search, onSearch, children }: FiltersProps & { children?: ReactNode }) {
   const groups = useGroups() ?? []
   const set = (name: 'type' | 'group') => (value: string) => {
@@ -20,7 +19,7 @@ export function ListFilters({ search, onSearch, children }: FiltersProps & { chi
     onSearch(value === ANY ? rest : { ...rest, [name]: value })
   }
   const groupName = groups.find(({ slug }) => slug === search.group)?.name ?? search.group
-  const known = search.group === undefined || groups.some(({ slug }) => slug === search.group)
+  const isKnownGroup = search.group === undefined || groups.some(({ slug }) => slug === search.group)
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchField search={search} onSearch={onSearch} />
@@ -38,22 +37,22 @@ export function ListFilters({ search, onSearch, children }: FiltersProps & { chi
           onChange={set('group')}
           options={[
             { value: ANY, label: 'All groups' },
-            ...(known ? [] : [{ value: search.group!, label: search.group! }]),
+            ...(isKnownGroup ? [] : [{ value: search.group!, label: search.group! }]),
             ...groups.map(({ slug, name }) => ({ value: slug, label: name })),
           ]}
           className="sm:w-44!"
         />
         <div className="col-span-2 md:hidden">
-          <Order search={search} onSearch={onSearch} />
+          <OrderSelect search={search} onSearch={onSearch} />
         </div>
       </div>
       {children && <div className="flex flex-wrap gap-2 lg:ml-auto">{children}</div>}
-      <Chips search={search} groupName={groupName} onSearch={onSearch} />
+      <FilterChips search={search} groupName={groupName} onSearch={onSearch} />
     </div>
   )
 }
 
-const ORDERS = [
+const ORDER_OPTIONS = [
   { value: `${ORDER} asc`, label: 'Name' },
   { value: 'state asc', label: 'State' },
   { value: 'last_checked desc', label: 'Last checked' },
@@ -61,22 +60,22 @@ const ORDERS = [
   { value: 'created desc', label: 'Newest' },
 ]
 
-/** Where there is no table, and so no columns to press. */
-function Order({ search, onSearch }: FiltersProps) {
+/** For narrow screens, where there are no column headers. */
+function OrderSelect({ search, onSearch }: FiltersProps) {
   const value = `${search.order ?? ORDER} ${search.way ?? 'asc'}`
   const { order: _, way: __, ...filters } = search
   const onChange = (next: string) => {
     const [order = ORDER, way] = next.split(' ')
     onSearch({ ...filters, order, ...(way === 'desc' ? { way } : {}) })
   }
-  const isListed = ORDERS.some((each) => each.value === value)
-  const options = isListed ? ORDERS : [...ORDERS, { value, label: `Sorted by ${search.order ?? ORDER}` }]
-  return <Select label="Order" value={value} onChange={onChange} options={options} />
+  const isListed = ORDER_OPTIONS.some((option) => option.value === value)
+  const options = isListed ? ORDER_OPTIONS : [...ORDER_OPTIONS, { value, label: `Sorted by ${search.order ?? ORDER}` }]
+  return <Select label="OrderSelect" value={value} onChange={onChange} options={options} />
 }
 
-/** What the list is narrowed to, each to be taken away. */
-function Chips({ search, groupName, onSearch }: FiltersProps & { groupName: string | undefined }) {
-  const chips = chipsOf(search, groupName)
+/** The active filters, each with a button that removes it. */
+function FilterChips({ search, groupName, onSearch }: FiltersProps & { groupName: string | undefined }) {
+  const chips = filterChips(search, groupName)
   if (chips.length === 0) return null
   return (
     <ul className="flex basis-full flex-wrap items-center gap-1.5" aria-label="Filters">
@@ -110,9 +109,9 @@ function Chips({ search, groupName, onSearch }: FiltersProps & { groupName: stri
 
 type Chip = { text: string; without: ListSearch }
 
-function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
-  const states = severalOf(search.state)
-  const tags = severalOf(search.tag)
+function filterChips(search: ListSearch, groupName: string | undefined): Chip[] {
+  const states = splitList(search.state)
+  const tags = splitList(search.tag)
   const single = (name: Exclude<keyof ListSearch, 'state' | 'tag'>, text: string): Chip[] => {
     const { [name]: value, ...without } = search
     return value === undefined ? [] : [{ text, without }]
@@ -123,7 +122,7 @@ function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
       text: `state: ${STATE_LABELS[state.toUpperCase() as MonitorState] ?? state}`,
       without: withStates(
         search,
-        states.filter((each) => each !== state),
+        states.filter((other) => other !== state),
       ),
     })),
     ...single('type', `type: ${search.type}`),
@@ -133,7 +132,7 @@ function chipsOf(search: ListSearch, groupName: string | undefined): Chip[] {
       text: `tag: ${tag}`,
       without: withTags(
         search,
-        tags.filter((each) => each !== tag),
+        tags.filter((other) => other !== tag),
       ),
     })),
     ...single('customer', `customer: ${search.customer}`),

@@ -4,7 +4,7 @@ import { CirclePause, CirclePlay, ExternalLink, RotateCw, Trash2 } from 'lucide-
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import { ACTIONS, type Action } from './list-actions.ts'
-import { ownerOf } from './list-query.ts'
+import { ownerName } from './list-query.ts'
 
 export type RowMenu = { monitor: MonitorResponse; anchor: HTMLElement }
 
@@ -30,7 +30,7 @@ export function ListMenu({ menu, canChange, onClose, onAction, onDelete }: RowMe
             {monitor && (
               <>
                 <MenuLabel>
-                  {ownerOf(monitor)} {monitor.record_type}
+                  {ownerName(monitor)} {monitor.record_type}
                 </MenuLabel>
                 <MenuItem
                   icon={ExternalLink}

@@ -3,9 +3,9 @@ import { functionalUpdate, type ColumnVisibilityState as VisibilityState } from 
 import { type MouseEvent, useCallback, useEffect, useMemo, useState } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { type TableModel, useTableModel } from '../ui/table.tsx'
-import { type ColumnId, type Look, withColumn } from './list-appearance.ts'
-import { type ListContext, listColumns, shownColumns } from './list-columns.tsx'
-import { useIsFrom } from './list-media.ts'
+import { useMinWidth } from '../ui/use-min-width.ts'
+import { type ColumnId, type ListAppearance, withColumn } from './list-appearance.ts'
+import { type ListContext, listColumns, visibleColumns } from './list-columns.tsx'
 import { type ListSearch, sortingOf, withSorting } from './list-query.ts'
 import type { Selection } from './list-selection.ts'
 import { useGroups } from './new-settings.ts'
@@ -15,21 +15,21 @@ export type ListModel = {
   context: ListContext
 }
 
-type Given = {
+type ModelOptions = {
   rows: readonly MonitorResponse[]
-  look: Look
+  appearance: ListAppearance
   search: ListSearch
   canChange: boolean
   selection: Selection
-  onLook: (look: Look) => void
+  onAppearanceChange: (appearance: ListAppearance) => void
   onSearch: (search: ListSearch) => void
   onSelect: (change: (now: Selection) => Selection) => void
   onMenu: ListContext['onMenu']
 }
 
-/** The table of the loaded monitors: columns, order, and which are selected. */
-export function useListModel(given: Given): ListModel {
-  const { rows, look, search, canChange, selection, onLook, onSearch, onSelect, onMenu } = given
+/** The table of the loaded monitors, with columns, order and selection. */
+export function useListModel(options: ModelOptions): ListModel {
+  const { rows, appearance, search, canChange, selection, onAppearanceChange, onSearch, onSelect, onMenu } = options
   const now = useNow()
   const onOpen = useOpen()
   const groups = useGroups()
@@ -40,19 +40,19 @@ export function useListModel(given: Given): ListModel {
       groupName: (slug) => groups?.find((group) => group.slug === slug)?.name ?? slug ?? '',
       canChange,
       isMatching,
-      onTickAll: (isOn) => onSelect(({ ids }) => (isOn ? { ids, scope: 'loaded' } : { ids })),
+      onSelectAll: (isOn) => onSelect(({ ids }) => (isOn ? { ids, scope: 'loaded' } : { ids })),
       onOpen,
       onMenu,
     }),
     [now, groups, canChange, isMatching, onSelect, onOpen, onMenu],
   )
-  const shown = useShownColumns(look)
-  const columns = useMemo(() => listColumns(shown, context), [shown, context])
+  const visible = useVisibleColumns(appearance)
+  const columns = useMemo(() => listColumns(visible, context), [visible, context])
   const columnVisibility = useMemo(
-    () => Object.fromEntries(columns.map(({ id = '', enableHiding }) => [id, !enableHiding || isAmong(shown, id)])),
-    [columns, shown],
+    () => Object.fromEntries(columns.map(({ id = '', enableHiding }) => [id, !enableHiding || isVisible(visible, id)])),
+    [columns, visible],
   )
-  const columnOrder = useMemo(() => ['tick', ...shown, 'menu'], [shown])
+  const columnOrder = useMemo(() => ['tick', ...visible, 'menu'], [visible])
   const sorting = useMemo(() => sortingOf(search), [search])
   const table = useTableModel({
     columns,
@@ -61,25 +61,34 @@ export function useListModel(given: Given): ListModel {
     sortDescFirst: false,
     state: { columnOrder, columnVisibility, rowSelection: selection.ids, sorting },
     onColumnVisibilityChange: (change) =>
-      onLook(withShown({ ...look, columns: shown }, columnVisibility, functionalUpdate(change, columnVisibility))),
+      onAppearanceChange(
+        withVisibility(
+          { ...appearance, columns: visible },
+          columnVisibility,
+          functionalUpdate(change, columnVisibility),
+        ),
+      ),
     onRowSelectionChange: (change) => onSelect(({ ids }) => ({ ids: functionalUpdate(change, ids) })),
     onSortingChange: (change) => onSearch(withSorting(search, functionalUpdate(change, sorting))),
   })
   return { table, context }
 }
 
-function useShownColumns(look: Look): readonly ColumnId[] {
-  const isFrom80 = useIsFrom('80rem')
-  const isFrom90 = useIsFrom('90rem')
-  return useMemo(() => shownColumns(look, { '80rem': isFrom80, '90rem': isFrom90 }), [look, isFrom80, isFrom90])
+function useVisibleColumns(appearance: ListAppearance): readonly ColumnId[] {
+  const isFrom80 = useMinWidth('80rem')
+  const isFrom90 = useMinWidth('90rem')
+  return useMemo(
+    () => visibleColumns(appearance, { '80rem': isFrom80, '90rem': isFrom90 }),
+    [appearance, isFrom80, isFrom90],
+  )
 }
 
-const isAmong = (shown: readonly ColumnId[], id: string) => shown.some((each) => each === id)
+const isVisible = (visible: readonly ColumnId[], id: string) => visible.some((columnId) => columnId === id)
 
-/** A choice begins with the columns that are on this screen. */
-function withShown(shown: Look, before: VisibilityState, after: VisibilityState): Look {
+/** Starts from the columns that are visible on this screen. */
+function withVisibility(visible: ListAppearance, before: VisibilityState, after: VisibilityState): ListAppearance {
   const changed = (Object.keys(after) as ColumnId[]).filter((id) => after[id] !== before[id])
-  return changed.reduce((look, id) => withColumn(look, id, after[id]!), shown)
+  return changed.reduce((appearance, id) => withColumn(appearance, id, after[id]!), visible)
 }
 
 /** One clock for all rows. */
@@ -92,7 +101,7 @@ function useNow(): number {
   return now
 }
 
-/** Opens a monitor; with Ctrl, ⌘ or the middle button the browser does it, in a new tab. */
+/** Opens a monitor. With Ctrl, ⌘ or Shift the browser opens the link itself. */
 function useOpen(): (id: string, event: MouseEvent) => void {
   const router = useRouter()
   return useCallback(

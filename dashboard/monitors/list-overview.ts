@@ -4,7 +4,7 @@ import type { MonitorCounts } from '#contract/monitor-list.ts'
 import { api } from '../api.ts'
 import { type ListSearch, otherFilters } from './list-query.ts'
 
-/** Counts of all monitors by state; the same request as the overview's page makes. */
+/** Counts of all monitors by state. The overview page shares the request. */
 export function useOverview(): Overview | undefined {
   return useQuery({
     queryKey: ['overview'],
@@ -12,14 +12,32 @@ export function useOverview(): Overview | undefined {
   }).data
 }
 
-/** How many monitors of each state the list's other filters leave. Without such filters the overview has the numbers. */
+/** The number of monitors in each state that match the other filters. Without such filters the overview has them. */
 export function useCounts(overview: Overview | undefined, search: ListSearch): MonitorCounts | undefined {
   const filters = otherFilters(search)
-  const isNarrowed = Object.values(filters).some((value) => value !== undefined)
+  const hasFilters = Object.values(filters).some((value) => value !== undefined)
   const { data } = useQuery({
     queryKey: ['monitors', 'counts', filters],
-    enabled: isNarrowed,
+    enabled: hasFilters,
     queryFn: ({ signal }) => api.get<MonitorCounts>('/monitors/counts', filters, signal),
   })
-  return isNarrowed ? data : overview && { ...overview, is_partial: false }
+  return hasFilters ? data : overview && { ...overview, is_partial: false }
+}
+
+/** One sentence about the state of all monitors. Unchecked ones count neither as valid nor as invalid. */
+export function summaryText({ active, disabled, states }: Pick<Overview, 'active' | 'disabled' | 'states'>): string {
+  const [valid, unchecked] = [states.VALID ?? 0, states.UNSET ?? 0]
+  const invalid = active - valid - unchecked
+  if (active + disabled === 0) return 'Your expected records and their current state.'
+  if (active === 0) return 'All monitors are disabled.'
+  if (invalid === 1) return `1 of ${active.toLocaleString()} active monitors is not valid.`
+  if (invalid > 1) return `${invalid.toLocaleString()} of ${active.toLocaleString()} active monitors are not valid.`
+  if (unchecked === active) return 'No monitor has been checked yet.'
+  if (unchecked === 1) {
+    return `1 of ${active.toLocaleString()} active monitors is not checked yet; the others are valid.`
+  }
+  if (unchecked > 1) {
+    return `${unchecked.toLocaleString()} of ${active.toLocaleString()} active monitors are not checked yet; the others are valid.`
+  }
+  return 'All active monitors are valid.'
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { MonitorResponse } from '#contract/monitors.ts'
-import { chainOf, cursorsFor } from './list-pages.ts'
+import { joinPages, neededCursors } from './list-pages.ts'
 import type { MonitorPage } from './list-query.ts'
 
 describe('the chain of pages', () => {
   test('joins pages by the cursor that each names for the next', () => {
-    const chain = chainOf(pages({ '': [['a', 'b'], 'x'], x: [['c'], null] }))
+    const chain = joinPages(pages({ '': [['a', 'b'], 'x'], x: [['c'], null] }))
     expect(chain.rows.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     expect(chain.segments).toEqual([
       { cursor: null, from: 0, to: 2 },
@@ -15,18 +15,18 @@ describe('the chain of pages', () => {
   })
 
   test('ends where a page is not known yet', () => {
-    expect(chainOf(pages({})).next).toBeNull()
-    expect(chainOf(pages({ '': [['a'], 'x'] })).next).toBe('x')
+    expect(joinPages(pages({})).next).toBeNull()
+    expect(joinPages(pages({ '': [['a'], 'x'] })).next).toBe('x')
   })
 
   test('leaves out what followed a page that now ends elsewhere', () => {
-    const chain = chainOf(pages({ '': [['a', 'new'], 'y'], x: [['b', 'c'], null] }))
+    const chain = joinPages(pages({ '': [['a', 'new'], 'y'], x: [['b', 'c'], null] }))
     expect(chain.rows.map(({ id }) => id)).toEqual(['a', 'new'])
     expect(chain.next).toBe('y')
   })
 
   test('shows a row once that moved to a later page', () => {
-    const chain = chainOf(pages({ '': [['a', 'b'], 'x'], x: [['a', 'c'], null] }))
+    const chain = joinPages(pages({ '': [['a', 'b'], 'x'], x: [['a', 'c'], null] }))
     expect(chain.rows.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     expect(chain.segments[1]).toEqual({ cursor: 'x', from: 2, to: 3 })
   })
@@ -34,21 +34,21 @@ describe('the chain of pages', () => {
 
 describe('which pages are kept current', () => {
   const ids = (count: number, from: number) => Array.from({ length: count }, (_, at) => `${from + at}`)
-  const chain = chainOf(pages({ '': [ids(100, 0), 'x'], x: [ids(100, 100), 'y'], y: [ids(100, 200), 'z'] }))
+  const chain = joinPages(pages({ '': [ids(100, 0), 'x'], x: [ids(100, 100), 'y'], y: [ids(100, 200), 'z'] }))
 
   test('those that are seen', () => {
-    expect(cursorsFor(chain, 10, 30)).toEqual([null])
-    expect(cursorsFor(chain, 90, 110)).toEqual([null, 'x'])
-    expect(cursorsFor(chain, 100, 120)).toEqual(['x'])
+    expect(neededCursors(chain, 10, 30)).toEqual([null])
+    expect(neededCursors(chain, 90, 110)).toEqual([null, 'x'])
+    expect(neededCursors(chain, 100, 120)).toEqual(['x'])
   })
 
   test('and the next one before its rows are seen', () => {
-    expect(cursorsFor(chain, 200, 239)).toEqual(['y'])
-    expect(cursorsFor(chain, 200, 240)).toEqual(['y', 'z'])
+    expect(neededCursors(chain, 200, 239)).toEqual(['y'])
+    expect(neededCursors(chain, 200, 240)).toEqual(['y', 'z'])
   })
 
   test('the first one where nothing is known', () => {
-    expect(cursorsFor(chainOf(pages({})), 0, 0)).toEqual([null])
+    expect(neededCursors(joinPages(pages({})), 0, 0)).toEqual([null])
   })
 })
 

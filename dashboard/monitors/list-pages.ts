@@ -2,22 +2,21 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import type { MonitorPage } from './list-query.ts'
 
 export type Segment = { cursor: string | null; from: number; to: number }
-export type Chain = {
+export type LoadedPages = {
   rows: readonly MonitorResponse[]
   segments: readonly Segment[]
-  /** The cursor of what is not fetched yet (null: the first page); undefined: all is there. */
+  /** The cursor of the next page to fetch (null: the first page); undefined: all are loaded. */
   next: string | null | undefined
 }
 
 /**
- * The list as far as its pages are known: each page names the cursor of the one after it. A page that was fetched again and
- * ends elsewhere names another cursor, so what followed it is left out until it is fetched again too: nothing is shown twice
- * and nothing is skipped.
+ * Joins the loaded pages. Each page has the cursor of the next one. If a page changed and has another cursor, the pages after it
+ * are dropped until they are fetched again, so that no row is visible twice or skipped.
  */
-export function chainOf(pageAt: (cursor: string | null) => MonitorPage | undefined): Chain {
+export function joinPages(pageAt: (cursor: string | null) => MonitorPage | undefined): LoadedPages {
   const rows: MonitorResponse[] = []
   const segments: Segment[] = []
-  // In an order that changes a row can stand in an older page too.
+  // While the order changes, two pages can have the same row.
   const seen = new Set<string>()
   let next: string | null | undefined = null
   while (next !== undefined) {
@@ -35,12 +34,12 @@ export function chainOf(pageAt: (cursor: string | null) => MonitorPage | undefin
   return { rows, segments, next }
 }
 
-/** How close to the last loaded row the next page is requested. */
-const AHEAD = 60
+/** Rows before the last loaded one at which the next page is fetched. */
+const PREFETCH_ROWS = 60
 
-/** The cursors of the pages that rows `first` to `last` stand on, and of the next one when its rows will soon be seen. */
-export function cursorsFor({ rows, segments, next }: Chain, first: number, last: number): (string | null)[] {
-  const shown = segments.filter(({ from, to }) => from <= last && to > first).map(({ cursor }) => cursor)
-  const isNear = last + AHEAD >= rows.length
-  return next !== undefined && isNear ? [...shown, next] : shown
+/** The cursors of the pages of rows `first` to `last`, and of the next page if they are near the end. */
+export function neededCursors({ rows, segments, next }: LoadedPages, first: number, last: number): (string | null)[] {
+  const visible = segments.filter(({ from, to }) => from <= last && to > first).map(({ cursor }) => cursor)
+  const isNear = last + PREFETCH_ROWS >= rows.length
+  return next !== undefined && isNear ? [...visible, next] : visible
 }

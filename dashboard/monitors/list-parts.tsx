@@ -3,9 +3,9 @@ import type { ChangeEvent } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { cx } from '../ui/class-names.ts'
 import { fullTime, relativeTime } from '../ui/time.tsx'
-import { type Short, valueLine } from './list-value.ts'
+import { type ShortValue, valueLine } from './list-value.ts'
 
-/** The owner: the part before the domain is what tells the names of one domain apart. */
+/** The owner name, with the subdomain emphasized. */
 export function Name({ monitor: { subdomain, domain } }: { monitor: MonitorResponse }) {
   return (
     <span className="font-mono text-[0.95em]">
@@ -18,32 +18,32 @@ export function Name({ monitor: { subdomain, domain } }: { monitor: MonitorRespo
   )
 }
 
-/** What is expected and, below it, what was found instead. */
+/** The expected values and, below them, the ones found instead. */
 export function Values({ monitor }: { monitor: MonitorResponse }) {
   const { expected, found } = valueLine(monitor)
-  if (!found) return <Line short={expected} />
+  if (!found) return <ValueSummary short={expected} />
   return (
     <span className="block text-xs">
       <span className="flex gap-1.5 text-faint">
-        <span className="w-13 shrink-0">Expected</span> <Line short={expected} />
+        <span className="w-13 shrink-0">Expected</span> <ValueSummary short={expected} />
       </span>
       <span className="flex gap-1.5 text-bad">
         <span className="w-13 shrink-0">Found</span>
-        {found === 'nothing' ? 'nothing' : <Line short={found} />}
+        {found === 'nothing' ? 'nothing' : <ValueSummary short={found} />}
       </span>
     </span>
   )
 }
 
-const Line = ({ short: { value, more } }: { short: Short }) => (
+const ValueSummary = ({ short: { value, more } }: { short: ShortValue }) => (
   <span className="flex min-w-0 gap-1.5">
     <span className="truncate font-mono text-[0.95em]">{value}</span>
     {more > 0 && <span className="shrink-0 text-faint tabular-nums">+{more}</span>}
   </span>
 )
 
-/** Lighter than Time, for very many rows: the exact instants are the title's. `now` is the table's. */
-export function Since({ at, now }: { at: string | null; now: number }) {
+/** A lightweight Time for long lists. The tooltip has the exact time. */
+export function TimeAgo({ at, now }: { at: string | null; now: number }) {
   if (at === null) return <span className="text-faint">never</span>
   const instant = Date.parse(at)
   return (
@@ -57,17 +57,21 @@ export function Since({ at, now }: { at: string | null; now: number }) {
   )
 }
 
-type TickProps = {
+type LightCheckboxProps = {
   label: string
   isOn: boolean
-  isSome?: boolean
+  isIndeterminate?: boolean
   cell?: string
   onChange: (event: ChangeEvent<HTMLInputElement>) => void
 }
 
-/** Lighter than Checkbox, for very many rows. */
-export function Tick({ label, isOn, isSome, cell, onChange }: TickProps) {
-  const LogoMark = isSome ? <span className="h-0.5 w-2 bg-current" /> : <Check className="size-3" strokeWidth={3.5} />
+/** A lightweight Checkbox for long lists. */
+export function LightCheckbox({ label, isOn, isIndeterminate, cell, onChange }: LightCheckboxProps) {
+  const LogoMark = isIndeterminate ? (
+    <span className="h-0.5 w-2 bg-current" />
+  ) : (
+    <Check className="size-3" strokeWidth={3.5} />
+  )
   return (
     <label className="relative grid size-8 cursor-pointer place-items-center">
       <input
@@ -76,17 +80,17 @@ export function Tick({ label, isOn, isSome, cell, onChange }: TickProps) {
         checked={isOn}
         data-cell={cell}
         ref={(box) => {
-          if (box) box.indeterminate = isSome ?? false
+          if (box) box.indeterminate = isIndeterminate ?? false
         }}
         onChange={onChange}
-        // Shift and a press would mark the text between.
+        // Shift and a click would select the text between.
         onMouseDown={(event) => event.shiftKey && event.preventDefault()}
         className={cx(
           'size-4 cursor-pointer appearance-none rounded-sm border',
-          isOn || isSome ? 'border-accent bg-accent' : 'border-edge bg-surface',
+          isOn || isIndeterminate ? 'border-accent bg-accent' : 'border-edge bg-surface',
         )}
       />
-      {(isOn || isSome) && (
+      {(isOn || isIndeterminate) && (
         <span className="pointer-events-none absolute inset-0 grid place-items-center text-on-accent">{LogoMark}</span>
       )}
     </label>

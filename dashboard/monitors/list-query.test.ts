@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { isFiltered, jobTarget, listQuery, listSearchOf, sortingOf, withoutFilters, withSorting } from './list-query.ts'
+import {
+  isFiltered,
+  jobTarget,
+  listQuery,
+  pickListSearch,
+  sortingOf,
+  withoutFilters,
+  withSorting,
+} from './list-query.ts'
 
 test('the address becomes the API’s parameters, by name unless it says otherwise', () => {
   expect(listQuery({ search: 'www', type: 'MX', active: 'false' })).toMatchObject({
@@ -27,7 +35,7 @@ test('clearing the filters keeps the order', () => {
 })
 
 test('filters by value and metadata are in the address, the list and the job', () => {
-  const search = listSearchOf({
+  const search = pickListSearch({
     value: '192.0.2.',
     'metadata.plan': 'big',
     'metadata.': 'x',

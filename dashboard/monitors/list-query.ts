@@ -5,16 +5,16 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Page, Query } from '../api.ts'
 import { pickSearch } from '../search.ts'
 
-/** The parts of a parameter that takes several. */
-export const severalOf = (list: string | undefined): string[] => list?.split(',').filter((part) => part !== '') ?? []
+/** The values of a comma-separated parameter. */
+export const splitList = (list: string | undefined): string[] => list?.split(',').filter((part) => part !== '') ?? []
 
-/** Only these states, each once. The state of a disabled monitor says nothing, so those are left out. */
+/** Filters by these states. Disabled monitors are excluded, because their state is not current. */
 export function withStates({ state: _, active, ...rest }: ListSearch, states: readonly string[]): ListSearch {
   if (states.length > 0) return { ...rest, state: [...new Set(states)].join(','), active: 'true' }
   return active === undefined || active === 'true' ? rest : { ...rest, active }
 }
 
-/** Only monitors with all of these tags. */
+/** Filters by monitors that have all of these tags. */
 export function withTags({ tag: _, ...rest }: ListSearch, tags: readonly string[]): ListSearch {
   return tags.length > 0 ? { ...rest, tag: [...new Set(tags)].join(',') } : rest
 }
@@ -33,19 +33,20 @@ const FILTERS = [
   'subdomain',
   'full_domain',
 ] as const
-const OTHERS = ['order', 'way', 'view'] as const
+const OTHER_PARAMETERS = ['order', 'way', 'view'] as const
 type MetadataFilter = `${typeof METADATA_PREFIX}${string}`
 /**
- * What stands behind the `?` of the list's address. `state` and `tag`: several are separated by commas. `view`: the id of the saved view
- * that it began with.
+ * The query string of the list. `state` and `tag` take several values, separated by commas. `view` is the id of the saved view.
  */
-export type ListSearch = { [name in (typeof FILTERS)[number] | (typeof OTHERS)[number] | MetadataFilter]?: string }
+export type ListSearch = {
+  [name in (typeof FILTERS)[number] | (typeof OTHER_PARAMETERS)[number] | MetadataFilter]?: string
+}
 
 const isMetadata = (name: string) => new RegExp(METADATA_PARAMETER).test(name)
 
-/** The parameters of the address that the list knows. */
-export const listSearchOf = (given: Record<string, unknown>): ListSearch =>
-  pickSearch(...FILTERS, ...OTHERS, ...metadataNames(given))(given)
+/** For validateSearch: the known parameters. */
+export const pickListSearch = (search: Record<string, unknown>): ListSearch =>
+  pickSearch(...FILTERS, ...OTHER_PARAMETERS, ...metadataNames(search))(search)
 
 const metadataNames = (search: object) => Object.keys(search).filter(isMetadata) as MetadataFilter[]
 
@@ -55,40 +56,40 @@ export const metadataOf = (search: ListSearch): [name: MetadataFilter, key: stri
 
 export type MonitorPage = Page<MonitorResponse>
 
-const SEGMENT = 100
+const PAGE_SIZE = 100
 export const ORDER = 'name'
 
-/** The API's names of the filters, without the state. */
-export const otherFilters = (given: ListSearch) => {
-  const { search, type, value, group, tag, customer, id, domain, subdomain, full_domain } = given
-  const metadata = Object.fromEntries(metadataOf(given).map(([name, , value]) => [name, value]))
+/** The filters as API parameters, without state and is_active. */
+export const otherFilters = (listSearch: ListSearch) => {
+  const { search, type, value, group, tag, customer, id, domain, subdomain, full_domain } = listSearch
+  const metadata = Object.fromEntries(metadataOf(listSearch).map(([name, , value]) => [name, value]))
   const names = { domain, subdomain, full_domain }
   return { search, record_type: type, value, group, tag, customer, external_id: id, ...names, ...metadata }
 }
 
-/** The API's parameters for the filters and the order. */
-export const orderedQuery = (given: ListSearch): Query => ({
-  ...otherFilters(given),
-  state: given.state,
-  is_active: given.active,
-  order_by: given.order ?? ORDER,
-  order_way: given.way,
+/** Filters and order as API parameters. */
+export const orderedQuery = (listSearch: ListSearch): Query => ({
+  ...otherFilters(listSearch),
+  state: listSearch.state,
+  is_active: listSearch.active,
+  order_by: listSearch.order ?? ORDER,
+  order_way: listSearch.way,
 })
 
-/** The same for a page of it. */
+/** The API parameters of one page. */
 export const listQuery = (search: ListSearch, include = 'frequency,group'): Query => ({
   ...orderedQuery(search),
   include,
-  limit: SEGMENT,
+  limit: PAGE_SIZE,
 })
 
-/** The filters as jobs and saved views have them. */
+/** The filters in the form of jobs and saved views. */
 export function filterOf({ state, active, ...rest }: ListSearch): NonNullable<NewJob['filter']> {
-  const all = { ...otherFilters(rest), state, is_active: active && active === 'true' }
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
+  const filters = { ...otherFilters(rest), state, is_active: active && active === 'true' }
+  return Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined))
 }
 
-/** The same monitors, for a job. */
+/** The target of a job for the filtered monitors. */
 export function jobTarget(search: ListSearch): Pick<NewJob, 'filter' | 'all'> {
   const filter = filterOf(search)
   return Object.keys(filter).length === 0 ? { all: true } : { filter }
@@ -97,20 +98,20 @@ export function jobTarget(search: ListSearch): Pick<NewJob, 'filter' | 'all'> {
 export const isFiltered = (search: ListSearch): boolean =>
   FILTERS.some((name) => search[name] !== undefined) || metadataNames(search).length > 0
 
-/** The address without its filters; the order stays. */
+/** Removes the filters and keeps the order. */
 export const withoutFilters = ({ order, way }: ListSearch): ListSearch => ({
   ...(order ? { order } : {}),
   ...(way ? { way } : {}),
 })
 
-/** The order as the table has it: one column, which is always ordered by. */
+/** The order in the form of TanStack Table: always one column. */
 export const sortingOf = ({ order = ORDER, way }: ListSearch): SortingState => [{ id: order, desc: way === 'desc' }]
 
-export function withSorting({ way: _, ...rest }: ListSearch, [sorted]: SortingState): ListSearch {
-  return sorted ? { ...rest, order: sorted.id, ...(sorted.desc ? { way: 'desc' } : {}) } : rest
+export function withSorting({ way: _, ...rest }: ListSearch, [column]: SortingState): ListSearch {
+  return column ? { ...rest, order: column.id, ...(column.desc ? { way: 'desc' } : {}) } : rest
 }
 
-export const ownerOf = ({ subdomain, domain }: { subdomain: string; domain: string }): string =>
+export const ownerName = ({ subdomain, domain }: { subdomain: string; domain: string }): string =>
   subdomain === '' ? domain : `${subdomain}.${domain}`
 
 export const monitorHref = (id: string): string => `/dashboard/monitors/${id}`

@@ -1,38 +1,37 @@
-import { type MouseEvent, memo, useRef } from 'react'
+import { type MouseEvent, memo, type RefObject, useEffect, useRef } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { cx } from '../ui/class-names.ts'
 import { State } from '../ui/state.tsx'
 import { Cells, type TableModel, type TableRow } from '../ui/table.tsx'
-import { type ListContext, MenuButton, RowTick } from './list-columns.tsx'
-import { useFlash } from './list-highlight.ts'
-import { Name, Since } from './list-parts.tsx'
+import { type ListContext, MenuButton, RowCheckbox } from './list-columns.tsx'
+import { Name, TimeAgo } from './list-parts.tsx'
 import { monitorHref } from './list-query.ts'
 
 export type RowProps = {
   row: TableRow<MonitorResponse>
   list: ListContext
-  /** With other columns the cells are others. */
+  /** So that a change of columns renders the row again. */
   columns: ReturnType<TableModel<MonitorResponse>['getVisibleLeafColumns']>
   isCompact: boolean
-  at: number
-  isTicked: boolean
+  index: number
+  isSelected: boolean
 }
 
-/** Whether the press was meant for the row, not for a control in it. */
-const isForRow = ({ target }: MouseEvent): boolean => !(target as HTMLElement).closest('a, button, input, label')
+/** Whether the click was on the row and not on a control in it. */
+const isRowClick = ({ target }: MouseEvent): boolean => !(target as HTMLElement).closest('a, button, input, label')
 
-export const Row = memo(function Row({ row, list, isCompact, at, isTicked }: RowProps) {
+export const Row = memo(function Row({ row, list, isCompact, index, isSelected }: RowProps) {
   const element = useRef<HTMLTableRowElement>(null)
-  useFlash(element, row.original)
+  useHighlight(element, row.original)
   return (
     <tr
       ref={element}
-      aria-rowindex={at + 2}
-      onClick={(event) => isForRow(event) && list.onOpen(row.id, event)}
+      aria-rowindex={index + 2}
+      onClick={(event) => isRowClick(event) && list.onOpen(row.id, event)}
       className={cx(
         'scroll-mt-24 cursor-pointer lg:scroll-mt-10',
         isCompact ? 'h-9' : 'h-12',
-        isTicked ? 'bg-accent-wash' : 'hover:bg-sunken/60',
+        isSelected ? 'bg-accent-wash' : 'hover:bg-sunken/60',
       )}
     >
       <Cells row={row} />
@@ -40,24 +39,24 @@ export const Row = memo(function Row({ row, list, isCompact, at, isTicked }: Row
   )
 })
 
-/** The same monitor in two lines, for narrow screens. */
-export const Lines = memo(function Lines({ row, list, isCompact, at, isTicked }: RowProps) {
+/** A monitor in two lines, for narrow screens. */
+export const ListItem = memo(function ListItem({ row, list, isCompact, index, isSelected }: RowProps) {
   const element = useRef<HTMLLIElement>(null)
   const monitor = row.original
-  useFlash(element, monitor)
+  useHighlight(element, monitor)
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the link in it does the same with the keyboard
     <li
       ref={element}
-      aria-posinset={at + 1}
-      onClick={(event) => isForRow(event) && list.onOpen(row.id, event)}
+      aria-posinset={index + 1}
+      onClick={(event) => isRowClick(event) && list.onOpen(row.id, event)}
       className={cx(
         'flex items-center gap-1 border-line px-1.5 not-last:border-b',
         isCompact ? 'h-13' : 'h-16',
-        isTicked && 'bg-accent-wash',
+        isSelected && 'bg-accent-wash',
       )}
     >
-      {list.canChange && <RowTick row={row} isMatching={list.isMatching} />}
+      {list.canChange && <RowCheckbox row={row} isMatching={list.isMatching} />}
       <div className={cx('min-w-0 flex-1', !list.canChange && 'pl-2.5')}>
         <a
           href={monitorHref(row.id)}
@@ -70,7 +69,7 @@ export const Lines = memo(function Lines({ row, list, isCompact, at, isTicked }:
           <State state={monitor.state} isActive={monitor.is_active} />
           <span className="font-medium text-soft">{monitor.record_type}</span>
           <span className="truncate">
-            <Since at={monitor.last_checked} now={list.now} />
+            <TimeAgo at={monitor.last_checked} now={list.now} />
           </span>
         </p>
       </div>
@@ -78,3 +77,21 @@ export const Lines = memo(function Lines({ row, list, isCompact, at, isTicked }:
     </li>
   )
 })
+
+/** The fields whose changes are highlighted. */
+const highlightKey = ({ state, current_value, expected_value, is_active, incidence_count }: MonitorResponse): string =>
+  JSON.stringify([state, current_value, expected_value, is_active, incidence_count])
+
+/** Highlights the row for two seconds after its monitor changed. */
+export function useHighlight(row: RefObject<HTMLElement | null>, monitor: MonitorResponse): void {
+  const key = highlightKey(monitor)
+  const previous = useRef(key)
+  useEffect(() => {
+    if (previous.current === key) return
+    previous.current = key
+    row.current?.animate([{ backgroundColor: 'var(--accent-wash)' }, { backgroundColor: 'transparent' }], {
+      duration: 2_000,
+      easing: 'ease-in',
+    })
+  }, [key, row])
+}

@@ -5,25 +5,26 @@ import type { KnownLabels } from '#contract/dashboard.ts'
 import type { GroupResponse } from '#contract/groups.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
+import { useDebounced } from '../ui/use-debounced.ts'
 import type { ListSearch } from './list-query.ts'
 import {
   type Completion,
-  completionsOf,
-  groupsAsked,
-  type Known,
-  labelsAsked,
-  monitorsAsked,
-  nameIn,
+  completionsFor,
+  groupQueryFor,
+  labelQueryFor,
+  monitorQueryFor,
   readTokens,
+  type Suggestions,
+  searchText,
 } from './list-tokens.ts'
 
-const TYPING_MS = 220
+const DEBOUNCE_MS = 220
 
 type FieldProps = { search: ListSearch; onSearch: (search: ListSearch) => void }
 
 /**
- * Names and tokens: a finished token becomes a filter at once, a name when the typing pauses. What the address says wins when it
- * changes otherwise.
+ * Text and tokens: a complete token becomes a filter at once, text after a pause. A change of the URL from elsewhere replaces the
+ * text.
  */
 export function SearchField({ search, onSearch }: FieldProps) {
   const value = search.search ?? ''
@@ -33,48 +34,48 @@ export function SearchField({ search, onSearch }: FieldProps) {
   const [active, setActive] = useState(-1)
   const listId = useId()
   const problemId = useId()
-  const asked = useRef(value)
-  if (asked.current !== value) {
-    asked.current = value
-    if (nameIn(text) !== value) setText(value)
+  const lastSearch = useRef(value)
+  if (lastSearch.current !== value) {
+    lastSearch.current = value
+    if (searchText(text) !== value) setText(value)
   }
   useEffect(() => {
-    const name = nameIn(text)
-    if (name === asked.current) return
-    const timer = setTimeout(() => onSearch(withName(search, name)), TYPING_MS)
+    const name = searchText(text)
+    if (name === lastSearch.current) return
+    const timer = setTimeout(() => onSearch(withName(search, name)), DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [text, search, onSearch])
-  const read = (next: string, isDone = false) => {
-    const found = readTokens(next, search, isDone)
-    setText(found.text)
-    setProblem(found.problem)
-    if (isDone || found.search !== search) onSearch(withName(found.search, nameIn(found.text)))
-    return found
+  const read = (next: string, isSubmit = false) => {
+    const parsed = readTokens(next, search, isSubmit)
+    setText(parsed.text)
+    setProblem(parsed.problem)
+    if (isSubmit || parsed.search !== search) onSearch(withName(parsed.search, searchText(parsed.text)))
+    return parsed
   }
-  const completions = completionsOf(text, useKnown(isOpen ? text : ''))
-  const isShown = isOpen && completions.length > 0
-  const chosen = isShown ? completions[active] : undefined
+  const completions = completionsFor(text, useSuggestions(isOpen ? text : ''))
+  const isListOpen = isOpen && completions.length > 0
+  const selected = isListOpen ? completions[active] : undefined
   const open = (next: boolean) => {
     setOpen(next)
     setActive(-1)
   }
   const choose = (completion: Completion) => {
-    // A key goes on with its values.
+    // After a key, its values are suggested.
     open(/[:.]$/.test(completion.text))
     read(completion.text)
   }
   const onKey = (event: KeyboardEvent) => {
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    if (step !== 0 && completions.length > 0) {
+    const direction = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (direction !== 0 && completions.length > 0) {
       event.preventDefault()
       setOpen(true)
-      // Before the first and after the last nothing is chosen.
-      const places = completions.length + 1
-      setActive(((active + 1 + step + places) % places) - 1)
-    } else if (event.key === 'Escape' && isShown) {
+      // One position more than completions: none is selected.
+      const positions = completions.length + 1
+      setActive(((active + 1 + direction + positions) % positions) - 1)
+    } else if (event.key === 'Escape' && isListOpen) {
       event.preventDefault()
       open(false)
-    } else if (event.key === 'Enter' && chosen) choose(chosen)
+    } else if (event.key === 'Enter' && selected) choose(selected)
     else if (event.key === 'Enter') {
       open(false)
       read(text, true)
@@ -88,18 +89,18 @@ export function SearchField({ search, onSearch }: FieldProps) {
           type="search"
           role="combobox"
           aria-label="Search monitors"
-          aria-expanded={isShown}
-          aria-controls={isShown ? listId : undefined}
-          aria-activedescendant={chosen ? `${listId}-${active}` : undefined}
+          aria-expanded={isListOpen}
+          aria-controls={isListOpen ? listId : undefined}
+          aria-activedescendant={selected ? `${listId}-${active}` : undefined}
           aria-autocomplete="list"
           aria-invalid={problem !== undefined}
           aria-describedby={problem === undefined ? undefined : problemId}
           placeholder="Name, value:… or tag:…"
           value={text}
           onChange={(event) => {
-            const found = read(event.target.value)
-            // A finished token is no longer completed: what is below the list can be seen and pressed.
-            open(found.search === search || found.text !== '')
+            const parsed = read(event.target.value)
+            // After a complete token the suggestions close.
+            open(parsed.search === search || parsed.text !== '')
           }}
           onClick={() => open(true)}
           onBlur={() => open(false)}
@@ -109,23 +110,23 @@ export function SearchField({ search, onSearch }: FieldProps) {
           autoComplete="off"
           className="h-9 w-full rounded-md border border-edge bg-surface pr-3 pl-9 font-mono text-sm placeholder:font-sans hover:border-soft focus-visible:outline-offset-0 aria-[invalid=true]:border-bad [&::-webkit-search-cancel-button]:hidden"
         />
-        {isShown && (
+        {isListOpen && (
           <div
             id={listId}
             role="listbox"
             aria-label="Filters"
             className="absolute inset-x-0 top-full z-20 mt-1 max-h-80 overflow-y-auto overscroll-contain rounded-lg border border-line bg-raised p-1 shadow-pop"
           >
-            {completions.map((completion, at) => (
+            {completions.map((completion, index) => (
               // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are handled by the field, which keeps the focus
               <div
                 key={completion.text}
-                ref={at === active ? intoView : undefined}
-                id={`${listId}-${at}`}
+                ref={index === active ? scrollOptionIntoView : undefined}
+                id={`${listId}-${index}`}
                 role="option"
                 tabIndex={-1}
-                aria-selected={at === active}
-                // The focus stays in the field, which has the keys.
+                aria-selected={index === active}
+                // Keeps the focus in the field, which handles the keys.
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => choose(completion)}
                 className="flex cursor-default items-baseline justify-between gap-3 rounded-md px-2.5 py-1.5 text-sm select-none hover:bg-sunken aria-selected:bg-accent-wash aria-selected:text-accent-ink"
@@ -144,46 +145,48 @@ export function SearchField({ search, onSearch }: FieldProps) {
   )
 }
 
-const MOST = 20
+const MAX_SUGGESTIONS = 20
 
-/** What the organization has of what is being written: tags, metadata, groups, expected values or external ids. */
-function useKnown(text: string): Known {
-  const [asked, setAsked] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(text), TYPING_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  const [ofLabels, begun, ofMonitors] = [labelsAsked(asked), groupsAsked(asked), monitorsAsked(asked)]
+/** Suggestions for the token being typed: tags, metadata, groups, expected values or external ids of the organization. */
+function useSuggestions(text: string): Suggestions {
+  const settledText = useDebounced(text, DEBOUNCE_MS)
+  const labelQuery = labelQueryFor(settledText)
+  const groupSearch = groupQueryFor(settledText)
+  const monitorQuery = monitorQueryFor(settledText)
   const labels = useQuery({
-    queryKey: ['monitors', 'labels', ofLabels],
-    enabled: ofLabels !== undefined,
+    queryKey: ['monitors', 'labels', labelQuery],
+    enabled: labelQuery !== undefined,
     staleTime: 30_000,
-    // While someone goes on writing the same.
+    // Keeps the suggestions while the same key is being typed.
     placeholderData: (before: KnownLabels | undefined, query) =>
-      (query?.queryKey[2] as Asked)?.of === ofLabels?.of ? before : undefined,
-    queryFn: ({ signal }) => api.get<KnownLabels>('/dashboard/api/labels', ofLabels, signal),
+      (query?.queryKey[2] as LabelQuery)?.of === labelQuery?.of ? before : undefined,
+    queryFn: ({ signal }) => api.get<KnownLabels>('/dashboard/api/labels', labelQuery, signal),
   })
   const groups = useQuery({
-    queryKey: ['groups', 'begun', begun],
-    enabled: begun !== undefined,
+    queryKey: ['groups', 'suggestions', groupSearch],
+    enabled: groupSearch !== undefined,
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
       api.get<Page<GroupResponse>>(
         '/groups',
-        { search: begun, limit: MOST, order_by: 'name', include: 'external_id' },
+        { search: groupSearch, limit: MAX_SUGGESTIONS, order_by: 'name', include: 'external_id' },
         signal,
       ),
   })
   const monitors = useQuery({
-    queryKey: ['monitors', 'begun', ofMonitors],
-    enabled: ofMonitors !== undefined,
+    queryKey: ['monitors', 'suggestions', monitorQuery],
+    enabled: monitorQuery !== undefined,
     staleTime: 30_000,
     placeholderData: keepPreviousData,
     queryFn: ({ signal }) =>
-      api.get<Page<MonitorResponse>>('/monitors', { ...ofMonitors, limit: MOST, include: 'external_id' }, signal),
+      api.get<Page<MonitorResponse>>(
+        '/monitors',
+        { ...monitorQuery, limit: MAX_SUGGESTIONS, include: 'external_id' },
+        signal,
+      ),
   })
-  const isSameKind = labelsAsked(text)?.of === ofLabels?.of
+  const isSameKind = labelQueryFor(text)?.of === labelQuery?.of
   return {
     labels: (isSameKind && labels.data?.labels) || [],
     groups: groups.data?.data ?? [],
@@ -191,9 +194,9 @@ function useKnown(text: string): Known {
   }
 }
 
-type Asked = ReturnType<typeof labelsAsked>
+type LabelQuery = ReturnType<typeof labelQueryFor>
 
-const intoView = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
+const scrollOptionIntoView = (option: HTMLElement | null) => option?.scrollIntoView({ block: 'nearest' })
 
 function withName({ search: _, ...rest }: ListSearch, name: string): ListSearch {
   return name === '' ? rest : { ...rest, search: name }

@@ -3,8 +3,8 @@ import { afterRun } from './list-selection.ts'
 
 test('after a run the failed ones are ticked, and what was deleted is not', () => {
   const three = { ids: { a: true, b: true, c: true } } as const
-  expect(afterRun(three, { gone: [], failed: [] })).toBe(three)
-  expect(afterRun(three, { gone: [], failed: ['b'] })).toEqual({ ids: { b: true } })
-  expect(afterRun(three, { gone: ['b', 'z'], failed: [] })).toEqual({ ids: { a: true, c: true } })
-  expect(afterRun(three, { gone: ['a', 'b', 'c'], failed: ['c'] })).toEqual({ ids: { c: true } })
+  expect(afterRun(three, { deleted: [], failed: [] })).toBe(three)
+  expect(afterRun(three, { deleted: [], failed: ['b'] })).toEqual({ ids: { b: true } })
+  expect(afterRun(three, { deleted: ['b', 'z'], failed: [] })).toEqual({ ids: { a: true, c: true } })
+  expect(afterRun(three, { deleted: ['a', 'b', 'c'], failed: ['c'] })).toEqual({ ids: { c: true } })
 })

@@ -1,19 +1,19 @@
 import type { RowSelectionState } from '@tanstack/react-table'
 
 /**
- * Which rows are ticked. `scope`, until a row is pressed: `loaded` after a tick for all rows, `matching` for all monitors that the list
- * finds, loaded or not.
+ * The selected rows. `scope` is set after a selection of all rows, until a single row changes: `loaded` for the loaded rows,
+ * `matching` for all matching monitors.
  */
 export type Selection = { ids: RowSelectionState; scope?: 'loaded' | 'matching' }
 
-export const NOTHING: Selection = { ids: {} }
+export const NO_SELECTION: Selection = { ids: {} }
 
-/** What failed stays ticked, to be tried again; what is gone does not. */
+/** What failed stays ticked, to be tried again; what is deleted does not. */
 export function afterRun(
   selection: Selection,
-  { gone, failed }: { gone: readonly string[]; failed: readonly string[] },
+  { deleted, failed }: { deleted: readonly string[]; failed: readonly string[] },
 ): Selection {
   if (failed.length > 0) return { ids: Object.fromEntries(failed.map((id) => [id, true])) }
-  if (gone.length === 0) return selection
-  return { ids: Object.fromEntries(Object.entries(selection.ids).filter(([id]) => !gone.includes(id))) }
+  if (deleted.length === 0) return selection
+  return { ids: Object.fromEntries(Object.entries(selection.ids).filter(([id]) => !deleted.includes(id))) }
 }

@@ -8,45 +8,45 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import { useToast } from '../ui/toast.tsx'
-import type { Look } from './list-appearance.ts'
+import type { ListAppearance } from './list-appearance.ts'
 import type { ListSearch } from './list-query.ts'
-import { isShown, lookOfView, refreshViews, searchOfView, viewOf, viewsQuery } from './list-views.ts'
+import { appearanceOfView, isUnchanged, refreshViews, searchOfView, viewOf, viewsQuery } from './list-views.ts'
 import { useGroups } from './new-settings.ts'
 
-const NameDialog = lazy(async () => ({ default: (await import('./list-view-name.tsx')).NameDialog }))
+const NameDialog = lazy(async () => ({ default: (await import('./list-view-dialog.tsx')).NameDialog }))
 
 type ViewsProps = {
   search: ListSearch
-  look: Look
+  appearance: ListAppearance
   onSearch: (search: ListSearch) => void
-  onLook: (look: Look) => void
+  onAppearanceChange: (appearance: ListAppearance) => void
 }
 
-type Asking = 'save' | 'rename' | 'delete'
+type ViewDialog = 'save' | 'rename' | 'delete'
 
-/** Saved lists, shared with everyone in the organization. */
-export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
+/** Saved views, shared by the organization. */
+export function ViewsMenu({ search, appearance, onSearch, onAppearanceChange }: ViewsProps) {
   const { can } = useSession()
   const queries = useQueryClient()
   const toast = useToast()
   const groups = useGroups() ?? []
   const { data: views = [], error } = useQuery(viewsQuery)
-  const [asking, setAsking] = useState<Asking>()
+  const [dialog, setDialog] = useState<ViewDialog>()
   const current = views.find(({ id }) => id === search.view)
-  const isSame = current !== undefined && isShown(current, search, look, groups)
+  const isUnmodified = current !== undefined && isUnchanged(current, search, appearance, groups)
   const open = (view: View) => {
     onSearch(searchOfView(view, groups))
-    onLook(lookOfView(view, look))
+    onAppearanceChange(appearanceOfView(view, appearance))
   }
   const save = useMutation({
-    mutationFn: () => api.patch<View>(`/views/${current?.id}`, viewOf(search, look, groups)),
+    mutationFn: () => api.patch<View>(`/views/${current?.id}`, viewOf(search, appearance, groups)),
     onSuccess: async () => {
       await refreshViews(queries)
       toast.done('View saved.')
     },
     onError: toast.failed,
   })
-  const close = () => setAsking(undefined)
+  const close = () => setDialog(undefined)
   return (
     <>
       <Menu
@@ -54,12 +54,12 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
           <Button aria-label={current ? `Views: ${current.name}` : 'Views'}>
             <Bookmark />
             <span className="max-w-40 truncate max-sm:sr-only">
-              {current ? `${current.name}${isSame ? '' : ' (changed)'}` : 'Views'}
+              {current ? `${current.name}${isUnmodified ? '' : ' (changed)'}` : 'Views'}
             </span>
           </Button>
         }
       >
-        <MenuLabel>{error ? 'The views cannot be loaded.' : 'Views of the team'}</MenuLabel>
+        <MenuLabel>{error ? 'Views could not be loaded.' : 'Team views'}</MenuLabel>
         {views.map((view) => (
           <MenuItem key={view.id} onSelect={() => open(view)} isSelected={view === current}>
             {view.name}
@@ -67,26 +67,26 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
         ))}
         {views.length === 0 && !error && (
           <p className="max-w-60 px-2.5 py-1.5 text-sm text-faint">
-            A view keeps filters, order, columns and density under a name, for everyone in the organization.
+            A view saves filters, order, columns and density for everyone in the organization.
           </p>
         )}
         {can('write') && (
           <>
             <MenuSeparator />
-            {current && !isSame && (
+            {current && !isUnmodified && (
               <MenuItem icon={Save} onSelect={() => save.mutate()}>
                 Save changes
               </MenuItem>
             )}
-            <MenuItem icon={Plus} onSelect={() => setAsking('save')}>
+            <MenuItem icon={Plus} onSelect={() => setDialog('save')}>
               Save as new view…
             </MenuItem>
             {current && (
               <>
-                <MenuItem icon={Pencil} onSelect={() => setAsking('rename')}>
+                <MenuItem icon={Pencil} onSelect={() => setDialog('rename')}>
                   Rename view…
                 </MenuItem>
-                <MenuItem icon={Trash2} isDangerous onSelect={() => setAsking('delete')}>
+                <MenuItem icon={Trash2} isDangerous onSelect={() => setDialog('delete')}>
                   Delete view…
                 </MenuItem>
               </>
@@ -95,11 +95,11 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
         )}
       </Menu>
       <Suspense>
-        {asking === 'save' && (
+        {dialog === 'save' && (
           <NameDialog
             title="Save view"
-            given=""
-            send={(name) => api.post<View>('/views', { name, ...viewOf(search, look, groups) })}
+            initialName=""
+            send={(name) => api.post<View>('/views', { name, ...viewOf(search, appearance, groups) })}
             onSaved={async ({ id }) => {
               await refreshViews(queries)
               onSearch({ ...search, view: id })
@@ -107,10 +107,10 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
             onClose={close}
           />
         )}
-        {asking === 'rename' && current && (
+        {dialog === 'rename' && current && (
           <NameDialog
             title="Rename view"
-            given={current.name}
+            initialName={current.name}
             send={(name) => api.patch<View>(`/views/${current.id}`, { name })}
             onSaved={() => refreshViews(queries)}
             onClose={close}
@@ -118,7 +118,7 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
         )}
       </Suspense>
       <Confirm
-        isOpen={asking === 'delete'}
+        isOpen={dialog === 'delete'}
         onClose={close}
         title={`Delete the view ${current?.name ?? ''}?`}
         confirmLabel="Delete view"
@@ -131,7 +131,7 @@ export function ViewsMenu({ search, look, onSearch, onLook }: ViewsProps) {
           toast.done('View deleted.')
         }}
       >
-        It disappears for everyone in the organization. Its monitors stay.
+        It is deleted for everyone in the organization. Its monitors are not changed.
       </Confirm>
     </>
   )

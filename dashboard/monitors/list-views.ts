@@ -2,18 +2,18 @@ import { type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Group } from '#contract/groups.ts'
 import type { NewView, View } from '#contract/views.ts'
 import { api, type Page } from '../api.ts'
-import { knownColumns, type Look } from './list-appearance.ts'
-import { filterOf, type ListSearch, listSearchOf, ORDER } from './list-query.ts'
+import { knownColumns, type ListAppearance } from './list-appearance.ts'
+import { filterOf, type ListSearch, ORDER, pickListSearch } from './list-query.ts'
 
-const MOST = 100
+const PAGE_SIZE = 100
 
-/** All of the organization, by name. */
+/** All views of the organization, by name. */
 export const viewsQuery = queryOptions({
   queryKey: ['views'],
   queryFn: async ({ signal }) => {
     const views: View[] = []
     for (let after: string | null | undefined; after !== null; ) {
-      const page: Page<View> = await api.get('/views', { limit: MOST, order_by: 'name', after }, signal)
+      const page: Page<View> = await api.get('/views', { limit: PAGE_SIZE, order_by: 'name', after }, signal)
       views.push(...page.data)
       after = page.after
     }
@@ -24,10 +24,10 @@ export const viewsQuery = queryOptions({
 
 export const refreshViews = (queries: QueryClient) => queries.invalidateQueries({ queryKey: ['views'] })
 
-/** What is shown, as a view. A group is kept by its id, because its slug can change. */
+/** The current list as a view. It stores the id of the group, because the slug can change. */
 export function viewOf(
   search: ListSearch,
-  { columns, density }: Look,
+  { columns, density }: ListAppearance,
   groups: readonly Group[],
 ): Omit<NewView, 'name'> {
   const filter = filterOf(search)
@@ -41,11 +41,11 @@ export function viewOf(
   }
 }
 
-/** The address of the list with the filters and the order of a view. */
+/** The query string of the list for a view. */
 export function searchOfView({ id, filter, order_by, order_way }: View, groups: readonly Group[]): ListSearch {
   const { record_type, external_id, is_active, group, ...rest } = filter
   const slug = groups.find((each) => each.id === group)?.slug ?? group
-  return listSearchOf({
+  return pickListSearch({
     ...rest,
     type: record_type,
     id: external_id,
@@ -57,19 +57,24 @@ export function searchOfView({ id, filter, order_by, order_way }: View, groups: 
   })
 }
 
-/** How a view looks. Where it has no density, that of this browser. */
-export function lookOfView({ columns, density }: View, here: Look): Look {
-  const known = knownColumns(columns)
-  return { density: density ?? here.density, ...(known ? { columns: known } : {}) }
+/** The appearance of a view. Without a density, it keeps the current one. */
+export function appearanceOfView({ columns, density }: View, current: ListAppearance): ListAppearance {
+  const columnIds = knownColumns(columns)
+  return { density: density ?? current.density, ...(columnIds ? { columns: columnIds } : {}) }
 }
 
-/** Whether the list shows what the view has. */
-export function isShown(view: View, search: ListSearch, look: Look, groups: readonly Group[]): boolean {
-  const sorted = ({ filter, ...rest }: Omit<NewView, 'name'>) => {
+/** Whether the list has the filters, order, columns and density of the view. */
+export function isUnchanged(
+  view: View,
+  search: ListSearch,
+  appearance: ListAppearance,
+  groups: readonly Group[],
+): boolean {
+  const canonical = ({ filter, ...rest }: Omit<NewView, 'name'>) => {
     const entries = Object.entries(filter ?? {}).sort(([one], [other]) => (one < other ? -1 : 1))
     return JSON.stringify([entries, rest.order_by, rest.order_way, rest.columns, rest.density])
   }
   const { filter, order_by, order_way, columns } = view
-  const density = view.density ?? look.density
-  return sorted(viewOf(search, look, groups)) === sorted({ filter, order_by, order_way, columns, density })
+  const density = view.density ?? appearance.density
+  return canonical(viewOf(search, appearance, groups)) === canonical({ filter, order_by, order_way, columns, density })
 }

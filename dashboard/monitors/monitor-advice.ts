@@ -41,7 +41,7 @@ export function adviceFor(monitor: Watched, difference: ValueDifference, diagnos
 
 const advice = (title: string, ...steps: string[]): Advice => ({ title, steps, add: [], remove: [] })
 
-function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Placed): Advice {
+function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: IndexedRow): Advice {
   // In flexible mode nothing is extra; where a name can have one record only, the wrong one has to make room all the same.
   const { isSingle } = RECORD_TYPE_TEXTS[monitor.record_type]
   const remove = extra.length === 0 && isSingle ? (monitor.current_value ?? []) : extra
@@ -64,7 +64,7 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Pla
   }
 }
 
-function notFound(monitor: Watched, at: Placed): Advice {
+function notFound(monitor: Watched, at: IndexedRow): Advice {
   if (at.alias) return brokenAlias(monitor, at, `The CNAME chain ${chainOf(at)} ends at a name that does not exist.`)
   if (monitor.subdomain === '' && monitor.record_type !== 'PTR') {
     return advice(
@@ -80,7 +80,7 @@ function notFound(monitor: Watched, at: Placed): Advice {
   )
 }
 
-function noData(monitor: Watched, at: Placed): Advice {
+function noData(monitor: Watched, at: IndexedRow): Advice {
   if (at.alias) {
     const sentence = `The CNAME chain ${chainOf(at)} ends at a name without ${recordWord(monitor)}.`
     return brokenAlias(monitor, at, sentence)
@@ -91,7 +91,7 @@ function noData(monitor: Watched, at: Placed): Advice {
   )
 }
 
-function brokenAlias(monitor: Watched, at: Placed, sentence: string): Advice {
+function brokenAlias(monitor: Watched, at: IndexedRow, sentence: string): Advice {
   return advice(
     'Fix the CNAME or its target',
     sentence,
@@ -99,7 +99,7 @@ function brokenAlias(monitor: Watched, at: Placed, sentence: string): Advice {
   )
 }
 
-function timeout(paths: readonly DiagnosisPath[], { zone }: Placed): Advice {
+function timeout(paths: readonly DiagnosisPath[], { zone }: IndexedRow): Advice {
   // That recursive servers are silent too is only its echo.
   const silent = serversOf(
     paths,
@@ -114,7 +114,7 @@ function timeout(paths: readonly DiagnosisPath[], { zone }: Placed): Advice {
   )
 }
 
-function invalid(paths: readonly DiagnosisPath[], { owner, zone }: Placed): Advice {
+function invalid(paths: readonly DiagnosisPath[], { owner, zone }: IndexedRow): Advice {
   const failures = paths.flatMap(({ outcome }) => (outcome?.kind === 'failure' ? [outcome] : []))
   if (failures.some(({ bogus }) => bogus)) {
     return advice(
@@ -143,7 +143,7 @@ function invalid(paths: readonly DiagnosisPath[], { owner, zone }: Placed): Advi
   )
 }
 
-function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: Placed): Advice {
+function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: IndexedRow): Advice {
   const lame = paths.flatMap(({ outcome }) => (outcome?.kind === 'lame' ? [outcome] : []))
   if (lame.length > 0) {
     return advice(
@@ -181,9 +181,9 @@ function spfRecords(paths: readonly DiagnosisPath[]): string[] {
  * Where the record is, by the CNAME records in the evidence. `owner` has it, `alias` is the name whose CNAME record points
  * there (undefined: the name that is watched owns the record itself), `zone` is what is delegated.
  */
-type Placed = { owner: string; alias: string | undefined; names: string[]; zone: string }
+type IndexedRow = { owner: string; alias: string | undefined; names: string[]; zone: string }
 
-function placedAt(monitor: Watched, paths: readonly DiagnosisPath[]): Placed {
+function placedAt(monitor: Watched, paths: readonly DiagnosisPath[]): IndexedRow {
   const name = nameOf(monitor)
   // What settled the verdict stands last.
   const targets = new Map(
@@ -202,7 +202,7 @@ function placedAt(monitor: Watched, paths: readonly DiagnosisPath[]): Placed {
   return { owner, alias: names.at(-2), names, zone: names.length > 1 ? owner : monitor.domain }
 }
 
-function chainOf({ names }: Placed): string {
+function chainOf({ names }: IndexedRow): string {
   const shown = names.length > 5 ? [...names.slice(0, 3), '…', names.at(-1)] : names
   return shown.join(' → ')
 }

@@ -10,22 +10,20 @@ import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { ACTIONS, type Action, checkEvery, moveTo, useRun } from './list-actions.ts'
-import { includeOf, useLook } from './list-appearance.ts'
-import { LookMenu } from './list-appearance-menu.tsx'
-import { ListBar, type Rest } from './list-bar.tsx'
-import { shownFields } from './list-columns.tsx'
-import type { Asking } from './list-dialogs.tsx'
-import { NoMonitors, NothingFound, NotLoaded } from './list-empty.tsx'
+import { includeOf, useListAppearance } from './list-appearance.ts'
+import { AppearanceMenu } from './list-appearance-menu.tsx'
+import { ListBar, type Remaining } from './list-bar.tsx'
+import { visibleFields } from './list-columns.tsx'
+import type { ListDialog } from './list-dialogs.tsx'
 import { ListFilters } from './list-filters.tsx'
 import { ListMenu, type RowMenu } from './list-menu.tsx'
 import { useListModel } from './list-model.ts'
-import { useCounts, useOverview } from './list-overview.ts'
-import { isFiltered, jobTarget, type ListSearch, orderedQuery, severalOf, withoutFilters } from './list-query.ts'
+import { summaryText, useCounts, useOverview } from './list-overview.ts'
+import { ListProblem, ListSkeleton, NoMatches, NoMonitors } from './list-placeholders.tsx'
+import { isFiltered, jobTarget, type ListSearch, orderedQuery, splitList, withoutFilters } from './list-query.ts'
 import { useMonitorList } from './list-rows.ts'
-import { afterRun, NOTHING, type Selection } from './list-selection.ts'
-import { ListSkeleton } from './list-skeleton.tsx'
+import { afterRun, NO_SELECTION, type Selection } from './list-selection.ts'
 import { ListStates } from './list-states.tsx'
-import { leadOf } from './list-summary.ts'
 import { ListTable } from './list-table.tsx'
 import { ViewsMenu } from './list-views-menu.tsx'
 
@@ -41,59 +39,59 @@ export function MonitorsPage() {
   const canChange = can('write')
   const overview = useOverview()
   const counts = useCounts(overview, search)
-  const [look, setLook] = useLook()
-  const list = useMonitorList(search, includeOf(look))
+  const [appearance, setAppearance] = useListAppearance()
+  const list = useMonitorList(search, includeOf(appearance))
   const { rows } = list
-  const [selection, setSelection] = useState<Selection>(NOTHING)
-  const [asking, setAsking] = useState<Asking>()
+  const [selection, setSelection] = useState<Selection>(NO_SELECTION)
+  const [dialog, setDialog] = useState<ListDialog>()
   const [job, setJob] = useState<JobAct>()
   const [isExporting, setExporting] = useState(false)
   const [menu, setMenu] = useState<RowMenu>()
-  // Deleting one row from its menu asks for that row, whatever is ticked.
+  // Deleting from the menu of a row is about that row, whatever is selected.
   const [single, setSingle] = useState<MonitorResponse>()
   const { run, begin, stop, dismiss } = useRun((ended) => setSelection((now) => afterRun(now, ended)))
   const onSearch = (next: ListSearch) => {
-    setSelection(NOTHING)
+    setSelection(NO_SELECTION)
     void router.navigate({ to: '/monitors', search: next, replace: true })
   }
   const onMenu = useCallback((monitor: MonitorResponse, anchor: HTMLElement) => setMenu({ monitor, anchor }), [])
   const model = useListModel({
     rows,
-    look,
+    appearance,
     search,
     canChange,
     selection,
-    onLook: setLook,
+    onAppearanceChange: setAppearance,
     onSearch,
     onSelect: setSelection,
     onMenu,
   })
   const isMatching = selection.scope === 'matching'
   const ids = Object.keys(selection.ids)
-  // Of all that match only a job knows which they are. One by one, many would take minutes, end with the page and have no undo.
-  const isJob = isMatching || ids.length > MOST_ONE_BY_ONE
+  // A job finds all matching monitors by itself. Many single requests would take minutes, end with the page and have no undo.
+  const isJob = isMatching || ids.length > MAX_SINGLE_REQUESTS
   const chosen = single ? [single] : model.table.getSelectedRowModel().rows.map(({ original }) => original)
   const onAction = (act: Action) => {
-    const asJob = JOBS.get(act)
-    if (isJob && asJob) return setJob(asJob)
-    setAsking(undefined)
+    const jobAct = JOBS.get(act)
+    if (isJob && jobAct) return setJob(jobAct)
+    setDialog(undefined)
     setSingle(undefined)
     void begin(act, chosen)
   }
   const total = totalOf(counts, search)
   const hasMore = list.next !== undefined || rows.length > ids.length
-  const rest: Rest | undefined =
+  const remaining: Remaining | undefined =
     selection.scope === 'loaded' && hasMore
       ? { total, select: () => setSelection((now) => ({ ...now, scope: 'matching' })) }
       : undefined
-  const ask = (what: Asking) => (isJob ? setJob(what) : setAsking(what))
+  const openDialog = (what: ListDialog) => (isJob ? setJob(what) : setDialog(what))
   const isEmpty = !list.isLoading && !list.problem && rows.length === 0 && list.next === undefined
-  const hasNone = isEmpty && !isFiltered(search)
+  const hasNoMonitors = isEmpty && !isFiltered(search)
   return (
     <Page
       title="Monitors"
       help="reference/states"
-      lead={overview ? leadOf(overview) : <>&nbsp;</>}
+      lead={overview ? summaryText(overview) : <>&nbsp;</>}
       actions={
         canChange && (
           <>
@@ -110,44 +108,49 @@ export function MonitorsPage() {
         )
       }
     >
-      {hasNone ? (
+      {hasNoMonitors ? (
         <NoMonitors canChange={canChange} />
       ) : (
         <>
           <div className="mb-3 flex flex-col gap-2.5">
             <ListStates counts={counts} search={search} onSearch={onSearch} />
             <ListFilters search={search} onSearch={onSearch}>
-              <ViewsMenu search={search} look={look} onSearch={onSearch} onLook={setLook} />
-              <LookMenu table={model.table} look={look} onLook={setLook} />
+              <ViewsMenu
+                search={search}
+                appearance={appearance}
+                onSearch={onSearch}
+                onAppearanceChange={setAppearance}
+              />
+              <AppearanceMenu table={model.table} appearance={appearance} onAppearanceChange={setAppearance} />
               <Button aria-label="Export" onClick={() => setExporting(true)}>
                 <Download /> <span className="max-sm:sr-only">Export</span>
               </Button>
             </ListFilters>
           </div>
-          {/* Before the rows, so that the keyboard reaches it from their head. */}
+          {/* Before the rows, so that the Tab key reaches it after the header. */}
           <ListBar
             count={ids.length}
-            chosen={isMatching ? (total ?? 'All matching monitors') : ids.length.toLocaleString()}
-            rest={rest}
+            selectedText={isMatching ? (total ?? 'All matching monitors') : ids.length.toLocaleString()}
+            remaining={remaining}
             run={run}
             onAction={onAction}
-            onMove={() => ask('move')}
-            onFrequency={() => ask('frequency')}
-            onDelete={() => ask('delete')}
+            onMove={() => openDialog('move')}
+            onFrequency={() => openDialog('frequency')}
+            onDelete={() => openDialog('delete')}
             onJob={setJob}
             onExport={() => setExporting(true)}
-            onClear={() => setSelection(NOTHING)}
+            onClear={() => setSelection(NO_SELECTION)}
             onStop={stop}
             onDismiss={dismiss}
           />
           <div className="-mx-4 border-y border-line bg-surface sm:mx-0 sm:rounded-lg sm:border-x">
             {rows.length === 0 && list.problem ? (
-              <NotLoaded
+              <ListProblem
                 list={list}
                 onClear={isFiltered(search) ? () => onSearch(withoutFilters(search)) : undefined}
               />
             ) : isEmpty ? (
-              <NothingFound search={search} onClear={() => onSearch(withoutFilters(search))} />
+              <NoMatches search={search} onClear={() => onSearch(withoutFilters(search))} />
             ) : rows.length === 0 ? (
               <ListSkeleton />
             ) : (
@@ -155,7 +158,7 @@ export function MonitorsPage() {
                 className={list.isLoading ? 'opacity-60 transition-opacity delay-200' : undefined}
                 aria-busy={list.isLoading}
               >
-                <ListTable list={list} model={model} look={look} />
+                <ListTable list={list} model={model} appearance={appearance} />
               </div>
             )}
             {rows.length > 0 && list.problem !== undefined && (
@@ -168,7 +171,7 @@ export function MonitorsPage() {
             )}
           </div>
           <p aria-live="polite" className="pt-3 text-xs text-faint tabular-nums">
-            {foundText(list.isLoading, rows.length, list.next === undefined)}
+            {loadedText(list.isLoading, rows.length, list.next === undefined)}
           </p>
         </>
       )}
@@ -179,19 +182,19 @@ export function MonitorsPage() {
         onAction={(act, monitor) => void begin(act, [monitor])}
         onDelete={(monitor) => {
           setSingle(monitor)
-          setAsking('delete')
+          setDialog('delete')
         }}
       />
-      {asking && (
+      {dialog && (
         <Suspense>
           <ListDialogs
-            asking={asking}
+            dialog={dialog}
             count={chosen.length}
             onMove={(group, name) => onAction(moveTo(group, name))}
             onFrequency={(minutes) => onAction(checkEvery(minutes))}
             onDelete={() => onAction(ACTIONS.delete)}
             onClose={() => {
-              setAsking(undefined)
+              setDialog(undefined)
               setSingle(undefined)
             }}
           />
@@ -203,7 +206,7 @@ export function MonitorsPage() {
             query={orderedQuery(search)}
             total={total}
             selected={isMatching ? [] : model.table.getSelectedRowModel().rows.map(({ id }) => id)}
-            columns={shownFields(model.table)}
+            columns={visibleFields(model.table)}
             onClose={() => setExporting(false)}
           />
         </Suspense>
@@ -215,7 +218,7 @@ export function MonitorsPage() {
             target={isMatching ? jobTarget(search) : { monitors: ids }}
             onClose={() => {
               setJob(undefined)
-              setSelection(NOTHING)
+              setSelection(NO_SELECTION)
             }}
           />
         </Suspense>
@@ -224,7 +227,7 @@ export function MonitorsPage() {
   )
 }
 
-const MOST_ONE_BY_ONE = 20
+const MAX_SINGLE_REQUESTS = 20
 
 const JOBS = new Map<Action, JobAct>([
   [ACTIONS.check, 'check'],
@@ -232,18 +235,18 @@ const JOBS = new Map<Action, JobAct>([
   [ACTIONS.disable, 'disable'],
 ])
 
-/** How many monitors the list has, as text; undefined where that is not known. */
+/** The number of monitors in the list, as text; undefined if unknown. */
 function totalOf(counts: MonitorCounts | undefined, { state, active }: ListSearch): string | undefined {
   if (!counts || counts.is_partial) return undefined
   const all = state
-    ? severalOf(state).reduce((sum, each) => sum + (counts.states[each.toUpperCase()] ?? 0), 0)
+    ? splitList(state).reduce((sum, each) => sum + (counts.states[each.toUpperCase()] ?? 0), 0)
     : active === 'false'
       ? counts.disabled
       : counts.active + counts.disabled
   return all.toLocaleString()
 }
 
-function foundText(isLoading: boolean, count: number, isAll: boolean): string {
+function loadedText(isLoading: boolean, count: number, isAll: boolean): string {
   if (isLoading || count === 0) return ''
   if (!isAll) return `${count.toLocaleString()} loaded. Scroll to load more.`
   return plural(count, '1 monitor.', (number) => `${number} monitors.`)

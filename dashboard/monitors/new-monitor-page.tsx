@@ -10,7 +10,7 @@ import { Field, Input } from '../ui/field.tsx'
 import { Page, Section, Skeleton } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
-import { NotAllowed } from './list-empty.tsx'
+import { ReadOnlyNotice } from './list-placeholders.tsx'
 import { NewMonitorForm } from './new-monitor-form.tsx'
 
 const PAUSE_MS = 450
@@ -32,7 +32,7 @@ export function NewMonitorPage() {
       }
       isNarrow
     >
-      {can('write') ? <Asking /> : <NotAllowed what="create monitors" />}
+      {can('write') ? <Asking /> : <ReadOnlyNotice action="create monitors" />}
     </Page>
   )
 }

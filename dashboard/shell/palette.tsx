@@ -2,12 +2,12 @@ import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
 import { Search } from 'lucide-react'
 import { useDeferredValue, useRef, useState } from 'react'
-import { useMonitorSearch } from '../monitors/use-monitor-search.ts'
 import { useSession } from '../session.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Spinner } from '../ui/spinner.tsx'
 import { useCommands, useRecentMonitor } from './palette-commands.ts'
 import { type Command, type CommandGroup, matchesCommand, parseRecent, withRecent } from './palette-items.ts'
+import { useMonitorSearch } from './use-monitor-search.ts'
 
 /** The command palette: searches monitors, pages and commands. */
 export function Palette({ onClose }: { onClose: () => void }) {

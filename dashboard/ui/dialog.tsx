@@ -133,9 +133,9 @@ export function Confirm({ isOpen, onClose, title, children, confirmLabel, isDang
 
 type FormDialogProps = {
   title: string
-  description: ReactNode
+  description?: ReactNode
   submitLabel: string
-  isBusy: boolean
+  isBusy?: boolean
   isWide?: boolean
   /** Buttons before Cancel. */
   extraActions?: ReactNode
@@ -147,7 +147,7 @@ type FormDialogProps = {
 /** A dialog with a form, a Cancel and a submit button. A click outside does not close it. */
 export function FormDialog({
   submitLabel,
-  isBusy,
+  isBusy = false,
   extraActions,
   onSubmit,
   onClose,

@@ -74,7 +74,7 @@ test('filters are written as tokens, completed with what the organization has, a
   await page.getByRole('button', { name: 'Remove filter: external_id: crm-1' }).waitFor()
   await count(1)
   await field.fill('value:19 ')
-  await page.getByText('Write at least 3 characters after “value:”.').waitFor()
+  await page.getByText('Enter at least 3 characters after “value:”.').waitFor()
 })
 
 test('groups are searched and counted by state, and lead to their monitors', async () => {
@@ -222,7 +222,7 @@ test('columns and density are chosen, and kept in the browser', async () => {
   await table.getByText('business').waitFor()
   expect((await heads()).slice(1, -1)).toEqual(chosen)
   await page.getByRole('button', { name: 'Columns and density' }).click()
-  await page.getByRole('menuitem', { name: 'Usual columns' }).click()
+  await page.getByRole('menuitem', { name: 'Default columns' }).click()
   await table.getByText('business').waitFor({ state: 'detached' })
 })
 
@@ -238,7 +238,7 @@ test('columns are moved with the keyboard alone, and stay there', async () => {
   await page.getByRole('button', { name: 'Columns and density' }).press('Enter')
   await page.keyboard.type('Order')
   await page.keyboard.press('Enter')
-  const dialog = page.getByRole('dialog', { name: 'Order of columns' })
+  const dialog = page.getByRole('dialog', { name: 'Column order' })
   const down = dialog.getByRole('button', { name: 'Move State down' })
   await down.focus()
   for (let press = 0; press < 7; press++) await page.keyboard.press('Enter')
@@ -337,7 +337,7 @@ test('what the list shows is exported with its filters', async () => {
   expect([name, lines(selected).length]).toEqual(['monitors.csv', 2])
   expect(selected).toContain('api.shop.example')
   await page.getByRole('button', { name: 'Export' }).click()
-  await dialog.getByRole('radio', { name: 'All 2 of this list' }).click()
+  await dialog.getByRole('radio', { name: 'All 2 in this list' }).click()
   expect(lines((await downloaded())[1])).toContainEqual(expect.stringMatching(/^www.shop.example,/))
 })
 
@@ -368,7 +368,7 @@ test('a view is saved for the team, opened with its columns and density, changed
   await table.getByText('other').first().waitFor()
   await page.getByRole('button', { name: 'Columns and density' }).click()
   await page.getByRole('menuitemcheckbox', { name: 'Compact rows' }).click()
-  await page.getByRole('menuitem', { name: 'Usual columns' }).click()
+  await page.getByRole('menuitem', { name: 'Default columns' }).click()
   const height = async () => (await table.getByRole('row').nth(1).boundingBox())!.height
   const comfortable = await height()
   await choose('The shop')

@@ -1,7 +1,7 @@
 import { useCallback, useSyncExternalStore } from 'react'
 
 /** Whether the window is at least this wide. */
-export function useIsFrom(width: string): boolean {
+export function useMinWidth(width: string): boolean {
   const query = `(min-width: ${width})`
   const subscribe = useCallback(
     (listener: () => void) => {
@@ -14,5 +14,5 @@ export function useIsFrom(width: string): boolean {
   return useSyncExternalStore(subscribe, () => matchMedia(query).matches)
 }
 
-/** Whether there is room for a table; else its rows are written in two lines. */
-export const useIsWide = (): boolean => useIsFrom('48rem')
+/** Whether the window is wide enough for a table. Narrower ones show a list. */
+export const useIsWide = (): boolean => useMinWidth('48rem')

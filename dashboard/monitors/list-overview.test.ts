@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { leadOf } from './list-summary.ts'
+import { summaryText } from './list-overview.ts'
 
 test.each([
-  [{ active: 0, disabled: 0, states: {} }, 'The records you expect, and their current state.'],
+  [{ active: 0, disabled: 0, states: {} }, 'Your expected records and their current state.'],
   [{ active: 0, disabled: 2, states: {} }, 'All monitors are disabled.'],
   [{ active: 3, disabled: 0, states: { UNSET: 3 } }, 'No monitor has been checked yet.'],
   [
@@ -12,5 +12,5 @@ test.each([
   [{ active: 3, disabled: 1, states: { VALID: 3 } }, 'All active monitors are valid.'],
   [{ active: 3, disabled: 0, states: { UNSET: 1, TIMEOUT: 2 } }, '2 of 3 active monitors are not valid.'],
 ] as const)('of %j it says: %s', (overview, sentence) => {
-  expect(leadOf(overview)).toBe(sentence)
+  expect(summaryText(overview)).toBe(sentence)
 })

@@ -27,7 +27,7 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
         }
       >
         <p>
-          A monitor is a DNS record with its expected values. Zonewatch queries it every few minutes and alerts your
+          A monitor is a DNS record with its expected values. Zonewatch queries it every few minutes and notifies your
           webhooks when it changes.
         </p>
         <p className="mt-2">
@@ -40,14 +40,14 @@ export function NoMonitors({ canChange }: { canChange: boolean }) {
   )
 }
 
-export function NothingFound({ search, onClear }: { search: ListSearch; onClear: () => void }) {
-  const { search: typed, ...others } = search
+export function NoMatches({ search, onClear }: { search: ListSearch; onClear: () => void }) {
+  const { search: text, ...others } = search
   return (
     <EmptyState icon={SearchX} title="No matching monitors" action={<Button onClick={onClear}>Clear filters</Button>}>
-      {typed ? (
+      {text ? (
         <>
           {isFiltered(others) ? 'No monitor that matches the other filters contains ' : 'No monitor contains '}
-          <span className="font-mono break-all">{typed}</span> in its name, expected values, external id, tags or
+          <span className="font-mono break-all">{text}</span> in its name, expected values, external id, tags or
           metadata.
         </>
       ) : (
@@ -57,10 +57,10 @@ export function NothingFound({ search, onClear }: { search: ListSearch; onClear:
   )
 }
 
-/** `onClear` where there are filters: one that was typed into the address may be what is wrong. */
-export function NotLoaded({ list, onClear }: { list: MonitorList; onClear: (() => void) | undefined }) {
-  const isOfFilters = onClear && list.problem instanceof ApiProblem && list.problem.status === 400
-  if (!isOfFilters) return <ProblemPage problem={list.problem} onRetry={list.retry} />
+/** `onClear` is set if there are filters, because a filter in the URL may be invalid. */
+export function ListProblem({ list, onClear }: { list: MonitorList; onClear: (() => void) | undefined }) {
+  const isInvalidFilter = onClear && list.problem instanceof ApiProblem && list.problem.status === 400
+  if (!isInvalidFilter) return <ProblemPage problem={list.problem} onRetry={list.retry} />
   return (
     <EmptyState icon={SearchX} title="Invalid filters" action={<Button onClick={onClear}>Clear filters</Button>}>
       <div className="text-left">
@@ -70,16 +70,32 @@ export function NotLoaded({ list, onClear }: { list: MonitorList; onClear: (() =
   )
 }
 
-/** In place of a page of which a viewer may use nothing. */
-export function NotAllowed({ what }: { what: string }) {
+/** Shown instead of a page that viewers cannot use. */
+export function ReadOnlyNotice({ action }: { action: string }) {
   return (
     <EmptyState
       icon={Radar}
-      title={`You cannot ${what}`}
+      title={`You cannot ${action}`}
       action={<ButtonLink to="/monitors">Go to monitors</ButtonLink>}
     >
       Your role in this organization is viewer, which is read-only. Ask an admin to change your role to member on the
       Team page.
     </EmptyState>
+  )
+}
+
+export function ListSkeleton() {
+  return (
+    <div role="status" aria-label="Loading monitors">
+      <div className="hidden h-9 border-b border-line md:block" />
+      {Array.from({ length: 12 }, (_, line) => (
+        <div key={line} className="flex h-16 items-center gap-6 border-line px-4 not-last:border-b md:h-12">
+          <div className="skeleton h-4 w-20" />
+          <div className="skeleton h-4 flex-1" />
+          <div className="skeleton hidden h-4 w-40 md:block" />
+          <div className="skeleton hidden h-4 w-24 md:block" />
+        </div>
+      ))}
+    </div>
   )
 }

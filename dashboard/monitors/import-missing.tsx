@@ -11,31 +11,31 @@ import { monitorHref } from './list-query.ts'
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
 
 const NONE = 'none'
-const CHOICES = [
+const OPTIONS = [
   { value: NONE, label: 'Compare with nothing' },
   { value: 'group', label: 'Compare with the group' },
   { value: 'domains', label: 'Compare with the same domains' },
 ] as const
 
-type GoneProps = {
+type MissingProps = {
   compare: Compare | undefined
   gone: ImportPlan['gone']
   onCompare: (compare: Compare | undefined) => void
 }
 
-/** The monitors that the file does not have. A job deletes them where somebody asks for it. */
-export function ImportGone({ compare, gone, onCompare }: GoneProps) {
+/** Existing monitors that are not in the file. The user can delete them by a job. */
+export function MissingMonitors({ compare, gone, onCompare }: MissingProps) {
   const [isDeleting, setDeleting] = useState(false)
   const monitors = gone?.monitors ?? []
   return (
     <Section
       title="Not in the file"
-      hint="Monitors that exist and that the file does not have. The import leaves them as they are."
+      hint="Existing monitors that are not in the file. The import does not change them."
       actions={
         <Select
           label="Compare"
           value={compare ?? NONE}
-          options={CHOICES}
+          options={OPTIONS}
           onChange={(next) => onCompare(next === NONE ? undefined : next)}
           className="sm:w-64!"
         />
@@ -54,13 +54,13 @@ export function ImportGone({ compare, gone, onCompare }: GoneProps) {
                 aria-label="Not in the file"
                 className="max-h-60 divide-y divide-line overflow-y-auto border-y border-line"
               >
-                {monitors.slice(0, MOST_SHOWN).map((monitor) => (
-                  <Gone key={monitor.id} monitor={monitor} />
+                {monitors.slice(0, MAX_SHOWN).map((monitor) => (
+                  <MissingMonitor key={monitor.id} monitor={monitor} />
                 ))}
               </ul>
               <div className="flex flex-wrap items-center justify-between gap-2 px-4 py-2.5">
                 <span className="text-xs text-faint">
-                  {monitors.length > MOST_SHOWN && `The first ${MOST_SHOWN} are shown.`}
+                  {monitors.length > MAX_SHOWN && `The first ${MAX_SHOWN} are shown.`}
                 </span>
                 <Button variant="danger" size="sm" onClick={() => setDeleting(true)}>
                   <Trash2 /> {plural(monitors.length, 'Delete 1 monitor', (n) => `Delete ${n} monitors`)}…
@@ -86,9 +86,9 @@ export function ImportGone({ compare, gone, onCompare }: GoneProps) {
   )
 }
 
-const MOST_SHOWN = 200
+const MAX_SHOWN = 200
 
-const Gone = ({ monitor: { id, name, record_type, expected_value } }: { monitor: GoneMonitor }) => (
+const MissingMonitor = ({ monitor: { id, name, record_type, expected_value } }: { monitor: GoneMonitor }) => (
   <li className="flex flex-wrap items-baseline gap-x-3 px-4 py-2 text-sm">
     <a href={monitorHref(id)} target="_blank" rel="noreferrer" className="rounded-sm hover:underline">
       <Code>{name}</Code>
