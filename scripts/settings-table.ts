@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { describeConfig } from '../server/config/config.ts'
+import { readConfig } from '../server/config/config.ts'
 
 const DOCUMENT = 'docs/reference/settings.md'
 const BEGIN = /<!-- settings: .*-->\n/
@@ -18,7 +18,7 @@ const RULES: Record<string, string> = {
 
 /** Every setting as a Markdown table, from the same lines as `zonewatch config`. */
 export function settingsTable(): string {
-  const rows = describeConfig({}).map(({ name, value, about }) => {
+  const rows = readConfig({}).lines.map(({ name, value, about }) => {
     const preset = RULES[name] ?? (value === '' ? 'none' : `\`${value}\``)
     return `| \`${name}\` | ${preset} | ${about.replaceAll('<', '\\<')} |`
   })

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { describeConfig } from '#server/config/config.ts'
+import { readConfig } from '#server/config/config.ts'
 import { PROJECT, run, startServer } from '#server/testing/server-process.ts'
 import { eventually, givenFolder } from '#server/testing/server-world.ts'
 
@@ -117,7 +117,7 @@ const isSubset = (part: object, whole: object) =>
   Object.entries(part).every(([name, value]) => (whole as Record<string, unknown>)[name] === value)
 
 test('each setting that a file of deploy/ names exists', () => {
-  const known = new Set(describeConfig({}).flatMap(({ name }) => [name, `${name}_FILE`]))
+  const known = new Set(readConfig({}).lines.flatMap(({ name }) => [name, `${name}_FILE`]))
   const others = [
     'NODE_ENV',
     'NODE_EXTRA_CA_CERTS',

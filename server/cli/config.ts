@@ -1,4 +1,3 @@
-import { describeConfig } from '../config/config.ts'
 import { loadConfig } from './load-config.ts'
 import { table } from './table.ts'
 
@@ -7,7 +6,7 @@ const DEFAULT_WIDTH = 100
 
 /** Prints every setting, its value and what it does. Secrets are hidden. */
 export function printConfig({ json }: { json?: boolean }): void {
-  const lines = loadConfig(() => describeConfig())
+  const { lines } = loadConfig()
   if (json) return void process.stdout.write(`${JSON.stringify(lines)}\n`)
   const rows = lines.map(({ name, value, isDefault, about }) => [
     name,

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
-import { type Config, describeConfig, InvalidConfig, readConfig } from '../config/config.ts'
+import { type Config, InvalidConfig, readConfig } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
@@ -56,7 +56,7 @@ async function findAll(): Promise<Finding[]> {
       ? await findingsOf('database', () => findAllOfDatabase(deps, secret))
       : [noDatabase(config)]
     const groups = await Promise.all([
-      [...findSettings(config, describeConfig().length), ...findPlaces(config)],
+      [...findSettings(config, config.lines.length), ...findPlaces(config)],
       database,
       ...(config.dnsServers ?? systemServers()).map((server) =>
         findingsOf('upstream', () => findUpstream(server, { clock: deps.clock, knownName: config.dnsCanaries[0] })),

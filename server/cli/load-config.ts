@@ -2,9 +2,9 @@ import { CliError } from '../cli-error.ts'
 import { type Config, InvalidConfig, readConfig } from '../config/config.ts'
 
 /** Throws a `CliError` that lists every invalid setting. */
-export function loadConfig<T = Config>(read: () => T = readConfig as () => T): T {
+export function loadConfig(): Config {
   try {
-    return read()
+    return readConfig()
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error
     const lines = Object.entries(error.errors).map(([setting, message]) => `  ${setting} ${message}`)

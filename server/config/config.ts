@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Plan, Plans } from '../plan.ts'
 import { DENIED_PORTS, type Networks } from '../safe-http/addresses.ts'
-import { type BackupSettings, readBackupSettings } from './backups.ts'
+
 import { type DnsSettings, readDnsSettings } from './dns.ts'
 import { type HttpSettings, readHttpSettings } from './http.ts'
 import { type OperationsSettings, readOperationsSettings } from './operations.ts'
@@ -10,22 +10,24 @@ import {
   InvalidSetting,
   LOG_LEVELS,
   type LogLevel,
-  parseAllowed,
-  parseAuthorities,
+  parseAllowedNetworks,
   parseBaseUrl,
+  parseCertificateAuthorities,
   parseDatabaseUrl,
   parseHost,
+  parseInteger,
   parseLimit,
   parseOneOf,
-  parsePlansOf,
+  parsePlansSetting,
   parsePorts,
   parseProxy,
   parseRoles,
   parseSecret,
   parseSender,
   parseSmtpUrl,
-  parseWhole,
   parseWorkers,
+  type ReadSecret,
+  type ReadSetting,
   ROLES,
   type Role,
 } from './parse.ts'
@@ -34,8 +36,7 @@ import { readWebhookSettings, type WebhookSettings } from './webhooks.ts'
 export type Config = DnsSettings &
   HttpSettings &
   WebhookSettings &
-  OperationsSettings &
-  BackupSettings & {
+  OperationsSettings & {
     host: string
     port: number
     /** Without a slash at the end. */
@@ -44,70 +45,60 @@ export type Config = DnsSettings &
     dataDir: string
     /** `sqlite:<path>` or `postgres://…`. */
     databaseUrl: string
-    /** A replica of that PostgreSQL for lists. Null: there is none. */
+    /** A read replica of that PostgreSQL. Null: none. */
     databaseReadUrl: string | null
     roles: ReadonlySet<Role>
     /** Processes for checks and deliveries. 0: one process has all roles. */
     workers: number
-    /** Null: made once in the data folder. */
+    /** Null: generated once in the data folder. */
     secret: string | null
-    /** SECRETs of before: they open and verify what they sealed and signed. */
+    /** Previous SECRETs, which still open and verify what they sealed and signed. */
     secretPrevious: string[]
     webhookAllowedNetworks: Networks
     webhookDeniedPorts: readonly number[]
-    /** PEM: authorities to trust beside the usual ones. Null: none. */
+    /** PEM: certificate authorities to trust in addition to the default ones. Null: none. */
     webhookAuthorities: string | null
-    /** Null: receivers are connected to directly. */
+    /** Null: webhook requests are sent directly. */
     webhookProxy: URL | null
     admin: { email: string; password: string; apiKey: string | null } | null
     plans: Plans
-    /** Null: nothing can be paid here. */
+    /** Null: payments are off. */
     stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
-    /** Null: mail is written to the log and kept for the dashboard. */
+    /** Null: emails are logged and stored for the dashboard. */
     smtp: { url: string; from: string } | null
-    /** Every setting as text, values of secrets hidden. */
+    /** Every setting as text. Values of secrets are hidden. */
     lines: readonly SettingLine[]
-    /** The files that hold secrets, as `…_FILE` names them. */
+    /** The files of the `…_FILE` settings. */
     secretFiles: readonly string[]
     logLevel: LogLevel
     logFormat: 'pretty' | 'json'
   }
 
-/** Every setting at fault, each with one sentence. */
+/** `errors`: a message for each invalid setting. */
 export class InvalidConfig extends Error {
   readonly errors: Record<string, string>
 
   constructor(errors: Record<string, string>) {
-    super(
-      Object.entries(errors)
-        .map(([name, error]) => `${name} ${error}`)
-        .join('\n'),
-    )
+    const lines = Object.entries(errors).map(([setting, message]) => `${setting} ${message}`)
+    super(lines.join('\n'))
     this.errors = errors
   }
 }
 
-/** systemd names a socket for it where the unit has `Type=notify`. */
+/** systemd sets NOTIFY_SOCKET for a unit with `Type=notify`. */
 export const isStartedBySystemd = (environment: Environment = process.env) => Boolean(environment.NOTIFY_SOCKET)
 
 type Environment = Readonly<Record<string, string | undefined>>
 export type SettingLine = { name: string; value: string; isDefault: boolean; about: string }
 
-/** Throws `InvalidConfig` with every wrong setting at once. The only reader of the environment. */
+/** Throws `InvalidConfig` with all invalid settings. The only reader of the environment. */
 export function readConfig(environment: Environment = process.env): Config {
-  return new Settings(environment).config()
+  return new SettingsReader(environment).config()
 }
 
-/** Every setting with its value (secrets hidden), for `zonewatch config`. Throws `InvalidConfig` like `readConfig`. */
-export function describeConfig(environment: Environment = process.env): SettingLine[] {
-  const settings = new Settings(environment)
-  settings.config()
-  return settings.lines
-}
-
-/** Reads settings one by one and remembers what it read and what was wrong. */
-class Settings {
-  readonly lines: SettingLine[] = []
+/** Reads one setting after the other, and collects the errors. */
+class SettingsReader {
+  readonly #lines: SettingLine[] = []
   readonly #secretFiles: string[] = []
   readonly #environment: Environment
   readonly #errors: Record<string, string> = {}
@@ -117,12 +108,15 @@ class Settings {
   }
 
   config(): Config {
+    const read: ReadSetting = (...setting) => this.#read(...setting)
+    const readSecret: ReadSecret = (...setting) => this.#secret(...setting)
     const host = this.#read('HOST', '127.0.0.1', 'the address to listen on; 0.0.0.0 for all interfaces', parseHost)
-    const port = this.#read('PORT', '8080', 'the port to listen on', (text) => parseWhole(text, 0, 65_535))
-    const shown = host.includes(':') ? `[${host}]` : host === '127.0.0.1' || host === '0.0.0.0' ? 'localhost' : host
+    const port = this.#read('PORT', '8080', 'the port to listen on', (text) => parseInteger(text, 0, 65_535))
+    const isLocalIpv4 = host === '127.0.0.1' || host === '0.0.0.0'
+    const urlHost = isLocalIpv4 ? 'localhost' : host.includes(':') ? `[${host}]` : host
     const baseUrl = this.#read(
       'BASE_URL',
-      `http://${shown}:${port}`,
+      `http://${urlHost}:${port}`,
       'the URL under which people reach this server; used in links',
       parseBaseUrl,
     )
@@ -142,7 +136,7 @@ class Settings {
       (text) => (text === '' ? '' : parseDatabaseUrl(text)),
     )
     const config: Config = {
-      lines: this.lines,
+      lines: this.#lines,
       secretFiles: this.#secretFiles,
       host,
       port,
@@ -163,13 +157,12 @@ class Settings {
         parseSecret,
       ),
       secretPrevious: this.#secretPrevious(),
-      ...readBackupSettings((...setting) => this.#read(...setting)),
-      ...readDnsSettings((...setting) => this.#read(...setting)),
+      ...readDnsSettings(read),
       webhookAllowedNetworks: this.#read(
         'WEBHOOK_ALLOWED_NETWORKS',
         '',
         'networks of private webhook receivers to allow: CIDRs, comma-separated',
-        parseAllowed,
+        parseAllowedNetworks,
       ),
       webhookDeniedPorts: this.#read(
         'WEBHOOK_DENIED_PORTS',
@@ -181,20 +174,16 @@ class Settings {
         'WEBHOOK_CA_FILE',
         '',
         'a PEM file with additional certificate authorities to trust',
-        parseAuthorities,
+        parseCertificateAuthorities,
       ),
       webhookProxy: this.#webhookProxy(),
-      ...readWebhookSettings((...setting) => this.#read(...setting)),
+      ...readWebhookSettings(read),
       admin: this.#admin(),
       plans: this.#plans(),
       stripe: this.#stripe(),
       smtp: this.#smtp(),
-      ...readHttpSettings((...setting) => this.#read(...setting)),
-      ...readOperationsSettings(
-        (...setting) => this.#read(...setting),
-        (...setting) => this.#secret(...setting),
-        host,
-      ),
+      ...readHttpSettings(read),
+      ...readOperationsSettings(read, readSecret, host),
       logLevel: this.#read('LOG_LEVEL', 'info', `log level: ${LOG_LEVELS.join(', ')}`, (text) =>
         parseOneOf(text, LOG_LEVELS),
       ),
@@ -202,14 +191,15 @@ class Settings {
         parseOneOf(text, ['pretty', 'json'] as const),
       ),
     }
-    if (databaseUrl.startsWith('postgres') && config.secret === null && this.#errors.SECRET === undefined) {
-      this.#errors.SECRET =
+    const isPostgres = databaseUrl.startsWith('postgres')
+    if (isPostgres && config.secret === null) {
+      this.#errors.SECRET ??=
         'is required with PostgreSQL, because all nodes share it. Set it to at least 32 random characters.'
     }
-    if (readUrl !== '' && !(readUrl.startsWith('postgres') && databaseUrl.startsWith('postgres'))) {
+    if (readUrl !== '' && !(readUrl.startsWith('postgres') && isPostgres)) {
       this.#errors.DATABASE_READ_URL ??= 'is for a replica of PostgreSQL. Set DATABASE_URL to its primary.'
     }
-    if (databaseUrl.startsWith('postgres') && config.backupDir !== null) {
+    if (isPostgres && config.backupDir !== null) {
       this.#errors.BACKUP_DIR ??=
         'is for SQLite; back up PostgreSQL with its own tools: docs/guides/back-up-and-restore.md.'
     }
@@ -220,7 +210,7 @@ class Settings {
   #secretPrevious(): string[] {
     const lines = (text: string) => text.split(/\r?\n/).filter((line) => line.trim() !== '')
     const about = 'previous SECRET, during a rotation: what it encrypted and signed stays valid; several: one per line'
-    const text = this.#secret('SECRET_PREVIOUS', about, (given) => lines(given).map(parseSecret).join('\n'))
+    const text = this.#secret('SECRET_PREVIOUS', about, (value) => lines(value).map(parseSecret).join('\n'))
     return text === null ? [] : lines(text)
   }
 
@@ -231,14 +221,14 @@ class Settings {
       'webhooks per organization, if the plan sets no limit; 0 = no limit',
       parseLimit,
     )
-    const plans = this.#read('PLANS', '', 'the plans you sell, as JSON; self-hosted when empty', parsePlansOf)
+    const plans = this.#read('PLANS', '', 'the plans you sell, as JSON; self-hosted when empty', parsePlansSetting)
     if (webhooks === 0) return plans
-    const limited = (plan: Plan): Plan => ({
+    const withWebhookLimit = (plan: Plan): Plan => ({
       ...plan,
       limits: { ...plan.limits, webhooks: plan.limits.webhooks ?? webhooks },
     })
     const [first, ...others] = plans
-    return [limited(first), ...others.map(limited)]
+    return [withWebhookLimit(first), ...others.map(withWebhookLimit)]
   }
 
   #webhookProxy(): URL | null {
@@ -299,18 +289,18 @@ class Settings {
   }
 
   #read<T>(name: string, preset: string, about: string, parse: (text: string) => T): T {
-    const given = this.#given(name)
-    const text = given ?? preset
-    this.lines.push({ name, value: withoutPassword(text), isDefault: given === undefined, about })
+    const value = this.#find(name)
+    const text = value ?? preset
+    this.#lines.push({ name, value: withoutPassword(text), isDefault: value === undefined, about })
     return this.#parse(name, text, parse) ?? parse(preset)
   }
 
   #secret(name: string, about: string, parse: (text: string) => string): string | null {
-    const given = this.#given(name)
+    const value = this.#find(name)
     const file = this.#environment[`${name}_FILE`]
     if (file) this.#secretFiles.push(resolve(file))
-    this.lines.push({ name, value: given === undefined ? '' : '(hidden)', isDefault: given === undefined, about })
-    return given === undefined ? null : (this.#parse(name, given, parse) ?? null)
+    this.#lines.push({ name, value: value === undefined ? '' : '(hidden)', isDefault: value === undefined, about })
+    return value === undefined ? null : (this.#parse(name, value, parse) ?? null)
   }
 
   #parse<T>(name: string, text: string, parse: (text: string) => T): T | undefined {
@@ -323,8 +313,8 @@ class Settings {
     }
   }
 
-  /** The setting, or the content of the file that `<name>_FILE` names; an empty one counts as not given. */
-  #given(name: string): string | undefined {
+  /** The setting, or the content of the file in `<name>_FILE`. An empty setting counts as not set. */
+  #find(name: string): string | undefined {
     const path = this.#environment[`${name}_FILE`]
     if (!path) return this.#environment[name] || undefined
     if (this.#environment[name]) this.#errors[name] = `and ${name}_FILE are both set. Set only one.`
@@ -337,7 +327,7 @@ class Settings {
   }
 }
 
-/** Addresses of databases and mail servers may hold one. */
+/** URLs of databases and mail servers can contain a password. */
 function withoutPassword(text: string): string {
   return text.replace(/(\/\/[^/@\s:]*:)[^/\s]*@/g, '$1(hidden)@').replace(/([?&]password=)[^&\s]*/g, '$1(hidden)')
 }

@@ -3,7 +3,7 @@ import { InvalidConfig, readConfig } from './config.ts'
 
 const read = (environment: Record<string, string>) => readConfig(environment)
 
-test('delegation is followed from the root servers, both families on port 53', () => {
+test('iterative resolution starts at the root servers by default, over IPv4 and IPv6 on port 53', () => {
   const { dnsRoots, dnsCanaries } = read({})
   expect(dnsRoots).toHaveLength(26)
   expect(new Set(dnsRoots.map(({ port }) => port))).toEqual(new Set([53]))
@@ -11,7 +11,7 @@ test('delegation is followed from the root servers, both families on port 53', (
 })
 
 test.each([['10.0.0.53'], ['127.0.0.1:5353,[fd00::1]'], ['192.168.1.1,172.16.0.1']])(
-  'with only private DNS_SERVERS (%s) the public tree and its names are left out unless set',
+  'with only private DNS_SERVERS (%s), roots and canaries are off unless set',
   (servers) => {
     expect(read({ DNS_SERVERS: servers })).toMatchObject({ dnsRoots: [], dnsCanaries: [] })
     const set = read({ DNS_SERVERS: servers, DNS_ROOTS: 'public', DNS_CANARIES: 'example.com' })
@@ -20,11 +20,11 @@ test.each([['10.0.0.53'], ['127.0.0.1:5353,[fd00::1]'], ['192.168.1.1,172.16.0.1
   },
 )
 
-test('one public server among DNS_SERVERS is enough to follow the public tree', () => {
+test('one public server among DNS_SERVERS is enough to use the public root servers', () => {
   expect(read({ DNS_SERVERS: '10.0.0.53,9.9.9.9' }).dnsRoots).toHaveLength(26)
 })
 
-test('off switches either off, and roots of one port can be named', () => {
+test('DNS_ROOTS and DNS_CANARIES can be off, and DNS_ROOTS can list servers on one port', () => {
   expect(read({ DNS_ROOTS: 'off', DNS_CANARIES: 'off' })).toMatchObject({ dnsRoots: [], dnsCanaries: [] })
   expect(read({ DNS_ROOTS: '127.0.0.1:5300, 127.0.0.2:5300' }).dnsRoots).toEqual([
     { ip: '127.0.0.1', port: 5300 },

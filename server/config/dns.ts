@@ -3,35 +3,33 @@ import type { ServerAddress } from '../dns/outcome.ts'
 import { ROOT_SERVERS } from '../dns/resolver/root-servers.ts'
 import { formatServer } from '../dns/server-address.ts'
 import { isSpecialAddress } from '../dns/special-addresses.ts'
-import { InvalidSetting, parseServers, parseWhole } from './parse.ts'
+import { InvalidSetting, parseInteger, parseServers, type ReadSetting, splitList } from './parse.ts'
 
 export type DnsSettings = {
   /** Null: the system's resolvers. */
   dnsServers: ServerAddress[] | null
-  /** Empty: recursive servers alone decide. All on one port. */
+  /** All on the same port. Empty: recursive servers alone decide. */
   dnsRoots: readonly ServerAddress[]
   dnsCanaries: readonly string[]
   dnsTimeoutMs: number
   dnsTries: number
   dnsInFlight: number
-  /** Questions a second for each recursive server, and for each authoritative one. */
+  /** Queries per second to one server. */
   dnsPerSecond: number
   dnsAuthoritativePerSecond: number
 }
 
-/** Three operators, with TTLs short enough that no cache stands in for a network that is gone. */
-const CANARIES = 'www.google.com,www.cloudflare.com,www.amazon.com'
+/** Names of three operators. Their TTLs are short, so that a cache does not answer for long while the network is down. */
+const DEFAULT_CANARIES = 'www.google.com,www.cloudflare.com,www.amazon.com'
 
-type Read = <T>(name: string, preset: string, about: string, parse: (text: string) => T) => T
-
-export function readDnsSettings(read: Read): DnsSettings {
+export function readDnsSettings(read: ReadSetting): DnsSettings {
   const dnsServers = read(
     'DNS_SERVERS',
     '',
     "recursive resolvers: ip[:port], comma-separated; the system's when empty",
     parseServers,
   )
-  // Private servers may know names that the public does not, or no public name at all: see docs/decisions/0010.
+  // Private servers may resolve names that are not public, or no public names at all: docs/decisions/0010.
   const isPrivate = dnsServers?.every(({ ip }) => isSpecialAddress(ip)) ?? false
   return {
     dnsServers,
@@ -43,19 +41,19 @@ export function readDnsSettings(read: Read): DnsSettings {
     ),
     dnsCanaries: read(
       'DNS_CANARIES',
-      isPrivate ? 'off' : CANARIES,
+      isPrivate ? 'off' : DEFAULT_CANARIES,
       'names that always resolve; while none does, the network of this server is down and failures are not recorded; off',
       parseCanaries,
     ),
     dnsTimeoutMs: read('DNS_TIMEOUT_MS', '2000', 'timeout of one query attempt', (text) =>
-      parseWhole(text, 10, 30_000),
+      parseInteger(text, 10, 30_000),
     ),
-    dnsTries: read('DNS_TRIES', '3', 'attempts per query, each at another server', (text) => parseWhole(text, 1, 10)),
+    dnsTries: read('DNS_TRIES', '3', 'attempts per query, each at another server', (text) => parseInteger(text, 1, 10)),
     dnsInFlight: read(
       'DNS_IN_FLIGHT',
       '256',
       'pending queries per server; up to 8 times more may be pending for longer than 250 ms',
-      (text) => parseWhole(text, 1, 10_000),
+      (text) => parseInteger(text, 1, 10_000),
     ),
     dnsPerSecond: read('DNS_PER_SECOND', '5000', 'queries per second to one recursive resolver', parseRate),
     dnsAuthoritativePerSecond: read(
@@ -67,13 +65,13 @@ export function readDnsSettings(read: Read): DnsSettings {
   }
 }
 
-const parseRate = (text: string): number => parseWhole(text, 1, 1_000_000)
+const parseRate = (text: string): number => parseInteger(text, 1, 1_000_000)
 
 function parseRoots(text: string): readonly ServerAddress[] {
   if (text === 'off') return []
   if (text === 'public') return ROOT_SERVERS
   const roots = parseServers(text) ?? []
-  // Glue names no port, so the whole tree is on the roots'.
+  // Glue records have no port, so all name servers must use the port of the roots.
   const other = roots.find(({ port }) => port !== roots[0]?.port)
   if (other) throw new InvalidSetting(`must use the same port for all roots, unlike ${formatServer(other)}.`)
   return roots
@@ -81,13 +79,9 @@ function parseRoots(text: string): readonly ServerAddress[] {
 
 function parseCanaries(text: string): readonly string[] {
   if (text === 'off') return []
-  return text
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
-    .map((each) => {
-      const parsed = parseDomainName(each)
-      if (!parsed.ok) throw new InvalidSetting(`has an invalid name: ${parsed.reason.text}`)
-      return parsed.name
-    })
+  return splitList(text).map((entry) => {
+    const parsed = parseDomainName(entry)
+    if (!parsed.ok) throw new InvalidSetting(`has an invalid name: ${parsed.reason.text}`)
+    return parsed.name
+  })
 }

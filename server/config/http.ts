@@ -1,10 +1,7 @@
-import { parseLimit, parseOneOf, parseOrigins, parseProxies, parseWhole } from './parse.ts'
+import { parseInteger, parseLimit, parseOneOf, parseOrigins, parseProxies, type ReadSetting } from './parse.ts'
 
 export type HttpSettings = {
-  /**
-   * Requests per minute and API key, in the dashboard per person; 0 = no limit. Null: pages of lists count as reads, checks as
-   * writes.
-   */
+  /** Requests per minute and API key (`dashboard`: and user); 0: no limit. Null: pages of lists count as reads, checks as writes. */
   limits: {
     read: number
     page: number | null
@@ -14,23 +11,21 @@ export type HttpSettings = {
     dashboard: number
     setup_page: number
   }
-  /** The highest of these that an owner can set for one key; 0 = any. */
+  /** The highest limit that an owner can set for one key; 0: any. */
   keyLimitMax: number
-  /** What the answers kept for requests with an `Idempotency-Key` may take for one organization. */
+  /** Storage for the responses to requests with an `Idempotency-Key`, in bytes per organization. */
   idempotencyOctets: number
   /** Whether anyone may sign up. */
   signUp: 'off' | 'open'
-  /** Invitations that an organization may send in 24 hours; 0 = no limit. */
+  /** Invitations per organization in 24 hours; 0: no limit. */
   invitationLimit: number
-  /** Pages that may call the API from a browser; `*` is every one. */
+  /** Origins of pages that may call the API from a browser; `*`: all. */
   corsOrigins: string[]
-  /** CIDRs: anyone who connects from there says truly who asks, and under which name. */
+  /** CIDRs of proxies whose X-Forwarded-For and X-Forwarded-Host are trusted. */
   trustedProxies: string[]
 }
 
-type Read = <T>(name: string, preset: string, about: string, parse: (text: string) => T) => T
-
-export function readHttpSettings(read: Read): HttpSettings {
+export function readHttpSettings(read: ReadSetting): HttpSettings {
   return {
     limits: {
       read: read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),
@@ -66,7 +61,7 @@ export function readHttpSettings(read: Read): HttpSettings {
       'IDEMPOTENCY_BYTES',
       '67108864',
       'bytes of stored responses for Idempotency-Key per organization',
-      (text) => parseWhole(text, 1_024, 1_000_000_000_000),
+      (text) => parseInteger(text, 1_024, 1_000_000_000_000),
     ),
     signUp: read('SIGN_UP', 'off', 'open: anyone can sign up and create an organization', (text) =>
       parseOneOf(text, ['off', 'open'] as const),

@@ -1,26 +1,41 @@
-import { InvalidSetting, parseBaseUrl, parseHost, parseWhole } from './parse.ts'
+import { resolve } from 'node:path'
+import {
+  InvalidSetting,
+  parseBaseUrl,
+  parseDuration,
+  parseHost,
+  parseInteger,
+  type ReadSecret,
+  type ReadSetting,
+  splitList,
+} from './parse.ts'
 
 export type OperationsSettings = {
-  /** Where metrics, liveness and readiness are served beside the API. Null: nowhere. */
+  /** A separate port for metrics, liveness and readiness. Null: none. */
   metricsPort: { host: string; port: number } | null
-  /** Anyone who sends it reads `/metrics` on the port of the API. Null: nobody does. */
+  /** The bearer token for `/metrics` on the port of the API. Null: not served there. */
   metricsToken: string | null
-  /** Where traces are sent, by OTLP over HTTP. Without a slash at the end. Null: there are none. */
+  /** The URL of an OTLP receiver for traces, without a slash at the end. Null: no traces. */
   tracesEndpoint: string | null
   /** Email addresses in lower case. Empty: the owners of the first organization. */
   operators: readonly string[]
+  /** Absolute. Null: no backups are scheduled. */
+  backupDir: string | null
+  backupEveryMs: number
+  backupKeep: number
 }
 
-type Read = <T>(name: string, preset: string, about: string, parse: (text: string) => T) => T
-type Secret = (name: string, about: string, parse: (text: string) => string) => string | null
+const MINUTE_MS = 60_000
+const YEAR_MS = 365 * 24 * 60 * MINUTE_MS
 
-export function readOperationsSettings(read: Read, secret: Secret, host: string): OperationsSettings {
+/** `host`: the default of METRICS_HOST. */
+export function readOperationsSettings(read: ReadSetting, readSecret: ReadSecret, host: string): OperationsSettings {
   const port = read('METRICS_PORT', '', 'a separate port for /metrics, /healthz and /readyz, without a key', parsePort)
   const metricsHost = read('METRICS_HOST', host, 'the address to listen on for METRICS_PORT', parseHost)
   const token = 'the bearer token for /metrics on PORT, at least 16 characters'
   return {
     metricsPort: port === null ? null : { host: metricsHost, port },
-    metricsToken: secret('METRICS_TOKEN', token, parseToken),
+    metricsToken: readSecret('METRICS_TOKEN', token, parseToken),
     tracesEndpoint: read(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
       '',
@@ -33,10 +48,25 @@ export function readOperationsSettings(read: Read, secret: Secret, host: string)
       'email addresses that see the Server page, comma separated; the owners of the first organization when empty',
       parseOperators,
     ),
+    backupDir: read('BACKUP_DIR', '', 'the folder for scheduled backups of SQLite; none are made when empty', (text) =>
+      text === '' ? null : resolve(text),
+    ),
+    backupEveryMs: read(
+      'BACKUP_EVERY',
+      '24h',
+      'time between scheduled backups, for example 30m, 6h or 7d; on PostgreSQL, between two recorded dumps',
+      (text) => parseDuration(text, MINUTE_MS, YEAR_MS),
+    ),
+    backupKeep: read(
+      'BACKUP_KEEP',
+      '7',
+      'scheduled backups to keep; older ones are deleted after the next one is made',
+      (text) => parseInteger(text, 1, 10_000),
+    ),
   }
 }
 
-const parsePort = (text: string): number | null => (text === '' ? null : parseWhole(text, 0, 65_535))
+const parsePort = (text: string): number | null => (text === '' ? null : parseInteger(text, 0, 65_535))
 
 function parseToken(text: string): string {
   if (!/^[\x21-\x7e]{16,}$/.test(text))
@@ -45,11 +75,8 @@ function parseToken(text: string): string {
 }
 
 function parseOperators(text: string): string[] {
-  const addresses = text
-    .split(',')
-    .map((each) => each.trim().toLowerCase())
-    .filter((each) => each !== '')
-  const wrong = addresses.find((each) => !/^[^\s@]+@[^\s@]+$/.test(each))
-  if (wrong !== undefined) throw new InvalidSetting(`must hold email addresses, not "${wrong}".`)
+  const addresses = splitList(text.toLowerCase())
+  const invalid = addresses.find((address) => !/^[^\s@]+@[^\s@]+$/.test(address))
+  if (invalid !== undefined) throw new InvalidSetting(`must hold email addresses, not "${invalid}".`)
   return addresses
 }

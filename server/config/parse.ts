@@ -13,7 +13,12 @@ export const ROLES: Role[] = ['api', 'checker', 'delivery']
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** A setting that cannot be used; the message continues a sentence that begins with the setting's name. */
+/** Reads a setting with its default and its description. */
+export type ReadSetting = <T>(setting: string, preset: string, about: string, parse: (text: string) => T) => T
+/** Returns null if the secret is not set. */
+export type ReadSecret = (setting: string, about: string, parse: (text: string) => string) => string | null
+
+/** The message continues a sentence that begins with the setting's name. */
 export class InvalidSetting extends Error {}
 
 export function parseHost(text: string): string {
@@ -22,41 +27,42 @@ export function parseHost(text: string): string {
   return text === 'localhost' ? '127.0.0.1' : text
 }
 
-export function parseWhole(text: string, least: number, most: number): number {
+export function parseInteger(text: string, min: number, max: number): number {
   const number = Number(text)
-  if (!/^\d+$/.test(text) || number < least || number > most) {
-    throw new InvalidSetting(`must be a whole number from ${least} to ${most}, not "${text}".`)
+  if (!/^\d+$/.test(text) || number < min || number > max) {
+    throw new InvalidSetting(`must be a whole number from ${min} to ${max}, not "${text}".`)
   }
   return number
 }
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 60 * 60_000, d: 24 * 60 * 60_000 }
 
-/** Milliseconds, of text like `90s`, `30m`, `6h` or `7d`. */
-export function parseDuration(text: string, leastMs: number, mostMs: number): number {
+/** Returns milliseconds. `text`: such as `90s`, `30m`, `6h` or `7d`. */
+export function parseDuration(text: string, minMs: number, maxMs: number): number {
   const [, number, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? []
   const ms = Number(number) * UNIT_MS[unit as keyof typeof UNIT_MS]
-  if (ms >= leastMs && ms <= mostMs) return ms
-  const shown = (bound: number) => (bound % UNIT_MS.d === 0 ? `${bound / UNIT_MS.d}d` : `${bound / UNIT_MS.m}m`)
+  if (ms >= minMs && ms <= maxMs) return ms
+  const durationText = (ms: number) => (ms % UNIT_MS.d === 0 ? `${ms / UNIT_MS.d}d` : `${ms / UNIT_MS.m}m`)
   throw new InvalidSetting(
-    `must be a time like 30m, 6h or 7d, from ${shown(leastMs)} to ${shown(mostMs)}, not "${text}".`,
+    `must be a time like 30m, 6h or 7d, from ${durationText(minMs)} to ${durationText(maxMs)}, not "${text}".`,
   )
 }
 
-export const parseLimit = (text: string): number => parseWhole(text, 0, 1_000_000)
+export const parseLimit = (text: string): number => parseInteger(text, 0, 1_000_000)
 
 export function parseOrigins(text: string): string[] {
-  const origins = split(text)
-  const wrong = origins.find((each) => each !== '*' && !(URL.canParse(each) && new URL(each).origin === each))
-  if (wrong !== undefined)
-    throw new InvalidSetting(`must be origins like https://status.example.com, or *, not "${wrong}".`)
+  const origins = splitList(text)
+  const isOrigin = (origin: string) => origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
+  const invalid = origins.find((origin) => !isOrigin(origin))
+  if (invalid !== undefined)
+    throw new InvalidSetting(`must be origins like https://status.example.com, or *, not "${invalid}".`)
   return origins
 }
 
-/** The same entries that Fastify takes. */
+/** Returns the entries as text, because Fastify parses them itself. */
 export function parseProxies(text: string): string[] {
-  parseAllowed(text)
-  return split(text)
+  parseAllowedNetworks(text)
+  return splitList(text)
 }
 
 export function parseBaseUrl(text: string): string {
@@ -75,37 +81,37 @@ export function parseDatabaseUrl(text: string): string {
 }
 
 export function parseRoles(text: string): ReadonlySet<Role> {
-  const roles = split(text).map((role) => parseOneOf(role, ROLES))
+  const roles = splitList(text).map((role) => parseOneOf(role, ROLES))
   if (roles.length === 0) throw new InvalidSetting(`needs at least one of ${ROLES.join(', ')}.`)
   return new Set(roles)
 }
 
 export function parseWorkers(text: string): number {
   if (text === 'auto') return Math.max(1, availableParallelism() - 1)
-  return parseWhole(text, 0, 256)
+  return parseInteger(text, 0, 256)
 }
 
 export function parseServers(text: string): ServerAddress[] | null {
-  const servers = split(text).map((each) => {
-    const server = parseServerAddress(each)
-    if (!server.ok) throw new InvalidSetting(`has an invalid server address: ${server.reason}`)
-    return server.server
+  const servers = splitList(text).map((address) => {
+    const parsed = parseServerAddress(address)
+    if (!parsed.ok) throw new InvalidSetting(`has an invalid server address: ${parsed.reason}`)
+    return parsed.server
   })
   return servers.length > 0 ? servers : null
 }
 
-export function parseAllowed(text: string): Networks {
+export function parseAllowedNetworks(text: string): Networks {
   const networks = parseNetworks(text)
   if (!networks.ok) throw new InvalidSetting(`has an invalid network: ${networks.reason}`)
   return networks.networks
 }
 
 export function parsePorts(text: string): readonly number[] {
-  return text === 'off' ? [] : split(text).map((port) => parseWhole(port, 0, 65_535))
+  return text === 'off' ? [] : splitList(text).map((port) => parseInteger(port, 0, 65_535))
 }
 
-/** Null for an empty setting. Every certificate of the file is read once here, so that a broken one is reported at the start. */
-export function parseAuthorities(path: string): string | null {
+/** Null for an empty setting. Parses every certificate of the file, so that a broken one is reported at the start. */
+export function parseCertificateAuthorities(path: string): string | null {
   if (path === '') return null
   let pem: string
   try {
@@ -130,14 +136,14 @@ function isCertificate(pem: string): boolean {
 
 export function parseProxy(text: string): string {
   const url = URL.parse(text)
-  const isPlain = url !== null && url.pathname === '/' && url.search === ''
-  if (isPlain && (url.protocol === 'http:' || url.protocol === 'https:')) return text
+  const isWithoutPath = url !== null && url.pathname === '/' && url.search === ''
+  if (isWithoutPath && (url.protocol === 'http:' || url.protocol === 'https:')) return text
   throw new InvalidSetting(
     'must be an address like http://proxy.example:3128 or http://user:password@proxy.example:3128.',
   )
 }
 
-export function parsePlansOf(text: string): Plans {
+export function parsePlansSetting(text: string): Plans {
   if (text === '') return SELF_HOSTED
   const plans = parsePlans(text)
   if (!plans.ok) throw new InvalidSetting(plans.reason)
@@ -163,13 +169,14 @@ export function parseSecret(text: string): string {
 }
 
 export function parseOneOf<T extends string>(text: string, allowed: readonly T[]): T {
-  const found = allowed.find((each) => each === text)
-  if (found === undefined) throw new InvalidSetting(`must be one of ${allowed.join(', ')}, not "${text}".`)
-  return found
+  const value = allowed.find((candidate) => candidate === text)
+  if (value === undefined) throw new InvalidSetting(`must be one of ${allowed.join(', ')}, not "${text}".`)
+  return value
 }
 
-const split = (text: string) =>
+/** The entries of a comma-separated list. */
+export const splitList = (text: string): string[] =>
   text
     .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')

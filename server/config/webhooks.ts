@@ -1,36 +1,33 @@
-import { parseLimit, parseWhole } from './parse.ts'
+import { parseInteger, parseLimit, type ReadSetting } from './parse.ts'
 
 export type WebhookSettings = {
-  /** Requests in progress at a time for one webhook, and over all. */
+  /** Requests in progress: to one webhook, and to all. */
   webhookConcurrency: number
   deliveryConcurrency: number
-  /** Links of one group to webhooks. */
   webhooksPerGroup: number
-  /** Alerts to one channel; 0: without a limit. */
+  /** For one channel; 0: no limit. */
   alertsPerHour: number
-  /** What is kept of webhooks' requests; 0: without a limit. */
+  /** Stored webhook requests; 0: no limit. */
   webhookKeep: { waitingRequests: number; waitingDays: number; storedOctets: number }
 }
 
-type Read = <T>(name: string, preset: string, about: string, parse: (text: string) => T) => T
-
 const MEBIBYTE = 1024 * 1024
 
-export function readWebhookSettings(read: Read): WebhookSettings {
+export function readWebhookSettings(read: ReadSetting): WebhookSettings {
   return {
     webhookConcurrency: read(
       'WEBHOOK_CONCURRENCY',
       '8',
       'requests in progress for one webhook, on each machine',
-      (text) => parseWhole(text, 1, 1_000),
+      (text) => parseInteger(text, 1, 1_000),
     ),
     deliveryConcurrency: read(
       'DELIVERY_CONCURRENCY',
       '200',
       'requests in progress on each machine, except slow ones',
-      (text) => parseWhole(text, 1, 10_000),
+      (text) => parseInteger(text, 1, 10_000),
     ),
-    webhooksPerGroup: read('WEBHOOKS_PER_GROUP', '100', 'webhooks per group', (text) => parseWhole(text, 1, 1_000)),
+    webhooksPerGroup: read('WEBHOOKS_PER_GROUP', '100', 'webhooks per group', (text) => parseInteger(text, 1, 1_000)),
     alertsPerHour: read(
       'ALERTS_PER_HOUR',
       '30',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { describeConfig, readConfig } from '../config/config.ts'
+import { readConfig } from '../config/config.ts'
 import { DENIED_PORTS } from '../safe-http/addresses.ts'
 
 const CERTIFICATE = fileURLToPath(new URL('../testing/fixtures/receiver.cert.pem', import.meta.url))
@@ -34,7 +34,7 @@ test('each setting is read', () => {
 })
 
 test('the password of the proxy is not printed', () => {
-  const lines = describeConfig({ WEBHOOK_PROXY: 'http://user:hush@proxy.example:3128' })
+  const { lines } = readConfig({ WEBHOOK_PROXY: 'http://user:hush@proxy.example:3128' })
 
   expect(JSON.stringify(lines)).not.toContain('hush')
 })
