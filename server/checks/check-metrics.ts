@@ -1,6 +1,6 @@
 import { isStale } from '../dns/extended-errors.ts'
 import type { CheckOutcome, ConfirmationReason, Metrics } from '../metrics/metrics.ts'
-import type { Done } from '../metrics/tracing.ts'
+import type { CompletedSpan } from '../metrics/tracing.ts'
 import type { CheckResult } from './driver.ts'
 import { readFingerprint } from './fingerprint.ts'
 
@@ -27,7 +27,7 @@ function confirmationReason(result: CheckResult): ConfirmationReason | undefined
   return first && 'reply' in first && isStale(first.reply) ? 'stale' : 'changed'
 }
 
-export function spanOf(result: CheckResult, startedAt: number): Done {
+export function spanOf(result: CheckResult, startedAt: number): CompletedSpan {
   const { claim, kind, at } = result
   const queries = 'observations' in result ? result.observations.length : 1
   const attributes = {

@@ -1,25 +1,25 @@
 /*
- * Counters, gauges and histograms. prom-client's own build an object and a text for each call, which took 3 % of the CPU time of
- * a check, and loading it takes a tenth of the start of a process; it writes the text when somebody scrapes (`expose`).
+ * Counters, gauges and histograms. Those of prom-client allocate an object and a string per call, which took 3 % of the CPU time
+ * of a check, and loading it takes a tenth of the start time. So prom-client is loaded only to write the text (`expose`).
  */
 
-/** A metric with its series, as prom-client's `getMetricsAsJSON` gives it. It travels between processes. */
+/** A metric with its series, in the format of prom-client's `getMetricsAsJSON`. Processes send it to the supervisor. */
 export type Family = { name: string; help: string; type: string; aggregator: string; values: Series[] }
 type Series = { metricName?: string; labels: Labels; value: number }
 type Labels = Record<string, string | number>
-type About = { name: string; help: string }
+type Description = { name: string; help: string }
 
-/** The metrics of a process, in the order in which they were made. */
+/** The metrics of a process, in the order of their creation. */
 export class Registry {
   readonly #metrics: (() => Family)[] = []
 
-  /** `labels`: names of the labels. Without any it begins with 0. */
-  counter(name: string, help: string, labels: readonly string[] = []): Numbers {
-    return this.#add(new Numbers('counter', { name, help }, labels))
+  /** A metric without labels starts at 0; with labels, it has no series until the first value. */
+  counter(name: string, help: string, labels: readonly string[] = []): Values {
+    return this.#add(new Values('counter', { name, help }, labels))
   }
 
-  gauge(name: string, help: string, labels: readonly string[] = []): Numbers {
-    return this.#add(new Numbers('gauge', { name, help }, labels))
+  gauge(name: string, help: string, labels: readonly string[] = []): Values {
+    return this.#add(new Values('gauge', { name, help }, labels))
   }
 
   /** `bounds`: in seconds, ascending. */
@@ -37,44 +37,43 @@ export class Registry {
   }
 }
 
-/** A counter or a gauge: a number for each combination of label values, which are given in the order of the labels. */
-export class Numbers {
+/** A counter or a gauge: a number for each combination of label values. Label values are passed in the order of the labels. */
+export class Values {
   readonly #type: 'counter' | 'gauge'
-  readonly #about: About
+  readonly #description: Description
   readonly #labels: readonly string[]
-  readonly #numbers = new Map<string, { labels: Labels; value: number }>()
+  readonly #series = new Map<string, { labels: Labels; value: number }>()
 
-  constructor(type: 'counter' | 'gauge', about: About, labels: readonly string[]) {
+  constructor(type: 'counter' | 'gauge', description: Description, labels: readonly string[]) {
     this.#type = type
-    this.#about = about
+    this.#description = description
     this.#labels = labels
     if (labels.length === 0) this.set(0)
   }
 
   add(count: number, ...values: string[]): void {
-    this.#at(values).value += count
+    this.#seriesOf(values).value += count
   }
 
   set(value: number, ...values: string[]): void {
-    this.#at(values).value = value
+    this.#seriesOf(values).value = value
   }
 
-  /** No series are left. */
   clear(): void {
-    this.#numbers.clear()
+    this.#series.clear()
   }
 
   family(): Family {
-    return { ...this.#about, type: this.#type, aggregator: 'sum', values: [...this.#numbers.values()].map(copyOf) }
+    return { ...this.#description, type: this.#type, aggregator: 'sum', values: [...this.#series.values()].map(copyOf) }
   }
 
-  #at(values: string[]): { value: number } {
+  #seriesOf(values: string[]): { value: number } {
     const key = values.join(' ')
-    const known = this.#numbers.get(key)
-    if (known) return known
-    const made = { labels: labelled(this.#labels, values), value: 0 }
-    this.#numbers.set(key, made)
-    return made
+    const existing = this.#series.get(key)
+    if (existing) return existing
+    const series = { labels: toLabels(this.#labels, values), value: 0 }
+    this.#series.set(key, series)
+    return series
   }
 }
 
@@ -82,49 +81,48 @@ type Buckets = { labels: Labels; counts: number[]; sum: number }
 
 /** Measures durations. */
 class Histogram {
-  readonly #about: About
+  readonly #description: Description
   readonly #bounds: readonly number[]
   readonly #labels: readonly string[]
   readonly #buckets = new Map<string, Buckets>()
 
-  constructor(about: About, bounds: readonly number[], labels: readonly string[]) {
-    this.#about = about
+  constructor(description: Description, bounds: readonly number[], labels: readonly string[]) {
+    this.#description = description
     this.#bounds = bounds
     this.#labels = labels
-    if (labels.length === 0) this.#at([])
+    if (labels.length === 0) this.#bucketsOf([])
   }
 
-  /** `values`: of the labels, in their order. */
   observe(ms: number, ...values: string[]): void {
     const seconds = ms / 1_000
-    const buckets = this.#at(values)
-    let at = 0
-    while (at < this.#bounds.length && seconds > this.#bounds[at]!) at++
-    buckets.counts[at]!++
+    const buckets = this.#bucketsOf(values)
+    let index = 0
+    while (index < this.#bounds.length && seconds > this.#bounds[index]!) index++
+    buckets.counts[index]!++
     buckets.sum += seconds
   }
 
   family(): Family {
     const values = [...this.#buckets.values()].flatMap((buckets) => this.#series(buckets))
-    return { ...this.#about, type: 'histogram', aggregator: 'sum', values }
+    return { ...this.#description, type: 'histogram', aggregator: 'sum', values }
   }
 
-  #at(values: string[]): Buckets {
+  #bucketsOf(values: string[]): Buckets {
     const key = values.join(' ')
-    const known = this.#buckets.get(key)
-    if (known) return known
+    const existing = this.#buckets.get(key)
+    if (existing) return existing
     const counts = Array<number>(this.#bounds.length + 1).fill(0)
-    const made: Buckets = { labels: labelled(this.#labels, values), counts, sum: 0 }
-    this.#buckets.set(key, made)
-    return made
+    const buckets: Buckets = { labels: toLabels(this.#labels, values), counts, sum: 0 }
+    this.#buckets.set(key, buckets)
+    return buckets
   }
 
   #series({ labels, counts, sum }: Buckets): Series[] {
-    const { name } = this.#about
+    const { name } = this.#description
     let total = 0
-    const buckets = counts.map((count, at) => {
+    const buckets = counts.map((count, index) => {
       total += count
-      return { metricName: `${name}_bucket`, labels: { ...labels, le: this.#bounds[at] ?? '+Inf' }, value: total }
+      return { metricName: `${name}_bucket`, labels: { ...labels, le: this.#bounds[index] ?? '+Inf' }, value: total }
     })
     return [
       ...buckets,
@@ -135,33 +133,33 @@ class Histogram {
 }
 
 const copyOf = ({ labels, value }: Series): Series => ({ labels: { ...labels }, value })
-const labelled = (names: readonly string[], values: readonly string[]): Labels =>
-  Object.fromEntries(names.map((name, at) => [name, values[at]!]))
+const toLabels = (names: readonly string[], values: readonly string[]): Labels =>
+  Object.fromEntries(names.map((name, index) => [name, values[index]!]))
 
-/** What is answered to a scrape. */
+/** The response to a scrape. */
 export type Exposition = { contentType: string; text: string }
 
-/** `process`: a label that each of its series gets, so that the restart of one process resets its own counters only. */
+/** `process`: a label for each series, so that the restart of a process resets only its own counters. */
 export type Part = { families: Family[]; process?: string }
 
-/** The families of several processes as one text, in the format that `accept` asks for. */
+/** The families of several processes as one text, in the format that the `accept` header requests. */
 export async function expose(parts: readonly Part[], accept = ''): Promise<Exposition> {
   const { AggregatorRegistry, Registry } = await import('prom-client')
-  const isOpen = accept.includes('application/openmetrics-text')
+  const isOpenMetrics = accept.includes('application/openmetrics-text')
   const families = parts.map((part) =>
     part.families.map((family) => ({
       ...family,
-      name: isOpen ? openName(family) : family.name,
-      values: seriesOf(family, part),
+      name: isOpenMetrics ? openMetricsName(family) : family.name,
+      values: withProcessLabel(family, part),
     })),
   )
   const registry = AggregatorRegistry.aggregate(families)
-  if (isOpen) registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never)
+  if (isOpenMetrics) registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never)
   return { contentType: registry.contentType, text: await registry.metrics() }
 }
 
-/** OpenMetrics names a counter without its suffix, and prom-client adds the suffix to each series again. */
-const openName = ({ name, type }: Family) => (type === 'counter' ? name.replace(/_total$/, '') : name)
+/** In OpenMetrics the name of a counter has no suffix. prom-client adds the suffix to its series. */
+const openMetricsName = ({ name, type }: Family) => (type === 'counter' ? name.replace(/_total$/, '') : name)
 
-const seriesOf = ({ values }: Family, { process }: Part) =>
+const withProcessLabel = ({ values }: Family, { process }: Part) =>
   process === undefined ? values : values.map((value) => ({ ...value, labels: { ...value.labels, process } }))

@@ -2,14 +2,14 @@ import { performance } from 'node:perf_hooks'
 import { type Family, Registry } from './families.ts'
 import { Recent, type RecentActivity } from './recent.ts'
 
-/** What a DNS client says about one upstream at this moment. `setAside`: question types for which it is queried last. */
+/** The state of one upstream. `setAside`: number of record types for which it is queried last. */
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
 
-/** Read when the metrics are collected, not counted on the way. */
+/** Read when the metrics are collected. */
 export type DnsStatus = { upstreams: UpstreamStatus[]; canaries: 'well' | 'captive' | 'gone' | undefined }
 
-/** One DNS query. `rcode`: null where no readable response came; then `outcome` says what came. */
-export type Exchanged = {
+/** `rcode`: null without a readable response; then `outcome` says what happened. */
+export type QueryResult = {
   server: string
   transport: string
   rcode: string | null
@@ -40,12 +40,12 @@ export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
 export type DeliveryResult = (typeof DELIVERY_RESULTS)[number]
 export type ConfirmationReason = 'first_check' | 'changed' | 'stale' | 'rotating' | 'inconclusive'
 
-const LATENESS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]
-const NETWORK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
-const DELIVERY = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-const STATEMENT = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
+const LATENESS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]
+const NETWORK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
+const HTTP_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const STATEMENT_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5]
 
-/** Response codes that have a name of their own; a server can send any number. */
+/** The response codes with a label. Others are counted as `other`, because a server can send any number. */
 const RCODES = new Set([
   'NOERROR',
   'FORMERR',
@@ -57,12 +57,12 @@ const RCODES = new Set([
   'NOTZONE',
   'BADVERS',
 ])
-/** What stands for all name servers that are found by following delegations: their number has no bound. */
-const AUTHORITATIVE = 'authoritative'
+/** The label of all authoritative name servers together, because their number has no bound. */
+const AUTHORITATIVE_LABEL = 'authoritative'
 
 /**
- * What one process counts. Names follow the conventions of Prometheus, label values are bounded, and none comes from a tenant.
- * Every metric is described in docs/reference/metrics.md.
+ * The metrics of one process. Names follow the conventions of Prometheus. The number of label values is bounded, and no value
+ * comes from a tenant. docs/reference/metrics.md describes every metric.
  */
 export class Metrics {
   readonly #registry = new Registry()
@@ -74,7 +74,7 @@ export class Metrics {
   /** `upstreams`: the configured recursive resolvers, `ip:port`. */
   constructor(upstreams: readonly string[] = []) {
     this.#upstreams = new Map(upstreams.map((address) => [address, new Recent()]))
-    // A rate needs a first value.
+    // rate() needs a first value.
     for (const outcome of CHECK_OUTCOMES) this.#checks.add(0, outcome)
     for (const result of DELIVERY_RESULTS) this.#deliveries.add(0, result)
   }
@@ -85,7 +85,7 @@ export class Metrics {
   readonly #lateness = this.#registry.histogram(
     'zonewatch_check_lateness_seconds',
     'Time from when a check was due to when a process claimed it and sent the first query.',
-    LATENESS,
+    LATENESS_BUCKETS,
   )
   readonly #confirmations = this.#registry.counter(
     'zonewatch_confirmations_total',
@@ -125,7 +125,7 @@ export class Metrics {
   readonly #queryDuration = this.#registry.histogram(
     'zonewatch_dns_query_duration_seconds',
     'Time from a DNS query to its response or its timeout.',
-    NETWORK,
+    NETWORK_BUCKETS,
     ['upstream'],
   )
   readonly #canaries = this.#registry.gauge(
@@ -147,10 +147,10 @@ export class Metrics {
     ['upstream'],
   )
 
-  query({ server, transport, rcode, outcome, ms }: Exchanged): void {
+  query({ server, transport, rcode, outcome, ms }: QueryResult): void {
     const recent = this.#upstreams.get(server)
     recent?.add(ms, rcode === null && outcome !== null)
-    const upstream = recent ? server : AUTHORITATIVE
+    const upstream = recent ? server : AUTHORITATIVE_LABEL
     const result = rcode === null ? (outcome?.kind ?? 'other') : RCODES.has(rcode) ? rcode : 'other'
     this.#queries.add(1, upstream, transport, result)
     this.#queryDuration.observe(ms, upstream)
@@ -168,7 +168,7 @@ export class Metrics {
   readonly #deliveryDuration = this.#registry.histogram(
     'zonewatch_delivery_duration_seconds',
     'Time of one delivery attempt, from connecting to the end of the response.',
-    DELIVERY,
+    HTTP_BUCKETS,
   )
   readonly #mails = this.#registry.counter('zonewatch_mails_total', 'Attempts to send an email, by result.', ['result'])
 
@@ -187,7 +187,7 @@ export class Metrics {
     ['channel', 'result'],
   )
 
-  /** `channel`: its type, of which there is a fixed list. */
+  /** `channel`: its type, never its id. */
   alert(channel: string, result: 'sent' | 'retry' | 'failed'): void {
     this.#alerts.add(1, channel, result)
   }
@@ -202,11 +202,11 @@ export class Metrics {
   readonly #requestDuration = this.#registry.histogram(
     'zonewatch_http_request_duration_seconds',
     'Time from an HTTP request to the end of its response.',
-    DELIVERY,
+    HTTP_BUCKETS,
     ['method', 'route'],
   )
 
-  /** `route`: its pattern, never the path that was requested. */
+  /** `route`: the pattern, never the requested path. */
   request(method: string, route: string | undefined, status: number, ms: number): void {
     const pattern = route ?? 'unmatched'
     this.#requests.add(1, method, pattern, String(status))
@@ -218,7 +218,7 @@ export class Metrics {
   readonly #statements = this.#registry.histogram(
     'zonewatch_database_statement_duration_seconds',
     'Time of one statement, including the wait for a connection or for the write lock.',
-    STATEMENT,
+    STATEMENT_BUCKETS,
     ['result'],
   )
   readonly #busy = this.#registry.counter(
@@ -234,7 +234,7 @@ export class Metrics {
     this.#busy.add(1)
   }
 
-  /** The last minute of this process, for the page of the operators. `elapsed`: `Clock.elapsed()`. */
+  /** The last minute of this process, for the Server page. `elapsed`: `Clock.elapsed()`. */
   recent(elapsed: number): { lateness: RecentActivity; upstreams: RecentQueries[] } {
     const { upstreams } = this.#dnsStatus()
     const setAside = new Map(upstreams.map((upstream) => [upstream.address, upstream.setAside]))
@@ -247,7 +247,7 @@ export class Metrics {
     }
   }
 
-  // The process itself
+  // Process
 
   readonly #startTime = this.#registry.gauge(
     'process_start_time_seconds',
@@ -261,7 +261,6 @@ export class Metrics {
     'Time in which the event loop worked; its rate is the part of the time in which it was busy.',
   )
 
-  /** The counts so far. */
   collect(): Family[] {
     this.#readDns()
     this.#startTime.set(performance.timeOrigin / 1_000)

@@ -1,14 +1,14 @@
-/** What happened within the last minute, roughly: the half minute that is over and the one that runs. */
-const HALF_MS = 30_000
+/** About a minute of activity: the last complete half minute and the current one. */
+const HALF_MINUTE_MS = 30_000
 
-type Half = { count: number; failed: number; ms: number; mostMs: number }
+type HalfMinute = { count: number; failed: number; ms: number; maxMs: number }
 
-export type RecentActivity = { count: number; failed: number; averageMs: number | null; mostMs: number }
+export type RecentActivity = { count: number; failed: number; averageMs: number | null; maxMs: number }
 
-/** Durations of the last minute. For people who look at one process; the metrics keep everything. */
+/** Durations of the last minute, for the Server page. */
 export class Recent {
-  #before = newHalf()
-  #current = newHalf()
+  #previous = newHalfMinute()
+  #current = newHalfMinute()
   #startedAt = 0
 
   add(ms: number, isFailed = false): void {
@@ -16,25 +16,25 @@ export class Recent {
     current.count++
     if (isFailed) current.failed++
     current.ms += ms
-    if (ms > current.mostMs) current.mostMs = ms
+    if (ms > current.maxMs) current.maxMs = ms
   }
 
-  /** `elapsed`: `Clock.elapsed()`. To be called at least every half minute. */
+  /** `elapsed`: `Clock.elapsed()`. Call it at least every half minute. */
   read(elapsed: number): RecentActivity {
-    if (elapsed - this.#startedAt >= HALF_MS) {
-      this.#before = this.#current
-      this.#current = newHalf()
+    if (elapsed - this.#startedAt >= HALF_MINUTE_MS) {
+      this.#previous = this.#current
+      this.#current = newHalfMinute()
       this.#startedAt = elapsed
     }
-    const [one, other] = [this.#before, this.#current]
-    const count = one.count + other.count
+    const [previous, current] = [this.#previous, this.#current]
+    const count = previous.count + current.count
     return {
       count,
-      failed: one.failed + other.failed,
-      averageMs: count === 0 ? null : Math.round(((one.ms + other.ms) / count) * 10) / 10,
-      mostMs: Math.round(Math.max(one.mostMs, other.mostMs)),
+      failed: previous.failed + current.failed,
+      averageMs: count === 0 ? null : Math.round(((previous.ms + current.ms) / count) * 10) / 10,
+      maxMs: Math.round(Math.max(previous.maxMs, current.maxMs)),
     }
   }
 }
 
-const newHalf = (): Half => ({ count: 0, failed: 0, ms: 0, mostMs: 0 })
+const newHalfMinute = (): HalfMinute => ({ count: 0, failed: 0, ms: 0, maxMs: 0 })

@@ -1,7 +1,7 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import { type Family, Registry } from './families.ts'
 
-/** What the supervisor knows of the processes of a server. */
+/** The supervisor's metrics about the processes of a server. */
 export class ServerMetrics {
   readonly #registry = new Registry()
   readonly #up = this.#registry.gauge(
@@ -23,7 +23,7 @@ export class ServerMetrics {
 
   up(process: string, roles: readonly string[], isUp: boolean): void {
     this.#up.set(isUp ? 1 : 0, process, roles.join())
-    this.#restarts.add(0, process) // so that it is there before the first restart
+    this.#restarts.add(0, process) // rate() needs a value before the first restart
   }
 
   restarted(process: string): void {

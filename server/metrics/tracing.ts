@@ -4,8 +4,8 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import packageJson from '../../package.json' with { type: 'json' }
 
-/** Something that was done. Attributes hold ids, kinds and numbers, never names, values or bodies. */
-export type Done = {
+/** A completed operation. Attributes hold ids, kinds and numbers, never names, values or bodies. */
+export type CompletedSpan = {
   name: string
   kind: 'server' | 'client' | 'internal'
   /** UTC epoch milliseconds. */
@@ -17,13 +17,13 @@ export type Done = {
   traceparent?: string | undefined
 }
 
-export type Tracing = { record(done: Done): void; close(): Promise<void> }
+export type Tracing = { record(span: CompletedSpan): void; close(): Promise<void> }
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
 
 /**
- * Sends spans to `endpoint` by OTLP over HTTP, in batches. What does not fit into its queue is dropped, and nothing waits for it.
- * This file is loaded only where traces are wanted, and with it OpenTelemetry.
+ * Sends spans to `endpoint` by OTLP over HTTP, in batches. Spans that do not fit into the queue are dropped. Only processes that
+ * send traces load this file and OpenTelemetry.
  */
 export function openTracing(endpoint: string, process: { machine: string; pid: number }): Tracing {
   const resource = resourceFromAttributes({
@@ -46,7 +46,7 @@ export function openTracing(endpoint: string, process: { machine: string; pid: n
   }
 }
 
-/** W3C Trace Context section 3.2. A caller that does not sample leaves the decision to us. */
+/** W3C Trace Context section 3.2. Ignores the sampled flag: every span of Zonewatch is recorded. */
 function parseTraceparent(header = ''): SpanContext | undefined {
   const [, traceId, spanId] = /^[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-[\da-f]{2}$/.exec(header) ?? []
   return traceId && spanId ? { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true } : undefined

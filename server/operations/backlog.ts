@@ -1,12 +1,12 @@
 import { sql } from 'kysely'
 import { type Database, engineOf } from '../database/database.ts'
 
-/** A count stops here, so that reading it costs the same however much is due. */
-export const MOST_COUNTED = 10_000
-/** A check that has been due for longer than this is overdue. */
+/** A count stops here, so that its cost has a bound. */
+export const MAX_COUNT = 10_000
+/** A check that has been due for longer is overdue. */
 const OVERDUE_MS = 60_000
 
-/** What is due over all organizations. Counts of `MOST_COUNTED` mean that many or more; ages are in milliseconds. */
+/** What is due in all organizations. A count of `MAX_COUNT` means that many or more. Ages are in milliseconds. */
 export type Backlog = {
   due_checks: number
   overdue_checks: number
@@ -23,14 +23,15 @@ export type Backlog = {
   wait_age: number
 }
 
-/** One statement. Each part of it reads one index and stops at its limit. */
+/** One statement. Each part reads one index and stops at its limit. */
 export async function readBacklog(db: Database, now: number): Promise<Backlog> {
   const countOf = (rows: ReturnType<typeof sql>) =>
-    sql`(select count(*) from (${rows} limit ${sql.lit(MOST_COUNTED)}) as counted)`
-  const dueBefore = (table: string, at: number) => sql`select 1 as one from ${sql.table(table)} where due_at <= ${at}`
+    sql`(select count(*) from (${rows} limit ${sql.lit(MAX_COUNT)}) as counted)`
+  const dueBefore = (table: string, instant: number) =>
+    sql`select 1 as one from ${sql.table(table)} where due_at <= ${instant}`
   const oldestOf = (table: string) => sql`(select min(due_at) from ${sql.table(table)} where due_at <= ${now})`
-  const troubled = engineOf(db) === 'sqlite' ? sql`webhooks indexed by webhooks_in_trouble` : sql`webhooks`
-  const paused = sql`select 1 as one from ${troubled}
+  const webhooks = engineOf(db) === 'sqlite' ? sql`webhooks indexed by webhooks_in_trouble` : sql`webhooks`
+  const paused = sql`select 1 as one from ${webhooks}
     where is_active = 1 and (state = 'paused' or last_error is not null) and state = 'paused'`
   const { rows } = await sql<Record<keyof Backlog, number | null>>`select
     ${countOf(dueBefore('due_checks', now))} as due_checks,
@@ -46,21 +47,9 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
     ${oldestOf('due_alerts')} as alert_age,
     ${countOf(dueBefore('due_waits', now))} as due_waits,
     ${oldestOf('due_waits')} as wait_age`.execute(db)
-  const row = rows[0]!
-  const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest))
-  return {
-    due_checks: row.due_checks ?? 0,
-    overdue_checks: row.overdue_checks ?? 0,
-    check_age: age(row.check_age),
-    due_webhooks: row.due_webhooks ?? 0,
-    webhook_age: age(row.webhook_age),
-    pending_requests: row.pending_requests ?? 0,
-    paused_webhooks: row.paused_webhooks ?? 0,
-    pending_mails: row.pending_mails ?? 0,
-    mail_age: age(row.mail_age),
-    due_alerts: row.due_alerts ?? 0,
-    alert_age: age(row.alert_age),
-    due_waits: row.due_waits ?? 0,
-    wait_age: age(row.wait_age),
-  }
+  const entries = Object.entries(rows[0]!).map(([field, value]) => {
+    if (!field.endsWith('_age')) return [field, value ?? 0]
+    return [field, value === null ? 0 : Math.max(0, now - value)]
+  })
+  return Object.fromEntries(entries) as Backlog
 }

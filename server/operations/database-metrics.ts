@@ -1,15 +1,15 @@
 import { backupIntervalOf, findLastBackup } from '../backup/last-backup.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
+import { ROLES } from '../config/parse.ts'
 import type { Database } from '../database/database.ts'
-import { type Family, type Numbers, Registry } from '../metrics/families.ts'
+import { type Family, Registry, type Values } from '../metrics/families.ts'
 import { type Backlog, readBacklog } from './backlog.ts'
 import { databaseSize } from './database-size.ts'
-import { ALIVE_MS, readInstances } from './instances.ts'
+import { isAlive, readInstances } from './instances.ts'
 
-/** Many scrapers at once cost the database as much as one. */
-const KEPT_MS = 5_000
-const ROLES = ['api', 'checker', 'delivery']
+/** Within this time, several scrapers cost the database as much as one. */
+const CACHE_MS = 5_000
 
 const BACKLOG: [keyof Backlog, string, string][] = [
   ['due_checks', 'zonewatch_due_checks', 'Checks that are due; 10000 means 10000 or more.'],
@@ -41,7 +41,7 @@ type DatabaseMetricsDeps = {
   config: Pick<Config, 'databaseUrl' | 'backupDir' | 'backupEveryMs'>
 }
 
-/** Gauges over the database: the same on every process, so that one process of a server reports them. */
+/** Gauges of the database. One process of a server reports them, because they are the same in every process. */
 export class DatabaseMetrics {
   readonly #deps: DatabaseMetricsDeps
   readonly #registry = new Registry()
@@ -77,19 +77,19 @@ export class DatabaseMetrics {
     'zonewatch_backup_interval_seconds',
     'BACKUP_EVERY; absent if no backup is scheduled. On PostgreSQL present once a dump was recorded.',
   )
-  #kept: { families: Promise<Family[]>; until: number } | undefined
+  #cached: { families: Promise<Family[]>; until: number } | undefined
 
   constructor(deps: DatabaseMetricsDeps) {
     this.#deps = deps
   }
 
-  /** None while the database does not answer. */
+  /** Empty while the database does not answer. */
   async collect(): Promise<Family[]> {
     const elapsed = this.#deps.clock.elapsed()
-    if (!this.#kept || elapsed >= this.#kept.until) {
-      this.#kept = { families: this.#read().catch(() => []), until: elapsed + KEPT_MS }
+    if (!this.#cached || elapsed >= this.#cached.until) {
+      this.#cached = { families: this.#read().catch(() => []), until: elapsed + CACHE_MS }
     }
-    return await this.#kept.families
+    return await this.#cached.families
   }
 
   async #read(): Promise<Family[]> {
@@ -104,7 +104,7 @@ export class DatabaseMetrics {
     if (log === null) this.#log.clear()
     else this.#log.set(log)
     const instances = await readInstances(db)
-    const alive = instances.filter(({ seen_at }) => seen_at >= now - ALIVE_MS)
+    const alive = instances.filter((instance) => isAlive(instance, now))
     for (const role of ROLES) {
       this.#instances.set(alive.filter(({ report }) => report?.roles.includes(role)).length, role)
     }
@@ -126,8 +126,8 @@ export class DatabaseMetrics {
   }
 }
 
-/** A gauge without a value is not listed. */
-function set(gauge: Numbers, value: number | undefined): void {
+/** Without a value, the gauge is absent from the metrics. */
+function set(gauge: Values, value: number | undefined): void {
   if (value === undefined) gauge.clear()
   else gauge.set(value)
 }

@@ -5,23 +5,20 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 
-/** In octets. `log`: SQLite's write-ahead log, which is part of neither. */
-export type DatabaseSize = { octets: number; log: number | null }
-
 const HOUR_MS = 60 * 60_000
-const KEPT_MS = 90 * 24 * HOUR_MS
+const RETENTION_MS = 90 * 24 * HOUR_MS
 
-/** `url`: of the settings. */
-export async function databaseSize(db: Database, url: string): Promise<DatabaseSize> {
+/** In bytes. `url`: DATABASE_URL. `log`: SQLite's write-ahead log, which `octets` does not include; null on PostgreSQL. */
+export async function databaseSize(db: Database, url: string): Promise<{ octets: number; log: number | null }> {
   const path = pathOf(url)
-  if (path !== undefined) return { octets: octetsOf(path), log: octetsOf(`${path}-wal`) }
+  if (path !== undefined) return { octets: fileSize(path), log: fileSize(`${path}-wal`) }
   const { rows } = await sql<{ octets: number }>`select pg_database_size(current_database()) as octets`.execute(db)
   return { octets: rows[0]!.octets, log: null }
 }
 
-const octetsOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+const fileSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
 
-/** Writes the size down every hour, so that the growth is known. Of several processes one does. Runs until `stop`. */
+/** Records the size every hour until `stop`. Of several processes, the first one in an hour records it. */
 export async function runSizeHistory(
   deps: { db: Database; clock: Clock; log: Logger; config: { databaseUrl: string } },
   { stop }: { stop: AbortSignal },
@@ -43,11 +40,11 @@ export async function recordSize(db: Database, url: string, now: number): Promis
     .execute()
   await db
     .deleteFrom('database_sizes')
-    .where('measured_at', '<', now - KEPT_MS)
+    .where('measured_at', '<', now - RETENTION_MS)
     .execute()
 }
 
-/** One size a day, oldest first, at most 90. */
+/** The last size of each day, oldest first, of at most 91 days. */
 export async function readSizes(db: Database): Promise<{ measured_at: number; octets: number }[]> {
   const rows = await db
     .selectFrom('database_sizes')

@@ -3,16 +3,16 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Metrics, RecentQueries } from '../metrics/metrics.ts'
 
-/** An instance that was silent for longer than this does not run, as far as anybody can tell. */
-export const ALIVE_MS = 8_000
-const MOST_SHOWN = 200
+/** Instances report every 2 s. One that has not reported for longer than this counts as dead. */
+const ALIVE_MS = 8_000
+const MAX_INSTANCES = 200
 
-/** What an instance writes about itself every 2 seconds (`processes.report`), so that every node can show all of them. */
+/** What an instance writes into `processes.report` every 2 s, so that every node can show all instances. */
 export type InstanceReport = {
   version: string
   roles: string[]
   memory: number
-  /** Checks of the last minute, and how late they began. */
+  /** Checks of the last minute, and how late they started. */
   checks: { count: number; average_late_ms: number | null; most_late_ms: number }
   upstreams: RecentQueries[]
 }
@@ -26,7 +26,7 @@ export function reportOf(
     version: packageJson.version,
     roles: [...roles],
     memory: process.memoryUsage.rss(),
-    checks: { count: lateness.count, average_late_ms: lateness.averageMs, most_late_ms: lateness.mostMs },
+    checks: { count: lateness.count, average_late_ms: lateness.averageMs, most_late_ms: lateness.maxMs },
     upstreams,
   }
 }
@@ -38,17 +38,19 @@ export type Instance = {
   started_at: number
   seen_at: number
   network: 'well' | 'captive' | 'gone' | null
-  /** Null until the instance has said so, and from one of the version before. */
+  /** Null until the first report. */
   report: InstanceReport | null
 }
 
-/** Those that were seen last, newest first. */
+export const isAlive = ({ seen_at }: Pick<Instance, 'seen_at'>, now: number) => seen_at >= now - ALIVE_MS
+
+/** Newest first, at most 200. */
 export async function readInstances(db: Database): Promise<Instance[]> {
   const rows = await db
     .selectFrom('processes')
     .select(['id', 'pid', 'machine', 'started_at', 'seen_at', 'network', 'report'])
     .orderBy('id', 'desc')
-    .limit(MOST_SHOWN)
+    .limit(MAX_INSTANCES)
     .execute()
   return rows.map((row) => ({ ...row, report: row.report === null ? null : JSON.parse(row.report) }))
 }

@@ -10,9 +10,9 @@ import { isoOf, isoOrNull } from '../http/times.ts'
 import { forbidden } from '../problem.ts'
 import { readBacklog } from './backlog.ts'
 import { databaseSize, readSizes } from './database-size.ts'
-import { ALIVE_MS, type Instance, readInstances } from './instances.ts'
+import { type Instance, isAlive, readInstances } from './instances.ts'
 
-/** The whole installation as every node sees it, and the settings of this one. Costs the same however many monitors there are. */
+/** The state of all nodes, and the settings of this one. The cost does not depend on the number of monitors. */
 async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): Promise<ServerStatus> {
   const now = clock.now()
   const instances = await readInstances(db)
@@ -24,7 +24,7 @@ async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock'
     version: packageJson.version,
     node: process.versions.node,
     at: isoOf(now),
-    instances: instances.map((instance) => shownInstance(instance, now)),
+    instances: instances.map((instance) => toInstance(instance, now)),
     checks: { due: backlog.due_checks, overdue: backlog.overdue_checks, oldest_ms: backlog.check_age },
     deliveries: {
       due_webhooks: backlog.due_webhooks,
@@ -40,14 +40,12 @@ async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock'
       ...size,
       sizes: sizes.map(({ measured_at, octets }) => ({ at: isoOf(measured_at), octets })),
     },
-    backup: await shownBackup(db),
+    backup: await findBackup(db),
     settings: config.lines.map(({ isDefault, ...line }) => ({ ...line, is_default: isDefault })),
   }
 }
 
-const isAlive = ({ seen_at }: Instance, now: number) => seen_at >= now - ALIVE_MS
-
-function shownInstance(instance: Instance, now: number): ServerStatus['instances'][number] {
+function toInstance(instance: Instance, now: number): ServerStatus['instances'][number] {
   const { id, machine, pid, network, report } = instance
   return {
     id,
@@ -65,7 +63,7 @@ function shownInstance(instance: Instance, now: number): ServerStatus['instances
   }
 }
 
-/** Summed over the instances; each reports those of its own settings. */
+/** Sums the reports of the instances, each of which has its own DNS_SERVERS. */
 function upstreamsOf(instances: readonly Instance[]): ServerStatus['upstreams'] {
   const byAddress = new Map<string, ServerStatus['upstreams'][number] & { ms: number }>()
   for (const { report } of instances) {
@@ -84,14 +82,14 @@ function upstreamsOf(instances: readonly Instance[]): ServerStatus['upstreams'] 
   }))
 }
 
-async function shownBackup(db: Deps['db']): Promise<ServerStatus['backup']> {
+async function findBackup(db: Deps['db']): Promise<ServerStatus['backup']> {
   const last = await findLastBackup(db)
   if (!last) return null
   const { triedAt, error, made } = last
   return { tried_at: isoOf(triedAt), error, made_at: isoOrNull(made?.at ?? null), octets: made?.octets ?? null }
 }
 
-/** What operators see. It spans all organizations, so that no role within one of them and no API key is enough. */
+/** For operators only: the status covers all organizations, so a role in one of them or an API key is not enough. */
 export function operationsRoutes(deps: Deps): Routes {
   return async (app) => {
     app.get(

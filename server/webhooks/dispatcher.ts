@@ -3,7 +3,7 @@ import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { WriteBatches } from '../database/write-batches.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { Done, Tracing } from '../metrics/tracing.ts'
+import type { CompletedSpan, Tracing } from '../metrics/tracing.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
@@ -138,7 +138,7 @@ async function claimRound({ db, clock, seal, process }: DispatcherDeps, queues: 
   return webhookCount
 }
 
-function spanOf({ claim, organizationId }: ClaimedRequest, result: AttemptResult): Done {
+function spanOf({ claim, organizationId }: ClaimedRequest, result: AttemptResult): CompletedSpan {
   const attributes = {
     'zonewatch.organization_id': organizationId,
     'zonewatch.webhook_id': claim.webhook_id,
