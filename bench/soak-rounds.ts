@@ -21,7 +21,7 @@ export async function roundIsOver(db: Database, since: number, ended: () => Prom
     const left = db.selectFrom('due_checks').select((of) => of.fn.countAll<number>().as('count'))
     const { count } = await left
       .where((of) =>
-        of.or([of('last_checked_at', '<', since), of('last_checked_at', 'is', null), of('doubts', '>', 0)]),
+        of.or([of('last_checked_at', '<', since), of('last_checked_at', 'is', null), of('inconclusive_count', '>', 0)]),
       )
       .executeTakeFirstOrThrow()
     if (Number(count) === 0) return

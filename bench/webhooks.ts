@@ -197,7 +197,7 @@ async function fill(db: Database, port: number, webhooks: number, hanging: numbe
     await db.transaction().execute((transaction) => insertRequests(transaction, some, systemClock.now()))
   }
   for (const turn = { after: '' }; (await fanOut(db, turn, systemClock.now())) !== undefined; ) {}
-  const first = db.selectFrom('webhook_requests').select(['body', 'event_at', 'event_id']).limit(1)
+  const first = db.selectFrom('webhook_requests').select(['body', 'event_offset', 'event_id']).limit(1)
   const body = await readBody(db, await first.executeTakeFirstOrThrow())
   const id = await insertGroup(db, systemContext(organizationId, systemClock.now()), { name: 'Timed' })
   const url = `http://127.0.0.1:${port}/timed`

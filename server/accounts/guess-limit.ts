@@ -103,21 +103,27 @@ const SET_BACK_MS = 60_000
  * minute, then one in 15 minutes.
  */
 export async function countAttempt(db: Database, { subject, free }: Guarded, now: number): Promise<number | undefined> {
-  const count = sql`case when attempts.made_at <= ${now - FORGET_MS} then 1 else attempts.count + 1 end`
+  const count = sql`case when attempts.last_attempt_at <= ${now - FORGET_MS} then 1 else attempts.count + 1 end`
   const wait = sql`case when ${count} < ${free} then 0 when ${count} < ${free + 5} then 15000
     when ${count} < ${free + 10} then 60000 else 900000 end`
   const { rows } = await sql`
-    insert into attempts (subject, count, made_at, free_at) values (${subject}, 1, ${now}, ${now})
-    on conflict (subject) do update set count = ${count}, made_at = ${now}, free_at = cast(${now} as bigint) + ${wait}
-    where attempts.free_at <= ${now} or attempts.made_at > ${now + SET_BACK_MS} returning 1 as counted`.execute(db)
+    insert into attempts (subject, count, last_attempt_at, next_attempt_at) values (${subject}, 1, ${now}, ${now})
+    on conflict (subject) do update set count = ${count}, last_attempt_at = ${now}, next_attempt_at = cast(${now} as bigint) + ${wait}
+    where attempts.next_attempt_at <= ${now} or attempts.last_attempt_at > ${now + SET_BACK_MS} returning 1 as counted`.execute(
+    db,
+  )
   if (rows.length > 0) return undefined
-  const row = await db.selectFrom('attempts').select('free_at').where('subject', '=', subject).executeTakeFirst()
-  return row?.free_at ?? now
+  const row = await db
+    .selectFrom('attempts')
+    .select('next_attempt_at')
+    .where('subject', '=', subject)
+    .executeTakeFirst()
+  return row?.next_attempt_at ?? now
 }
 
 /** The try was right: it is as if it had not been made. */
 export async function uncountAttempt(db: Database, subject: string): Promise<void> {
-  await sql`update attempts set count = count - 1, free_at = made_at where subject = ${subject} and count > 0`.execute(
+  await sql`update attempts set count = count - 1, next_attempt_at = last_attempt_at where subject = ${subject} and count > 0`.execute(
     db,
   )
 }

@@ -11,7 +11,7 @@ export async function pruneAccess(db: Database, now: number): Promise<boolean> {
     sql`delete from account_tokens where token_hash in (
       select token_hash from account_tokens where expires_at <= ${now} limit ${BATCH}) returning 1`,
     sql`delete from attempts where subject in (
-      select subject from attempts where made_at <= ${now - KEPT_MS} limit ${BATCH}) returning 1`,
+      select subject from attempts where last_attempt_at <= ${now - KEPT_MS} limit ${BATCH}) returning 1`,
   ]
   let isMore = false
   for (const statement of gone) isMore = (await statement.execute(db)).rows.length === BATCH || isMore

@@ -50,7 +50,7 @@ export async function judge(db: Database, alert: AlertRow, channel: ChannelRow, 
   const incident = noticedOf(row)
   if (alert.kind === 'recovered') return await judgeRecovery(db, alert, { incident, rule, channel, common })
   const { now } = common
-  if (alert.asked_at !== null) {
+  if (alert.retry_requested_at !== null) {
     const monitors = await monitorsOf(db, alert, matchesFailing(rule))
     return { kind: 'send', notice: noticeOfIncident('failing', incident, monitors, common) }
   }
@@ -178,7 +178,7 @@ async function judgeRecovery(
   const notice = { ...message, ...referenceTo(first) }
   const closableAt = (first?.sent_at ?? 0) + (closesAfterMs(channel) ?? 0)
   if (closableAt > common.now) return { kind: 'wait', until: closableAt }
-  if (alert.asked_at !== null || closes(channel)) return { kind: 'send', notice }
+  if (alert.retry_requested_at !== null || closes(channel)) return { kind: 'send', notice }
   return whenAllowed(notice, rule, common.now)
 }
 
@@ -189,7 +189,7 @@ const referenceTo = (first: Pick<AlertRow, 'reference'> | undefined): Pick<Notic
 function judgeInformation(alert: AlertRow, rule: RuleRow | undefined, channel: ChannelRow, common: Common): Judged {
   if (closes(channel)) return { kind: 'cancel', reason: 'the channel is for failures only' }
   const notice = informationNotice(JSON.parse(alert.information!), { ...common, now: alert.created_at })
-  if (alert.asked_at !== null) return { kind: 'send', notice }
+  if (alert.retry_requested_at !== null) return { kind: 'send', notice }
   if (rule?.is_active !== 1) return { kind: 'cancel', reason: 'the alert rule was deleted or is not active' }
   return whenAllowed(notice, rule, common.now)
 }
@@ -203,7 +203,7 @@ async function judgeSummary(db: Database, alert: AlertRow, common: Common): Prom
   if (alert.status === 'PENDING' && alert.next_attempt_at !== null && alert.next_attempt_at > common.now)
     return { kind: 'wait', until: alert.next_attempt_at }
   const rule = await ruleOf(db, { ...alert, rule_id: alert.digest_rule_id })
-  const until = rule && alert.asked_at === null ? quietUntil(rule, common.now) : null
+  const until = rule && alert.retry_requested_at === null ? quietUntil(rule, common.now) : null
   if (until !== null) return { kind: 'wait', until }
   const held = await heldAlerts(db, alert)
   if (held.length === 0) return { kind: 'cancel', reason: 'no alerts are held' }

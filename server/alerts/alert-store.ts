@@ -280,7 +280,7 @@ export async function retryAlert(db: Database, context: RequestContext, id: stri
       throw conflict('The alert is being sent at the moment. Try again in a minute.')
     await transaction
       .updateTable('alerts')
-      .set({ status: 'RETRYING', next_attempt_at: now, asked_at: now, progress: null, error: null })
+      .set({ status: 'RETRYING', next_attempt_at: now, retry_requested_at: now, progress: null, error: null })
       .where('organization_id', '=', organizationId)
       .where('id', '=', id)
       .execute()

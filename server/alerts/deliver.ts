@@ -116,7 +116,11 @@ export async function limitedUntil(
 async function cancel(db: Database, claim: Due, { status, sent_at }: AlertRow, reason: string): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
   const canceled = sent_at === null ? { status: 'CANCELED' as const, error: reason } : { status: 'SENT' as const }
-  await setAlert(db, claim, { ...(status === 'FAILED' ? {} : canceled), next_attempt_at: null, asked_at: null })
+  await setAlert(db, claim, {
+    ...(status === 'FAILED' ? {} : canceled),
+    next_attempt_at: null,
+    retry_requested_at: null,
+  })
 }
 
 type Wait = { until: number; reason?: string }
@@ -140,7 +144,13 @@ type Held = { alert: AlertRow; title: string; dueAt: number; ruleId: string | nu
 
 async function hold(db: Database, claim: Due, { alert, title, dueAt, ruleId }: Held, now: number): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
-  await setAlert(db, claim, { status: 'HELD', title, next_attempt_at: null, asked_at: null, digest_rule_id: ruleId })
+  await setAlert(db, claim, {
+    status: 'HELD',
+    title,
+    next_attempt_at: null,
+    retry_requested_at: null,
+    digest_rule_id: ruleId,
+  })
   await ensureSummary(db, { organizationId: alert.organization_id, channelId: alert.channel_id, ruleId, dueAt }, now)
 }
 
@@ -153,7 +163,7 @@ export async function recordAttempt(
   now: number,
 ): Promise<void> {
   const { organization_id: organizationId, id } = alert
-  const isAsked = alert.asked_at !== null
+  const isAsked = alert.retry_requested_at !== null
   // The first attempt, that of a repetition and those that people ask for are none of the schedule's nine.
   const isFirst = alert.attempts === 0 || alert.status === 'SENT' || alert.status === 'FAILED'
   const retries = isFirst ? 0 : isAsked ? alert.retries : alert.retries + 1
@@ -180,7 +190,7 @@ export async function recordAttempt(
       transaction,
       { organization_id: organizationId, alert_id: id },
       {
-        ...{ status, retries, error: result.error, next_attempt_at: nextAt, progress, asked_at: null },
+        ...{ status, retries, error: result.error, next_attempt_at: nextAt, progress, retry_requested_at: null },
         ...sentAt,
         reference,
       },
@@ -327,7 +337,7 @@ type Change = Partial<
   Pick<
     AlertRow,
     | ('status' | 'error' | 'title' | 'retries' | 'next_attempt_at' | 'progress' | 'sent_at')
-    | ('asked_at' | 'digest_rule_id' | 'reference')
+    | ('retry_requested_at' | 'digest_rule_id' | 'reference')
   >
 >
 

@@ -63,7 +63,7 @@ export async function replaySomeAlerts(db: Database, context: RequestContext, ch
     const ids = again.filter((row) => row.kind === kind).map(({ id }) => id)
     const due = await db
       .updateTable('alerts')
-      .set({ status: 'RETRYING', next_attempt_at: now + afterMs, asked_at: now, progress: null, error: null })
+      .set({ status: 'RETRYING', next_attempt_at: now + afterMs, retry_requested_at: now, progress: null, error: null })
       .where('organization_id', '=', organizationId)
       .where(isOneOf(db, 'id', ids))
       .returning(['id', 'next_attempt_at'])

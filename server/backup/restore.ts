@@ -14,6 +14,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
 import { forgetProcesses } from '../database/instances.ts'
 import { findUnknownMigration } from '../database/migrate.ts'
+import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
 import { countRows, findDamage, type Manifest, readManifest, shownOctets, verifyArchive } from './archive.ts'
 import { freeOctetsOf, isDiskFull, syncFolder } from './back-up.ts'
@@ -94,7 +95,10 @@ function take(archive: string, partial: string, accept: RestoreOptions['accept']
   try {
     const manifest = readManifest(database, archive)
     const applied = database.prepare('select name from migrations order by number').all() as { name: string }[]
-    const unknown = findUnknownMigration(applied.map(({ name }) => name))
+    const names = applied.map(({ name }) => name)
+    const incomplete = describeIncomplete(names)
+    if (incomplete !== undefined) throw new CliError(`${archive} cannot be restored by this version. ${incomplete}`)
+    const unknown = findUnknownMigration(names)
     if (unknown !== undefined) {
       throw new CliError(
         `${archive} was made by Zonewatch ${manifest.version}, which is newer (its migration "${unknown}" is not known here). Restore it with that version or a newer one.`,

@@ -21,7 +21,7 @@ function confirmationReason(result: CheckResult): ConfirmationReason | undefined
   if (!('observations' in result)) return undefined
   const { recorded, isRotating } = readFingerprint(result.claim.fingerprint)
   if (recorded === null) return 'first_check'
-  if (result.claim.doubts > 0) return 'inconclusive'
+  if (result.claim.inconclusive_count > 0) return 'inconclusive'
   if (isRotating) return 'rotating'
   const first = result.observations[0]
   return first && 'reply' in first && isStale(first.reply) ? 'stale' : 'changed'

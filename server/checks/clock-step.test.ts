@@ -67,7 +67,7 @@ async function insert(db: Database, rows: Row[]): Promise<void> {
     fingerprint: null,
     last_checked_at: null,
     streak: 0,
-    doubts: 0,
+    inconclusive_count: 0,
   }))
   for (let at = 0; at < values.length; at += 500)
     await db

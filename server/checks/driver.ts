@@ -67,7 +67,7 @@ export async function runCheck<Row>(
     const first = await lookup(deps.dns, FIRST_QUERY)
     if (isGood(first.outcome)) deps.networkCheck?.noteAnswer()
     const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
-    const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusive: claim.doubts }, first)
+    const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusive: claim.inconclusive_count }, first)
     if (isKnown && claim.planned_change_id === null) return { claim, at: deps.clock.now(), kind: 'unchanged' }
     const loaded = await load(claim)
     if (!loaded) return { claim, at: deps.clock.now(), kind: 'deleted' }

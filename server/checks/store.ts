@@ -96,7 +96,7 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: Expect
     fingerprint,
     isRotating,
     rotation: row.rotation === null ? null : JSON.parse(row.rotation),
-    inconclusive: claim.doubts,
+    inconclusive: claim.inconclusive_count,
   }
 }
 
@@ -159,14 +159,14 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
 
 function changeOf(result: StoredResult, now: number): Change {
   const { claim, at } = result
-  const { fingerprint, streak, doubts } = claim
+  const { fingerprint, streak, inconclusive_count } = claim
   const regular = {
     due_at: nextDueAt(now, claim),
     last_checked_at: at,
     postponed_since: null,
     fingerprint,
     streak,
-    doubts,
+    inconclusive_count,
   }
   const soon = (afterMs: number) => Math.min(Math.ceil(now + afterMs), regular.due_at)
   switch (result.kind) {
@@ -177,7 +177,7 @@ function changeOf(result: StoredResult, now: number): Change {
       // Nothing was learned, so nothing changes but the time.
       return { result, place: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
     case 'inconclusive': {
-      const place = { ...regular, due_at: soon(result.afterMs), doubts: doubts + 1 }
+      const place = { ...regular, due_at: soon(result.afterMs), inconclusive_count: inconclusive_count + 1 }
       return { result, place, columns: { ...latestOf(result), rotation: json(result.rotation) } }
     }
     case 'verdict':
@@ -200,7 +200,7 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
     ...regular,
     fingerprint: writtenFingerprint(result.outcome),
     streak: verdict.state === row.state ? claim.streak + 1 : 1,
-    doubts: 0,
+    inconclusive_count: 0,
   }
   const rotation = json(recorded.rotation)
   if (!change)

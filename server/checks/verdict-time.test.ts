@@ -54,7 +54,13 @@ async function givenWorld() {
         rrset: { name: NAME, type: 'A', ttl: 60, values: ['192.0.2.1'] },
         chain: [],
       }
-      const claim = { owner: NAME, record_type: type, is_exact_match: 0, doubts: 0, fingerprint: fingerprint(was) }
+      const claim = {
+        owner: NAME,
+        record_type: type,
+        is_exact_match: 0,
+        inconclusive_count: 0,
+        fingerprint: fingerprint(was),
+      }
       const recorded: Recorded = {
         owner: NAME,
         recordType: recordTypeOf(type),

@@ -18,7 +18,7 @@ export async function findClaimed(db: Database, { organization_id, monitor_id }:
   return await db
     .selectFrom('waits')
     .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
-    .select(['waits.started_at', 'waits.deadline_at', 'waits.looks'])
+    .select(['waits.started_at', 'waits.deadline_at', 'waits.check_count'])
     .select(['monitors.owner', 'monitors.record_type', 'monitors.is_exact_match', 'monitors.expected_values'])
     .select(['monitors.state', 'monitors.is_active', 'monitors.frequency', 'monitors.slot'])
     .where('waits.organization_id', '=', organization_id)
@@ -100,7 +100,7 @@ export async function recordLook(
     if (held.length === 0 || !looked) return false
     await transaction
       .updateTable('waits')
-      .set({ seen: JSON.stringify(looked.seen), seen_at: now, looks: row.looks + 1 })
+      .set({ seen: JSON.stringify(looked.seen), seen_at: now, check_count: row.check_count + 1 })
       .where('organization_id', '=', organization_id)
       .where('monitor_id', '=', monitor_id)
       .execute()
@@ -115,11 +115,11 @@ export async function recordLook(
 async function confirmSoon(db: Database, slot: number, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('due_checks')
-    .set({ due_at: now, doubts: 1 })
+    .set({ due_at: now, inconclusive_count: 1 })
     .where('slot', '=', slot)
     .where('due_at', 'is not', null)
     .where('claimed_by', 'is', null)
-    .where('doubts', '=', 0)
+    .where('inconclusive_count', '=', 0)
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }

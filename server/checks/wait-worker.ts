@@ -60,6 +60,6 @@ export async function lookAfter(deps: WaitDeps, claim: WaitClaim, signal: AbortS
     }
     return
   }
-  const looked = row.is_active === 1 ? await look(expectationOf(row), deps, row.looks, signal) : undefined
+  const looked = row.is_active === 1 ? await look(expectationOf(row), deps, row.check_count, signal) : undefined
   if (await recordLook(db, claim, row, looked, clock.now())) wakeUps.checks.send()
 }

@@ -67,8 +67,7 @@ export async function prepareDatabase(
   } catch (error) {
     await db.destroy().catch(() => {})
     if (error instanceof CliError) throw error
-    if (error instanceof OtherVersion)
-      throw new CliError(`${error.message} Start the version that created it, or restore a backup.`)
+    if (error instanceof OtherVersion) throw new CliError(error.message)
     throw new CliError(
       `${where} cannot be used: ${errorMessage(error)}. Check DATABASE_URL and whether the database is running.`,
     )

@@ -9,7 +9,6 @@ import { runEventRetention } from '../events/retention.ts'
 import { runJobRetention } from '../jobs/retention.ts'
 import { runJobWorker } from '../jobs/worker.ts'
 import { runMailRetention, runMailWorker } from '../mail/worker.ts'
-import { runBackfills } from '../monitors/fill.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { runWebhookRetention } from '../webhooks/retention.ts'
 
@@ -18,12 +17,7 @@ export function runLoops(deps: Deps & { process: number }, roles: Config['roles'
   const { stop } = signals
   const loops: Promise<void>[] = []
   if (roles.has('checker'))
-    loops.push(
-      runScheduler(deps, signals),
-      runWaits(deps, signals),
-      runEventRetention(deps, stop),
-      runBackfills(deps, stop),
-    )
+    loops.push(runScheduler(deps, signals), runWaits(deps, signals), runEventRetention(deps, stop))
   if (roles.has('delivery')) {
     const limits = { inAll: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
     loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals))

@@ -201,7 +201,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const kept = Array.from({ length: 1_003 }, (_, at) => ({
       webhook_id: id!,
       request_id: `req_${at}`,
-      by_hand: 0 as const,
+      is_manual: 0 as const,
     }))
     await db
       .insertInto('due_requests')

@@ -92,7 +92,7 @@ async function givenOneDue(db: Database): Promise<Database> {
   }
   await db
     .insertInto('due_checks')
-    .values({ ...row, is_exact_match: 1, frequency: 5, streak: 0, doubts: 0 })
+    .values({ ...row, is_exact_match: 1, frequency: 5, streak: 0, inconclusive_count: 0 })
     .execute()
   return db
 }

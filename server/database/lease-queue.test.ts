@@ -165,7 +165,7 @@ async function insertDue(db: Database, count: number, { dueAt }: { dueAt: number
     is_exact_match: 1 as const,
     frequency: 5,
     streak: 0,
-    doubts: 0,
+    inconclusive_count: 0,
   }))
   await db.insertInto('due_checks').values(rows).execute()
 }

@@ -1,148 +1,47 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from './database.ts'
+import { adoptionStatements, describeIncomplete, isAdoptable } from './migrations/0001-adopt.ts'
 import { baseline } from './migrations/0001-baseline.ts'
-import { auditLog } from './migrations/0002-audit-log.ts'
-import { lastBackup } from './migrations/0003-last-backup.ts'
-import { accounts } from './migrations/0004-accounts.ts'
-import { operations } from './migrations/0005-operations.ts'
-import { secretRotation } from './migrations/0006-secret-rotation.ts'
-import { neighbours } from './migrations/0007-neighbours.ts'
-import { organizationKeys } from './migrations/0008-organization-keys.ts'
-import { alerts } from './migrations/0009-alerts.ts'
-import { labels } from './migrations/0010-labels.ts'
-import { jobs } from './migrations/0011-jobs.ts'
-import { plans } from './migrations/0012-plans.ts'
-import { setupPages } from './migrations/0013-setup-pages.ts'
-import { incidents } from './migrations/0014-incidents.ts'
-import { apiKeys } from './migrations/0015-api-keys.ts'
-import { allGroups } from './migrations/0016-all-groups.ts'
+import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
-import { returnedMonitors } from './migrations/0017-returned-monitors.ts'
-import { undeliveredRequests } from './migrations/0018-undelivered-requests.ts'
-import { search } from './migrations/0020-search.ts'
-import { groupCounts } from './migrations/0021-group-counts.ts'
-import { views } from './migrations/0022-views.ts'
-import { largeIncidents } from './migrations/0023-large-incidents.ts'
-import { webhookBatches } from './migrations/0024-webhook-batches.ts'
-import { information } from './migrations/0025-information.ts'
-import { logo } from './migrations/0026-logo.ts'
-import { nameOrders } from './migrations/0027-name-order.ts'
-import { messageReferences } from './migrations/0028-message-references.ts'
-import { jobCodes } from './migrations/0029-job-codes.ts'
-import { viewDensity } from './migrations/0030-view-density.ts'
+/** In order, never changed once released. The number of a migration is its position here, from 1. */
+export const MIGRATIONS: readonly Migration[] = [baseline]
 
-/** What a migration writes where the two engines' words differ. */
-export type Dialect = {
-  ENGINE: 'sqlite' | 'postgres'
-  INTEGER: 'integer' | 'bigint'
-  BLOB: 'blob' | 'bytea'
-  /** A key that the database counts up itself. */
-  SERIAL: string
-  /** Ends a table: strict types. */
-  STRICT: string
-  /** Ends a table that lies in the order of its primary key. */
-  CLUSTERED: string
-}
-
-export type Migration = {
-  name: string
-  statements: (words: Dialect) => string[]
-  /**
-   * How many migrations a program must know to work with the database afterwards. 0 for one that only adds. One that removes
-   * or renames gives the number of the migration since which nothing uses that any more.
-   */
-  needs?: number
-}
-
-/** In order, never changed once released; the number of a migration is its place here, from 1. */
-export const MIGRATIONS: readonly Migration[] = [
-  baseline,
-  auditLog,
-  lastBackup,
-  accounts,
-  operations,
-  secretRotation,
-  neighbours,
-  organizationKeys,
-  alerts,
-  labels,
-  jobs,
-  setupPages,
-  incidents,
-  plans,
-  apiKeys,
-  allGroups,
-  returnedMonitors,
-  undeliveredRequests,
-  search,
-  groupCounts,
-  views,
-  largeIncidents,
-  webhookBatches,
-  information,
-  logo,
-  nameOrders,
-  messageReferences,
-  jobCodes,
-  viewDensity,
-]
-
-export const WORDS: Record<'sqlite' | 'postgres', Dialect> = {
-  sqlite: {
-    ENGINE: 'sqlite',
-    INTEGER: 'integer',
-    BLOB: 'blob',
-    SERIAL: 'integer primary key autoincrement',
-    STRICT: 'strict',
-    CLUSTERED: 'strict, without rowid',
-  },
-  postgres: {
-    ENGINE: 'postgres',
-    INTEGER: 'bigint',
-    BLOB: 'bytea',
-    SERIAL: 'bigint generated always as identity primary key',
-    STRICT: '',
-    CLUSTERED: '',
-  },
-}
-
-/** Any constant: what all processes agree to lock while they migrate. */
+/** Any constant: the advisory lock that every migrating process takes. */
 const LOCK = 7_209_461
 
-/** The migrations of the database are not those of this program: another version made it. */
+/** This program cannot use the database. The message says what is wrong and what to do. */
 export class OtherVersion extends Error {}
-
-/** The number of the migration that gave the table of the migrations its column `needs`. */
-const NEEDS_SINCE = 7
 
 /**
  * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran. A database
- * of a newer version stays as it is. Throws `OtherVersion` when this program cannot work with that.
+ * of a newer version stays as it is. Throws `OtherVersion` if this program cannot work with it.
  */
 export async function migrate(db: Database, now: number): Promise<string[]> {
-  const words = WORDS[engineOf(db)]
+  const dialect = DIALECTS[engineOf(db)]
   return await inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${LOCK})`.execute(transaction)
-    const applied = await readApplied(transaction, words)
+    await run(transaction, [migrationsTable(dialect)])
+    if (isAdoptable(await readNames(transaction))) await run(transaction, adoptionStatements(dialect, baseline.name))
+    const applied = await readNames(transaction)
+    const incomplete = describeIncomplete(applied)
+    if (incomplete !== undefined) throw new OtherVersion(incomplete)
     const unknown = findUnknownMigration(applied)
     if (unknown !== undefined && !(await isNeighbour(transaction, applied)))
-      throw new OtherVersion(`This version of Zonewatch does not know the migration "${unknown}".`)
-    const names: string[] = []
-    for (const [index, { name, statements, needs = 0 }] of MIGRATIONS.slice(applied.length).entries()) {
-      for (const statement of statements(words)) await sql.raw(statement).execute(transaction)
-      const number = applied.length + index + 1
-      await sql`insert into migrations (number, name, applied_at) values (${number}, ${name}, ${now})`.execute(
-        transaction,
+      throw new OtherVersion(
+        `This version of Zonewatch does not know the migration "${unknown}". Start the version that created it, or restore a backup.`,
       )
-      if (number >= NEEDS_SINCE)
-        await sql`update migrations set needs = ${needs} where number = ${number}`.execute(transaction)
-      names.push(name)
+    const pending = MIGRATIONS.slice(applied.length)
+    for (const [index, { name, statements, needs = 0 }] of pending.entries()) {
+      await run(transaction, statements(dialect))
+      await sql`insert into migrations (number, name, applied_at, needs)
+        values (${applied.length + index + 1}, ${name}, ${now}, ${needs})`.execute(transaction)
     }
-    return names
+    return pending.map(({ name }) => name)
   })
 }
 
-/** Whether a newer version made the database, and left everything there that this program uses. */
+/** Whether a newer version migrated the database, and left everything there that this program uses. */
 export async function isNeighbour(db: Database, applied: readonly string[]): Promise<boolean> {
   if (MIGRATIONS.some(({ name }, index) => applied[index] !== name)) return false
   const { rows } = await sql<{ needs: number | null }>`select needs from migrations
@@ -150,8 +49,9 @@ export async function isNeighbour(db: Database, applied: readonly string[]): Pro
   return rows.every(({ needs }) => needs !== null && needs <= MIGRATIONS.length)
 }
 
-/** The first of the migrations of a database, in order, that this program does not have: a newer version made it. */
+/** The first migration of a database, given in order, that this program does not have: a newer version ran it. */
 export function findUnknownMigration(applied: readonly string[]): string | undefined {
+  if (isAdoptable(applied)) return undefined
   return applied.find((name, index) => MIGRATIONS[index]?.name !== name)
 }
 
@@ -162,24 +62,29 @@ export async function listMigrations(db: Database): Promise<{ names: string[]; k
       ? sql<{ name: string }>`select name from sqlite_schema where name = 'migrations'`
       : sql<{ name: string }>`select 'migrations' as name where to_regclass('migrations') is not null`
   if ((await exists.execute(db)).rows.length === 0) return undefined
-  const { rows } = await sql<{ name: string }>`select name from migrations order by number`.execute(db)
-  return { names: rows.map(({ name }) => name), known: MIGRATIONS.length }
+  const names = await readNames(db)
+  return { names: isAdoptable(names) ? [] : names, known: MIGRATIONS.length }
 }
 
 /** Whether every migration of this program has run, and perhaps some of a newer version; for readiness. */
 export async function isMigrated(db: Database): Promise<boolean> {
-  const { rows } = await sql<{ count: number }>`select count(*) as count from migrations`.execute(db)
-  return (rows[0]?.count ?? 0) >= MIGRATIONS.length
+  const { rows } = await sql`select number from migrations
+    where number = ${MIGRATIONS.length} and name = ${MIGRATIONS.at(-1)!.name}`.execute(db)
+  return rows.length > 0
 }
 
-/** The names of the migrations that have run, in order. */
-async function readApplied(db: Database, words: Dialect): Promise<string[]> {
-  await sql
-    .raw(
-      `create table if not exists migrations
-        (number ${words.INTEGER} primary key, name text not null, applied_at ${words.INTEGER} not null) ${words.STRICT}`,
-    )
-    .execute(db)
+const migrationsTable = ({ INTEGER, STRICT }: Dialect) => `create table if not exists migrations (
+  number ${INTEGER} primary key,
+  name text not null,
+  applied_at ${INTEGER} not null,
+  needs ${INTEGER}
+) ${STRICT}`
+
+async function readNames(db: Database): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from migrations order by number`.execute(db)
   return rows.map(({ name }) => name)
+}
+
+async function run(db: Database, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db)
 }

@@ -171,7 +171,7 @@ export type AlertsTable = {
   /** Sent because nobody acknowledged. */
   escalated: Generated<Truth>
   /** When a person asked to send it again; null once that is done. */
-  asked_at: number | null
+  retry_requested_at: number | null
   /** In a digest, and of a digest: the rule that says so. */
   digest_rule_id: string | null
   /** What the medium calls the first message that it accepted. */

@@ -53,7 +53,7 @@ export type JobResultsTable = {
   changed_from: Once<Json | null>
   changed_to: Once<Json | null>
   /** What else restores a deleted monitor. */
-  kept: Once<Json | null>
+  snapshot: Once<Json | null>
   error: Once<string | null>
   errors: Once<Json | null>
   code: Once<JobCode | null>

@@ -59,8 +59,8 @@ export type SecondFactorsTable = {
 export type AttemptsTable = {
   subject: Once<string>
   count: number
-  made_at: number
-  free_at: number
+  last_attempt_at: number
+  next_attempt_at: number
 }
 
 /** A person's membership in an organization. `email` repeats the person's, so that a list is read in an index's order. */

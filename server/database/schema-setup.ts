@@ -30,7 +30,7 @@ export type WaitsTable = {
   /** Null while it waits. */
   result: 'valid' | 'timed_out' | 'stopped' | null
   /** How often the zone's name servers were asked. */
-  looks: Generated<number>
+  check_count: Generated<number>
   /** What they answered last: `Seen`. */
   seen: Json | null
   seen_at: number | null

@@ -45,9 +45,9 @@ export type WebhookRequestsTable = {
   event_id: Once<string | null>
   monitor_id: Once<string | null>
   created_at: Once<number>
-  /** The bytes to send, or those around the event's (`event_bodies`), which go in at `event_at`. */
+  /** The bytes to send, or those around the event's (`event_bodies`), which go in at `event_offset`. */
   body: Once<Buffer>
-  event_at: ColumnType<number | null, number | null | undefined, never>
+  event_offset: ColumnType<number | null, number | null | undefined, never>
   status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
   attempts: number
   /** Of the schedule's nine; a probe of a paused webhook uses none up. */
@@ -99,7 +99,7 @@ export type DueRequestsTable = {
   due_at: number | null
   claimed_by: number | null
   /** Asked for by a person: one attempt at once, whatever the state of the webhook. */
-  by_hand: Truth
+  is_manual: Truth
 }
 
 /** For each webhook, when it must be looked at next: finding work does not walk one webhook's backlog. */
@@ -156,22 +156,20 @@ export type RateLogTable = {
 /** A POST that carried an `Idempotency-Key` and its answer, written in the transaction of what it changed. */
 export type IdempotentRequestsTable = {
   organization_id: Once<string>
-  /** Whose key it is: the organization's id, of people the agent's. The version before wrote the API key's id. */
+  /** Whose key it is: the organization's id, of people the agent's. */
   key_id: Once<string>
   /** SHA-256 of the caller's `Idempotency-Key`. */
   name: Once<string>
   /** SHA-256 of path, body and role. */
   fingerprint: string
   created_at: number
-  /** Only the version before wrote it, while a request was running. */
-  leased_until: number
   /** Null where the request works in steps and is not done. */
   status: number | null
   headers: string | null
   /** Sealed, because answers can hold secrets; null without a body, or when it was too large to keep. */
   body: Buffer | null
   /** JSON, sealed: what to answer from where the body is not kept, or how far the steps came. */
-  made: Buffer | null
+  result: Buffer | null
   /** What the row takes, as `idempotency_usage` counts it. */
   octets: number
 }

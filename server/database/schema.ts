@@ -18,8 +18,6 @@ export type Tables = {
   monitor_labels: MonitorLabelsTable
   group_labels: GroupLabelsTable
   monitor_texts: MonitorTextsTable
-  search_fill: FillTable
-  name_order_fill: FillTable
   due_checks: DueChecksTable
   events: EventsTable
   last_event_times: LastEventTimesTable
@@ -153,12 +151,6 @@ export type MonitorTextsTable = {
   text: string
 }
 
-/** One row while monitors of old have no text yet: the last one that got its own. */
-export type FillTable = {
-  number: Once<number>
-  after_id: string
-}
-
 export type GroupLabelsTable = {
   organization_id: Once<string>
   label: Once<string>
@@ -191,7 +183,7 @@ export type MonitorsTable = {
   /** The monitor's place in `due_checks`, which no other monitor has. */
   slot: number
   version: Generated<number>
-  /** The labels of `owner` from the last to the first. Triggers write it; null where it is still missing. */
+  /** The labels of `owner` from the last to the first. Triggers write it. */
   name_order: ColumnType<string | null, never, never>
 } & LabelColumns
 
@@ -218,7 +210,7 @@ type DueChecksTable = {
   /** How many checks in a row found the state. */
   streak: number
   /** How often in a row the paths disagreed. */
-  doubts: number
+  inconclusive_count: number
   last_checked_at: number | null
   /** When the first of the postponed or withheld checks was made; null after a check that ended. */
   postponed_since: number | null

@@ -103,6 +103,6 @@ async function insertDue(db: Database, slot: number, due_at: number): Promise<vo
   const row = { slot, monitor_id: `mon_${slot}`, organization_id: 'org_1', owner: 'www.example.com', record_type: 'A' }
   await db
     .insertInto('due_checks')
-    .values({ ...row, due_at, is_exact_match: 1, frequency: 5, streak: 0, doubts: 0 })
+    .values({ ...row, due_at, is_exact_match: 1, frequency: 5, streak: 0, inconclusive_count: 0 })
     .execute()
 }

@@ -40,8 +40,8 @@ export async function findAnswer(db: Database, seal: Seal, request: RequestName,
   if (row.fingerprint !== fingerprint) return { kind: 'otherRequest' }
   const { status, headers, body } = row
   const sealed = { organizationId: request.organizationId, keyId: row.key_id, name: request.name }
-  const made = row.made && JSON.parse(seal.open(row.made, madeContext(sealed)))
-  if (status === null && !row.made) return { kind: row.leased_until > now ? 'running' : 'none' }
+  const made = row.result && JSON.parse(seal.open(row.result, madeContext(sealed)))
+  if (status === null && !row.result) return { kind: 'none' }
   if (status === null) return { kind: 'begun', made }
   if (headers === null) return { kind: 'made', made }
   const text = body === null ? null : seal.open(body, answerContext(sealed))
@@ -89,11 +89,10 @@ export async function keepAnswer(
       name: request.name,
       fingerprint: request.fingerprint,
       created_at: now,
-      leased_until: 0,
       status: answer?.status ?? null,
       headers: answer && isWhole ? JSON.stringify(answer.headers) : null,
       body: isWhole ? body : null,
-      made: answer && isWhole ? null : sealedMade,
+      result: answer && isWhole ? null : sealedMade,
       octets,
     })
     .execute()

@@ -163,7 +163,7 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     const first = await post(world, '/monitors/bulk?include=frequency', 'many', { monitors, group: 'shop' })
     expect([first.status, first.text.length > 256 * 1_024]).toEqual([201, true])
     const row = await world.deps.db.selectFrom('idempotent_requests').selectAll().executeTakeFirstOrThrow()
-    expect([row.body, row.made!.length < 64 * 1_024]).toEqual([null, true])
+    expect([row.body, row.result!.length < 64 * 1_024]).toEqual([null, true])
 
     const again = await post(world, '/monitors/bulk?include=frequency', 'many', { monitors, group: 'shop' })
     expect([again.status, again.headers['idempotent-replayed'], again.body]).toEqual([201, 'true', first.body])
@@ -191,8 +191,8 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
       secrets.push(first.body.secret)
     }
     expect(status).toBe(429)
-    const rows = await world.deps.db.selectFrom('idempotent_requests').select(['body', 'made']).execute()
-    expect(rows.some(({ body }) => body !== null) && rows.some(({ made }) => made !== null)).toBe(true)
+    const rows = await world.deps.db.selectFrom('idempotent_requests').select(['body', 'result']).execute()
+    expect(rows.some(({ body }) => body !== null) && rows.some(({ result }) => result !== null)).toBe(true)
     expect((await world.call('/webhooks')).body.data).toHaveLength(secrets.length)
     const elsewhere = (await world.organization('Second')).key
     expect((await post(world, '/groups', 'one', { name: 'Shop' }, { key: elsewhere })).status).toBe(201)

@@ -176,7 +176,7 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
   const { organizationId, job } = given
   const done = await db
     .selectFrom('job_results')
-    .select(['object_id', 'name', 'changed_from', 'changed_to', 'kept'])
+    .select(['object_id', 'name', 'changed_from', 'changed_to', 'snapshot'])
     .where('organization_id', '=', organizationId)
     .where('job_id', '=', job.undoes)
     .where(isOneOf(db, 'object_id', ids))
@@ -186,12 +186,12 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
   const known = new Set(done.map(({ object_id }) => object_id))
   const results = ids.filter((id) => !known.has(id)).map((id) => failed(id, null, NOT_STORED))
   const decided: Decided[] = []
-  const deleted: { name: string | null; kept: MonitorSnapshot }[] = []
-  for (const { object_id: id, name, changed_from, changed_to, kept } of done) {
+  const deleted: { name: string | null; snapshot: MonitorSnapshot }[] = []
+  for (const { object_id: id, name, changed_from, changed_to, snapshot } of done) {
     const row = rows.get(id)
-    if (kept !== null) {
+    if (snapshot !== null) {
       if (row) results.push(unchanged(row))
-      else deleted.push({ name, kept: JSON.parse(kept) })
+      else deleted.push({ name, snapshot: JSON.parse(snapshot) })
     } else if (!row) {
       results.push(failed(id, name, { code: 'deleted_after_job', reason: 'The monitor was deleted after the job.' }))
     } else {
@@ -229,30 +229,30 @@ const isAs = (now: Record<string, unknown>, fields: Record<string, unknown>) =>
 async function restore(
   db: Database,
   given: Given,
-  deleted: readonly { name: string | null; kept: MonitorSnapshot }[],
+  deleted: readonly { name: string | null; snapshot: MonitorSnapshot }[],
 ): Promise<JobResult[]> {
   if (deleted.length === 0) return []
   const left = await given.monitorsLeft(db)
-  const groups = await findGroups(db, given, [...new Set(deleted.map(({ kept }) => kept.group_id))])
+  const groups = await findGroups(db, given, [...new Set(deleted.map(({ snapshot }) => snapshot.group_id))])
   const preset = await getDefaultGroup(db, given)
-  const restored = deleted.slice(0, left).map(({ kept, name }, index) => {
-    const group_id = groups.has(kept.group_id) ? kept.group_id : preset.id
-    return { name, kept: { ...kept, group_id }, checkAt: checkAt(given, index) }
+  const restored = deleted.slice(0, left).map(({ snapshot, name }, index) => {
+    const group_id = groups.has(snapshot.group_id) ? snapshot.group_id : preset.id
+    return { name, snapshot: { ...snapshot, group_id }, checkAt: checkAt(given, index) }
   })
   await restoreMonitors(db, given, restored, given.now)
   return [
-    ...restored.map(({ name, kept }) => ({
-      ...{ ...EMPTY, object_id: kept.id, name, state: 'changed' as const },
-      changed_to: JSON.stringify(auditOf(kept, kept.group_id)),
+    ...restored.map(({ name, snapshot }) => ({
+      ...{ ...EMPTY, object_id: snapshot.id, name, state: 'changed' as const },
+      changed_to: JSON.stringify(auditOf(snapshot, snapshot.group_id)),
     })),
-    ...deleted.slice(left).map(({ name, kept }) => failed(kept.id, name, NONE_LEFT)),
+    ...deleted.slice(left).map(({ name, snapshot }) => failed(snapshot.id, name, NONE_LEFT)),
   ]
 }
 
 const EMPTY = {
   changed_from: null,
   changed_to: null,
-  kept: null,
+  snapshot: null,
   error: null,
   errors: null,
   code: null,
@@ -270,7 +270,7 @@ function changedResult(row: MonitorRow, differences?: { from: object; to: object
 const deletedResult = (row: MonitorRow): JobResult => ({
   ...changedResult(row),
   changed_from: JSON.stringify(auditOf(row, row.group_id)),
-  kept: JSON.stringify(snapshotOf(row)),
+  snapshot: JSON.stringify(snapshotOf(row)),
 })
 
 const unchanged = (row: MonitorRow): JobResult => ({

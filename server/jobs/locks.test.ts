@@ -57,9 +57,9 @@ describe('locks of jobs (postgres)', () => {
     const job = await run({ action: 'delete', all: true })
     const { body: undo } = await world.call(`/jobs/${job.id}/undo`, { method: 'POST' })
     await pass() // lists
-    const [row] = await db.selectFrom('job_results').select('kept').where('object_id', '=', ids[0]!).execute()
-    const kept = JSON.parse(row!.kept!)
-    await restoreMonitors(db, { organizationId }, [{ kept, checkAt: 0 }], clock.now())
+    const [row] = await db.selectFrom('job_results').select('snapshot').where('object_id', '=', ids[0]!).execute()
+    const snapshot = JSON.parse(row!.snapshot!)
+    await restoreMonitors(db, { organizationId }, [{ snapshot, checkAt: 0 }], clock.now())
     const context = systemContext(organizationId, clock.now())
     const undoing = await db.transaction().execute(async (other) => {
       await lockOrganization(other, organizationId)

@@ -59,7 +59,7 @@ function resultOf(id: string, row: Found | undefined, isQueued: boolean): JobRes
   const none = {
     changed_from: null,
     changed_to: null,
-    kept: null,
+    snapshot: null,
     error: null,
     errors: null,
     code: null,

@@ -274,7 +274,7 @@ const RESULT = {
   state: 'text',
   changed_from: 'text',
   changed_to: 'text',
-  kept: 'text',
+  snapshot: 'text',
   error: 'text',
   errors: 'text',
   code: 'text',

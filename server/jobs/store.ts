@@ -215,16 +215,15 @@ export async function listResults(
     .where('job_results.organization_id', '=', organizationId)
     .where('job_results.job_id', '=', job)
   if (state !== undefined) rows = rows.where('job_results.state', '=', state)
-  const page = await listPage<Omit<ResultRow, 'object_id' | 'kept' | 'organization_id' | 'job_id'> & { id: string }>(
-    rows as never,
-    {
-      seal,
-      query,
-      id: 'job_results.object_id',
-      orders: { id: { column: 'job_results.object_id' } },
-      scope: ['job results', organizationId, job, state],
-    },
-  )
+  const page = await listPage<
+    Omit<ResultRow, 'object_id' | 'snapshot' | 'organization_id' | 'job_id'> & { id: string }
+  >(rows as never, {
+    seal,
+    query,
+    id: 'job_results.object_id',
+    orders: { id: { column: 'job_results.object_id' } },
+    scope: ['job results', organizationId, job, state],
+  })
   const data = page.data.map(({ changed_from, changed_to, errors, field_codes, ...row }) => ({
     ...{ id: row.id, name: row.name, state: row.state },
     ...{ before: parsed(changed_from), after: parsed(changed_to) },

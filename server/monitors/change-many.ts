@@ -109,7 +109,7 @@ async function changePlaces(db: Database, changes: readonly MonitorUpdate[], now
       new_is_exact_match: columns.is_exact_match ?? row.is_exact_match,
       new_fingerprint: null,
       new_streak: 0,
-      new_doubts: 0,
+      new_inconclusive_count: 0,
       new_planned_change_id: null,
     }
   })
@@ -128,7 +128,7 @@ const QUESTION: Columns = {
   is_exact_match: 'bigint',
   fingerprint: 'bigint',
   streak: 'bigint',
-  doubts: 'bigint',
+  inconclusive_count: 'bigint',
   planned_change_id: 'text',
 }
 

@@ -1,8 +1,6 @@
-import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { backfillNameOrders } from './fill.ts'
 
 /** In the canonical order of RFC 4034 section 6.1: a zone, then what is below it, then the next one. */
 const IN_ORDER = [
@@ -42,17 +40,5 @@ onBothEngines('monitors ordered by name', (_fresh, engine) => {
     const body = { full_domain: 'zz.example.net' }
     await world.call(`/monitors/${ids.get('example.com')}`, { method: 'PATCH', body })
     expect(await namesOf(world)).toEqual([...IN_ORDER.slice(1), 'zz.example.net'])
-  })
-
-  test('are last while those of a version before have no order yet, and take their place when it is added', async () => {
-    const world = await givenApp(engine)
-    const { db } = world.deps
-    await givenMonitors(world, IN_ORDER.toReversed())
-    await sql`update monitors set name_order = null where owner = 'example.com' or owner = 'a.example.com'`.execute(db)
-    const others = IN_ORDER.filter((name) => name !== 'example.com' && name !== 'a.example.com')
-    expect(await namesOf(world)).toEqual([...others, 'a.example.com', 'example.com'])
-    await sql`insert into name_order_fill (number, after_id) values (1, '') on conflict (number) do nothing`.execute(db)
-    expect(await backfillNameOrders(db)).toBe(false)
-    expect(await namesOf(world)).toEqual(IN_ORDER)
   })
 })

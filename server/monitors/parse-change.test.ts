@@ -12,7 +12,7 @@ async function givenCheckedMonitor(world: AppWorld, given: object = {}) {
   const { db, clock } = world.deps
   const now = clock.now()
   const [claim] = await claimDue(db, 'due_checks', { now, process: 1, limit: 1 })
-  const set = { due_at: now + 4 * MINUTE_MS, fingerprint: 7, streak: 3, doubts: 1, last_checked_at: now }
+  const set = { due_at: now + 4 * MINUTE_MS, fingerprint: 7, streak: 3, inconclusive_count: 1, last_checked_at: now }
   await reschedule(db, 'due_checks', [{ claim: claim!, set }])
   await db
     .updateTable('monitors')
@@ -69,7 +69,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     expect(answer.body).toMatchObject({ state: 'UNSET', diagnosis: null, incidence_count: 2, ...expected })
     const now = world.deps.clock.now()
     const [claim] = await claimDue(world.deps.db, 'due_checks', { now, process: 1, limit: 1 })
-    expect(claim).toMatchObject({ monitor_id: id, fingerprint: null, streak: 0, doubts: 0, frequency: 5 })
+    expect(claim).toMatchObject({ monitor_id: id, fingerprint: null, streak: 0, inconclusive_count: 0, frequency: 5 })
     const { domain, subdomain, record_type, is_exact_match } = answer.body
     const owner = [subdomain, domain].filter((part) => part !== '').join('.')
     expect(claim).toMatchObject({ owner, record_type, is_exact_match: is_exact_match ? 1 : 0 })

@@ -157,9 +157,9 @@ export function snapshotOf({
   diagnosis,
   rotation,
   name_order,
-  ...kept
+  ...snapshot
 }: MonitorRow): MonitorSnapshot {
-  return kept
+  return snapshot
 }
 
 /**
@@ -169,17 +169,23 @@ export function snapshotOf({
 export async function restoreMonitors(
   db: Database,
   tenant: Tenant,
-  restored: readonly { kept: MonitorSnapshot; checkAt: number }[],
+  restored: readonly { snapshot: MonitorSnapshot; checkAt: number }[],
   now: number,
 ): Promise<void> {
   const { organizationId: organization_id } = tenant
-  const externalIds = restored.flatMap(({ kept }) => kept.external_id ?? [])
+  const externalIds = restored.flatMap(({ snapshot }) => snapshot.external_id ?? [])
   const taken = await findIdsByExternalId(db, tenant, 'monitors', externalIds)
-  const rows = restored.map(({ kept, checkAt }) => {
-    const slot = slotOf(kept.id)
+  const rows = restored.map(({ snapshot, checkAt }) => {
+    const slot = slotOf(snapshot.id)
     // Another monitor may have its external id by now.
-    const external_id = kept.external_id !== null && taken.has(kept.external_id) ? null : kept.external_id
-    return { ...kept, external_id, organization_id, slot, due_at: Math.min(checkAt, nextDueAt(now, { slot, ...kept })) }
+    const external_id = snapshot.external_id !== null && taken.has(snapshot.external_id) ? null : snapshot.external_id
+    return {
+      ...snapshot,
+      external_id,
+      organization_id,
+      slot,
+      due_at: Math.min(checkAt, nextDueAt(now, { slot, ...snapshot })),
+    }
   })
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', RESTORED, rows)

@@ -6,14 +6,12 @@ import { systemContext } from '../context.ts'
 import { LOOKED_THROUGH } from '../http/keyset-query.ts'
 import { createSeal } from '../seal.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
-import { onBothEngines, someoneWaits } from '../testing/database.ts'
+import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { backfillTexts } from './fill.ts'
 import { insertMonitors } from './insert.ts'
 import { listMonitors } from './list.ts'
 import { INCLUDE_NOTHING } from './monitor.ts'
 import { parseMonitor } from './parse-monitor.ts'
-import { deleteMonitor } from './remove.ts'
 import { parseSearch, withRareTrigrams } from './search.ts'
 
 const A = { record_type: 'A', expected_value: ['192.0.2.1'] }
@@ -134,23 +132,6 @@ onBothEngines('a search', (fresh, engine) => {
     expect(await db.selectFrom('monitor_texts').selectAll().execute()).toEqual([])
     if (engine === 'sqlite')
       await sql`insert into monitor_search (monitor_search, rank) values ('integrity-check', 1)`.execute(db)
-  })
-
-  test('finds monitors of a version before once they are added, each once', async () => {
-    const world = await givenApp(engine)
-    const { db } = world.deps
-    const monitors = Array.from({ length: 101 }, (_, at) => ({ ...A, domain: `n${at}.example` }))
-    await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
-    await db.deleteFrom('monitor_texts').execute()
-    await db.deleteFrom('search_fill').execute()
-    await db.insertInto('search_fill').values({ number: 1, after_id: '' }).execute()
-    await world.call('/monitors', { method: 'POST', body: { ...A, domain: 'new.example' } })
-    expect(await found(world, 'example')).toEqual(['new.example'])
-    expect(await backfillTexts(db)).toBe(true)
-    expect(await backfillTexts(db)).toBe(false)
-    expect(await backfillTexts(db)).toBe(false)
-    expect((await world.call('/monitors/counts?search=example')).body.active).toBe(102)
-    expect(await db.selectFrom('search_fill').selectAll().execute()).toEqual([])
   })
 
   test('is read page by page in any order, whether the next rows hold it or not', async () => {
@@ -309,23 +290,4 @@ onBothEngines('counts', (_fresh, engine) => {
     for (const text of ['Ärzte', 'rzte', '"m"', 'x\\y', 'eXt-1', 'pro'])
       expect([text, await search(text)]).toEqual([text, ['a']])
   })
-})
-
-test('monitors of a version before are added also while one of them is deleted (postgres)', async () => {
-  const world = await givenApp('postgres')
-  const { db, clock } = world.deps
-  const { id: organizationId } = await world.organization()
-  const make = async (domain: string) =>
-    (await world.call('/monitors', { method: 'POST', body: { ...A, domain } })).body
-  const [{ id }] = [await make('one.example'), await make('two.example')]
-  await db.deleteFrom('monitor_texts').execute()
-  await sql`insert into search_fill (number, after_id) values (1, '') on conflict (number) do nothing`.execute(db)
-  let filling: Promise<boolean> | undefined
-  await db.transaction().execute(async (deletion) => {
-    await deleteMonitor(deletion, systemContext(organizationId, clock.now()), id)
-    filling = backfillTexts(db)
-    await someoneWaits(db)
-  })
-  expect(await filling!).toBe(false)
-  expect(await found(world, 'example')).toEqual(['two.example'])
 })

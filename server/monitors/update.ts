@@ -129,7 +129,7 @@ async function updatePlace(db: Database, row: MonitorRow, changed: ParsedChange,
       due_at: !isActive ? null : isAtOnce ? now : replan(current, { slot: row.slot, frequency }, now),
       claimed_by: null,
       ...(isReenabledFailing ? { fingerprint: null } : {}),
-      ...(resetsState ? { fingerprint: null, streak: 0, doubts: 0, planned_change_id: null } : {}),
+      ...(resetsState ? { fingerprint: null, streak: 0, inconclusive_count: 0, planned_change_id: null } : {}),
     })
     .where('slot', '=', row.slot)
     .execute()

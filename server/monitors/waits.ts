@@ -58,7 +58,7 @@ export async function startWaits(
     started_at: now,
     deadline_at: now + WAIT_MS,
   }))
-  const cleared = { ended_at: null, result: null, looks: 0, seen: null, seen_at: null }
+  const cleared = { ended_at: null, result: null, check_count: 0, seen: null, seen_at: null }
   const due = rows.map(({ organization_id, monitor_id }, place) => ({
     ...{ organization_id, monitor_id, due_at: now + place * QUERY_SPACING_MS, claimed_by: null },
   }))

@@ -15,7 +15,7 @@ const UNCHECKED = {
   claimed_by: null,
   fingerprint: null,
   streak: 0,
-  doubts: 0,
+  inconclusive_count: 0,
   last_checked_at: null,
   postponed_since: null,
 }

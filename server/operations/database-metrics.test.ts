@@ -25,7 +25,7 @@ test.each(['sqlite', 'postgres'] as const)(
     const check = {
       fingerprint: null,
       streak: 0,
-      doubts: 0,
+      inconclusive_count: 0,
       last_checked_at: null,
       postponed_since: null,
       frequency: 5,
@@ -54,7 +54,7 @@ test.each(['sqlite', 'postgres'] as const)(
       .values([...times(2, (at) => ago(at)), later].map((due_at, at) => ({ webhook_id: `whk_${at}`, due_at })))
       .execute()
     await db.updateTable('webhooks').set({ state: 'paused' }).execute()
-    const request = { webhook_id: 'whk_0', due_at: null, claimed_by: null, by_hand: 0 as const }
+    const request = { webhook_id: 'whk_0', due_at: null, claimed_by: null, is_manual: 0 as const }
     await db
       .insertInto('due_requests')
       .values(times(7, (at) => ({ ...request, request_id: `req_${at}` })))

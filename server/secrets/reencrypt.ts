@@ -113,7 +113,7 @@ async function idempotentRequests(db: Database, seal: Seal, after: string[]): Pr
   const [organizationId = '', keyId = '', name = ''] = after
   const rows = await db
     .selectFrom('idempotent_requests')
-    .select(['organization_id', 'key_id', 'name', 'body', 'made'])
+    .select(['organization_id', 'key_id', 'name', 'body', 'result'])
     .where(({ eb, refTuple, tuple }) =>
       eb(refTuple('organization_id', 'key_id', 'name'), '>', tuple(organizationId, keyId, name)),
     )
@@ -123,11 +123,11 @@ async function idempotentRequests(db: Database, seal: Seal, after: string[]): Pr
     .limit(BATCH)
     .execute()
   let count = 0
-  for (const { organization_id, key_id, name: its, body, made } of rows) {
+  for (const { organization_id, key_id, name: its, body, result } of rows) {
     const request = { organizationId: organization_id, keyId: key_id, name: its }
-    const values = { body, made }
-    const contexts = { body: answerContext(request), made: madeContext(request) }
-    for (const column of ['body', 'made'] as const) {
+    const values = { body, result }
+    const contexts = { body: answerContext(request), result: madeContext(request) }
+    for (const column of ['body', 'result'] as const) {
       const before = values[column]
       if (before === null || seal.isCurrent(before)) continue
       const { numUpdatedRows } = await db

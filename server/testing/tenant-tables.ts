@@ -26,8 +26,6 @@ export const GLOBAL_TABLES: Record<string, string> = {
   secret_check: 'of the installation',
   last_backup: 'of the installation',
   database_sizes: 'of the installation',
-  search_fill: 'of the installation',
-  name_order_fill: 'of the installation',
 }
 
 /** Narrow tables in the order of the work. Loops claim from them across organizations; no caller reads what they hold. */

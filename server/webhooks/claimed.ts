@@ -27,7 +27,7 @@ const REQUEST_COLUMNS = [
   'id',
   'organization_id',
   'event_id',
-  'event_at',
+  'event_offset',
   'body',
   'status',
   'attempts',
@@ -69,7 +69,7 @@ export async function readClaimRows(db: Database, claims: readonly RequestClaim[
     return []
   })
   await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, deletedClaims)
-  const eventIds = requests.flatMap(({ row }) => (row.event_at === null ? [] : [row.event_id!]))
+  const eventIds = requests.flatMap(({ row }) => (row.event_offset === null ? [] : [row.event_id!]))
   return { requests, events: await readEventBodies(db, [...new Set(eventIds)]), targets }
 }
 
@@ -89,7 +89,7 @@ export function openClaims({ requests, events, targets }: ClaimRows, seal: Seal)
   // Copies: a hanging request must not keep the whole result set, with all other bodies, in memory.
   const byEvent = new Map(events.map(({ event_id, octets }) => [event_id, Buffer.from(octets)]))
   return requests.map(({ claim, row }) => {
-    const { id, status, retries, attempts, body, event_at: eventAt } = row
+    const { id, status, retries, attempts, body, event_offset: eventAt } = row
     const event = eventAt === null ? undefined : byEvent.get(row.event_id!)
     return {
       claim,
@@ -113,10 +113,10 @@ export function requestBody({ body, eventAt, event }: StoredBody): Buffer {
 /** Reads the body of a request that is not claimed. */
 export async function readBody(
   db: Database,
-  { body, event_at, event_id }: Pick<Selectable<WebhookRequestsTable>, 'body' | 'event_at' | 'event_id'>,
+  { body, event_offset, event_id }: Pick<Selectable<WebhookRequestsTable>, 'body' | 'event_offset' | 'event_id'>,
 ): Promise<Buffer> {
-  const [event] = event_at === null ? [] : await readEventBodies(db, [event_id!])
-  return requestBody({ body: Buffer.from(body), eventAt: event_at, event: event && Buffer.from(event.octets) })
+  const [event] = event_offset === null ? [] : await readEventBodies(db, [event_id!])
+  return requestBody({ body: Buffer.from(body), eventAt: event_offset, event: event && Buffer.from(event.octets) })
 }
 
 /** The ids of test requests carry `test`, so that receivers recognize them, too. */

@@ -177,7 +177,7 @@ async function scheduleOtherQueues(db: Database, queues: readonly EndpointQueue[
     const { rows } = await sql<{
       manual: number | null
       probe: number | null
-    }>`select (select min(due_at) from due_requests where webhook_id = ${id} and by_hand = 1) as manual, probe_at as probe
+    }>`select (select min(due_at) from due_requests where webhook_id = ${id} and is_manual = 1) as manual, probe_at as probe
       from due_webhooks where webhook_id = ${id}`.execute(db)
     const { manual = null, probe = null } = rows[0] ?? {}
     const isPaused = queue.is_active === 1 && queue.state === 'paused'
@@ -190,8 +190,8 @@ async function scheduleOtherQueues(db: Database, queues: readonly EndpointQueue[
 /** A request that may be claimed, and what triggers its attempt. */
 type DueRequest = { webhook_id: string; request_id: string; trigger: AttemptTrigger }
 
-type QueueRow = { webhook_id: string; request_id: string; due_at: number; claimed_by: number | null; by_hand: 0 | 1 }
-const QUEUE_COLUMNS = sql.raw('webhook_id, request_id, due_at, claimed_by, by_hand')
+type QueueRow = { webhook_id: string; request_id: string; due_at: number; claimed_by: number | null; is_manual: 0 | 1 }
+const QUEUE_COLUMNS = sql.raw('webhook_id, request_id, due_at, claimed_by, is_manual')
 
 // The queries below read an index in order and stop at the limit. Further conditions are checked in code: with them in SQL,
 // a planner that considers them selective would read and sort the whole backlog.
@@ -206,7 +206,7 @@ async function findDue(
   { limit, now, isManual = false }: { limit: number; now: number; isManual?: boolean },
 ): Promise<DueRequest[]> {
   const first = (columns: RawBuilder<unknown>) => sql`select ${columns} from due_requests
-    where webhook_id = queues.id and due_at <= ${now} ${sql.raw(isManual ? 'and by_hand = 1' : '')}
+    where webhook_id = queues.id and due_at <= ${now} ${sql.raw(isManual ? 'and is_manual = 1' : '')}
     order by due_at, request_id limit ${limit} ${skipLocked(db)}`
   // SQLite has no LATERAL, but reads a correlated IN through the primary key; PostgreSQL would scan the queue.
   const statement =
@@ -242,10 +242,10 @@ async function findDrained(
 
 const isUnclaimed = ({ claimed_by, due_at }: QueueRow, now: number) => claimed_by === null || due_at <= now
 
-const toDueRequest = ({ webhook_id, request_id, by_hand }: QueueRow): DueRequest => ({
+const toDueRequest = ({ webhook_id, request_id, is_manual }: QueueRow): DueRequest => ({
   webhook_id,
   request_id,
-  trigger: by_hand === 1 ? 'manual' : 'schedule',
+  trigger: is_manual === 1 ? 'manual' : 'schedule',
 })
 
 async function readByRequestId(

@@ -17,7 +17,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
     const db = await fresh()
     await insert(db, [
       { id: 'req_new', due_at: LATER, status: 'PENDING' },
-      { id: 'req_asked', due_at: LATER, status: 'DELIVERED', by_hand: 1, attempted: LATER - DAY_MS },
+      { id: 'req_asked', due_at: LATER, status: 'DELIVERED', is_manual: 1, attempted: LATER - DAY_MS },
       { id: 'req_first', due_at: LATER + 5 * MINUTE_MS, attempted: LATER },
       { id: 'req_last', due_at: LATER + DAY_MS + 3_000, attempted: LATER },
       { id: 'req_broken', due_at: LATER + 90 * DAY_MS, attempted: LATER - 90 * DAY_MS },
@@ -109,12 +109,12 @@ type Row = {
   status?: 'PENDING' | 'RETRYING' | 'DELIVERED'
   attempted?: number
   claimed_by?: number
-  by_hand?: 0 | 1
+  is_manual?: 0 | 1
 }
 
 async function insert(db: Database, rows: Row[]): Promise<void> {
   await db.insertInto('due_webhooks').values({ webhook_id: 'whk_1', due_at: LATER }).execute()
-  for (const { id, due_at, status = 'RETRYING', attempted = null, claimed_by = null, by_hand = 0 } of rows) {
+  for (const { id, due_at, status = 'RETRYING', attempted = null, claimed_by = null, is_manual = 0 } of rows) {
     await db
       .insertInto('webhook_requests')
       .values({
@@ -134,7 +134,7 @@ async function insert(db: Database, rows: Row[]): Promise<void> {
       .execute()
     await db
       .insertInto('due_requests')
-      .values({ webhook_id: 'whk_1', request_id: id, due_at, claimed_by, by_hand })
+      .values({ webhook_id: 'whk_1', request_id: id, due_at, claimed_by, is_manual })
       .execute()
   }
 }

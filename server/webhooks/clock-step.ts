@@ -51,7 +51,7 @@ function waitsOf(db: Database, webhookId: string): Waits {
     join: sql`join webhook_requests on webhook_requests.id = due_requests.request_id`,
     where: sql`due_requests.webhook_id = ${webhookId}`,
     longestMs: sql`case when claimed_by is not null then ${sql.lit(LEASE_MS)}
-      when by_hand = 1 or status <> 'RETRYING' or last_attempt_at is null then 0
+      when is_manual = 1 or status <> 'RETRYING' or last_attempt_at is null then 0
       else ${least}(${most}(due_at - last_attempt_at, 0), ${sql.lit(LONGEST_WAIT_MS)}) end`,
     moved: async (transaction, rows) => {
       const ids = rows.map(({ request_id }) => request_id as string)

@@ -62,7 +62,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
       await setActive(world.db, systemContext(world.organizationId, world.clock.now()), id, false)
     const requests = [...(await crowd.requests()), ...(await single.requests())]
     const asked = requests.map(({ webhook_id, id }) => {
-      return { webhook_id, request_id: id, due_at: world.clock.now(), by_hand: 1 as const }
+      return { webhook_id, request_id: id, due_at: world.clock.now(), is_manual: 1 as const }
     })
     await world.db.transaction().execute(async (transaction) => {
       await transaction.insertInto('due_requests').values(asked).execute()
@@ -183,7 +183,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
       const due = Array.from({ length: 50 }, (_, index) => ({ webhook_id: id, request_id: `req_${index}`, due_at: 1 }))
       await db
         .insertInto('due_requests')
-        .values(due.map((each) => ({ ...each, by_hand: 0 as const })))
+        .values(due.map((each) => ({ ...each, is_manual: 0 as const })))
         .execute()
     }
 
@@ -195,7 +195,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     for (const { sql, plan } of plans) {
       const tables = plan.replaceAll(/SCAN (queues|json_each|value)\b.*/g, '')
       expect(tables, `${sql}\n${plan}`).not.toMatch(/SCAN due_requests|Seq Scan on due_requests/)
-      if (!sql.includes('by_hand = 1')) expect(plan, `${sql}\n${plan}`).not.toMatch(/TEMP B-TREE|Sort Key/)
+      if (!sql.includes('is_manual = 1')) expect(plan, `${sql}\n${plan}`).not.toMatch(/TEMP B-TREE|Sort Key/)
     }
   })
 })

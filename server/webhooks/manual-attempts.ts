@@ -33,11 +33,11 @@ export async function requestRetry(
   await inTransaction(db, async (transaction) => {
     await transaction
       .insertInto('due_requests')
-      .values({ webhook_id: webhookId, request_id: requestId, due_at: now, by_hand: 1 })
+      .values({ webhook_id: webhookId, request_id: requestId, due_at: now, is_manual: 1 })
       .onConflict((conflict) =>
         conflict
           .columns(['webhook_id', 'request_id'])
-          .doUpdateSet({ due_at: now, by_hand: 1, claimed_by: null })
+          .doUpdateSet({ due_at: now, is_manual: 1, claimed_by: null })
           .where((where) =>
             where.or([where('due_requests.claimed_by', 'is', null), where('due_requests.due_at', '<=', now)]),
           ),

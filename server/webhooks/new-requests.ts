@@ -172,8 +172,8 @@ export async function insertTest(
     id,
     request_id: id,
     body: isBatched ? newBatchBody({ ...request, events }) : newPayload({ ...request, event, monitor }),
-    event_at: null,
-    by_hand: 1,
+    event_offset: null,
+    is_manual: 1,
     events: isBatched ? 1 : null,
   }
   await inTransaction(db, async (transaction) => {
@@ -225,20 +225,20 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
     monitor_id: monitorId,
     created_at: now,
     body,
-    event_at: eventAt as number | null,
+    event_offset: eventAt as number | null,
     status: 'PENDING',
     next_attempt_at: now,
     request_id: id,
     due_at: now,
-    by_hand: 0,
+    is_manual: 0,
     events: null as number | null,
   }
 }
 
 function newWhole(given: Given, octets: Buffer, now: number): NewRequest {
   const request = newRequest(given, now)
-  const envelope = { body: request.body, eventAt: request.event_at! }
-  return { ...request, body: joinedBody(envelope, octets), event_at: null }
+  const envelope = { body: request.body, eventAt: request.event_offset! }
+  return { ...request, body: joinedBody(envelope, octets), event_offset: null }
 }
 
 /** `events`: in their form in a batch. `eventId`: of the first. */
@@ -248,7 +248,7 @@ export function newBatch(
 ): NewRequest {
   const request = newRequest({ ...given, monitorId: null }, now)
   const body = newBatchBody({ requestId: request.id, webhookId: given.webhookId, events, createdAt: now })
-  return { ...request, body, event_at: null, events: events.length }
+  return { ...request, body, event_offset: null, events: events.length }
 }
 
 /** `octets`: of the event. */
@@ -295,7 +295,7 @@ const REQUEST_COLUMNS = {
   monitor_id: 'text',
   created_at: 'bigint',
   body: 'bytea',
-  event_at: 'bigint',
+  event_offset: 'bigint',
   status: 'text',
   next_attempt_at: 'bigint',
   events: 'bigint',
@@ -310,7 +310,7 @@ const WAITING = {
   octets: 'bytea',
 } as const
 
-const DUE = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', by_hand: 'bigint' } as const
+const DUE = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', is_manual: 'bigint' } as const
 
 const BODY = { event_id: 'text', organization_id: 'text', octets: 'bytea', requests: 'bigint' } as const
 

@@ -72,10 +72,10 @@ export async function readNextAttempts(
  * webhook is paused or disabled, where nobody knows. Pure.
  */
 function nextAttemptOf(waiting: Selectable<DueRequestsTable>, queue: EndpointQueue, now: number): number | null {
-  const { due_at, claimed_by, by_hand, request_id } = waiting
+  const { due_at, claimed_by, is_manual, request_id } = waiting
   if (due_at === null) return null
   if (claimed_by !== null && due_at > now) return due_at - LEASE_MS
-  if (by_hand === 1) return due_at
+  if (is_manual === 1) return due_at
   const mode = modeOf(queue, now)
   switch (mode.kind) {
     case 'open':

@@ -105,10 +105,10 @@ async function release(db: Database, releases: readonly Release[], now: number):
 /** Removes finished requests from the queue and reschedules the others. Returns the updates whose lease was still owned. */
 async function writeQueue(db: Database, items: readonly AttemptUpdate[]): Promise<AttemptUpdate[]> {
   const done: RequestClaim[] = []
-  const retries: { claim: RequestClaim; set: { due_at: number; by_hand: 0 } }[] = []
+  const retries: { claim: RequestClaim; set: { due_at: number; is_manual: 0 } }[] = []
   for (const { claim, transition } of items) {
     if (transition.nextAttemptAt === null) done.push(claim)
-    else retries.push({ claim, set: { due_at: transition.nextAttemptAt, by_hand: 0 } })
+    else retries.push({ claim, set: { due_at: transition.nextAttemptAt, is_manual: 0 } })
   }
   const completed = await complete(db, 'due_requests', done)
   const ownedClaims = new Set([...completed, ...(await reschedule(db, 'due_requests', retries))])

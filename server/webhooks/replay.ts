@@ -162,7 +162,7 @@ export async function putBack(
   if (ids.length === 0) return []
   const queued = await db
     .insertInto('due_requests')
-    .values(ids.map((id) => ({ webhook_id: webhookId, request_id: id, due_at: now, by_hand: 0 as const })))
+    .values(ids.map((id) => ({ webhook_id: webhookId, request_id: id, due_at: now, is_manual: 0 as const })))
     .onConflict((conflict) =>
       conflict
         .columns(['webhook_id', 'request_id'])

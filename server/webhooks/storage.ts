@@ -29,7 +29,7 @@ export async function deleteRequests(db: Database, ids: readonly string[]): Prom
         : `coalesce(octet_length(${column}), 0)`,
     )
   const { rows } = await sql<{ organization_id: string; event: string | null; octets: number }>`
-    select organization_id, case when event_at is null then null else event_id end as event,
+    select organization_id, case when event_offset is null then null else event_id end as event,
       ${REQUEST_OCTETS} + ${octets('body')} + ${octets('response_body')} + coalesce((select sum(${octets('a.response_body')})
         from webhook_attempts a where a.request_id = webhook_requests.id), 0) as octets
     from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)

@@ -1,7 +1,8 @@
-import type { Dialect } from '../migrate.ts'
+import type { Dialect } from './dialect.ts'
 
-/** Organizations, people and how they sign in, what an organization pays, mails, and what the HTTP side remembers of requests. */
-export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }: Dialect): string[] => [
+/** Organizations, accounts and sign-in, API keys, billing, mails, the audit log, and idempotent requests. */
+export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect): string[] => [
+  // logo: a data URL of a PNG, JPEG or WebP, which the public setup pages show.
   `create table organizations (
     id text primary key,
     created_at ${INTEGER} not null,
@@ -10,9 +11,11 @@ export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }:
     timezone text not null default 'UTC',
     event_retention_days ${INTEGER},
     alert_emails text not null default '[]',
-    version ${INTEGER} not null default 1
+    version ${INTEGER} not null default 1,
+    logo text
   ) ${CLUSTERED}`,
 
+  // limits: JSON, requests per minute by class. limits_by: 'owner' or 'operator'. previous_…: of the key before the last rotation.
   `create table api_keys (
     id text primary key,
     organization_id text not null references organizations (id) on delete cascade,
@@ -23,9 +26,19 @@ export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }:
     created_by text,
     last_used_at ${INTEGER},
     expires_at ${INTEGER},
-    revoked_at ${INTEGER}
+    revoked_at ${INTEGER},
+    version ${INTEGER} not null default 1,
+    limits text,
+    limits_by text,
+    created_by_key text,
+    rotated_at ${INTEGER},
+    previous_hash text,
+    previous_until ${INTEGER}
   ) ${CLUSTERED}`,
   'create index api_keys_by_organization on api_keys (organization_id, id)',
+  'create index active_api_keys on api_keys (organization_id, id) where revoked_at is null',
+  'create index revoked_api_keys on api_keys (organization_id, id) where revoked_at is not null',
+  'create unique index api_keys_by_previous on api_keys (previous_hash) where previous_hash is not null',
 
   `create table people (
     id text primary key,
@@ -34,63 +47,49 @@ export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }:
     email text not null unique,
     email_verified ${INTEGER} not null default 0,
     name text not null,
-    two_factor_enabled ${INTEGER} not null default 0
+    two_factor_enabled ${INTEGER} not null default 0,
+    password_hash text
   ) ${CLUSTERED}`,
 
-  `create table credentials (
-    id text primary key,
-    person_id text not null references people (id) on delete cascade,
-    provider_id text not null,
-    account_id text not null,
-    password text,
-    created_at ${INTEGER} not null,
-    updated_at ${INTEGER} not null,
-    unique (provider_id, account_id)
-  ) ${CLUSTERED}`,
-  'create index credentials_by_person on credentials (person_id)',
-
+  // is_persistent: whether the session outlives the browser, and is prolonged while it is used.
   `create table sessions (
     id text primary key,
-    token text not null unique,
+    token_hash text not null unique,
     person_id text not null references people (id) on delete cascade,
-    expires_at ${INTEGER} not null,
-    ip_address text,
-    user_agent text,
     created_at ${INTEGER} not null,
-    updated_at ${INTEGER} not null
+    expires_at ${INTEGER} not null,
+    is_persistent ${INTEGER} not null,
+    address text not null,
+    user_agent text
   ) ${CLUSTERED}`,
   'create index sessions_by_person on sessions (person_id, created_at)',
   'create index sessions_by_expiry on sessions (expires_at)',
 
-  `create table verifications (
-    id text primary key,
-    identifier text not null,
-    value text not null,
-    expires_at ${INTEGER} not null,
-    created_at ${INTEGER} not null,
-    updated_at ${INTEGER} not null
+  `create table account_tokens (
+    token_hash text primary key,
+    purpose text not null,
+    person_id text references people (id) on delete cascade,
+    content text not null,
+    expires_at ${INTEGER} not null
   ) ${CLUSTERED}`,
-  'create index verifications_by_identifier on verifications (identifier, created_at)',
-  'create index verifications_by_value on verifications (value)',
-  'create index verifications_by_expiry on verifications (expires_at)',
+  'create index account_tokens_by_person on account_tokens (person_id)',
+  'create index account_tokens_by_expiry on account_tokens (expires_at)',
 
   // last_step: the time step of the last code that was accepted, so that none is accepted twice (RFC 6238 section 5.2).
   `create table second_factors (
-    id text primary key,
-    person_id text not null unique references people (id) on delete cascade,
-    secret text not null,
-    backup_codes text not null,
-    verified ${INTEGER} not null default 1,
+    person_id text primary key references people (id) on delete cascade,
+    sealed ${BLOB} not null,
     last_step ${INTEGER} not null default 0
   ) ${CLUSTERED}`,
 
+  // Failed sign-ins and codes of an account or an address. next_attempt_at: when the next one is allowed.
   `create table attempts (
     subject text primary key,
     count ${INTEGER} not null,
-    made_at ${INTEGER} not null,
-    free_at ${INTEGER} not null
+    last_attempt_at ${INTEGER} not null,
+    next_attempt_at ${INTEGER} not null
   ) ${CLUSTERED}`,
-  'create index attempts_by_made on attempts (made_at)',
+  'create index attempts_by_last_attempt on attempts (last_attempt_at)',
 
   `create table agents (
     id text primary key,
@@ -125,7 +124,7 @@ export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }:
     revoked_at ${INTEGER}
   ) ${CLUSTERED}`,
   'create index invitations_by_created on invitations (organization_id, id)',
-  // Only those that can still be accepted: counting them, and looking for one by address, never reads the old ones.
+  // Only invitations that can still be accepted, so that counting them and finding one by address reads no old ones.
   `create index invitations_open on invitations (organization_id, email)
     where accepted_at is null and revoked_at is null`,
 
@@ -174,7 +173,7 @@ export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }:
   ) ${CLUSTERED}`,
   'create index stripe_events_by_received on stripe_events (received_at)',
 
-  // A mail to a person about their own account belongs to no organization.
+  // A mail about a person's account belongs to no organization.
   `create table mails (
     id text primary key,
     organization_id text references organizations (id) on delete cascade,
@@ -195,43 +194,34 @@ export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }:
     mail_id text primary key references mails (id) on delete cascade,
     organization_id text not null,
     due_at ${INTEGER},
-    claimed_by ${INTEGER}
+    claimed_by ${INTEGER},
+    was_due_at ${INTEGER}
   ) ${CLUSTERED}`,
   'create index due_mails_by_due on due_mails (due_at)',
 
-  `create table rate_log (
-    bucket text not null,
-    number ${INTEGER} not null,
-    counted_at ${INTEGER} not null,
-    primary key (bucket, number)
-  ) ${CLUSTERED}`,
-  'create index rate_log_by_bucket on rate_log (bucket, counted_at)',
-  'create index rate_log_by_time on rate_log (counted_at)',
-
-  // made: what a repeated POST is answered from where its answer is too large to keep.
+  // result: what a repeated POST is answered from if its response is too large to store.
   `create table idempotent_requests (
     organization_id text not null references organizations (id) on delete cascade,
     key_id text not null,
     name text not null,
     fingerprint text not null,
     created_at ${INTEGER} not null,
-    leased_until ${INTEGER} not null,
     status ${INTEGER},
     headers text,
     body ${BLOB},
-    made ${BLOB},
+    result ${BLOB},
     octets ${INTEGER} not null default 0,
     primary key (organization_id, key_id, name)
   ) ${STRICT}`,
   'create index idempotent_requests_by_created on idempotent_requests (created_at)',
 
-  // Bounds what idempotent_requests keeps of one organization.
+  // Limits what idempotent_requests stores of one organization.
   `create table idempotency_usage (
     organization_id text primary key references organizations (id) on delete cascade,
     octets ${INTEGER} not null
   ) ${STRICT}`,
 
-  // Counts the changes of each list of an organization; every process tells its open pages by it.
+  // Counts the changes of each list of an organization. Each process reads it to update the open pages.
   `create table organization_changes (
     organization_id text not null references organizations (id) on delete cascade,
     list text not null,
@@ -239,19 +229,28 @@ export const organizationTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }:
     primary key (organization_id, list)
   ) ${CLUSTERED}`,
 
-  `create table processes (
-    id ${SERIAL},
-    pid ${INTEGER} not null,
-    machine text not null,
-    started_at ${INTEGER} not null,
-    seen_at ${INTEGER} not null,
-    loops text,
-    network text
-  ) ${STRICT}`,
-
-  // The SECRET under which the database was created, so that it does not start under another one.
-  `create table secret_check (
-    number ${INTEGER} primary key check (number = 1),
-    value ${BLOB} not null
+  `create table audit_log (
+    organization_id text not null references organizations (id) on delete cascade,
+    id text not null,
+    occurred_at ${INTEGER} not null,
+    actor_type text not null check (actor_type in ('person', 'key', 'system', 'operator')),
+    actor_id text not null,
+    actor_label text not null,
+    action text not null,
+    object_type text not null,
+    object_id text,
+    object_label text,
+    object_count ${INTEGER} not null,
+    object_ids text not null,
+    changed_from text,
+    changed_to text,
+    address text,
+    request_id text,
+    primary key (organization_id, id)
   ) ${CLUSTERED}`,
+  // One for each filter. Ids begin with the time, so that each index is in the order of the list.
+  'create index audit_log_by_actor on audit_log (organization_id, actor_id, id)',
+  'create index audit_log_by_action on audit_log (organization_id, action, id)',
+  'create index audit_log_by_object_type on audit_log (organization_id, object_type, id)',
+  'create index audit_log_by_object on audit_log (organization_id, object_id, id)',
 ]
