@@ -5,7 +5,7 @@ import { MAX_TAGS, TagText } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
-/** Every medium of a channel. server/alerts/channels/ has one file for each. */
+/** server/alerts/channel-types/ has one file for each. */
 export const CHANNEL_TYPES = [
   ...(['email', 'slack', 'slack_app', 'discord', 'teams', 'telegram', 'pagerduty', 'opsgenie', 'ntfy'] as const),
   ...(['pushover', 'mattermost', 'google_chat', 'matrix', 'twilio', 'http'] as const),

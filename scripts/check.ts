@@ -58,7 +58,7 @@ function documents(): { path: string; text: string }[] {
 
 /** The files that hold the words themselves, and those of Matrix, whose standard has rooms. */
 function isHeldToWords({ path }: { path: string }): boolean {
-  return !/^scripts\/banned-words|^server\/alerts\/channels\/(?:matrix|channels\.test)\.ts$/.test(path)
+  return !/^scripts\/banned-words|^server\/alerts\/channel-types\/(?:matrix|channel-types\.test)\.ts$/.test(path)
 }
 
 function isForNewcomers({ path }: { path: string }): boolean {

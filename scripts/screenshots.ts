@@ -5,7 +5,7 @@ import { openBrowser } from '../e2e/dashboard/browser.ts'
 import { PAGES } from '../e2e/dashboard/pages.ts'
 import prepare from '../e2e/dashboard/prepare.ts'
 import { type Showcase, startShowcase } from '../e2e/dashboard/showcase.ts'
-import { sampleMails } from '../server/testing/notices.ts'
+import { sampleMails } from '../server/testing/sample-messages.ts'
 
 /**
  * `npm run screenshots [part of a name …]`: pictures of every page and every mail in both themes and two widths, of a real server, into

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { insertDefaultRule } from '../alerts/default-rule.ts'
+import { insertDefaultRule } from '../alerts/rule-store.ts'
 import { recordAudit } from '../audit-log.ts'
 import { type Origin, operatorContext, type RequestContext } from '../context.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'

@@ -1,97 +1,80 @@
 import type { Acknowledgement } from '#contract/incidents.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { Config } from '../config/config.ts'
-import { systemContext } from '../context.ts'
+import { systemContext, type Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { findTenantRow, getTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
 import { alertToken, openAlertToken } from '../mail/links.ts'
 import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import type { AlertRow } from './alert-store.ts'
-import { acknowledgedBy, auditOf, toIncident } from './incident-store.ts'
-import { insertEntries } from './timeline.ts'
+import { acknowledgedBy, incidentAudit, toIncident } from './incident-store.ts'
+import { insertEntries } from './incident-timeline.ts'
 
-type Linking = { seal: Seal; config: Pick<Config, 'baseUrl'> }
-
-/** The page where anyone who received the message acknowledges. `addressId`: of one recipient of a mail, who is named then. */
+/** The page where anyone who received the message acknowledges. `addressId`: the recipient of a mail, to record who acknowledged. */
 export function acknowledgeLink(
-  { seal, config }: Linking,
+  { seal, config }: { seal: Seal; config: Pick<Config, 'baseUrl'> },
   { organization_id, id }: Pick<AlertRow, 'organization_id' | 'id'>,
   addressId?: string,
 ): string {
-  const named = addressId === undefined ? id : `${id}~${addressId}`
-  return `${config.baseUrl}/dashboard/alert-acknowledgement/${alertToken(seal, 'acknowledge', organization_id, named)}`
+  const alertAndAddress = addressId === undefined ? id : `${id}~${addressId}`
+  const token = alertToken(seal, 'acknowledge', organization_id, alertAndAddress)
+  return `${config.baseUrl}/dashboard/alert-acknowledgement/${token}`
 }
 
-/** What the link is about. `now`: acknowledge it; null: only look. Throws `not_found` for a link that is not one of this server. */
-export async function useAcknowledgeLink(
+/** Throws `not_found` for a token that this server did not sign. */
+export async function getAcknowledgement(db: Database, seal: Seal, token: string): Promise<Acknowledgement> {
+  const { tenant, incidentId, title } = await getLinkedAlert(db, seal, token)
+  const { zone, resolved_at, acknowledged_at, acknowledged_by } = await getTenantRow(
+    db,
+    'incidents',
+    tenant,
+    incidentId,
+  )
+  const organization = await organizationName(db, tenant.organizationId)
+  const state = resolved_at !== null ? 'resolved' : acknowledged_at !== null ? 'acknowledged' : 'open'
+  return { organization, title: title ?? zone, state, acknowledged_by }
+}
+
+/** Acknowledges the incident if it is open. Throws `not_found` for a token that this server did not sign. */
+export async function acknowledgeByLink(
   db: Database,
   seal: Seal,
   token: string,
-  now: number | null,
+  now: number,
 ): Promise<Acknowledgement> {
-  const { organizationId, id } = openAlertToken(seal, 'acknowledge', token)
-  const [alertId = '', addressId] = id.split('~')
   return await inTransaction(db, async (transaction) => {
-    const alert = await findAlert(transaction, organizationId, alertId)
-    if (!alert?.incident_id) throw notFound()
-    const tenant = { organizationId }
-    const before = await getTenantRow(transaction, 'incidents', tenant, alert.incident_id, forUpdate(transaction))
-    if (now !== null && before.resolved_at === null && before.acknowledged_at === null) {
-      const label = await whoFollowed(transaction, organizationId, alert, addressId)
-      await transaction
-        .updateTable('incidents')
-        .set({ ...acknowledgedBy(label, now), ...nextVersion })
-        .where('organization_id', '=', organizationId)
-        .where('id', '=', before.id)
-        .execute()
-      const entry = { incidentId: before.id, kind: 'acknowledged' as const, actor: label, alertId }
-      await insertEntries(transaction, organizationId, [entry], now)
-      const actor = { type: 'system' as const, id: addressId ?? alert.channel_id, label }
-      const after = toIncident({ ...before, ...acknowledgedBy(label, now) })
-      const context = systemContext(organizationId, now, actor)
-      await recordAudit(transaction, context, { ...auditOf(before), before: toIncident(before), after })
+    const { tenant, alertId, addressId, channelId, incidentId } = await getLinkedAlert(transaction, seal, token)
+    const before = await getTenantRow(transaction, 'incidents', tenant, incidentId, forUpdate(transaction))
+    if (before.resolved_at === null && before.acknowledged_at === null) {
+      const label = await linkLabel(transaction, tenant, channelId, addressId)
+      const change = acknowledgedBy(label, now)
+      await updateTenantRow(transaction, 'incidents', tenant, incidentId, { ...change, ...nextVersion })
+      const entry = { incidentId, kind: 'acknowledged' as const, actor: label, alertId }
+      await insertEntries(transaction, tenant.organizationId, [entry], now)
+      const actor = { type: 'system' as const, id: addressId ?? channelId, label }
+      const after = toIncident({ ...before, ...change })
+      const context = systemContext(tenant.organizationId, now, actor)
+      await recordAudit(transaction, context, { ...incidentAudit(before), before: toIncident(before), after })
     }
-    const incident = await getTenantRow(transaction, 'incidents', tenant, alert.incident_id)
-    const state =
-      incident.resolved_at !== null ? 'resolved' : incident.acknowledged_at !== null ? 'acknowledged' : 'open'
-    const { organization, title } = alert
-    return { organization, title: title ?? incident.zone, state, acknowledged_by: incident.acknowledged_by }
+    return await getAcknowledgement(transaction, seal, token)
   })
 }
 
-function findAlert(db: Database, organizationId: string, id: string) {
-  return db
-    .selectFrom('alerts')
-    .innerJoin('organizations', 'organizations.id', 'alerts.organization_id')
-    .select(['alerts.incident_id', 'alerts.channel_id', 'alerts.title', 'organizations.name as organization'])
-    .where('alerts.organization_id', '=', organizationId)
-    .where('alerts.id', '=', id)
-    .executeTakeFirst()
+async function getLinkedAlert(db: Database, seal: Seal, token: string) {
+  const { organizationId, id } = openAlertToken(seal, 'acknowledge', token)
+  const [alertId = '', addressId] = id.split('~')
+  const tenant = { organizationId }
+  const { incident_id, channel_id, title } = await getTenantRow(db, 'alerts', tenant, alertId)
+  if (incident_id === null) throw notFound()
+  return { tenant, alertId, addressId, channelId: channel_id, incidentId: incident_id, title }
 }
 
-/** The link holds only where the message was sent. */
-async function whoFollowed(
-  db: Database,
-  organizationId: string,
-  { channel_id }: Pick<AlertRow, 'channel_id'>,
-  addressId: string | undefined,
-): Promise<string> {
-  if (addressId !== undefined) {
-    const address = await db
-      .selectFrom('alert_addresses')
-      .select('email')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', addressId)
-      .executeTakeFirst()
-    if (address) return address.email
-  }
-  const channel = await db
-    .selectFrom('channels')
-    .select('name')
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', channel_id)
-    .executeTakeFirst()
+/** Names the recipient of a mail, or the channel that received the link. */
+async function linkLabel(db: Database, tenant: Tenant, channelId: string, addressId?: string): Promise<string> {
+  const address = addressId && (await findTenantRow(db, 'alert_addresses', tenant, addressId))
+  if (address) return address.email
+  const channel = await findTenantRow(db, 'channels', tenant, channelId)
   return `Link in ${channel?.name ?? 'a message'}`
 }

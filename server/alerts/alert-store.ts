@@ -5,9 +5,9 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf } from '../http/times.ts'
+import { isoOf, isoOrNull } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -21,13 +21,13 @@ export type NewAlert = {
   ruleId: string
   channelId: string
   dueAt: number
-  /** 1: only if nobody acknowledged until then. */
-  escalated?: number
+  /** 1: sent only if nobody acknowledged by then. */
+  escalated?: 0 | 1
 }
 
 /**
- * Writes alerts and when they are due, in the transaction of what they are about. An incident, rule and channel have one of each
- * kind; one that was canceled waits again.
+ * Call it in the transaction that changes the incident. An incident, rule and channel have at most one alert of each kind; an
+ * existing alert that was canceled becomes pending again.
  */
 export async function insertAlerts(
   db: Database,
@@ -36,7 +36,7 @@ export async function insertAlerts(
   now: number,
 ): Promise<void> {
   if (alerts.length === 0) return
-  const written = await db
+  const inserted = await db
     .insertInto('alerts')
     .values(
       alerts.map(({ kind, incidentId, ruleId, channelId, dueAt, escalated = 0 }) => ({
@@ -49,7 +49,7 @@ export async function insertAlerts(
         channel_id: channelId,
         status: 'PENDING' as const,
         next_attempt_at: dueAt,
-        escalated: escalated as 0 | 1,
+        escalated,
       })),
     )
     .onConflict((conflict) =>
@@ -65,10 +65,10 @@ export async function insertAlerts(
     )
     .returning(['id', 'next_attempt_at'])
     .execute()
-  await insertDue(db, organizationId, written, now)
+  await insertDue(db, organizationId, inserted, now)
 }
 
-/** No row is due farther ahead than a day: what waits longer is judged again then. */
+/** Rows are due within a day at the latest: an alert that waits longer is decided again then. */
 export async function insertDue(
   db: Database,
   organizationId: string,
@@ -94,8 +94,8 @@ export async function insertDue(
 }
 
 /**
- * Before the alerts themselves, as everyone locks who needs both: the incident, when its alerts are due, the alerts, their channel.
- * No attempt begins or is recorded before the caller ends.
+ * Locks the alerts' rows in the queue, so that no attempt begins or is recorded before the transaction ends. The lock order of all
+ * transactions is: incident, queue, alerts, channel.
  */
 export async function lockDue(db: Database, organizationId: string, alertIds: readonly string[]): Promise<void> {
   await db
@@ -108,36 +108,32 @@ export async function lockDue(db: Database, organizationId: string, alertIds: re
     .execute()
 }
 
-/** Call it for an incident that is locked, when alerts may be wanted that were not before: each of them is judged again, now. */
-export async function judgeAgain(db: Database, organizationId: string, incidentId: string, now: number): Promise<void> {
-  const alerts = () =>
-    db
-      .updateTable('alerts')
-      .where('organization_id', '=', organizationId)
-      .where('incident_id', '=', incidentId)
-      .where('kind', '=', 'failing')
-  const all = await db
+/** Makes all failing alerts of an incident due, so that they are decided again. The incident must be locked. */
+export async function makeAlertsDue(
+  db: Database,
+  organizationId: string,
+  incidentId: string,
+  now: number,
+): Promise<void> {
+  const alerts = await db
     .selectFrom('alerts')
     .select('id')
     .where('organization_id', '=', organizationId)
     .where('incident_id', '=', incidentId)
     .where('kind', '=', 'failing')
     .execute()
-  await lockDue(
-    db,
-    organizationId,
-    all.map(({ id }) => id),
-  )
-  const canceled = await alerts()
+  const ids = alerts.map(({ id }) => id)
+  await lockDue(db, organizationId, ids)
+  const update = db
+    .updateTable('alerts')
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .returning('id')
+  const canceled = await update
     .set({ status: 'PENDING', error: null, next_attempt_at: now })
     .where('status', '=', 'CANCELED')
-    .returning('id')
     .execute()
-  const sent = await alerts()
-    .set({ next_attempt_at: now })
-    .where('status', 'in', ['SENT', 'FAILED'])
-    .returning('id')
-    .execute()
+  const sent = await update.set({ next_attempt_at: now }).where('status', 'in', ['SENT', 'FAILED']).execute()
   const rows = [...canceled, ...sent].map(({ id }) => ({ organization_id: organizationId, alert_id: id, due_at: now }))
   if (rows.length === 0) return
   await db
@@ -147,14 +143,14 @@ export async function judgeAgain(db: Database, organizationId: string, incidentI
       conflict
         .columns(['organization_id', 'alert_id'])
         .doUpdateSet({ due_at: now })
-        // One that is being sent says itself when it is due next.
+        // An alert that is being sent becomes due when its attempt is recorded.
         .where('due_alerts.claimed_by', 'is', null),
     )
     .execute()
 }
 
-/** Call it for an incident that is resolved and locked: everyone who was alerted, or may have been, is notified. */
-export async function recoveredAlerts(
+/** Inserts a recovery for every rule and channel that was alerted, or may have been. The incident must be resolved and locked. */
+export async function insertRecoveries(
   db: Database,
   organizationId: string,
   incidentId: string,
@@ -167,7 +163,7 @@ export async function recoveredAlerts(
         .onRef('alert_rules.organization_id', '=', 'alerts.organization_id')
         .onRef('alert_rules.id', '=', 'alerts.rule_id'),
     )
-    .select(['alerts.rule_id', 'alerts.channel_id'])
+    .select(['alert_rules.id as ruleId', 'alerts.channel_id as channelId'])
     .where('alerts.organization_id', '=', organizationId)
     .where('alerts.incident_id', '=', incidentId)
     .where('alerts.kind', '=', 'failing')
@@ -176,31 +172,24 @@ export async function recoveredAlerts(
     )
     .where('alert_rules.notifies_recovery', '=', 1)
     .execute()
-  const alerts = alerted.map(({ rule_id, channel_id }) => ({
-    kind: 'recovered' as const,
-    incidentId,
-    ruleId: rule_id!,
-    channelId: channel_id,
-    dueAt: now,
-  }))
-  await insertAlerts(db, organizationId, alerts, now)
+  const recoveries = alerted.map((alert) => ({ ...alert, kind: 'recovered' as const, incidentId, dueAt: now }))
+  await insertAlerts(db, organizationId, recoveries, now)
 }
 
-/** `ruleId`: whose digest it is; null for what the limit of the channel leaves. */
-type SummaryOf = { organizationId: string; channelId: string; ruleId: string | null; dueAt: number }
+type SummaryKey = { organizationId: string; channelId: string; ruleId: string | null }
 
-/** Alerts of a channel are combined in one message, due at this time. */
+/** Inserts the summary of a channel's held alerts, unless it exists. `ruleId`: of a digest; null for alerts over the channel's limit. */
 export async function ensureSummary(
   db: Database,
-  { organizationId, channelId, ruleId, dueAt }: SummaryOf,
+  { organizationId, channelId, ruleId }: SummaryKey,
+  dueAt: number,
   now: number,
 ): Promise<void> {
-  const id = newId('alr', now)
-  const written = await db
+  const inserted = await db
     .insertInto('alerts')
     .values({
       organization_id: organizationId,
-      id,
+      id: newId('alr', now),
       created_at: now,
       kind: 'summary',
       incident_id: null,
@@ -213,7 +202,7 @@ export async function ensureSummary(
     .onConflict((conflict) => conflict.doNothing())
     .returning(['id', 'next_attempt_at'])
     .execute()
-  await insertDue(db, organizationId, written, now)
+  await insertDue(db, organizationId, inserted, now)
 }
 
 export async function listAlerts(
@@ -237,36 +226,28 @@ export async function listAlerts(
   return { ...page, data: page.data.map(toAlert) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`. */
 export async function getAlert(db: Database, tenant: Tenant, id: string): Promise<AlertInFull> {
-  const { organizationId } = tenant
   const row = await getTenantRow(db, 'alerts', tenant, id)
   const attempts = await db
     .selectFrom('alert_attempts')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
+    .select(['number', 'attempted_at', 'status_code', 'error', 'request', 'response_body', 'total_ms'])
+    .where('organization_id', '=', tenant.organizationId)
     .where('alert_id', '=', id)
     .orderBy('number', 'desc')
-    .limit(MOST_ATTEMPTS)
+    .limit(MAX_ATTEMPTS)
     .execute()
-  const log = attempts
-    .reverse()
-    .map(({ number, attempted_at, status_code, error, request, response_body, total_ms }) => ({
-      number,
-      attempted: isoOf(attempted_at),
-      status_code,
-      error,
-      request,
-      response_body,
-      total_ms,
-    }))
+  const log = attempts.reverse().map(({ attempted_at, ...attempt }) => ({
+    ...attempt,
+    attempted: isoOf(attempted_at),
+  }))
   return { ...toAlert(row), log }
 }
 
-/** Attempts of an alert that are kept. */
-export const MOST_ATTEMPTS = 50
+/** Attempts stored for each alert. */
+export const MAX_ATTEMPTS = 50
 
-/** Sends it again now, whatever its status. Throws 409 for one that is not sent by the queue. */
+/** Makes the alert due now. Throws 409 for an alert that the worker did not send before, or is sending. */
 export async function retryAlert(db: Database, context: RequestContext, id: string): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
@@ -278,12 +259,14 @@ export async function retryAlert(db: Database, context: RequestContext, id: stri
     if (row.status === 'CANCELED') throw conflict('The alert was canceled, and has no message.')
     if (await isBeingSent(transaction, row, now))
       throw conflict('The alert is being sent at the moment. Try again in a minute.')
-    await transaction
-      .updateTable('alerts')
-      .set({ status: 'RETRYING', next_attempt_at: now, retry_requested_at: now, progress: null, error: null })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
+    const change = {
+      status: 'RETRYING' as const,
+      next_attempt_at: now,
+      retry_requested_at: now,
+      progress: null,
+      error: null,
+    }
+    await updateTenantRow(transaction, 'alerts', context, id, change)
     await insertDue(transaction, organizationId, [{ id, next_attempt_at: now }], now)
     const object = { type: 'channel' as const, id: row.channel_id, label: row.title }
     await recordAudit(transaction, context, { action: 'channel.alert_retried', object })
@@ -310,8 +293,8 @@ const toAlert = (row: AlertRow): Alert => ({
   rule_id: row.rule_id,
   incident_id: row.incident_id,
   retries: row.retries,
-  sent: row.sent_at === null ? null : isoOf(row.sent_at),
-  next_attempt: row.next_attempt_at === null ? null : isoOf(row.next_attempt_at),
+  sent: isoOrNull(row.sent_at),
+  next_attempt: isoOrNull(row.next_attempt_at),
   error: row.error,
   is_escalation: row.escalated === 1,
 })

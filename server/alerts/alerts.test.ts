@@ -225,7 +225,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })
     world.pass(MINUTE_MS)
     const { db, clock, config } = world.deps
-    const beginning = { ...config, sendsMail: false, acknowledgeLink: () => '', now: clock.now() }
+    const beginning = { ...config, hasMailServer: false, acknowledgeLink: () => '', now: clock.now() }
     const claims = await claimDue(db, 'due_alerts', { now: clock.now(), process: 99, limit: 16 })
     for (const claim of claims) await beginAttempt(db, claim, beginning) // and is killed here
 

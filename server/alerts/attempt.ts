@@ -8,22 +8,22 @@ import { parseRetryAfter } from '../webhooks/retry-schedule.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { mailId, recipientsOf, unsubscribeToken } from './addresses.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
-import type { HttpMedium, Outgoing, Response } from './channels/channel.ts'
-import { HTTP_MEDIA } from './channels/channels.ts'
+import { type HttpChannelType, type HttpRequest, newResponse } from './channel-types/channel-type.ts'
+import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 import { mailOf } from './mail.ts'
-import type { Notice } from './notice.ts'
+import type { AlertMessage } from './message.ts'
 
-export type SendingDeps = {
+export type AttemptDeps = {
   db: Database
   clock: Clock
   seal: Seal
   safeFetch: SafeFetch
-  config: Pick<Config, 'baseUrl' | 'smtp'>
-  /** Null where the server has no mail server. */
+  config: Pick<Config, 'baseUrl'>
+  /** Null if no mail server is configured. */
   post: Post | null
 }
 
-/** What one attempt came to. `request` and `response` are without secrets. */
+/** `request` and `response` contain no secrets. */
 export type AttemptResult = {
   at: number
   /** `failed`: no retry can succeed. */
@@ -33,192 +33,188 @@ export type AttemptResult = {
   request: string | null
   response: string | null
   retryAfterMs?: number
-  /** What the medium calls the message. */
+  /** The provider's id of the message. */
   reference?: string | undefined
-  /** Recipients that have it now. */
+  /** The recipients that need no further attempt. */
   progress?: string[]
   totalMs: number
 }
 
-/** Sends a notice to a channel once. Never rejects for what the network does. `progress`: recipients that have it already. */
+const MAX_LOG_LENGTH = 4000
+/** Shorter secrets would be replaced in ordinary text. */
+const MIN_SECRET_LENGTH = 4
+
+/** Sends a message to a channel once. Network errors are results, not exceptions. `progress`: the recipients to skip. */
 export async function attempt(
-  deps: SendingDeps,
+  deps: AttemptDeps,
   channel: ChannelRow,
-  notice: Notice,
+  message: AlertMessage,
   { signal, progress = [] }: { signal: AbortSignal; progress?: readonly string[] },
 ): Promise<AttemptResult> {
-  if (channel.type === 'email') return await mailAttempt(deps, channel, notice, signal, progress)
-  return await httpAttempt(deps, channel, notice, signal)
+  if (channel.type === 'email') return await attemptMail(deps, channel, message, signal, progress)
+  return await attemptHttp(deps, channel, message, signal)
 }
-
-type HttpType = keyof typeof HTTP_MEDIA
-
-const MOST_LOGGED = 4000
-const LEAST_SECRET = 4
 
 /**
- * A recovery changes the first message before it is sent itself. What no recovery follows is closed: it must not stay open where
- * somebody is on call.
+ * Sends up to three requests: a recovery first edits the failing message, and messages without a later recovery are closed, because
+ * they must not stay open at a provider that pages people on call.
  */
-async function httpAttempt(
-  deps: SendingDeps,
+async function attemptHttp(
+  deps: AttemptDeps,
   channel: ChannelRow,
-  notice: Notice,
+  message: AlertMessage,
   signal: AbortSignal,
 ): Promise<AttemptResult> {
-  const { request, update, closesAfterMs } = HTTP_MEDIA[channel.type as HttpType]
-  const { reference, ...alone } = notice
-  const send = (message: Notice, how = request) => sendOnce(deps, channel, message, how, signal)
+  const { request, update, closesAfterMs } = HTTP_CHANNEL_TYPES[channel.type as HttpType]
+  const { reference, ...withoutReference } = message
+  const send = (toSend: AlertMessage, build = request) => sendRequest(deps, channel, toSend, build, signal)
   const results: AttemptResult[] = []
-  if (notice.kind === 'recovered' && reference !== undefined && update) {
-    const changed = await send(notice, (message, settings) => update(message, settings, reference))
-    // A medium that is asked too often is left alone. Nothing else keeps the recovery from people, such as that they deleted the first message.
-    if (changed.statusCode === 429 || changed.retryAfterMs !== undefined) return changed
-    results.push(changed)
+  if (message.kind === 'recovered' && reference !== undefined && update) {
+    const edited = await send(message, (message, settings) => update(message, settings, reference))
+    // Any other error is ignored, such as a deleted first message: the recovery itself is still sent.
+    if (edited.statusCode === 429 || edited.retryAfterMs !== undefined) return edited
+    results.push(edited)
   }
-  results.push(await send(notice))
-  // Nor can it be replied to.
-  if (results.at(-1)!.kind === 'failed' && reference !== undefined) results.push(await send(alone))
-  const sent = results.at(-1)!
-  const isLast = notice.kind === 'test' || notice.kind === 'summary'
-  if (sent.kind !== 'sent' || closesAfterMs === undefined || !isLast) return joined(results)
+  results.push(await send(message))
+  // The provider also refuses a reply to a deleted message.
+  if (results.at(-1)!.kind === 'failed' && reference !== undefined) results.push(await send(withoutReference))
+  const hasRecovery = message.kind !== 'test' && message.kind !== 'summary'
+  if (results.at(-1)!.kind !== 'sent' || closesAfterMs === undefined || hasRecovery) return joinResults(results)
   await deps.clock.sleep(closesAfterMs, signal)
-  const closed = await send({ ...notice, kind: 'recovered' })
-  return joined([
-    ...results,
-    { ...closed, error: closed.error === null ? null : `it was sent, but not closed: ${closed.error}` },
-  ])
+  const closed = await send({ ...message, kind: 'recovered' })
+  const error = closed.error === null ? null : `it was sent, but not closed: ${closed.error}`
+  return joinResults([...results, { ...closed, error }])
 }
 
+type HttpType = keyof typeof HTTP_CHANNEL_TYPES
+
 /** The last request decides; the log has all of them. */
-function joined(results: readonly AttemptResult[]): AttemptResult {
-  const logged = (name: 'request' | 'response') => {
-    const texts = results.flatMap((result) => result[name] ?? [])
+function joinResults(results: readonly AttemptResult[]): AttemptResult {
+  const joinTexts = (field: 'request' | 'response') => {
+    const texts = results.flatMap((result) => result[field] ?? [])
     return texts.length === 0 ? null : texts.join('\n\n').trim()
   }
   return {
     ...results.at(-1)!,
     at: results[0]!.at,
-    request: logged('request'),
-    response: logged('response'),
+    request: joinTexts('request'),
+    response: joinTexts('response'),
     totalMs: results.reduce((sum, { totalMs }) => sum + totalMs, 0),
   }
 }
 
-async function sendOnce(
-  deps: SendingDeps,
+async function sendRequest(
+  deps: AttemptDeps,
   channel: ChannelRow,
-  notice: Notice,
-  requestOf: HttpMedium['request'],
+  message: AlertMessage,
+  build: HttpChannelType['request'],
   signal: AbortSignal,
 ): Promise<AttemptResult> {
   const { seal, safeFetch, clock } = deps
-  const medium = HTTP_MEDIA[channel.type as HttpType]
-  const settings = openedSettings(channel, seal)
-  const outgoing = requestOf(notice, settings)
-  // Who reads the log could acknowledge with it, also a viewer.
-  const acknowledgeToken = notice.acknowledge === null ? [] : [notice.acknowledge.split('/').at(-1)!]
-  const redact = redactor([...Object.values(secretsOf(channel, seal)), ...acknowledgeToken], outgoing)
+  const type = HTTP_CHANNEL_TYPES[channel.type as HttpType]
+  const request = build(message, openedSettings(channel, seal))
+  // Everyone who reads the log, even a viewer, could acknowledge with this token.
+  const acknowledgeToken = message.acknowledge === null ? [] : [message.acknowledge.split('/').at(-1)!]
+  const redact = newRedactor([...Object.values(secretsOf(channel, seal)), ...acknowledgeToken], request)
   const at = clock.now()
   const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', 'user-agent': 'Zonewatch' }
-  const { method = 'POST' } = outgoing
+  const { method = 'POST' } = request
   const result = await { POST: safeFetch.post, PUT: safeFetch.put, PATCH: safeFetch.patch }[method](
-    outgoing.url,
-    { ...headers, ...outgoing.headers },
-    Buffer.from(outgoing.body),
+    request.url,
+    { ...headers, ...request.headers },
+    Buffer.from(request.body),
     signal,
   )
   const common = {
     at,
-    request: `${method} ${shownUrl(outgoing.url)}\n\n${redact(outgoing.body)}`.slice(0, MOST_LOGGED),
+    request: `${method} ${redactedUrl(request.url)}\n\n${redact(request.body)}`.slice(0, MAX_LOG_LENGTH),
     totalMs: result.timings.totalMs,
   }
   if (result.kind !== 'response') {
     const error = 'reason' in result ? redact(result.reason) : 'the request was not sent'
     return { ...common, kind: result.kind === 'refused' ? 'failed' : 'retry', error, statusCode: null, response: null }
   }
-  const response: Response = { status: result.status, body: result.excerpt }
-  const answered = { ...common, statusCode: result.status, response: redact(result.excerpt).slice(0, MOST_LOGGED) }
+  const response = newResponse(result.status, result.excerpt)
+  const answered = { ...common, statusCode: result.status, response: redact(result.excerpt).slice(0, MAX_LOG_LENGTH) }
   const isSuccess = result.status >= 200 && result.status < 300
   const { error, status = result.status } = isSuccess
-    ? (medium.errorIn?.(response) ?? { error: null })
-    : { error: `${medium.name} responded with ${result.status}` }
-  if (error === null) return { ...answered, kind: 'sent', error, reference: medium.referenceOf?.(response) }
-  if (medium.permanent.includes(status)) return { ...answered, kind: 'failed', error }
-  const asked = result.retryAfter === undefined ? undefined : parseRetryAfter(result.retryAfter, clock.now())
-  const retryAfterMs = medium.retryAfterMs?.(response) ?? asked
+    ? (type.findError?.(response) ?? { error: null })
+    : { error: `${type.name} responded with ${result.status}` }
+  if (error === null) return { ...answered, kind: 'sent', error, reference: type.findReference?.(response) }
+  if (type.permanentStatuses.includes(status)) return { ...answered, kind: 'failed', error }
+  const { retryAfter } = result
+  const headerMs = retryAfter === undefined ? undefined : parseRetryAfter(retryAfter, clock.now())
+  const retryAfterMs = type.findRetryAfterMs?.(response) ?? headerMs
   return { ...answered, kind: 'retry', error, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** Without its path, which may be a token. */
-const shownUrl = (url: string): string => (URL.canParse(url) ? `${new URL(url).origin}/********` : '********')
+/** The path may contain a token. */
+const redactedUrl = (url: string): string => (URL.canParse(url) ? `${new URL(url).origin}/********` : '********')
 
-/** Takes secrets out of what is logged, also as they stand in JSON, in a URL and in a form. */
-function redactor(secrets: readonly string[], { headers = {} }: Outgoing): (text: string) => string {
-  const all = [
-    ...secrets,
-    ...secrets.map(encodeURIComponent),
-    ...secrets.map((text) => JSON.stringify(text).slice(1, -1)),
-  ]
+/** Returns a function that masks secrets in a text, also as they are written in JSON, in a URL and in a form. */
+function newRedactor(secrets: readonly string[], { headers = {} }: HttpRequest): (text: string) => string {
+  const variants = secrets.flatMap((text) => [text, encodeURIComponent(text), JSON.stringify(text).slice(1, -1)])
   const { authorization } = headers
-  if (authorization !== undefined) all.push(authorization, authorization.split(' ').at(-1)!)
-  const long = [...new Set(all)].filter(({ length }) => length >= LEAST_SECRET).sort((a, b) => b.length - a.length)
-  return (text) => long.reduce((shown, secret) => shown.replaceAll(secret, '********'), text)
+  if (authorization !== undefined) variants.push(authorization, authorization.split(' ').at(-1)!)
+  const longestFirst = [...new Set(variants)]
+    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
+    .sort((a, b) => b.length - a.length)
+  return (text) => longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '********'), text)
 }
 
-/** To each recipient a mail of its own, so that nobody sees the others and everybody can unsubscribe. */
-async function mailAttempt(
-  { db, clock, config, seal, post }: SendingDeps,
+/** Sends a separate mail to each recipient, so that nobody sees the other addresses and everybody can unsubscribe. */
+async function attemptMail(
+  { db, clock, config, seal, post }: AttemptDeps,
   channel: ChannelRow,
-  notice: Notice,
+  message: AlertMessage,
   signal: AbortSignal,
   progress: readonly string[],
 ): Promise<AttemptResult> {
+  const { organization_id: organizationId } = channel
   const at = clock.now()
   const startedAt = clock.elapsed()
-  const ended = (
-    kind: AttemptResult['kind'],
-    error: string | null,
-    done: readonly string[],
-    log: readonly string[] = [],
-  ) => ({
+  const done = [...progress]
+  const log: string[] = []
+  const result = (kind: AttemptResult['kind'], error: string | null): AttemptResult => ({
     at,
     kind,
     error,
     statusCode: null,
-    request: log.length === 0 ? null : log.join('\n').slice(0, MOST_LOGGED),
+    request: log.length === 0 ? null : log.join('\n').slice(0, MAX_LOG_LENGTH),
     response: null,
-    progress: [...done],
+    progress: done,
     totalMs: Math.round(clock.elapsed() - startedAt),
   })
-  if (!post) return ended('failed', 'this server sends no mail: set SMTP_URL and MAIL_FROM', progress)
-  const { recipients, waiting } = await recipientsOf(db, channel.organization_id, JSON.parse(channel.settings), at)
-  const log = waiting.map((email) => `${email}: not confirmed, or unsubscribed`)
-  if (recipients.length === 0) {
-    const reason = waiting.length > 0 ? 'no recipient has confirmed the address' : 'there are no recipients'
-    return ended('failed', reason, progress, log)
-  }
-  const done = [...progress]
+  if (!post) return result('failed', 'this server sends no mail: set SMTP_URL and MAIL_FROM')
+  const { recipients, unconfirmed } = await recipientsOf(db, organizationId, JSON.parse(channel.settings), at)
+  log.push(...unconfirmed.map((email) => `${email}: not confirmed, or unsubscribed`))
+  if (recipients.length === 0)
+    return result(
+      'failed',
+      unconfirmed.length > 0 ? 'no recipient has confirmed the address' : 'there are no recipients',
+    )
+  let isAnySent = progress.length > 0
   let deferred: string | undefined
   let refused: string | undefined
   for (const { email, addressId } of recipients) {
     if (done.includes(email)) continue
-    const token = unsubscribeToken(seal, channel.organization_id, addressId)
+    const token = unsubscribeToken(seal, organizationId, addressId)
     const headers = {
       'List-Unsubscribe': `<${config.baseUrl}/alert-addresses/unsubscribe/${token}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     }
     const acknowledge =
-      notice.acknowledge && acknowledgeLink({ seal, config }, { ...channel, id: notice.id }, addressId)
-    const message = mailOf({ ...notice, acknowledge }, `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`)
-    const sending = await post({ id: mailId(notice.messageId, email), to: email, at, headers }, message, signal)
+      message.acknowledge && acknowledgeLink({ seal, config }, { ...channel, id: message.id }, addressId)
+    const unsubscribeUrl = `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`
+    const mail = mailOf({ ...message, acknowledge }, unsubscribeUrl)
+    const sending = await post({ id: mailId(message.messageId, email), to: email, at, headers }, mail, signal)
     log.push(`${email}: ${sending.kind === 'sent' ? 'accepted' : sending.reason}`)
     if (sending.kind === 'deferred') deferred = sending.reason
     else done.push(email)
     if (sending.kind === 'refused') refused = sending.reason
+    if (sending.kind === 'sent') isAnySent = true
   }
-  if (deferred !== undefined) return ended('retry', deferred, done, log)
-  const isAnySent = log.some((line) => line.endsWith(': accepted')) || progress.length > 0
-  if (refused !== undefined && !isAnySent) return ended('failed', refused, done, log)
-  return ended('sent', null, done, log)
+  if (deferred !== undefined) return result('retry', deferred)
+  if (refused !== undefined && !isAnySent) return result('failed', refused)
+  return result('sent', null)
 }

@@ -14,12 +14,12 @@ import {
   getChannel,
   insertChannel,
   listChannels,
-  mergedSettings,
-  refusalsOf,
+  mergeSettings,
+  settingsErrors,
   updateChannel,
 } from './channel-store.ts'
-import { channelTypes, MEDIA } from './channels/channels.ts'
-import { newAlertReplay, REPLAYED_STATUSES, replaySomeAlerts } from './replay.ts'
+import { ALL_CHANNEL_TYPES, channelTypeInfos } from './channel-types/channel-types.ts'
+import { newAlertReplay, REPLAYED_STATUSES, replayAlertBatch } from './replay.ts'
 import { insertTest, sendTest } from './send-test.ts'
 
 const tags = ['Alerts']
@@ -27,7 +27,6 @@ const attachValidation = true
 const byAdmins = { changedBy: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
-/** Channels, and sending tests. */
 export function channelRoutes(deps: Deps): Routes {
   const { db, seal } = deps
   const params = Params('channel')
@@ -38,7 +37,7 @@ export function channelRoutes(deps: Deps): Routes {
       tags,
       response: Answers(200, ChannelTypes),
     }
-    app.get('/channel-types', { schema: types }, async () => ({ data: channelTypes() }))
+    app.get('/channel-types', { schema: types }, async () => ({ data: channelTypeInfos() }))
 
     const list = {
       operationId: 'listChannels',
@@ -61,10 +60,9 @@ export function channelRoutes(deps: Deps): Routes {
       const { body, context } = request
       return once(request, reply, db, {
         prepare: async () => {
-          const refused = schemaErrors(request)
-          const isKnown = typeof body.type === 'string' && Object.hasOwn(MEDIA, body.type)
-          const wrong = isKnown ? await refusalsOf(deps, context.organizationId, body.type, body.settings) : {}
-          refuse({ ...wrong, ...refused })
+          const isKnownType = typeof body.type === 'string' && Object.hasOwn(ALL_CHANNEL_TYPES, body.type)
+          const errors = isKnownType ? await settingsErrors(deps, context, body.type, body.settings) : {}
+          refuse({ ...errors, ...schemaErrors(request) })
         },
         effect: (db) => insertChannel(db, seal, context, body),
         answer: (db, id) => {
@@ -93,19 +91,13 @@ export function channelRoutes(deps: Deps): Routes {
       { attachValidation, config: { ...byAdmins, ...takesIfMatch }, schema: change },
       async (request) => {
         const { params, body, context, match } = request
-        const refused = schemaErrors(request)
-        const isGiven = typeof body.settings === 'object' && body.settings !== null
-        const merged = await mergedSettings(db, seal, context, params.channel, isGiven ? body.settings! : {})
-        const wrong = isGiven ? await refusalsOf(deps, context.organizationId, merged.type, merged.settings) : {}
-        refuse({ ...wrong, ...refused })
-        await updateChannel(
-          db,
-          seal,
-          context,
-          params.channel,
-          { ...body, ...(isGiven ? { settings: merged.settings } : {}) },
-          match,
-        )
+        const hasSettings = typeof body.settings === 'object' && body.settings !== null
+        const input = hasSettings ? body.settings! : {}
+        const { type, settings } = await mergeSettings(db, seal, context, params.channel, input)
+        const errors = hasSettings ? await settingsErrors(deps, context, type, settings) : {}
+        refuse({ ...errors, ...schemaErrors(request) })
+        const changed = hasSettings ? { ...body, settings } : body
+        await updateChannel(db, seal, context, params.channel, changed, match)
         return await getChannel(db, seal, context, params.channel)
       },
     )
@@ -147,7 +139,7 @@ export function channelRoutes(deps: Deps): Routes {
       })
     })
 
-    const again = {
+    const replay = {
       operationId: 'replayChannel',
       summary: 'Replay the alerts of a channel',
       description:
@@ -159,7 +151,7 @@ export function channelRoutes(deps: Deps): Routes {
     }
     app.post(
       '/channels/:channel/replay',
-      { attachValidation, config: byAdmins, schema: again },
+      { attachValidation, config: byAdmins, schema: replay },
       async (request, reply) => {
         const { params, body, context } = request
         const times = parseTimes(body, ['since', 'until'], schemaErrors(request))
@@ -168,7 +160,7 @@ export function channelRoutes(deps: Deps): Routes {
         const statuses = body.status === undefined ? REPLAYED_STATUSES : [body.status].flat()
         return await inSteps(request, reply, db, {
           start: () => newAlertReplay(db, context, params.channel, { since, until, statuses }),
-          step: (db, replay) => replaySomeAlerts(db, context, params.channel, replay),
+          step: (db, replay) => replayAlertBatch(db, context, params.channel, replay),
           answer: (_db, { count }) => {
             reply.code(202)
             return { count }

@@ -3,15 +3,15 @@ import { fieldError } from '#contract/field-errors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
-import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
+import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { refusalsOfPart } from '../http/validation.ts'
 import { newId } from '../ids.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
-import { askToConfirm, refuseAddresses } from './addresses.ts'
+import { addressErrors, sendConfirmations } from './addresses.ts'
 import {
   type ChannelRow,
   type ChannelSettings,
@@ -23,11 +23,11 @@ import {
   toChannel,
   urlNames,
 } from './channel.ts'
-import { MEDIA } from './channels/channels.ts'
-import { refusalOfTemplate } from './channels/http.ts'
+import { ALL_CHANNEL_TYPES } from './channel-types/channel-types.ts'
+import { findTemplateError } from './channel-types/http.ts'
 
-/** Channels of one organization. */
-const MOST_CHANNELS = 100
+/** For each organization. */
+const MAX_CHANNELS = 100
 
 export async function listChannels(
   db: Database,
@@ -43,143 +43,121 @@ export async function listChannels(
     orders: { created: { column: 'channels.id' } },
     scope: ['channels', organizationId],
   })
-  return { ...page, data: page.data.map((row) => shown(row, seal)) }
+  return { ...page, data: page.data.map((row) => toChannel(row, seal)) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`. */
 export async function getChannel(db: Database, seal: Seal, tenant: Tenant, id: string): Promise<Channel> {
-  return shown(await getTenantRow(db, 'channels', tenant, id), seal)
+  return toChannel(await getTenantRow(db, 'channels', tenant, id), seal)
 }
 
-const shown = (row: ChannelRow, seal: Seal): Channel => withVersion(toChannel(row, seal), row.version)
-
-type Judging = { db: Database; safeFetch: SafeFetch }
-
-/** What is wrong with the settings, by their fields. Addresses of servers are looked up. */
-export async function refusalsOf(
-  { db, safeFetch }: Judging,
-  organizationId: string,
+/** Returns what is wrong with the settings, by field. Resolves the host names of URLs. */
+export async function settingsErrors(
+  { db, safeFetch }: { db: Database; safeFetch: SafeFetch },
+  { organizationId }: Tenant,
   type: ChannelType,
   settings: unknown,
 ): Promise<FieldErrors> {
-  if (typeof settings !== 'object' || settings === null) return {} // the schema of the body refuses it
-  const refused = Object.entries(refusalsOfPart(MEDIA[type].settings, settings))
-  if (refused.length > 0) return Object.fromEntries(refused.map(([field, error]) => [`settings.${field}`, error]))
-  const given = settings as Record<string, string>
+  if (typeof settings !== 'object' || settings === null) return {} // The schema of the body refuses this.
+  const schemaErrors = Object.entries(refusalsOfPart(ALL_CHANNEL_TYPES[type].settings, settings))
+  if (schemaErrors.length > 0)
+    return Object.fromEntries(schemaErrors.map(([field, error]) => [`settings.${field}`, error]))
   const errors: FieldErrors = {}
+  const texts = settings as Record<string, string>
   for (const name of urlNames(type)) {
-    const refusal = given[name] === undefined ? null : await safeFetch.refusalOf(given[name])
-    if (refusal !== null) errors[`settings.${name}`] = refusal
+    const error = texts[name] === undefined ? null : await safeFetch.refusalOf(texts[name])
+    if (error !== null) errors[`settings.${name}`] = error
   }
-  const refusal = given.template === undefined ? null : refusalOfTemplate(given.template)
-  if (refusal !== null) errors['settings.template'] = refusal
+  const templateError = texts.template === undefined ? undefined : findTemplateError(texts.template)
+  if (templateError) errors['settings.template'] = templateError
   if (type === 'email') {
     const { owners, addresses = [] } = settings as { owners?: boolean; addresses?: string[] }
     if (!owners && addresses.length === 0) errors['settings.addresses'] = fieldError('no_recipients')
-    Object.assign(errors, await refuseAddresses(db, organizationId, addresses.map(normalized)))
+    Object.assign(errors, await addressErrors(db, organizationId, addresses.map(normalizeAddress)))
   }
   return errors
 }
 
-const normalized = (email: string): string => email.trim().toLowerCase()
+const normalizeAddress = (email: string): string => email.trim().toLowerCase()
 
-const normalizedSettings = (settings: ChannelSettings): ChannelSettings =>
+const normalizeSettings = (settings: ChannelSettings): ChannelSettings =>
   Array.isArray(settings.addresses)
-    ? { ...settings, addresses: [...new Set(settings.addresses.map(normalized))] }
+    ? { ...settings, addresses: [...new Set(settings.addresses.map(normalizeAddress))] }
     : settings
 
-/** The settings that a change leads to: a secret that is left out or masked keeps its value. */
-export async function mergedSettings(db: Database, seal: Seal, tenant: Tenant, id: string, given: ChannelSettings) {
+/** The settings after a change: secrets that are left out or masked keep their values. Throws `not_found`. */
+export async function mergeSettings(db: Database, seal: Seal, tenant: Tenant, id: string, changed: ChannelSettings) {
   const row = await getTenantRow(db, 'channels', tenant, id)
   const stored = secretsOf(row, seal)
-  const kept = secretNames(row.type).filter(
-    (name) => stored[name] !== undefined && (given[name] === undefined || given[name] === MASK),
+  const unchanged = secretNames(row.type).filter(
+    (name) => stored[name] !== undefined && (changed[name] === undefined || changed[name] === MASK),
   )
   return {
     type: row.type as ChannelType,
-    settings: { ...given, ...Object.fromEntries(kept.map((name) => [name, stored[name]!])) },
+    settings: { ...changed, ...Object.fromEntries(unchanged.map((name) => [name, stored[name]!])) },
   }
 }
 
-/** Throws 409 where the organization has as many as it may. */
+/** Throws 409 at the limit. */
 export async function insertChannel(
   db: Database,
   seal: Seal,
   context: RequestContext,
-  { name, type, settings: given }: NewChannel,
+  { name, type, settings: input }: NewChannel,
 ): Promise<string> {
   const { organizationId, now } = context
-  const settings = normalizedSettings(given)
+  const settings = normalizeSettings(input)
   return await inTransaction(db, async (transaction) => {
     const { count } = await transaction
       .selectFrom('channels')
       .select((select) => select.fn.countAll<number>().as('count'))
       .where('organization_id', '=', organizationId)
       .executeTakeFirstOrThrow()
-    if (Number(count) >= MOST_CHANNELS)
-      throw conflict(`Limit reached: an organization has at most ${MOST_CHANNELS} channels. Delete one first.`)
+    if (Number(count) >= MAX_CHANNELS)
+      throw conflict(`Limit reached: an organization has at most ${MAX_CHANNELS} channels. Delete one first.`)
     const id = newId('chn', now)
+    const sealed = sealedSettings(type, id, settings, seal)
     await transaction
       .insertInto('channels')
-      .values({
-        organization_id: organizationId,
-        id,
-        created_at: now,
-        name,
-        type,
-        ...sealedSettings(type, id, settings, seal),
-      })
+      .values({ organization_id: organizationId, id, created_at: now, name, type, ...sealed })
       .execute()
-    if (type === 'email') await askToConfirm(transaction, seal, context, (settings.addresses ?? []) as string[])
+    if (type === 'email') await sendConfirmations(transaction, seal, context, (settings.addresses ?? []) as string[])
     const after = { name, type, settings, is_active: true }
     await recordAudit(transaction, context, { action: 'channel.created', object: { id, label: name }, after })
     return id
   })
 }
 
-/** `settings`: as `mergedSettings` made them. Throws `not_found` and 412. */
+/** `settings`: the result of `mergeSettings`. Throws `not_found` and 412. */
 export async function updateChannel(
   db: Database,
   seal: Seal,
   context: RequestContext,
   id: string,
-  { name, settings: given, is_active }: ChannelChange,
+  change: ChannelChange,
   match?: Match,
 ): Promise<void> {
-  const { organizationId } = context
-  const settings = given && normalizedSettings(given)
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'channels', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = { name: row.name, is_active: row.is_active === 1, settings: openedSettings(row, seal) }
-    await transaction
-      .updateTable('channels')
-      .set({
-        ...(name === undefined ? {} : { name }),
-        ...(is_active === undefined ? {} : { is_active: is_active ? 1 : 0 }),
-        ...(settings === undefined ? {} : { ...sealedSettings(row.type, id, settings, seal), last_error: null }),
-        ...nextVersion,
-      })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    if (settings && row.type === 'email')
-      await askToConfirm(transaction, seal, context, (settings.addresses ?? []) as string[])
-    const after = {
-      name: name ?? row.name,
-      is_active: is_active ?? row.is_active === 1,
-      settings: settings ?? before.settings,
-    }
-    await recordAudit(transaction, context, {
-      action: 'channel.updated',
-      object: { id, label: row.name },
-      before,
-      after,
+    const settings = change.settings && normalizeSettings(change.settings)
+    const { name = before.name, is_active = before.is_active } = change
+    await updateTenantRow(transaction, 'channels', context, id, {
+      name,
+      is_active: is_active ? 1 : 0,
+      ...(settings && { ...sealedSettings(row.type, id, settings, seal), last_error: null }),
+      ...nextVersion,
     })
+    if (settings && row.type === 'email')
+      await sendConfirmations(transaction, seal, context, (settings.addresses ?? []) as string[])
+    const after = { name, is_active, settings: settings ?? before.settings }
+    const object = { id, label: row.name }
+    await recordAudit(transaction, context, { action: 'channel.updated', object, before, after })
   })
 }
 
-/** Its log stays until it is old. Throws 409 for the only channel of a rule, `not_found` and 412. */
+/** Its alerts remain in the log. Throws 409 for the only channel of a rule, `not_found` and 412. */
 export async function deleteChannel(
   db: Database,
   seal: Seal,
@@ -191,47 +169,43 @@ export async function deleteChannel(
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'channels', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    const only = await transaction
-      .selectFrom('alert_rule_channels as own')
-      .innerJoin('alert_rules', (join) =>
-        join
-          .onRef('alert_rules.organization_id', '=', 'own.organization_id')
-          .onRef('alert_rules.id', '=', 'own.rule_id'),
-      )
-      .select('alert_rules.name')
-      .where('own.organization_id', '=', organizationId)
-      .where('own.channel_id', '=', id)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('alert_rule_channels as other')
-              .select('other.channel_id')
-              .whereRef('other.organization_id', '=', 'own.organization_id')
-              .whereRef('other.rule_id', '=', 'own.rule_id')
-              .where('other.channel_id', '<>', id),
-          ),
-        ),
-      )
-      .limit(1)
-      .executeTakeFirst()
-    if (only) throw conflict(`The alert rule "${only.name}" has no other channel. Change or delete the rule first.`)
+    const rule = await findRuleWithoutOtherChannel(transaction, context, id)
+    if (rule) throw conflict(`The alert rule "${rule.name}" has no other channel. Change or delete the rule first.`)
     await transaction
       .updateTable('alert_rules')
       .set({ escalation_channel_id: null, escalate_ms: null, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('escalation_channel_id', '=', id)
       .execute()
-    await transaction
-      .deleteFrom('channels')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    const before = {
-      name: row.name,
-      type: row.type,
-      is_active: row.is_active === 1,
-      settings: openedSettings(row, seal),
-    }
-    await recordAudit(transaction, context, { action: 'channel.deleted', object: { id, label: row.name }, before })
+    await deleteTenantRow(transaction, 'channels', context, id)
+    const { name, type } = row
+    const before = { name, type, is_active: row.is_active === 1, settings: openedSettings(row, seal) }
+    await recordAudit(transaction, context, { action: 'channel.deleted', object: { id, label: name }, before })
   })
+}
+
+function findRuleWithoutOtherChannel(db: Database, { organizationId }: Tenant, channelId: string) {
+  return db
+    .selectFrom('alert_rule_channels as link')
+    .innerJoin('alert_rules', (join) =>
+      join
+        .onRef('alert_rules.organization_id', '=', 'link.organization_id')
+        .onRef('alert_rules.id', '=', 'link.rule_id'),
+    )
+    .select('alert_rules.name')
+    .where('link.organization_id', '=', organizationId)
+    .where('link.channel_id', '=', channelId)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('alert_rule_channels as other')
+            .select('other.channel_id')
+            .whereRef('other.organization_id', '=', 'link.organization_id')
+            .whereRef('other.rule_id', '=', 'link.rule_id')
+            .where('other.channel_id', '<>', channelId),
+        ),
+      ),
+    )
+    .limit(1)
+    .executeTakeFirst()
 }

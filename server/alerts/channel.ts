@@ -1,50 +1,55 @@
 import type { Selectable } from 'kysely'
 import type { Channel, ChannelType } from '#contract/alerts.ts'
 import type { ChannelsTable } from '../database/schema-alerts.ts'
-import { isoOf } from '../http/times.ts'
+import { withVersion } from '../database/versions.ts'
+import { isoOf, isoOrNull } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
-import { MEDIA } from './channels/channels.ts'
+import { ALL_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 
 export type ChannelRow = Selectable<ChannelsTable>
 export type ChannelSettings = Record<string, unknown>
-type Property = { secret?: boolean; isUrl?: boolean }
 
 export const MASK = '********'
 
 export const channelContext = (id: string): string => `channel ${id}`
 
-const propertiesOf = (type: string): [string, Property][] =>
-  Object.entries(MEDIA[type as ChannelType].settings.properties as Record<string, Property>)
+/** The names of settings that have a property: secrets, or URLs. */
+function settingNames(type: string, property: 'secret' | 'isUrl'): string[] {
+  const { properties } = ALL_CHANNEL_TYPES[type as ChannelType].settings
+  return Object.entries(properties as Record<string, { secret?: boolean; isUrl?: boolean }>).flatMap(
+    ([name, schema]) => (schema[property] ? [name] : []),
+  )
+}
 
-export const secretNames = (type: string): string[] =>
-  propertiesOf(type).flatMap(([name, { secret }]) => (secret ? [name] : []))
-export const urlNames = (type: string): string[] =>
-  propertiesOf(type).flatMap(([name, { isUrl }]) => (isUrl ? [name] : []))
+export const secretNames = (type: string): string[] => settingNames(type, 'secret')
+export const urlNames = (type: string): string[] => settingNames(type, 'isUrl')
 
 export function secretsOf({ id, secrets }: Pick<ChannelRow, 'id' | 'secrets'>, seal: Seal): Record<string, string> {
   return secrets === null ? {} : JSON.parse(seal.open(secrets, channelContext(id)))
 }
 
-/** With the secrets. */
+/** The settings with their secrets. */
 export const openedSettings = (row: ChannelRow, seal: Seal): ChannelSettings => ({
   ...JSON.parse(row.settings),
   ...secretsOf(row, seal),
 })
 
-/** What to store: the settings without their secrets, and these sealed. */
+/** The columns to store: the settings without secrets, and the sealed secrets. */
 export function sealedSettings(type: string, id: string, settings: ChannelSettings, seal: Seal) {
-  const names = new Set(secretNames(type))
-  const [hidden, open] = [true, false].map((isSecret) =>
-    Object.fromEntries(Object.entries(settings).filter(([name]) => names.has(name) === isSecret)),
-  )
-  const secrets = Object.keys(hidden!).length === 0 ? null : seal.close(JSON.stringify(hidden), channelContext(id))
-  return { settings: JSON.stringify(open), secrets }
+  const names = secretNames(type)
+  const entries = Object.entries(settings)
+  const secrets = entries.filter(([name]) => names.includes(name))
+  const open = entries.filter(([name]) => !names.includes(name))
+  return {
+    settings: JSON.stringify(Object.fromEntries(open)),
+    secrets: secrets.length === 0 ? null : seal.close(JSON.stringify(Object.fromEntries(secrets)), channelContext(id)),
+  }
 }
 
-/** The names of secrets tell which are set; their values are masked, anyone who asks. */
+/** Secrets that are set are masked. */
 export function toChannel(row: ChannelRow, seal: Seal): Channel {
   const masked = Object.keys(secretsOf(row, seal)).map((name) => [name, MASK])
-  return {
+  const channel: Channel = {
     id: row.id,
     created: isoOf(row.created_at),
     name: row.name,
@@ -52,6 +57,7 @@ export function toChannel(row: ChannelRow, seal: Seal): Channel {
     settings: { ...JSON.parse(row.settings), ...Object.fromEntries(masked) },
     is_active: row.is_active === 1,
     last_error: row.last_error,
-    last_sent: row.last_sent_at === null ? null : isoOf(row.last_sent_at),
+    last_sent: isoOrNull(row.last_sent_at),
   }
+  return withVersion(channel, row.version)
 }

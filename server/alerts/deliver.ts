@@ -1,103 +1,103 @@
-import { sql } from 'kysely'
+import { sql, type Updateable } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
+import type { AlertsTable } from '../database/schema-alerts.ts'
+import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { LONGEST_WAIT_MS, nextAttemptAt } from '../webhooks/retry-schedule.ts'
-import { closes, heldAlerts, judge } from './alert-decision.ts'
-import { type AlertRow, ensureSummary, insertDue, lockDue, MOST_ATTEMPTS, recoveredAlerts } from './alert-store.ts'
+import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
+import { type AlertRow, ensureSummary, insertDue, insertRecoveries, lockDue, MAX_ATTEMPTS } from './alert-store.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
-import type { Notice } from './notice.ts'
-import { insertEntries } from './timeline.ts'
+import { insertEntries } from './incident-timeline.ts'
+import type { AlertMessage, MessageContext } from './message.ts'
 
 const HOUR_MS = 60 * 60_000
 
-/** Rows of `due_alerts` are due at most this far ahead. What waits longer is judged again then. */
+/** `due_alerts` has no later times. An alert that waits longer is decided again then. */
 export const LONGEST_DUE_MS = LONGEST_WAIT_MS
 
-export type Sendable = { alert: AlertRow; channel: ChannelRow; notice: Notice }
-/** `linkTo`: makes the link of a message by which people acknowledge. */
-export type Beginning = {
+export type AttemptToMake = { alert: AlertRow; channel: ChannelRow; message: AlertMessage }
+
+export type DeliveryOptions = {
   baseUrl: string
+  /** 0: no limit. */
   alertsPerHour: number
-  sendsMail: boolean
+  hasMailServer: boolean
   acknowledgeLink: (alert: Pick<AlertRow, 'organization_id' | 'id'>) => string
   now: number
 }
-type Due = Claim<'due_alerts'>
+
+type AlertClaim = Claim<'due_alerts'>
 
 /**
- * Decides what becomes of a claimed alert, and notes that an attempt is made before it is made. Undefined: nothing is to be sent
- * now, and the claim is completed or has another time.
+ * Decides what to do with a claimed alert, and counts the attempt before it is made. Returns undefined if nothing is to be sent now;
+ * the claim is completed or rescheduled then.
  */
-export async function beginAttempt(db: Database, claim: Due, options: Beginning): Promise<Sendable | undefined> {
+export async function beginAttempt(
+  db: Database,
+  claim: AlertClaim,
+  options: DeliveryOptions,
+): Promise<AttemptToMake | undefined> {
   return await inTransaction(db, async (transaction) => {
     const { organization_id: organizationId, alert_id: id } = claim
+    const { now } = options
+    const tenant = { organizationId }
+    const lock = forUpdate(transaction)
     await lockDue(transaction, organizationId, [id])
-    const alert = await alertRow(transaction, organizationId, id)
+    const alert = await findTenantRow(transaction, 'alerts', tenant, id, lock)
     if (!alert) return void (await complete(transaction, 'due_alerts', [claim]))
-    // Locked, so that of two alerts of one channel the second counts the first.
-    const channel = await channelRow(transaction, organizationId, alert.channel_id)
+    // Locked, so that two alerts to one channel count each other for its limit.
+    const channel = await findTenantRow(transaction, 'channels', tenant, alert.channel_id, lock)
     if (channel?.is_active !== 1)
       return await cancel(transaction, claim, alert, 'the channel was deleted or is not active')
-    if (channel.type === 'email' && !options.sendsMail) return await withoutMail(transaction, claim, alert)
-    const judged = await judge(transaction, alert, channel, await commonOf(transaction, alert, options))
-    if (judged.kind === 'cancel') return await cancel(transaction, claim, alert, judged.reason)
-    if (judged.kind === 'wait') return await wait(transaction, claim, alert, judged, options.now)
-    const { title } = judged.notice
-    if (judged.kind === 'hold') {
-      const { dueAt, ruleId } = judged
-      return await hold(transaction, claim, { alert, title, dueAt, ruleId }, options.now)
+    if (channel.type === 'email' && !options.hasMailServer) {
+      const reason = 'this server sends no mail: set SMTP_URL and MAIL_FROM'
+      await updateTenantRow(transaction, 'channels', tenant, channel.id, { last_error: reason })
+      return await cancel(transaction, claim, alert, reason)
     }
-    const freeAt = isLimited(alert, channel) ? await limitedUntil(transaction, alert, options) : null
-    if (freeAt !== null)
-      return await hold(transaction, claim, { alert, title, dueAt: freeAt, ruleId: null }, options.now)
-    await noteAttempt(transaction, alert, title, options.now)
-    return { alert, channel, notice: judged.notice }
+    const context = await messageContext(transaction, alert, options)
+    const decision = await decideAlert(transaction, alert, channel, context)
+    switch (decision.kind) {
+      case 'cancel':
+        return await cancel(transaction, claim, alert, decision.reason)
+      case 'wait':
+        return await wait(transaction, claim, alert, decision, now)
+      case 'hold':
+        return await hold(transaction, claim, alert, decision, now)
+      case 'send': {
+        const { message } = decision
+        const freeAt = isLimited(alert, channel) ? await limitedUntil(transaction, alert, options) : null
+        if (freeAt !== null) return await hold(transaction, claim, alert, { message, ruleId: null, dueAt: freeAt }, now)
+        const change = { attempts: sql<number>`attempts + 1`, last_attempt_at: now, title: message.title }
+        await updateTenantRow(transaction, 'alerts', tenant, id, change)
+        return { alert, channel, message }
+      }
+    }
   })
 }
 
-/** Said once, on the channel: the log would have a line for each alert. */
-async function withoutMail(db: Database, claim: Due, alert: AlertRow): Promise<undefined> {
-  const reason = 'this server sends no mail: set SMTP_URL and MAIL_FROM'
-  await db
-    .updateTable('channels')
-    .set({ last_error: reason })
-    .where('organization_id', '=', alert.organization_id)
-    .where('id', '=', alert.channel_id)
-    .execute()
-  return await cancel(db, claim, alert, reason)
+async function messageContext(
+  db: Database,
+  alert: AlertRow,
+  { baseUrl, acknowledgeLink, now }: DeliveryOptions,
+): Promise<MessageContext> {
+  const { id, sent_at } = alert
+  // Mail programs and Matrix show a message id only once, so a repeated alert needs another one.
+  const messageId = sent_at === null ? id : `${id}_${sent_at}`
+  const organization = await organizationName(db, alert.organization_id)
+  return { id, messageId, organization, baseUrl, now, acknowledge: acknowledgeLink(alert) }
 }
 
-async function commonOf(db: Database, alert: AlertRow, { baseUrl, acknowledgeLink, now }: Beginning) {
-  const { name } = await db
-    .selectFrom('organizations')
-    .select('name')
-    .where('id', '=', alert.organization_id)
-    .executeTakeFirstOrThrow()
-  // Mail programs and Matrix show a message once, whose id they know: a repetition needs another.
-  const messageId = alert.sent_at === null ? alert.id : `${alert.id}_${alert.sent_at}`
-  return { id: alert.id, messageId, organization: name, baseUrl, now, acknowledge: acknowledgeLink(alert) }
-}
-
-/** A summary is what the limit leaves. Where a recovery closes what was opened, it is as bounded as that. */
+/** Summaries are exempt, and recoveries that close an alert: there are as few of them as of the alerts that were sent. */
 const isLimited = ({ kind }: AlertRow, channel: ChannelRow): boolean =>
-  kind !== 'summary' && !(kind === 'recovered' && closes(channel))
+  kind !== 'summary' && !(kind === 'recovered' && closesOnRecovery(channel))
 
-async function noteAttempt(db: Database, { organization_id, id }: AlertRow, title: string, now: number): Promise<void> {
-  await db
-    .updateTable('alerts')
-    .set({ attempts: sql<number>`attempts + 1`, last_attempt_at: now, title })
-    .where('organization_id', '=', organization_id)
-    .where('id', '=', id)
-    .execute()
-}
-
-/** When the channel may be sent something again; null: now. Attempts count, so that what it receives is never more. */
+/** When the channel is below its limit again; null: now. Failed attempts count too. */
 export async function limitedUntil(
   db: Database,
   alert: Pick<AlertRow, 'organization_id' | 'channel_id'>,
-  { alertsPerHour, now }: Pick<Beginning, 'alertsPerHour' | 'now'>,
+  { alertsPerHour, now }: Pick<DeliveryOptions, 'alertsPerHour' | 'now'>,
 ): Promise<number | null> {
   if (alertsPerHour === 0) return null
   const latest = await db
@@ -112,142 +112,131 @@ export async function limitedUntil(
   return latest.length < alertsPerHour ? null : latest.at(-1)!.last_attempt_at! + HOUR_MS
 }
 
-/** One that was sent, or failed, before stays that: it is only not sent once more. */
-async function cancel(db: Database, claim: Due, { status, sent_at }: AlertRow, reason: string): Promise<undefined> {
+/** An alert that was sent or has failed before keeps that status; only its repetition is canceled. */
+async function cancel(
+  db: Database,
+  claim: AlertClaim,
+  { status, sent_at }: AlertRow,
+  reason: string,
+): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
   const canceled = sent_at === null ? { status: 'CANCELED' as const, error: reason } : { status: 'SENT' as const }
-  await setAlert(db, claim, {
+  await updateAlert(db, claim, {
     ...(status === 'FAILED' ? {} : canceled),
     next_attempt_at: null,
     retry_requested_at: null,
   })
 }
 
-type Wait = { until: number; reason?: string }
-
 async function wait(
   db: Database,
-  claim: Due,
-  alert: AlertRow,
-  { until, reason }: Wait,
+  claim: AlertClaim,
+  { attempts, error }: AlertRow,
+  { until, reason }: { until: number; reason?: string },
   now: number,
 ): Promise<undefined> {
-  const dueAt = Math.min(until, now + LONGEST_WAIT_MS)
+  const dueAt = Math.min(until, now + LONGEST_DUE_MS)
   if ((await reschedule(db, 'due_alerts', [{ claim, set: { due_at: dueAt } }])).length === 0) return
-  // After an attempt it is why that failed.
-  const error = reason ?? (alert.attempts === 0 ? null : alert.error)
-  await setAlert(db, claim, { next_attempt_at: until, error })
+  // After an attempt, `error` says why it failed.
+  await updateAlert(db, claim, { next_attempt_at: until, error: reason ?? (attempts === 0 ? null : error) })
 }
 
-/** `ruleId`: whose digest it is part of; null where the channel has its limit. */
-type Held = { alert: AlertRow; title: string; dueAt: number; ruleId: string | null }
-
-async function hold(db: Database, claim: Due, { alert, title, dueAt, ruleId }: Held, now: number): Promise<undefined> {
+/** `ruleId`: of the digest; null if the channel reached its limit. */
+async function hold(
+  db: Database,
+  claim: AlertClaim,
+  { organization_id: organizationId, channel_id: channelId }: AlertRow,
+  { message: { title }, ruleId, dueAt }: { message: AlertMessage; ruleId: string | null; dueAt: number },
+  now: number,
+): Promise<undefined> {
   if ((await complete(db, 'due_alerts', [claim])).length === 0) return
-  await setAlert(db, claim, {
+  await updateAlert(db, claim, {
     status: 'HELD',
     title,
     next_attempt_at: null,
     retry_requested_at: null,
     digest_rule_id: ruleId,
   })
-  await ensureSummary(db, { organizationId: alert.organization_id, channelId: alert.channel_id, ruleId, dueAt }, now)
+  await ensureSummary(db, { organizationId, channelId, ruleId }, dueAt, now)
 }
 
-/** Records what an attempt came to, if the claim is still this process's. */
+/** Records the result of an attempt, if this process still holds the lease. */
 export async function recordAttempt(
   db: Database,
-  claim: Due,
-  { alert, channel, notice: { title } }: Sendable,
+  claim: AlertClaim,
+  { alert, channel, message }: AttemptToMake,
   result: AttemptResult,
   now: number,
 ): Promise<void> {
   const { organization_id: organizationId, id } = alert
-  const isAsked = alert.retry_requested_at !== null
-  // The first attempt, that of a repetition and those that people ask for are none of the schedule's nine.
+  const isRequested = alert.retry_requested_at !== null
+  // The retry schedule does not count first attempts, repetitions and requested attempts.
   const isFirst = alert.attempts === 0 || alert.status === 'SENT' || alert.status === 'FAILED'
-  const retries = isFirst ? 0 : isAsked ? alert.retries : alert.retries + 1
-  const again =
-    result.kind === 'retry' && !(isAsked && alert.sent_at !== null)
+  const retries = isFirst ? 0 : isRequested ? alert.retries : alert.retries + 1
+  const retryAt =
+    result.kind === 'retry' && !(isRequested && alert.sent_at !== null)
       ? nextAttemptAt({ retries, now, requestId: id, retryAfterMs: result.retryAfterMs })
       : null
-  const status = result.kind === 'sent' ? 'SENT' : again === null ? 'FAILED' : 'RETRYING'
+  const status = result.kind === 'sent' ? 'SENT' : retryAt === null ? 'FAILED' : 'RETRYING'
   await inTransaction(db, async (transaction) => {
-    // First the incident, as those do who resolve it: one of both sees what the other wrote.
+    // Locked before the alert, like in the transaction that resolves the incident. So one of the two inserts the recovery.
     const incident = alert.incident_id === null ? undefined : await lockIncident(transaction, alert)
     const isOpen = incident?.resolved_at === null && alert.kind === 'failing'
-    const nextAt = again ?? (isOpen ? await nextMessageAt(transaction, alert, now) : null)
-    const dueAt = nextAt === null ? null : Math.min(nextAt, now + LONGEST_WAIT_MS)
-    const held =
+    const nextAt = retryAt ?? (isOpen ? await nextRepetitionAt(transaction, alert, now) : null)
+    const dueAt = nextAt === null ? null : Math.min(nextAt, now + LONGEST_DUE_MS)
+    const completed =
       dueAt === null
         ? await complete(transaction, 'due_alerts', [claim])
         : await reschedule(transaction, 'due_alerts', [{ claim, set: { due_at: dueAt } }])
-    if (held.length === 0) return
-    const sentAt = status === 'SENT' ? { sent_at: now } : {}
-    const reference = alert.reference ?? result.reference ?? null
-    const progress = result.progress === undefined || again === null ? null : JSON.stringify(result.progress)
-    await setAlert(
-      transaction,
-      { organization_id: organizationId, alert_id: id },
-      {
-        ...{ status, retries, error: result.error, next_attempt_at: nextAt, progress, retry_requested_at: null },
-        ...sentAt,
-        reference,
-      },
-    )
+    if (completed.length === 0) return
+    await updateAlert(transaction, claim, {
+      status,
+      retries,
+      error: result.error,
+      next_attempt_at: nextAt,
+      progress: result.progress === undefined || retryAt === null ? null : JSON.stringify(result.progress),
+      retry_requested_at: null,
+      ...(status === 'SENT' ? { sent_at: now } : {}),
+      reference: alert.reference ?? result.reference ?? null,
+    })
     await insertAttempt(transaction, alert, result)
-    await noteOnChannel(transaction, channel, result, now)
+    await updateChannelStatus(transaction, channel, result, now)
     if (incident && status !== 'RETRYING') {
-      const { error } = result
-      const entry = { incidentId: incident.id, alertId: id, channelId: channel.id, actor: channel.name }
-      const what =
-        status === 'SENT' ? { kind: 'sent' as const, detail: title } : { kind: 'not_sent' as const, detail: error }
-      await insertEntries(transaction, organizationId, [{ ...entry, ...what }], now)
+      const outcome =
+        status === 'SENT'
+          ? { kind: 'sent' as const, detail: message.title }
+          : { kind: 'not_sent' as const, detail: result.error }
+      const entry = { incidentId: incident.id, alertId: id, channelId: channel.id, actor: channel.name, ...outcome }
+      await insertEntries(transaction, organizationId, [entry], now)
     }
     if (alert.kind === 'summary' && status === 'SENT') await releaseHeld(transaction, alert, channel, now)
     if (alert.kind === 'failing' && incident?.resolved_at != null && status === 'SENT')
-      await recoveredAlerts(transaction, organizationId, incident.id, now)
+      await insertRecoveries(transaction, organizationId, incident.id, now)
   })
 }
 
-/** When the next message about the incident is due, where its rule repeats them. */
-async function nextMessageAt(
+/** When to send the next message about the incident; null if the rule does not repeat alerts. */
+async function nextRepetitionAt(
   db: Database,
   { organization_id, rule_id }: AlertRow,
   now: number,
 ): Promise<number | null> {
-  const rule = await db
-    .selectFrom('alert_rules')
-    .select('repeat_ms')
-    .where('organization_id', '=', organization_id)
-    .where('id', '=', rule_id)
-    .executeTakeFirst()
+  const rule = await findTenantRow(db, 'alert_rules', { organizationId: organization_id }, rule_id)
   return rule?.repeat_ms == null ? null : now + rule.repeat_ms
 }
 
-function lockIncident(db: Database, { organization_id, incident_id }: AlertRow) {
-  return db
-    .selectFrom('incidents')
-    .select(['id', 'resolved_at'])
-    .where('organization_id', '=', organization_id)
-    .where('id', '=', incident_id)
-    .modifyEnd(forUpdate(db))
-    .executeTakeFirst()
-}
+const lockIncident = (db: Database, { organization_id, incident_id }: AlertRow) =>
+  findTenantRow(db, 'incidents', { organizationId: organization_id }, incident_id, forUpdate(db))
 
-/** What people see of it in the list of channels. */
-export async function noteOnChannel(
+/** What the list of channels shows about the last alert. */
+export async function updateChannelStatus(
   db: Database,
   { organization_id, id }: Pick<ChannelRow, 'organization_id' | 'id'>,
   { kind, error }: AttemptResult,
   now: number,
 ): Promise<void> {
-  await db
-    .updateTable('channels')
-    .set({ last_error: error, ...(kind === 'sent' ? { last_sent_at: now } : {}) })
-    .where('organization_id', '=', organization_id)
-    .where('id', '=', id)
-    .execute()
+  const change = { last_error: error, ...(kind === 'sent' ? { last_sent_at: now } : {}) }
+  await updateTenantRow(db, 'channels', { organizationId: organization_id }, id, change)
 }
 
 export async function insertAttempt(
@@ -276,13 +265,13 @@ export async function insertAttempt(
     .deleteFrom('alert_attempts')
     .where('organization_id', '=', organization_id)
     .where('alert_id', '=', alert_id)
-    .where('number', '<=', number - MOST_ATTEMPTS)
+    .where('number', '<=', number - MAX_ATTEMPTS)
     .execute()
 }
 
-/** What the summary said is sent. What was held meanwhile, or did not fit, is in the next one. */
+/** Marks the alerts of a sent summary as sent. Alerts that were held since, or did not fit, are in the next summary. */
 async function releaseHeld(db: Database, summary: AlertRow, channel: ChannelRow, now: number): Promise<void> {
-  const { organization_id: organizationId, channel_id: channelId, id } = summary
+  const { organization_id: organizationId, channel_id: channelId, id, digest_rule_id: ruleId } = summary
   const released = await db
     .updateTable('alerts')
     .set({ status: 'SENT', sent_at: now })
@@ -292,20 +281,17 @@ async function releaseHeld(db: Database, summary: AlertRow, channel: ChannelRow,
     .where('summary_id', '=', id)
     .returning(['id', 'kind', 'incident_id', 'rule_id', 'title'])
     .execute()
-  const entries = released.flatMap(({ id: alertId, incident_id, title }) => {
-    const common = { kind: 'sent' as const, alertId, channelId, actor: channel.name }
-    return incident_id === null ? [] : [{ ...common, incidentId: incident_id, detail: title }]
-  })
+  const entries = released.flatMap(({ id: alertId, incident_id: incidentId, title: detail }) =>
+    incidentId === null ? [] : [{ incidentId, kind: 'sent' as const, alertId, channelId, actor: channel.name, detail }],
+  )
   await insertEntries(db, organizationId, entries, now)
-  await repeatReleased(db, organizationId, released, now)
-  if ((await heldAlerts(db, summary)).length > 0) {
-    const ruleId = summary.digest_rule_id
-    await ensureSummary(db, { organizationId, channelId, ruleId, dueAt: now + HOUR_MS }, now)
-  }
+  await scheduleRepetitions(db, organizationId, released, now)
+  if ((await heldAlerts(db, summary)).length > 0)
+    await ensureSummary(db, { organizationId, channelId, ruleId }, now + HOUR_MS, now)
 }
 
-/** Each is judged when its rule repeats it: it may be acknowledged or resolved by then. */
-async function repeatReleased(
+/** Decides again about released alerts when their rules repeat them. */
+async function scheduleRepetitions(
   db: Database,
   organizationId: string,
   released: readonly Pick<AlertRow, 'id' | 'kind' | 'rule_id'>[],
@@ -320,56 +306,18 @@ async function repeatReleased(
     .where(isOneOf(db, 'id', ruleIds))
     .where('repeat_ms', 'is not', null)
     .execute()
-  for (const { id, repeat_ms } of rules) {
-    const repeated = failing.filter((alert) => alert.rule_id === id).map((alert) => alert.id)
+  for (const { id: ruleId, repeat_ms } of rules) {
+    const ids = failing.filter(({ rule_id }) => rule_id === ruleId).map(({ id }) => id)
     const due = await db
       .updateTable('alerts')
       .set({ next_attempt_at: now + repeat_ms! })
       .where('organization_id', '=', organizationId)
-      .where(isOneOf(db, 'id', repeated))
+      .where(isOneOf(db, 'id', ids))
       .returning(['id', 'next_attempt_at'])
       .execute()
     await insertDue(db, organizationId, due, now)
   }
 }
 
-type Change = Partial<
-  Pick<
-    AlertRow,
-    | ('status' | 'error' | 'title' | 'retries' | 'next_attempt_at' | 'progress' | 'sent_at')
-    | ('retry_requested_at' | 'digest_rule_id' | 'reference')
-  >
->
-
-async function setAlert(
-  db: Database,
-  { organization_id, alert_id }: Pick<Due, 'organization_id' | 'alert_id'>,
-  set: Change,
-): Promise<void> {
-  await db
-    .updateTable('alerts')
-    .set(set)
-    .where('organization_id', '=', organization_id)
-    .where('id', '=', alert_id)
-    .execute()
-}
-
-function alertRow(db: Database, organizationId: string, id: string): Promise<AlertRow | undefined> {
-  return db
-    .selectFrom('alerts')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
-    .executeTakeFirst()
-}
-
-function channelRow(db: Database, organizationId: string, id: string): Promise<ChannelRow | undefined> {
-  return db
-    .selectFrom('channels')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
-    .executeTakeFirst()
-}
+const updateAlert = (db: Database, claim: AlertClaim, change: Updateable<AlertsTable>): Promise<void> =>
+  updateTenantRow(db, 'alerts', { organizationId: claim.organization_id }, claim.alert_id, change)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { countLeft, openMemberships, recover } from './incident-monitors.ts'
+import { countLeft, openMemberships, recordRecoveries } from './incident-monitors.ts'
 import { openIncidents } from './open-incidents.ts'
 
 const event = {
@@ -21,7 +21,7 @@ test('on SQLite an evaluation does not read all monitors that fail, nor the inci
   const plans = await plansOf(async () => {
     await openMemberships(db, 'org_1', ['mon_1'])
     await openIncidents(db, 'org_1', [event])
-    await recover(db, 'org_1', [{ monitor_id: 'mon_1', incident_id: 'inc_1' }], 0)
+    await recordRecoveries(db, 'org_1', [{ monitor_id: 'mon_1', incident_id: 'inc_1' }], 0)
   })
 
   const of = (table: string) => plans.filter(({ sql }) => sql.includes(`from "${table}"`)).map(({ plan }) => plan)

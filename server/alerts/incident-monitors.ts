@@ -3,19 +3,21 @@ import { insertEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
-import { recoveredAlerts } from './alert-store.ts'
-import { insertEntries } from './timeline.ts'
+import { updateTenantRow } from '../database/tenant-row.ts'
+import { insertRecoveries } from './alert-store.ts'
+import { insertEntries } from './incident-timeline.ts'
 
-/** Monitors that left their incidents without an event, taken in one transaction. */
-const MOST_LEFT = 200
+/** Rows that one transaction reads. */
+const BATCH_SIZE = 200
 
-/** A monitor that fails, and in which incident. */
+/** A failing monitor and its incident. */
 export type Membership = { monitor_id: string; incident_id: string }
-/** `at`: when, where it is known. */
-export type Recovered = Membership & { at?: number }
-type IncidentRow = Selectable<IncidentsTable>
-type Failing = { id: string; monitor_id: string; occurred_at: number; old_state: string }
-export type Joined = { incident: IncidentRow; event: Failing }
+/** `at`: the time of the recovery, if known. */
+export type Recovery = Membership & { at?: number }
+type FailingEvent = { id: string; monitor_id: string; occurred_at: number; old_state: string }
+export type NewMembership = { incident: Selectable<IncidentsTable>; event: FailingEvent }
+
+const KEY = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
 
 export function openMemberships(
   db: Database,
@@ -31,21 +33,20 @@ export function openMemberships(
     .execute()
 }
 
-/** Monitors that were deleted, disabled or changed while they failed: server/monitors/left-incidents.ts notes them. */
-export async function leftMemberships(db: Database, organizationId: string): Promise<Recovered[]> {
-  const rows = await db
+/** Monitors that were deleted, disabled or changed while they failed. server/monitors/left-incidents.ts sets `left_at`. */
+export function leftMemberships(db: Database, organizationId: string): Promise<Recovery[]> {
+  return db
     .selectFrom('incident_monitors')
     .select(['monitor_id', 'incident_id'])
     .where('organization_id', '=', organizationId)
     .where('left_at', 'is not', null)
     .where('recovered_at', 'is', null)
     .orderBy('monitor_id')
-    .limit(MOST_LEFT)
+    .limit(BATCH_SIZE)
     .execute()
-  return rows
 }
 
-/** Those that left their incidents, were enabled again and still fail. */
+/** Monitors that left their incidents, were enabled again and still fail. */
 export async function returnedMonitors(db: Database, organizationId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('incident_monitors')
@@ -53,125 +54,108 @@ export async function returnedMonitors(db: Database, organizationId: string): Pr
     .where('organization_id', '=', organizationId)
     .where('returned_at', 'is not', null)
     .orderBy('monitor_id')
-    .limit(MOST_LEFT)
+    .limit(BATCH_SIZE)
     .execute()
   return rows.map(({ monitor_id }) => monitor_id)
 }
 
-/** A monitor that was in the incident before has its row again; the others are counted. */
+/** A monitor that was in the incident before keeps its row and is not counted again. */
 export async function insertMemberships(
   db: Database,
   organizationId: string,
-  joined: readonly Joined[],
+  memberships: readonly NewMembership[],
 ): Promise<void> {
-  if (joined.length === 0) return
-  const rows = joined.map(({ incident, event }) => ({
-    organization_id: organizationId,
-    incident_id: incident.id,
-    monitor_id: event.monitor_id,
-    event_id: event.id,
-    new_event_id: event.id,
-    failing_since: event.occurred_at,
-    new_failing_since: event.occurred_at,
-    new_recovered_at: null,
-    new_left_at: null,
-    first_result: event.old_state === 'VALID' ? 0 : 1,
-    new_first_result: event.old_state === 'VALID' ? 0 : 1,
-  }))
-  const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
-  const again = {
-    ...({ event_id: 'text', failing_since: 'bigint', recovered_at: 'bigint' } as const),
-    ...({ left_at: 'bigint', first_result: 'bigint' } as const),
-  }
-  const wasThere = await updateEach(db, { table: 'incident_monitors', key, set: again }, rows)
-  const columns = { ...key, event_id: 'text', failing_since: 'bigint', first_result: 'bigint' } as const
-  await insertEach(
-    db,
-    'incident_monitors',
-    columns,
-    rows.filter((_, index) => !wasThere[index]),
-  )
-  const counted = rows.map(({ incident_id }, index) => ({
-    incidentId: incident_id,
-    monitors: wasThere[index] ? 0 : 1,
-    failing: 1,
-  }))
-  await count(db, organizationId, counted)
+  if (memberships.length === 0) return
+  const rows = memberships.map(({ incident, event }) => {
+    const first_result = event.old_state === 'VALID' ? 0 : 1
+    return {
+      organization_id: organizationId,
+      incident_id: incident.id,
+      monitor_id: event.monitor_id,
+      event_id: event.id,
+      new_event_id: event.id,
+      failing_since: event.occurred_at,
+      new_failing_since: event.occurred_at,
+      new_recovered_at: null,
+      new_left_at: null,
+      first_result,
+      new_first_result: first_result,
+    }
+  })
+  const columns = { event_id: 'text', failing_since: 'bigint', first_result: 'bigint' } as const
+  const set = { ...columns, recovered_at: 'bigint', left_at: 'bigint' } as const
+  const existed = await updateEach(db, { table: 'incident_monitors', key: KEY, set }, rows)
+  const missing = rows.filter((_, index) => !existed[index])
+  await insertEach(db, 'incident_monitors', { ...KEY, ...columns }, missing)
+  const changes = rows.map(({ incident_id }, index) => ({ incident_id, monitors: existed[index] ? 0 : 1, failing: 1 }))
+  await addToCounts(db, organizationId, changes)
 }
 
-/** Of monitors that fail in another way now. */
-export async function changeMemberships(
+/** For monitors whose failure changed, such as from TIMEOUT to NOT_FOUND. */
+export async function updateMemberships(
   db: Database,
   organizationId: string,
-  changed: readonly (Membership & { event: Failing })[],
+  changed: readonly (Membership & { event: FailingEvent })[],
 ): Promise<void> {
-  const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
-  const rows = changed.map(({ event, ...place }) => ({
+  const rows = changed.map(({ event, ...membership }) => ({
     organization_id: organizationId,
-    ...place,
+    ...membership,
     new_event_id: event.id,
   }))
-  await updateEach(db, { table: 'incident_monitors', key, set: { event_id: 'text' } }, rows)
+  await updateEach(db, { table: 'incident_monitors', key: KEY, set: { event_id: 'text' } }, rows)
 }
 
-type Counted = { incidentId: string; monitors: number; failing: number }
+type CountChange = { incident_id: string; monitors: number; failing: number }
 
-async function count(db: Database, organizationId: string, differences: readonly Counted[]): Promise<void> {
-  const sums = [...Map.groupBy(differences, ({ incidentId }) => incidentId)].sort().map(([id, all]) => ({
+async function addToCounts(db: Database, organizationId: string, changes: readonly CountChange[]): Promise<void> {
+  // Sorted, so that concurrent transactions lock the incidents in the same order.
+  const rows = [...Map.groupBy(changes, ({ incident_id }) => incident_id)].sort().map(([id, ofIncident]) => ({
     organization_id: organizationId,
     id,
-    new_monitors: all.reduce((sum, { monitors }) => sum + monitors, 0),
-    new_failing: all.reduce((sum, { failing }) => sum + failing, 0),
+    new_monitors: ofIncident.reduce((sum, { monitors }) => sum + monitors, 0),
+    new_failing: ofIncident.reduce((sum, { failing }) => sum + failing, 0),
   }))
-  const change = {
+  const update = {
     table: 'incidents',
     key: { organization_id: 'text', id: 'text' },
     add: { monitors: 'bigint', failing: 'bigint' },
   }
-  await updateEach(db, change as never, sums)
+  await updateEach(db, update as never, rows)
 }
 
-/** Monitors that recovered. An incident whose last monitor recovered is resolved, and everyone who was alerted is notified. */
-export async function recover(
+/** Records recoveries, resolves incidents without a failing monitor, and inserts their recovery alerts. */
+export async function recordRecoveries(
   db: Database,
   organizationId: string,
-  recovered: readonly Recovered[],
+  recoveries: readonly Recovery[],
   now: number,
 ): Promise<void> {
-  if (recovered.length === 0) return
-  const rows = recovered.map(({ monitor_id, incident_id, at = now }) => ({
-    organization_id: organizationId,
-    incident_id,
-    monitor_id,
-    new_recovered_at: at,
-  }))
-  const key = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
-  // Only one of several that recover it at the same time finds it failing.
-  const failing = await stillFailing(db, organizationId, rows)
-  const changed = rows.filter(({ incident_id, monitor_id }) => failing.has(`${incident_id} ${monitor_id}`))
-  await updateEach(db, { table: 'incident_monitors', key, set: { recovered_at: 'bigint' } }, changed)
-  await count(
-    db,
-    organizationId,
-    changed.map(({ incident_id }) => ({ incidentId: incident_id, monitors: 0, failing: -1 })),
-  )
+  if (recoveries.length === 0) return
+  // Of concurrent transactions that record the same recovery, only the first finds the monitor failing.
+  const failing = await lockFailing(db, organizationId, recoveries)
+  const rows = recoveries
+    .filter(({ incident_id, monitor_id }) => failing.has(`${incident_id} ${monitor_id}`))
+    .map(({ incident_id, monitor_id, at = now }) => ({
+      organization_id: organizationId,
+      incident_id,
+      monitor_id,
+      new_recovered_at: at,
+    }))
+  await updateEach(db, { table: 'incident_monitors', key: KEY, set: { recovered_at: 'bigint' } }, rows)
+  const changes = rows.map(({ incident_id }) => ({ incident_id, monitors: 0, failing: -1 }))
+  await addToCounts(db, organizationId, changes)
   const ended = await db
     .selectFrom('incidents')
     .select(['id', 'monitors'])
     .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'id', [...new Set(changed.map(({ incident_id }) => incident_id))]))
+    .where(isOneOf(db, 'id', [...new Set(rows.map(({ incident_id }) => incident_id))]))
     .where('resolved_at', 'is', null)
     .where('failing', '<=', 0)
     .execute()
   for (const { id, monitors } of ended) {
-    const last = changed.filter(({ incident_id }) => incident_id === id).map((row) => row.new_recovered_at)
-    const at = Math.max(...last)
-    await db
-      .updateTable('incidents')
-      .set({ resolved_at: at })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
+    const recoveredAt = rows.filter(({ incident_id }) => incident_id === id).map((row) => row.new_recovered_at)
+    const at = Math.max(...recoveredAt)
+    await updateTenantRow(db, 'incidents', { organizationId }, id, { resolved_at: at })
     await db
       .deleteFrom('incident_causes')
       .where('organization_id', '=', organizationId)
@@ -180,7 +164,7 @@ export async function recover(
     const isClosed = (await countLeft(db, organizationId, id)) === monitors
     const detail = isClosed ? 'Disabled, deleted or changed' : null
     await insertEntries(db, organizationId, [{ incidentId: id, kind: 'resolved', at, detail }], now)
-    await recoveredAlerts(db, organizationId, id, now)
+    await insertRecoveries(db, organizationId, id, now)
   }
 }
 
@@ -196,18 +180,18 @@ export async function countLeft(db: Database, organizationId: string, incidentId
   return Number(count)
 }
 
-async function stillFailing(
+async function lockFailing(
   db: Database,
   organizationId: string,
-  rows: readonly { incident_id: string; monitor_id: string }[],
+  memberships: readonly Membership[],
 ): Promise<Set<string>> {
-  const found = await db
+  const rows = await db
     .selectFrom(fromIndex(db, 'incident_monitors', 'failing_monitors'))
     .select(['incident_id', 'monitor_id'])
     .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'monitor_id', [...new Set(rows.map(({ monitor_id }) => monitor_id))]))
+    .where(isOneOf(db, 'monitor_id', [...new Set(memberships.map(({ monitor_id }) => monitor_id))]))
     .where('recovered_at', 'is', null)
     .modifyEnd(forUpdate(db))
     .execute()
-  return new Set(found.map(({ incident_id, monitor_id }) => `${incident_id} ${monitor_id}`))
+  return new Set(rows.map(({ incident_id, monitor_id }) => `${incident_id} ${monitor_id}`))
 }

@@ -14,12 +14,11 @@ import { once } from '../http/idempotency.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
 import { getAlert, listAlerts, retryAlert } from './alert-store.ts'
 import { getIncident, listIncidents, updateIncident } from './incident-store.ts'
-import { listEntries } from './timeline.ts'
+import { listEntries } from './incident-timeline.ts'
 
 const tags = ['Alerts']
 const takesIfMatch = { takesIfMatch: true }
 
-/** Incidents, and the log of what was sent. */
 export function incidentRoutes({ db, seal }: Deps): Routes {
   const params = Params('incident')
   return async (app) => {
@@ -80,14 +79,14 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
     }
     app.get('/alerts', { schema: alerts }, ({ query, context }) => listAlerts(db, seal, context, query))
 
-    const one = {
+    const alert = {
       operationId: 'getAlert',
       summary: 'Get an alert with its attempts',
       tags,
       params: Params('alert'),
       response: Answers(200, AlertInFull),
     }
-    app.get('/alerts/:alert', { schema: one }, ({ params, context }) => getAlert(db, context, params.alert))
+    app.get('/alerts/:alert', { schema: alert }, ({ params, context }) => getAlert(db, context, params.alert))
 
     const retry = {
       operationId: 'retryAlert',

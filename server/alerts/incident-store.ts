@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import type { Selectable, Updateable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type { Incident, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
 import type { MonitorState } from '#contract/monitors.ts'
@@ -6,14 +6,14 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, isoOrNull, parseTime } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { judgeAgain } from './alert-store.ts'
-import { insertEntries, type NewEntry } from './timeline.ts'
+import { makeAlertsDue } from './alert-store.ts'
+import { insertEntries, type NewEntry } from './incident-timeline.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 
@@ -36,16 +36,15 @@ export async function listIncidents(
   return { ...page, data: page.data.map(toIncident) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`. */
 export async function getIncident(db: Database, tenant: Tenant, id: string): Promise<Incident> {
   return toIncident(await getTenantRow(db, 'incidents', tenant, id))
 }
 
-/** How far ahead an incident can be snoozed. */
-const MOST_SNOOZED_DAYS = 30
+const MAX_SNOOZE_DAYS = 30
 const DAY_MS = 24 * 60 * 60_000
 
-/** Throws `not_found`, 412 and a 400. */
+/** Throws `not_found`, 412 and 400. */
 export async function updateIncident(
   db: Database,
   context: RequestContext,
@@ -58,53 +57,44 @@ export async function updateIncident(
   return await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'incidents', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    const set: Changes = {}
-    const entries: Omit<NewEntry, 'incidentId'>[] = []
+    let change: Updateable<IncidentsTable> = {}
+    const entries: NewEntry[] = []
+    const addEntry = (kind: NewEntry['kind'], detail: string | null = null) =>
+      entries.push({ incidentId: id, kind, detail, actor: actor.label })
     if (acknowledged !== undefined && acknowledged !== (row.acknowledged_at !== null)) {
-      Object.assign(set, acknowledgedBy(acknowledged ? actor.label : null, now))
-      entries.push({ kind: acknowledged ? 'acknowledged' : 'unacknowledged' })
+      change = acknowledgedBy(acknowledged ? actor.label : null, now)
+      addEntry(acknowledged ? 'acknowledged' : 'unacknowledged')
     }
     if (assignee !== undefined && assignee !== row.assignee_id) {
-      const name = assignee === null ? null : await nameOfAgent(transaction, organizationId, assignee)
-      set.assignee_id = assignee
-      entries.push({ kind: 'assigned', detail: name })
+      change.assignee_id = assignee
+      addEntry('assigned', assignee === null ? null : await agentName(transaction, context, assignee))
     }
     if (snoozedUntil !== undefined && snoozedUntil !== row.snoozed_until) {
-      set.snoozed_until = snoozedUntil
-      entries.push({ kind: 'snoozed', detail: isoOrNull(snoozedUntil) })
+      change.snoozed_until = snoozedUntil
+      addEntry('snoozed', isoOrNull(snoozedUntil))
     }
     const newNote = note === '' ? null : note
     if (newNote !== undefined && newNote !== row.note) {
-      set.note = newNote
-      entries.push({ kind: 'noted', detail: newNote })
+      change.note = newNote
+      addEntry('noted', newNote)
     }
     if (entries.length === 0) return toIncident(row)
-    await transaction
-      .updateTable('incidents')
-      .set({ ...set, ...nextVersion })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    const all = entries.map((entry) => ({ ...entry, incidentId: id, actor: actor.label }))
-    await insertEntries(transaction, organizationId, all, now)
+    await updateTenantRow(transaction, 'incidents', context, id, { ...change, ...nextVersion })
+    await insertEntries(transaction, organizationId, entries, now)
     if (row.resolved_at === null && (acknowledged === false || snoozedUntil !== undefined))
-      await judgeAgain(transaction, organizationId, id, now)
+      await makeAlertsDue(transaction, organizationId, id, now)
     const after = await getIncident(transaction, context, id)
-    await recordAudit(transaction, context, { ...auditOf(row), before: toIncident(row), after })
+    await recordAudit(transaction, context, { ...incidentAudit(row), before: toIncident(row), after })
     return after
   })
 }
-
-type Changes = Partial<
-  Pick<IncidentRow, 'acknowledged_at' | 'acknowledged_by' | 'assignee_id' | 'snoozed_until' | 'note'>
->
 
 export const acknowledgedBy = (label: string | null, now: number) => ({
   acknowledged_at: label === null ? null : now,
   acknowledged_by: label,
 })
 
-export const auditOf = ({ id, zone, state }: Pick<IncidentRow, 'id' | 'zone' | 'state'>) => ({
+export const incidentAudit = ({ id, zone, state }: Pick<IncidentRow, 'id' | 'zone' | 'state'>) => ({
   action: 'incident.updated' as const,
   object: { id, label: `${zone}: ${state}` },
 })
@@ -112,18 +102,13 @@ export const auditOf = ({ id, zone, state }: Pick<IncidentRow, 'id' | 'zone' | '
 function parseSnooze(text: string, now: number): number {
   const at = parseTime('snoozed_until', text)
   if (at <= now) throw invalid({ snoozed_until: fieldError('not_in_future') })
-  if (at > now + MOST_SNOOZED_DAYS * DAY_MS)
-    throw invalid({ snoozed_until: fieldError('too_far_ahead', { days: MOST_SNOOZED_DAYS }) })
+  if (at > now + MAX_SNOOZE_DAYS * DAY_MS)
+    throw invalid({ snoozed_until: fieldError('too_far_ahead', { days: MAX_SNOOZE_DAYS }) })
   return at
 }
 
-async function nameOfAgent(db: Database, organizationId: string, id: string): Promise<string> {
-  const agent = await db
-    .selectFrom('agents')
-    .select(['name', 'email'])
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
+async function agentName(db: Database, tenant: Tenant, id: string): Promise<string> {
+  const agent = await findTenantRow(db, 'agents', tenant, id)
   if (!agent) throw invalid({ assignee: fieldError('unknown_reference', { resource: 'agent' }) })
   return agent.name || agent.email
 }
@@ -137,10 +122,10 @@ export const toIncident = (row: IncidentRow): Incident =>
       cause: row.cause_kind,
       cause_value: row.cause_value,
       opened: isoOf(row.opened_at),
-      resolved: row.resolved_at === null ? null : isoOf(row.resolved_at),
+      resolved: isoOrNull(row.resolved_at),
       monitors: row.monitors,
       failing: row.failing,
-      acknowledged: row.acknowledged_at === null ? null : isoOf(row.acknowledged_at),
+      acknowledged: isoOrNull(row.acknowledged_at),
       acknowledged_by: row.acknowledged_by,
       assignee: row.assignee_id,
       snoozed_until: isoOrNull(row.snoozed_until),

@@ -1,18 +1,21 @@
 import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { insertDue } from './alert-store.ts'
-import type { Information } from './notice.ts'
-import { mismatchOf, tagsOf } from './rule.ts'
+import type { Information } from './message.ts'
+import { mismatchFinder, tagsByMonitor } from './rule.ts'
 
-type About = { organization_id: string; id: string; group_id: string; owner: string; record_type: string }
-type Ended = Pick<Information, 'what' | 'expected' | 'before'>
+type InformedMonitor = { organization_id: string; id: string; group_id: string; owner: string; record_type: string }
 
 /**
- * Tells people how a planned change or a wait ended, in the transaction that ends it: each channel once, by the rules that are about
- * the monitor and send recoveries.
+ * Inserts an alert for each channel about the end of a planned change or a wait, by the rules that match the monitor and send
+ * recoveries. Call it in the transaction that ends it.
  */
-export async function informPeople(db: Database, monitor: About, ended: Ended, now: number): Promise<void> {
-  const { organization_id, id, group_id, owner, record_type } = monitor
+export async function insertInformation(
+  db: Database,
+  { organization_id, id: monitorId, group_id, owner, record_type }: InformedMonitor,
+  ended: Pick<Information, 'what' | 'expected' | 'before'>,
+  now: number,
+): Promise<void> {
   const rules = await db
     .selectFrom('alert_rules')
     .innerJoin('alert_rule_channels', (join) =>
@@ -27,14 +30,22 @@ export async function informPeople(db: Database, monitor: About, ended: Ended, n
     .where('alert_rules.notifies_recovery', '=', 1)
     .orderBy('alert_rules.id')
     .execute()
-  const tags = (await tagsOf(db, organization_id, [id])).get(id) ?? []
-  const failure = { groupId: group_id, name: owner, tags, recordType: record_type }
-  const matching = rules.filter((rule) => mismatchOf(rule)(failure) === null)
-  const byChannel = new Map(matching.toReversed().map((rule) => [rule.channel_id, rule.id]))
-  const information: Information = { ...ended, monitorId: id, name: owner, recordType: record_type }
-  const rows = [...byChannel].map(([channel_id, rule_id]) => ({
-    ...{ organization_id, id: newId('alr', now), created_at: now, kind: 'recovered' as const, incident_id: null },
-    ...{ rule_id, channel_id, status: 'PENDING' as const, next_attempt_at: now },
+  const tags = (await tagsByMonitor(db, organization_id, [monitorId])).get(monitorId) ?? []
+  const monitor = { groupId: group_id, name: owner, tags, recordType: record_type }
+  const matching = rules.filter((rule) => mismatchFinder(rule)(monitor) === null)
+  // Of several rules with the same channel, the first sends the alert.
+  const ruleByChannel = new Map(matching.toReversed().map((rule) => [rule.channel_id, rule.id]))
+  const information: Information = { ...ended, monitorId, name: owner, recordType: record_type }
+  const rows = [...ruleByChannel].map(([channel_id, rule_id]) => ({
+    organization_id,
+    id: newId('alr', now),
+    created_at: now,
+    kind: 'recovered' as const,
+    incident_id: null,
+    rule_id,
+    channel_id,
+    status: 'PENDING' as const,
+    next_attempt_at: now,
     information: JSON.stringify(information),
   }))
   if (rows.length === 0) return

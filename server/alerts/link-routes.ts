@@ -5,10 +5,10 @@ import { enforceLimit, networkOf } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
 import { budgetOf } from '../http/limits.ts'
 import { Answers, Params, type Routes } from '../http/routes.ts'
-import { useAcknowledgeLink } from './acknowledge.ts'
-import { useLink } from './addresses.ts'
+import { acknowledgeByLink, getAcknowledgement } from './acknowledge.ts'
+import { followAddressLink, getLinkedAddress } from './addresses.ts'
 
-/** What the links of messages lead to: anyone who has the link needs no account. */
+/** The links in messages. They need no account, and only POST changes something, because mail scanners open every link. */
 export function linkRoutes({ db, clock, seal, config }: Deps): Routes {
   return async (app) => {
     const limiter = new Limiter({ db, clock })
@@ -23,22 +23,20 @@ export function linkRoutes({ db, clock, seal, config }: Deps): Routes {
       { parseAs: 'string', bodyLimit: 1024 },
       (_request, _body, done) => done(null, {}),
     )
-    const schema = { params: Params('token'), response: Answers(200, AddressAnswer) }
+    const address = { params: Params('token'), response: Answers(200, AddressAnswer) }
     for (const purpose of ['confirm', 'unsubscribe'] as const) {
-      app.get(`/alert-addresses/${purpose}/:token`, { schema }, ({ params }) =>
-        useLink(db, seal, purpose, params.token, null),
-      )
-      app.post(`/alert-addresses/${purpose}/:token`, { schema }, ({ params }) =>
-        useLink(db, seal, purpose, params.token, clock.now()),
+      const path = `/alert-addresses/${purpose}/:token`
+      app.get(path, { schema: address }, ({ params }) => getLinkedAddress(db, seal, purpose, params.token))
+      app.post(path, { schema: address }, ({ params }) =>
+        followAddressLink(db, seal, purpose, params.token, clock.now()),
       )
     }
-    // Only the POST changes anything: mail systems open links to look at them.
-    const answers = { params: Params('token'), response: Answers(200, Acknowledgement) }
-    app.get('/alert-acknowledgements/:token', { schema: answers }, ({ params }) =>
-      useAcknowledgeLink(db, seal, params.token, null),
+    const acknowledgement = { params: Params('token'), response: Answers(200, Acknowledgement) }
+    app.get('/alert-acknowledgements/:token', { schema: acknowledgement }, ({ params }) =>
+      getAcknowledgement(db, seal, params.token),
     )
-    app.post('/alert-acknowledgements/:token', { schema: answers }, ({ params }) =>
-      useAcknowledgeLink(db, seal, params.token, clock.now()),
+    app.post('/alert-acknowledgements/:token', { schema: acknowledgement }, ({ params }) =>
+      acknowledgeByLink(db, seal, params.token, clock.now()),
     )
   }
 }

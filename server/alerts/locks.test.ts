@@ -25,7 +25,7 @@ const OTHERS: Record<string, (given: World) => Promise<() => Promise<unknown>>> 
     const { db, clock, config } = world.deps
     const now = clock.now() + 24 * 60 * 60_000
     const claims = await claimDue(db, 'due_alerts', { now, process: 7, limit: 9 })
-    const beginning = { ...config, sendsMail: false, acknowledgeLink: () => '', now }
+    const beginning = { ...config, hasMailServer: false, acknowledgeLink: () => '', now }
     return async () => {
       for (const claim of claims) await beginAttempt(db, claim, beginning)
     }

@@ -39,8 +39,8 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
     app.post('/maintenance-windows', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
       return once(request, reply, db, {
-        prepare: () => parseWindow(db, context, body, { refused: schemaErrors(request) }),
-        effect: (db, draft) => insertWindow(db, context, draft),
+        prepare: () => parseWindow(db, context, body, { schemaErrors: schemaErrors(request) }),
+        effect: (db, columns) => insertWindow(db, context, columns),
         answer: (db, id) => {
           reply.code(201).header('location', `/maintenance-windows/${id}`)
           return getWindow(db, context, id)
@@ -73,8 +73,8 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
       { attachValidation, config: takesIfMatch, schema: change },
       async (request) => {
         const { params, context, match } = request
-        const body = request.body as MaintenanceWindowChange
-        await updateWindow(db, context, params.window, body, { refused: schemaErrors(request), match })
+        const change = request.body as MaintenanceWindowChange
+        await updateWindow(db, context, params.window, change, { schemaErrors: schemaErrors(request), match })
         return await getWindow(db, context, params.window)
       },
     )

@@ -11,7 +11,7 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { parseGroupList, stringsOf } from '../groups/store.ts'
 import { listPage, type Page } from '../http/pagination.ts'
@@ -23,29 +23,29 @@ import type { Seal } from '../seal.ts'
 import {
   includesMonitor,
   isDuring,
-  lastEnd,
-  normalizedRule,
-  type Occurrence,
+  lastEndAt,
+  normalizeRule,
   occurrenceAt,
   type Schedule,
   scheduleErrors,
-  upcoming,
+  upcomingOccurrences,
 } from './maintenance.ts'
-import { normalizedPattern } from './name-pattern.ts'
+import { normalizePattern } from './name-pattern.ts'
 
 type WindowRow = Selectable<MaintenanceWindowsTable>
-/** A window that is active, and until when. */
-export type ActiveWindow = WindowRow & Pick<Occurrence, 'to'>
 
-/** Windows of one organization that have not ended: each alert looks at all of them. */
-const MOST_WINDOWS = 50
-const MOST_SHOWN = 3
-const YEAR_MS = 366 * 24 * 60 * 60_000
-/** Times beyond these are mistakes. */
-const MOST_YEARS = 10
+/** For each organization, without windows that have ended, because every alert reads all of them. */
+const MAX_WINDOWS = 50
+const MAX_OCCURRENCES = 3
+/** Times further away than ten years are mistakes. */
+const MAX_DISTANCE_MS = 10 * 366 * 24 * 60 * 60_000
 
-/** The windows in which alerts of the organization's monitors wait now. */
-export async function activeWindows(db: Database, organizationId: string, now: number): Promise<ActiveWindow[]> {
+/** `to`: the end of the current occurrence. */
+export async function activeWindows(
+  db: Database,
+  organizationId: string,
+  now: number,
+): Promise<(WindowRow & { to: number })[]> {
   const rows = await openWindows(db, organizationId, now)
   return rows.flatMap((row) => {
     const occurrence = occurrenceAt(scheduleOf(row), now)
@@ -58,8 +58,8 @@ function openWindows(db: Database, organizationId: string, now: number): Promise
     .selectFrom('maintenance_windows')
     .selectAll()
     .where('organization_id', '=', organizationId)
-    .where((where) => where.or([where('last_end_at', 'is', null), where('last_end_at', '>', now)]))
-    .limit(MOST_WINDOWS * 2)
+    .where(({ eb, or }) => or([eb('last_end_at', 'is', null), eb('last_end_at', '>', now)]))
+    .limit(MAX_WINDOWS * 2)
     .execute()
 }
 
@@ -78,10 +78,10 @@ export async function listWindows(
   if (is_active !== undefined) {
     const active = (await activeWindows(db, organizationId, now)).map(({ id }) => id)
     const isActive = isOneOf(db, 'maintenance_windows.id', active)
-    rows = rows.where(is_active ? isActive : (where) => where.not(isActive as never))
+    rows = rows.where(is_active ? isActive : ({ not }) => not(isActive as never))
   }
   if (monitor_id !== undefined)
-    rows = rows.where(isOneOf(db, 'maintenance_windows.id', await windowsOf(db, tenant, monitor_id)))
+    rows = rows.where(isOneOf(db, 'maintenance_windows.id', await windowIdsOf(db, tenant, monitor_id)))
   const page = await listPage<WindowRow>(rows as never, {
     seal,
     query,
@@ -92,25 +92,16 @@ export async function listWindows(
   return { ...page, data: page.data.map((row) => toWindow(row, now)) }
 }
 
-/** Ids of those that have not ended and include the monitor. */
-async function windowsOf(
-  db: Database,
-  { organizationId, now }: Tenant & { now: number },
-  monitorId: string,
-): Promise<string[]> {
-  const monitor = await db
-    .selectFrom('monitors')
-    .select(['id', 'group_id', 'owner'])
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', monitorId)
-    .executeTakeFirst()
+/** The windows that have not ended and include the monitor. */
+async function windowIdsOf(db: Database, tenant: Tenant & { now: number }, monitorId: string): Promise<string[]> {
+  const monitor = await findTenantRow(db, 'monitors', tenant, monitorId)
   if (!monitor) return []
-  const failure = { id: monitor.id, groupId: monitor.group_id, name: monitor.owner }
-  const rows = await openWindows(db, organizationId, now)
-  return rows.filter((row) => includesMonitor(row, failure)).map(({ id }) => id)
+  const attributes = { id: monitor.id, groupId: monitor.group_id, name: monitor.owner }
+  const rows = await openWindows(db, tenant.organizationId, tenant.now)
+  return rows.filter((row) => includesMonitor(row, attributes)).map(({ id }) => id)
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`. */
 export async function getWindow(
   db: Database,
   tenant: Tenant & { now: number },
@@ -119,60 +110,63 @@ export async function getWindow(
   return toWindow(await getTenantRow(db, 'maintenance_windows', tenant, id), tenant.now)
 }
 
-/** What a request comes to, in the columns of the table. */
-export type WindowDraft = Pick<
+/** The columns of a validated request. */
+type WindowColumns = Pick<
   WindowRow,
   'name' | 'monitor_ids' | 'group_ids' | 'name_pattern' | 'from_at' | 'to_at' | 'rrule' | 'timezone' | 'last_end_at'
 >
 
-/** Throws a 400 with everything that is wrong; `refused`: what the schema refused, after which fields may hold anything. */
+/** Throws a 400 with all errors. `schemaErrors`: fields may have any type if there are some. `isRescheduled`: false keeps a schedule that is in the past. */
 export async function parseWindow(
   db: Database,
   context: RequestContext,
-  given: NewMaintenanceWindow,
-  { refused = {}, isRescheduled = true }: { refused?: FieldErrors | undefined; isRescheduled?: boolean } = {},
-): Promise<WindowDraft> {
-  const { ids: groupIds, errors } = await parseGroupList(db, context, given.groups)
-  const monitorIds = stringsOf(given.monitors)
-  const known = await knownMonitors(db, context, monitorIds)
-  for (const [index, id] of monitorIds.entries()) {
-    if (!known.has(id)) errors[`monitors.${index}`] = fieldError('unknown_reference', { resource: 'monitor' })
-  }
+  input: NewMaintenanceWindow,
+  { schemaErrors = {}, isRescheduled = true }: { schemaErrors?: FieldErrors | undefined; isRescheduled?: boolean } = {},
+): Promise<WindowColumns> {
+  const { now } = context
+  const { ids: groupIds, errors } = await parseGroupList(db, context, input.groups)
+  const monitorIds = stringsOf(input.monitors)
+  const existing = await existingMonitorIds(db, context, monitorIds)
+  for (const [index, id] of monitorIds.entries())
+    if (!existing.has(id)) errors[`monitors.${index}`] = fieldError('unknown_reference', { resource: 'monitor' })
   const timezone =
-    typeof given.timezone === 'string' ? findTimeZone(given.timezone) : await timezoneOf(db, context.organizationId)
+    typeof input.timezone === 'string' ? findTimeZone(input.timezone) : await defaultTimeZone(db, context)
   if (timezone === undefined) errors.timezone = fieldError('invalid_time_zone')
-  const rrule = typeof given.rrule === 'string' ? normalizedRule(given.rrule) : null
+  const rrule = typeof input.rrule === 'string' ? normalizeRule(input.rrule) : null
   if (rrule === undefined) errors.rrule = fieldError('invalid_rrule')
-  const { from, to } = parseTimes(timesOf(given), ['from', 'to'], { ...errors, ...refused })
+  const times = Object.fromEntries(
+    Object.entries({ from: input.from, to: input.to }).filter(([, value]) =>
+      ['string', 'number'].includes(typeof value),
+    ),
+  )
+  const { from, to } = parseTimes<'from' | 'to'>(times, ['from', 'to'], { ...errors, ...schemaErrors })
   const schedule: Schedule = { from: from!, to: to!, rrule: rrule!, timezone: timezone! }
-  const limits = { min: context.now - MOST_YEARS * YEAR_MS, max: context.now + MOST_YEARS * YEAR_MS }
-  refuse({ ...(isRescheduled ? { ...scheduleErrors(schedule, context.now), ...outOf(limits, { from, to }) } : {}) })
+  if (isRescheduled) refuse({ ...scheduleErrors(schedule, now), ...rangeErrors({ from, to }, now) })
   return {
-    name: given.name,
-    monitor_ids: given.monitors == null ? null : JSON.stringify([...new Set(monitorIds)]),
-    group_ids: given.groups == null ? null : JSON.stringify([...new Set(groupIds)]),
-    name_pattern: given.name_pattern == null ? null : normalizedPattern(given.name_pattern),
+    name: input.name,
+    monitor_ids: input.monitors == null ? null : JSON.stringify([...new Set(monitorIds)]),
+    group_ids: input.groups == null ? null : JSON.stringify([...new Set(groupIds)]),
+    name_pattern: input.name_pattern == null ? null : normalizePattern(input.name_pattern),
     from_at: schedule.from,
     to_at: schedule.to,
     rrule: schedule.rrule,
     timezone: schedule.timezone,
-    last_end_at: lastEnd(schedule),
+    last_end_at: lastEndAt(schedule),
   }
 }
 
-/** Of a body whose fields may hold anything. */
-const timesOf = ({ from, to }: NewMaintenanceWindow) =>
-  Object.fromEntries(
-    Object.entries({ from, to }).filter(([, value]) => typeof value === 'string' || typeof value === 'number'),
-  ) as { from?: string | number; to?: string | number }
-
-function outOf({ min, max }: { min: number; max: number }, times: Record<string, number | undefined>): FieldErrors {
-  const wrong = Object.entries(times).filter(([, at]) => at !== undefined && (at < min || at > max))
-  const error = () => fieldError('time_out_of_range', { min: isoOf(min), max: isoOf(max) })
-  return Object.fromEntries(wrong.map(([field]) => [field, error()]))
+function rangeErrors(times: Record<string, number | undefined>, now: number): FieldErrors {
+  const [min, max] = [now - MAX_DISTANCE_MS, now + MAX_DISTANCE_MS]
+  const error = fieldError('time_out_of_range', { min: isoOf(min), max: isoOf(max) })
+  const outside = Object.entries(times).filter(([, at]) => at !== undefined && (at < min || at > max))
+  return Object.fromEntries(outside.map(([field]) => [field, error]))
 }
 
-async function knownMonitors(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<Set<string>> {
+async function existingMonitorIds(
+  db: Database,
+  { organizationId }: Tenant,
+  ids: readonly string[],
+): Promise<Set<string>> {
   const rows = await db
     .selectFrom('monitors')
     .select('id')
@@ -182,7 +176,7 @@ async function knownMonitors(db: Database, { organizationId }: Tenant, ids: read
   return new Set(rows.map(({ id }) => id))
 }
 
-async function timezoneOf(db: Database, organizationId: string): Promise<string> {
+async function defaultTimeZone(db: Database, { organizationId }: Tenant): Promise<string> {
   const { timezone } = await db
     .selectFrom('organizations')
     .select('timezone')
@@ -191,55 +185,50 @@ async function timezoneOf(db: Database, organizationId: string): Promise<string>
   return findTimeZone(timezone) ?? 'UTC'
 }
 
-/** Throws 409 where the organization has as many as it may. */
-export async function insertWindow(db: Database, context: RequestContext, draft: WindowDraft): Promise<string> {
+/** Throws 409 at the limit. */
+export async function insertWindow(db: Database, context: RequestContext, columns: WindowColumns): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    if ((await openWindows(transaction, organizationId, now)).length >= MOST_WINDOWS)
+    if ((await openWindows(transaction, organizationId, now)).length >= MAX_WINDOWS)
       throw conflict(
-        `Limit reached: an organization has at most ${MOST_WINDOWS} maintenance windows that have not ended. Delete one first.`,
+        `Limit reached: an organization has at most ${MAX_WINDOWS} maintenance windows that have not ended. Delete one first.`,
       )
     const id = newId('mnt', now)
-    const row = { organization_id: organizationId, id, created_at: now, ...draft }
+    const row = { organization_id: organizationId, id, created_at: now, ...columns }
     await transaction.insertInto('maintenance_windows').values(row).execute()
     const after = await getWindow(transaction, context, id)
-    const object = { id, label: draft.name }
+    const object = { id, label: columns.name }
     await recordAudit(transaction, context, { action: 'maintenance_window.created', object, after })
     return id
   })
 }
 
-/** Throws `not_found`, 412, and a 400 as `parseWindow` does. */
+/** Throws `not_found`, 412, and 400 like `parseWindow`. */
 export async function updateWindow(
   db: Database,
   context: RequestContext,
   id: string,
   change: MaintenanceWindowChange,
-  { refused, match }: { refused?: FieldErrors | undefined; match?: Match },
+  { schemaErrors, match }: { schemaErrors?: FieldErrors | undefined; match?: Match },
 ): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'maintenance_windows', context, id, forUpdate(transaction))
     const before = toWindow(row, now)
     const { name, name_pattern, from, to, rrule, timezone } = { ...before, ...change }
-    // What was deleted since stays in the lists.
+    // Unchanged lists are not validated, because they may name deleted monitors and groups.
     const { monitors = null, groups = null } = change
-    const given = { name, monitors, groups, name_pattern, from, to, rrule, timezone } as NewMaintenanceWindow
+    const input = { name, monitors, groups, name_pattern, from, to, rrule, timezone } as NewMaintenanceWindow
     const isRescheduled = ['from', 'to', 'rrule', 'timezone'].some((field) => field in change)
-    const draft = await parseWindow(transaction, context, given, { refused, isRescheduled })
+    const columns = await parseWindow(transaction, context, input, { schemaErrors, isRescheduled })
     refuseStale(row, match)
-    const columns = {
-      ...draft,
+    await updateTenantRow(transaction, 'maintenance_windows', context, id, {
+      ...columns,
       ...('monitors' in change ? {} : { monitor_ids: row.monitor_ids }),
       ...('groups' in change ? {} : { group_ids: row.group_ids }),
-    }
-    await transaction
-      .updateTable('maintenance_windows')
-      .set({ ...columns, ...nextVersion })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    await lookAgain(transaction, organizationId, now)
+      ...nextVersion,
+    })
+    await makeWaitingAlertsDue(transaction, organizationId, now)
     const after = await getWindow(transaction, context, id)
     const object = { id, label: row.name }
     await recordAudit(transaction, context, { action: 'maintenance_window.updated', object, before, after })
@@ -252,23 +241,16 @@ export async function deleteWindow(db: Database, context: RequestContext, id: st
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'maintenance_windows', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    await transaction
-      .deleteFrom('maintenance_windows')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    await lookAgain(transaction, organizationId, now)
+    await deleteTenantRow(transaction, 'maintenance_windows', context, id)
+    await makeWaitingAlertsDue(transaction, organizationId, now)
     const object = { id, label: row.name }
-    await recordAudit(transaction, context, {
-      action: 'maintenance_window.deleted',
-      object,
-      before: toWindow(row, now),
-    })
+    const before = toWindow(row, now)
+    await recordAudit(transaction, context, { action: 'maintenance_window.deleted', object, before })
   })
 }
 
-/** Alerts that wait for the end of a window, also to be repeated, are decided again: it may end earlier now. */
-async function lookAgain(db: Database, organizationId: string, now: number): Promise<void> {
+/** Decides again about alerts that may wait for the end of a window, repetitions included. */
+async function makeWaitingAlertsDue(db: Database, organizationId: string, now: number): Promise<void> {
   await db
     .updateTable('due_alerts')
     .set({ due_at: now })
@@ -293,7 +275,7 @@ const scheduleOf = ({ from_at, to_at, rrule, timezone }: WindowRow): Schedule =>
 })
 
 function toWindow(row: WindowRow, now: number): MaintenanceWindow {
-  const occurrences = upcoming(scheduleOf(row), now, MOST_SHOWN)
+  const occurrences = upcomingOccurrences(scheduleOf(row), now, MAX_OCCURRENCES)
   return withVersion(
     {
       id: row.id,

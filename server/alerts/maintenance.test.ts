@@ -4,7 +4,7 @@ import { givenAlerting } from '../testing/alerts.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
-import { normalizedRule, occurrenceAt, type Schedule, scheduleErrors, upcoming } from './maintenance.ts'
+import { normalizeRule, occurrenceAt, type Schedule, scheduleErrors, upcomingOccurrences } from './maintenance.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -17,7 +17,7 @@ const schedule = (from: string, to: string, rrule: string | null, timezone = 'Eu
   timezone,
 })
 const shown = (given: Schedule, at: string, count: number) =>
-  upcoming(given, Date.parse(at), count).map(({ from, to }) =>
+  upcomingOccurrences(given, Date.parse(at), count).map(({ from, to }) =>
     [from, to].map((each) => new Date(each).toISOString().slice(0, 16)).join(' '),
   )
 
@@ -70,7 +70,7 @@ describe('occurrences', () => {
     ...['FREQ=DAILY;FREQ=DAILY', 'DAILY', '', 'FREQ=DAILY\nEXDATE:20260101', 'FREQ=DAILY;COUNT=1;UNTIL=20300101'],
     ...['FREQ=DAILY;DTSTART=20200101', `FREQ=DAILY;BYMONTHDAY=${'1,'.repeat(90)}1`, 'FREQ=DAILY;X=1', 'INTERVAL=2'],
   ])('%j is refused', (rule) => {
-    expect(normalizedRule(rule)).toBeUndefined()
+    expect(normalizeRule(rule)).toBeUndefined()
   })
 
   test('a rule without any occurrence ends after a bounded search', () => {
@@ -90,7 +90,7 @@ describe('occurrences', () => {
     )
     fc.assert(
       fc.property(rule, ([frequency, parts]) => {
-        const rrule = normalizedRule([`FREQ=${frequency}`, ...parts].join(';'))
+        const rrule = normalizeRule([`FREQ=${frequency}`, ...parts].join(';'))
         if (rrule === undefined) return
         const given = schedule('2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z', rrule)
         const now = Date.parse('2026-06-01T00:00:00Z')

@@ -3,77 +3,68 @@ import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
+import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { type Cause, type CausingEvent, causesOf } from './cause.ts'
+import { insertEntries } from './incident-timeline.ts'
 import type { Failure } from './rule.ts'
-import { insertEntries } from './timeline.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 type FailingEvent = CausingEvent & { group_id: string; subdomain: string; occurred_at: number }
 
-/** How long an incident takes monitors of other zones: what fails later has a cause of its own, and nobody would be notified. */
-const SHARED_MS = 60 * 60_000
-/** The open incidents that some events may join, and those that they open. */
+/** How long an incident accepts monitors of other zones. Later failures need their own incident, because joining one notifies nobody. */
+const ACCEPTS_OTHER_ZONES_MS = 60 * 60_000
+
+/** The open incidents that the events can join, and the incidents that they open. */
 export async function openIncidents(db: Database, organizationId: string, events: readonly FailingEvent[]) {
-  const causes = new Map(
+  const causesByEvent = new Map(
     events.filter(({ new_state }) => new_state !== 'VALID').map((event) => [event, causesOf(event)]),
   )
-  const keys = [...new Set([...causes.values()].flat().map(({ key }) => key))]
-  const byCause = await incidentsByCause(db, organizationId, keys)
+  const keys = [...new Set([...causesByEvent.values()].flat().map(({ key }) => key))]
+  const byCause = await lockIncidentsByCause(db, organizationId, keys)
   const opened: { row: IncidentRow; causes: Cause[]; event: FailingEvent }[] = []
-  const shared = new Map<string, Cause>()
+  /** By incident, the cause that its monitors in several zones share. */
+  const sharedCauses = new Map<string, Cause>()
   return {
-    /** The incident of the first cause that one has; a new one if there is none. */
+    /** Returns the incident of the first cause that has one, or opens an incident. */
     join(event: FailingEvent, now: number): IncidentRow {
-      const all = causes.get(event)!
-      const cause = all.find(({ key, kind }) => {
-        const row = byCause.get(key)
-        return row && (kind === 'zone' || takesOthers(row, event))
-      })
-      if (cause) {
-        const found = byCause.get(cause.key)!
-        if (found.zone !== event.domain && found.cause_kind === 'zone') {
-          const common = all.find(({ kind, key }) => kind !== 'zone' && byCause.get(key) === found) ?? cause
-          found.cause_kind = common.kind
-          shared.set(found.id, common)
+      const causes = causesByEvent.get(event)!
+      for (const cause of causes) {
+        const incident = byCause.get(cause.key)
+        if (!incident || (cause.kind !== 'zone' && !acceptsOtherZones(incident, event))) continue
+        if (incident.zone !== event.domain && incident.cause_kind === 'zone') {
+          const shared = causes.find(({ kind, key }) => kind !== 'zone' && byCause.get(key) === incident) ?? cause
+          incident.cause_kind = shared.kind
+          sharedCauses.set(incident.id, shared)
         }
-        return found
+        return incident
       }
-      const row = newIncident(organizationId, event, all[0].key, now)
-      opened.push({ row, causes: all, event })
-      for (const { key } of all) byCause.set(key, row)
+      const row = newIncident(organizationId, event, causes[0].key, now)
+      opened.push({ row, causes, event })
+      for (const { key } of causes) byCause.set(key, row)
       return row
     },
     async write(db: Database, now: number): Promise<void> {
-      await insertEach(
-        db,
-        'incidents',
-        INCIDENT_COLUMNS,
-        opened.map(({ row }) => ({ ...row, cause_kind: 'zone' })),
-      )
-      const latest = new Map(
+      const rows = opened.map(({ row }) => ({ ...row, cause_kind: 'zone' }))
+      await insertEach(db, 'incidents', INCIDENT_COLUMNS, rows)
+      // The first cause is in the incident's row.
+      const incidentByCause = new Map(
         opened.flatMap(({ row, causes }) => causes.slice(1).map(({ key }) => [key, row.id] as const)),
       )
-      const further = [...latest].map(([cause, incident_id]) => ({
+      // Rows of incidents that accept no other zones any more, and rows that an older version of the server did not delete.
+      await db
+        .deleteFrom('incident_causes')
+        .where('organization_id', '=', organizationId)
+        .where(isOneOf(db, 'cause', [...incidentByCause.keys()]))
+        .execute()
+      const causeRows = [...incidentByCause].map(([cause, incident_id]) => ({
         organization_id: organizationId,
         cause,
         incident_id,
       }))
-      // Those of an incident that takes no others, and what a version that does not know of them left.
-      await db
-        .deleteFrom('incident_causes')
-        .where('organization_id', '=', organizationId)
-        .where(isOneOf(db, 'cause', [...latest.keys()]))
-        .execute()
-      await insertEach(db, 'incident_causes', { organization_id: 'text', cause: 'text', incident_id: 'text' }, further)
-      for (const [id, { kind, value }] of shared) {
-        await db
-          .updateTable('incidents')
-          .set({ cause_kind: kind, cause_value: value })
-          .where('organization_id', '=', organizationId)
-          .where('id', '=', id)
-          .execute()
-      }
+      await insertEach(db, 'incident_causes', CAUSE_COLUMNS, causeRows)
+      for (const [id, { kind, value }] of sharedCauses)
+        await updateTenantRow(db, 'incidents', { organizationId }, id, { cause_kind: kind, cause_value: value })
       const entries = opened.map(({ row, event }) => {
         const { name, recordType } = failureOf(event)
         return { incidentId: row.id, kind: 'opened' as const, at: row.opened_at, detail: `${name} ${recordType}` }
@@ -83,21 +74,20 @@ export async function openIncidents(db: Database, organizationId: string, events
   }
 }
 
-/** Not one that people were notified of an hour ago, or that somebody silenced: what joins it sends no message. */
-const takesOthers = (
+/** False for an incident that people were notified of an hour ago, or that somebody acknowledged or snoozed. */
+const acceptsOtherZones = (
   { acknowledged_at, snoozed_until, opened_at }: IncidentRow,
   { occurred_at }: FailingEvent,
 ): boolean =>
   acknowledged_at === null &&
   (snoozed_until === null || snoozed_until <= occurred_at) &&
-  occurred_at - opened_at <= SHARED_MS
+  occurred_at - opened_at <= ACCEPTS_OTHER_ZONES_MS
 
-/** Locked, so that none of them is resolved meanwhile. */
-async function incidentsByCause(db: Database, organizationId: string, keys: readonly string[]) {
-  const open = (index: string) =>
+/** Locked, so that no other transaction resolves them. */
+async function lockIncidentsByCause(db: Database, organizationId: string, keys: readonly string[]) {
+  const openRows = (index: string) =>
     db
       .selectFrom(fromIndex(db, 'incidents', index))
-      .selectAll('incidents')
       .where('incidents.organization_id', '=', organizationId)
       .where('resolved_at', 'is', null)
   const links = await db
@@ -106,14 +96,14 @@ async function incidentsByCause(db: Database, organizationId: string, keys: read
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'cause', keys))
     .execute()
-  const linkedIds = [...new Set(links.map(({ incident_id }) => incident_id))]
-  const ids = await open('open_incidents')
+  const direct = await openRows('open_incidents')
     .select('incidents.id')
     .where(isOneOf(db, 'incidents.cause', keys))
     .execute()
-  const wanted = [...new Set([...ids.map(({ id }) => id), ...linkedIds])]
-  const rows = await open('open_incidents_by_id')
-    .where(isOneOf(db, 'incidents.id', wanted))
+  const ids = new Set([...direct.map(({ id }) => id), ...links.map(({ incident_id }) => incident_id)])
+  const rows = await openRows('open_incidents_by_id')
+    .selectAll('incidents')
+    .where(isOneOf(db, 'incidents.id', [...ids]))
     .orderBy('id')
     .modifyEnd(forUpdate(db))
     .execute()
@@ -150,17 +140,15 @@ const INCIDENT_COLUMNS = {
   ...({ organization_id: 'text', id: 'text', cause: 'text', zone: 'text', state: 'text' } as const),
   ...({ opened_at: 'bigint', monitors: 'bigint', failing: 'bigint' } as const),
 }
+const CAUSE_COLUMNS = { organization_id: 'text', cause: 'text', incident_id: 'text' } as const
 
-/** What rules look at, without the tags of the monitor. */
-export const failureOf = ({
-  group_id,
-  subdomain,
-  domain,
-  record_type,
-  new_state,
-}: FailingEvent): Omit<Failure, 'tags'> => ({
-  groupId: group_id,
-  name: subdomain === '' ? domain : `${subdomain}.${domain}`,
-  recordType: record_type,
-  state: new_state,
-})
+/** The fields that rules match, except the tags of the monitor. */
+export function failureOf(event: FailingEvent): Omit<Failure, 'tags'> {
+  const { group_id, subdomain, domain, record_type, new_state } = event
+  return {
+    groupId: group_id,
+    name: subdomain === '' ? domain : `${subdomain}.${domain}`,
+    recordType: record_type,
+    state: new_state,
+  }
+}

@@ -8,17 +8,17 @@ import { isoOf } from '../http/times.ts'
 import { lowestIdAt } from '../ids.ts'
 import { insertDue } from './alert-store.ts'
 
-/** Alerts of a channel made from `since` up to, not including, `until`. */
+/** Alerts created from `since` until before `until`. */
 type Period = { since: number; until: number; statuses: readonly AlertStatus[] }
 
-/** How far a replay came. JSON. `auditId`: of its entry in the audit log. `from`: the last alert. */
+/** The progress of a replay, stored as JSON. `auditId`: of its audit log entry. `from`: the last alert of the previous batch. */
 export type AlertReplay = { period: Period; count: number; auditId: string; channel: string; from?: string | undefined }
 
-/** Those that have a message. A summary is none of them: what it combined is sent again. */
+/** Alerts that have a message. Summaries are not replayed, but the alerts that they combined are. */
 export const REPLAYED_STATUSES = ['SENT', 'FAILED', 'RETRYING'] as const
-const AT_ONCE = 200
-/** Longer than a lease: no failure is sent after the recovery of its incident, which closes it in some channels. */
-const RECOVERIES_AFTER_MS = 2 * 60_000
+const BATCH_SIZE = 200
+/** Longer than a lease, so that no failure is sent after its recovery: some providers close the alert by the recovery. */
+const RECOVERY_DELAY_MS = 2 * 60_000
 
 /** Throws `not_found`. */
 export async function newAlertReplay(
@@ -31,8 +31,8 @@ export async function newAlertReplay(
   return { period, count: 0, auditId: newAuditId(context), channel: name }
 }
 
-/** Sends the next alerts of a period again, as `retryAlert` does for one, but for those that are being sent. `count`: how many there were so far. */
-export async function replaySomeAlerts(db: Database, context: RequestContext, channelId: string, replay: AlertReplay) {
+/** Makes the next batch of alerts due, except those that are being sent. */
+export async function replayAlertBatch(db: Database, context: RequestContext, channelId: string, replay: AlertReplay) {
   const { organizationId, now } = context
   const { since, until, statuses } = replay.period
   const rows = await db
@@ -46,24 +46,19 @@ export async function replaySomeAlerts(db: Database, context: RequestContext, ch
     .where('kind', 'in', ['failing', 'recovered'])
     .where('status', 'in', statuses)
     .orderBy('id')
-    .limit(AT_ONCE)
+    .limit(BATCH_SIZE)
     .modifyEnd(forUpdate(db))
     .execute()
-  const sending = await beingSent(
-    db,
-    organizationId,
-    rows.map(({ id }) => id),
-    now,
-  )
-  const again = rows.filter(({ id }) => !sending.has(id))
-  for (const [kind, afterMs] of [
+  const beingSent = await findBeingSent(db, context, rows)
+  const replayed = rows.filter(({ id }) => !beingSent.has(id))
+  for (const [kind, delayMs] of [
     ['failing', 0],
-    ['recovered', RECOVERIES_AFTER_MS],
+    ['recovered', RECOVERY_DELAY_MS],
   ] as const) {
-    const ids = again.filter((row) => row.kind === kind).map(({ id }) => id)
+    const ids = replayed.filter((row) => row.kind === kind).map(({ id }) => id)
     const due = await db
       .updateTable('alerts')
-      .set({ status: 'RETRYING', next_attempt_at: now + afterMs, retry_requested_at: now, progress: null, error: null })
+      .set({ status: 'RETRYING', next_attempt_at: now + delayMs, retry_requested_at: now, progress: null, error: null })
       .where('organization_id', '=', organizationId)
       .where(isOneOf(db, 'id', ids))
       .returning(['id', 'next_attempt_at'])
@@ -73,31 +68,31 @@ export async function replaySomeAlerts(db: Database, context: RequestContext, ch
   await addToAudit(db, context, replay.auditId, {
     action: 'channel.alerts_replayed',
     object: { id: channelId, label: replay.channel },
-    ids: again.map(({ id }) => id),
+    ids: replayed.map(({ id }) => id),
     after: { since: isoOf(since), until: isoOf(until), status: statuses },
   })
-  const made: AlertReplay = { ...replay, count: replay.count + again.length, from: rows.at(-1)?.id ?? replay.from }
-  return { made, isDone: rows.length < AT_ONCE }
+  const made: AlertReplay = { ...replay, count: replay.count + replayed.length, from: rows.at(-1)?.id ?? replay.from }
+  return { made, isDone: rows.length < BATCH_SIZE }
 }
 
 /**
- * The others are locked, so that no attempt begins before the caller ends. One that another process has locked is being
- * recorded there, by a transaction that wants the alert itself next: waiting for that would be a deadlock.
+ * Locks the queue rows of the other alerts, so that no attempt begins before the transaction ends. Rows that another transaction has
+ * locked are skipped: it records an attempt and locks the alert next, so waiting for it would be a deadlock.
  */
-async function beingSent(
+async function findBeingSent(
   db: Database,
-  organizationId: string,
-  ids: readonly string[],
-  now: number,
+  { organizationId, now }: RequestContext,
+  alerts: readonly { id: string }[],
 ): Promise<Set<string>> {
+  const ids = alerts.map(({ id }) => id)
   const due = db
     .selectFrom('due_alerts')
     .select(['alert_id', 'claimed_by', 'due_at'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'alert_id', ids))
-  const free = await due.modifyEnd(skipLocked(db)).execute()
-  const idle = free.filter(({ claimed_by, due_at }) => claimed_by === null || due_at === null || due_at <= now)
-  const sending = new Set((await due.execute()).map(({ alert_id }) => alert_id))
-  for (const { alert_id } of idle) sending.delete(alert_id)
-  return sending
+  const unlocked = await due.modifyEnd(skipLocked(db)).execute()
+  const idle = unlocked.filter(({ claimed_by, due_at }) => claimed_by === null || due_at === null || due_at <= now)
+  const beingSent = new Set((await due.execute()).map(({ alert_id }) => alert_id))
+  for (const { alert_id } of idle) beingSent.delete(alert_id)
+  return beingSent
 }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../config/config.ts'
 import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
+import { deleteTenantRow } from '../database/tenant-row.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
 import { retentionDaysOf } from '../organization/quota.ts'
@@ -9,14 +10,14 @@ import { retentionDaysOf } from '../organization/quota.ts'
 export type AlertRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'> & { config: Pick<Config, 'plans'> }
 
 const DAY_MS = 24 * 60 * 60_000
-const EVERY_MS = 60 * 60_000
-/** Where events are kept for good, alerts are not. */
-const KEPT_DAYS = 90
+const INTERVAL_MS = 60 * 60_000
+/** Also for organizations that keep events longer. */
+const MAX_RETENTION_DAYS = 90
 const UNCONFIRMED_DAYS = 7
 
-/** Deletes what is not needed any more, a little at a time. Runs until `stop`. */
+/** Runs until `stop`. */
 export async function runAlertRetention(deps: AlertRetentionDeps, stop: AbortSignal): Promise<void> {
-  await runEvery(EVERY_MS, deps, stop, {
+  await runEvery(INTERVAL_MS, deps, stop, {
     failure: 'Old alerts could not be deleted. The next attempt is in an hour.',
     work: () => deleteOldAlerts(deps, stop),
   })
@@ -27,17 +28,18 @@ export async function deleteOldAlerts(
   stop: AbortSignal,
 ): Promise<void> {
   await forEachOrganization(db, stop, async (id) => {
-    const days = Math.min(KEPT_DAYS, (await retentionDaysOf(db, config.plans, { organizationId: id })) ?? KEPT_DAYS)
+    const eventDays = await retentionDaysOf(db, config.plans, { organizationId: id })
+    const days = Math.min(MAX_RETENTION_DAYS, eventDays ?? MAX_RETENTION_DAYS)
     const before = clock.now() - days * DAY_MS
     await deleteInBatches(clock, stop, () => deleteAlerts(db, id, before))
     await deleteInBatches(clock, stop, () => deleteIncidents(db, id, before))
-    await deleteWindows(db, id, before)
-    await deletePlannedChanges(db, id, before)
-    await deleteAddresses(db, id, clock.now() - UNCONFIRMED_DAYS * DAY_MS)
+    await deleteEndedWindows(db, id, before)
+    await deleteClosedChanges(db, id, before)
+    await deleteUnconfirmedAddresses(db, id, clock.now() - UNCONFIRMED_DAYS * DAY_MS)
   })
 }
 
-/** What still waits is kept, and what is about an open incident: its recovery goes where its alerts went. Attempts go with their alerts. */
+/** Keeps pending alerts, and those of open incidents, because they say which channels receive the recovery. Attempts are deleted by cascade. */
 async function deleteAlerts(db: Database, organizationId: string, before: number): Promise<number> {
   const rows = await db
     .selectFrom('alerts')
@@ -60,14 +62,14 @@ async function deleteAlerts(db: Database, organizationId: string, before: number
   return rows.length
 }
 
-/** An incident may have any number of rows in these. */
-const PARTS = [
+/** An incident may have any number of rows in these tables. */
+const INCIDENT_TABLES = [
   ['incident_monitors', 'monitor_id'],
   ['incident_events', 'event_id'],
   ['incident_entries', 'id'],
 ] as const
 
-/** One batch of one incident at a time: what belongs to it goes first. */
+/** Deletes one batch of rows of the oldest incident; the incident itself when it has no more rows. */
 async function deleteIncidents(db: Database, organizationId: string, before: number): Promise<number> {
   const incident = await db
     .selectFrom('incidents')
@@ -78,19 +80,18 @@ async function deleteIncidents(db: Database, organizationId: string, before: num
     .limit(1)
     .executeTakeFirst()
   if (!incident) return 0
-  for (const [table, column] of PARTS) {
+  for (const [table, column] of INCIDENT_TABLES) {
     const key = sql.ref(column)
-    const ofIncident = sql`${sql.table(table)} where organization_id = ${organizationId} and incident_id = ${incident.id}`
-    const some = sql`select ${key} from ${ofIncident} limit ${sql.lit(DELETED_AT_ONCE)}`
-    const { rows } = await sql`delete from ${ofIncident} and ${key} in (${some}) returning ${key}`.execute(db)
+    const incidentRows = sql`${sql.table(table)} where organization_id = ${organizationId} and incident_id = ${incident.id}`
+    const batch = sql`select ${key} from ${incidentRows} limit ${sql.lit(DELETED_AT_ONCE)}`
+    const { rows } = await sql`delete from ${incidentRows} and ${key} in (${batch}) returning ${key}`.execute(db)
     if (rows.length > 0) return DELETED_AT_ONCE
   }
-  await db.deleteFrom('incidents').where('organization_id', '=', organizationId).where('id', '=', incident.id).execute()
+  await deleteTenantRow(db, 'incidents', { organizationId }, incident.id)
   return DELETED_AT_ONCE
 }
 
-/** Nobody confirmed them. */
-async function deleteAddresses(db: Database, organizationId: string, before: number): Promise<void> {
+async function deleteUnconfirmedAddresses(db: Database, organizationId: string, before: number): Promise<void> {
   await db
     .deleteFrom('alert_addresses')
     .where('organization_id', '=', organizationId)
@@ -100,7 +101,7 @@ async function deleteAddresses(db: Database, organizationId: string, before: num
     .execute()
 }
 
-async function deleteWindows(db: Database, organizationId: string, before: number): Promise<void> {
+async function deleteEndedWindows(db: Database, organizationId: string, before: number): Promise<void> {
   await db
     .deleteFrom('maintenance_windows')
     .where('organization_id', '=', organizationId)
@@ -108,8 +109,7 @@ async function deleteWindows(db: Database, organizationId: string, before: numbe
     .execute()
 }
 
-/** Those that are closed. */
-async function deletePlannedChanges(db: Database, organizationId: string, before: number): Promise<void> {
+async function deleteClosedChanges(db: Database, organizationId: string, before: number): Promise<void> {
   await db
     .deleteFrom('planned_changes')
     .where('organization_id', '=', organizationId)

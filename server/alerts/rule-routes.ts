@@ -14,19 +14,18 @@ import { once } from '../http/idempotency.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { refuse } from '../problem.ts'
-import { rulesOfMonitor } from './monitor-rules.ts'
-import { deleteRule, getRule, insertRule, listRules, previewRule, refuseUnknown, updateRule } from './rule-store.ts'
+import { getMonitorRules } from './monitor-rules.ts'
+import { deleteRule, getRule, insertRule, listRules, previewRule, referenceErrors, updateRule } from './rule-store.ts'
 
 const tags = ['Alerts']
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
-/** Alert rules, and which of them apply to a monitor. */
 export function ruleRoutes({ db, seal }: Deps): Routes {
   const params = Params('rule')
-  const refuseWrong = async (request: FastifyRequest) => {
-    const refused = schemaErrors(request)
-    refuse({ ...(await refuseUnknown(db, request.context, request.body as NewAlertRule)), ...refused })
+  const refuseInvalid = async (request: FastifyRequest) => {
+    const errors = await referenceErrors(db, request.context, request.body as NewAlertRule)
+    refuse({ ...errors, ...schemaErrors(request) })
   }
   return async (app) => {
     const list = {
@@ -50,7 +49,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
     app.post('/alert-rules', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
       return once(request, reply, db, {
-        prepare: () => refuseWrong(request),
+        prepare: () => refuseInvalid(request),
         effect: (db) => insertRule(db, context, body),
         answer: (db, id) => {
           reply.code(201).header('location', `/alert-rules/${id}`)
@@ -67,7 +66,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       response: Answers(200, MonitorAlertRules),
     }
     app.get('/monitors/:monitor/alert-rules', { schema: ofMonitor }, ({ params, context }) =>
-      rulesOfMonitor(db, context, params.monitor),
+      getMonitorRules(db, context, params.monitor),
     )
 
     const preview = {
@@ -83,7 +82,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       '/alert-rules/preview',
       { attachValidation, config: { writesNothing: true }, schema: preview },
       async (request) => {
-        await refuseWrong(request)
+        await refuseInvalid(request)
         return await previewRule(db, request.context, request.body)
       },
     )
@@ -107,7 +106,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       response: Answers(200, AlertRule),
     }
     app.patch('/alert-rules/:rule', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
-      await refuseWrong(request)
+      await refuseInvalid(request)
       const { params, body, context, match } = request
       await updateRule(db, context, params.rule, body as AlertRuleChange, match)
       return await getRule(db, context, params.rule)

@@ -8,7 +8,7 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { findGroupRow, parseGroupList, stringsOf } from '../groups/store.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
@@ -17,15 +17,15 @@ import { lowestIdAt, newId } from '../ids.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { conflict, type FieldErrors, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { normalizedPattern } from './name-pattern.ts'
-import { matcherOf, type RuleFilters, tagsOf } from './rule.ts'
-import { clockText, minuteOf } from './rule-times.ts'
+import { normalizePattern } from './name-pattern.ts'
+import { failureMatcher, type RuleFilters, tagsByMonitor } from './rule.ts'
 
 type RuleRow = Selectable<AlertRulesTable>
 
 const MINUTE_MS = 60_000
-/** Rules of one organization: each looks at every failure. */
-const MOST_RULES = 50
+/** For each organization, because every rule is matched with every failure. */
+const MAX_RULES = 50
+const DEFAULT_DELAY_MINUTES = 10
 
 export async function listRules(db: Database, seal: Seal, tenant: Tenant, query: PageQuery): Promise<Page<AlertRule>> {
   const { organizationId } = tenant
@@ -43,41 +43,38 @@ export async function listRules(db: Database, seal: Seal, tenant: Tenant, query:
   return { ...page, data: await toRules(db, tenant, page.data) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`. */
 export async function getRule(db: Database, tenant: Tenant, id: string): Promise<AlertRule> {
   const [rule] = await toRules(db, tenant, [await getTenantRow(db, 'alert_rules', tenant, id)])
   return rule!
 }
 
-type Given = Partial<Record<'groups' | 'channels' | 'escalation_channel' | 'timezone', unknown>>
-
-/** By their fields those that do not exist. */
-export async function refuseUnknown(
+/** Errors for groups, channels and a time zone that do not exist. Fields may have any type: the errors of the schema are reported too. */
+export async function referenceErrors(
   db: Database,
   tenant: Tenant,
-  { groups, channels, escalation_channel, timezone }: Given,
+  input: Partial<Record<'groups' | 'channels' | 'escalation_channel' | 'timezone', unknown>>,
 ): Promise<FieldErrors> {
-  const { errors } = await parseGroupList(db, tenant, groups)
+  const { escalation_channel, timezone } = input
+  const { errors } = await parseGroupList(db, tenant, input.groups)
   if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
     errors.timezone = fieldError('invalid_time_zone')
-  const ids = stringsOf(channels)
+  const channelIds = stringsOf(input.channels)
   const rows = await db
     .selectFrom('channels')
     .select('id')
     .where('organization_id', '=', tenant.organizationId)
-    .where(isOneOf(db, 'id', [...ids, ...stringsOf([escalation_channel])]))
+    .where(isOneOf(db, 'id', [...channelIds, ...stringsOf([escalation_channel])]))
     .execute()
-  const known = new Set(rows.map(({ id }) => id))
-  for (const [index, id] of ids.entries()) {
-    if (known.has(id)) continue
-    errors[`channels.${index}`] = fieldError('unknown_reference', { resource: 'channel' })
-  }
-  if (typeof escalation_channel === 'string' && !known.has(escalation_channel))
+  const existing = new Set(rows.map(({ id }) => id))
+  for (const [index, id] of channelIds.entries())
+    if (!existing.has(id)) errors[`channels.${index}`] = fieldError('unknown_reference', { resource: 'channel' })
+  if (typeof escalation_channel === 'string' && !existing.has(escalation_channel))
     errors.escalation_channel = fieldError('unknown_reference', { resource: 'channel' })
   return errors
 }
 
-/** Of a rule as a whole, after a change: what its fields say together. Throws a 400. */
+/** Throws a 400 for fields that contradict each other. */
 function refuseContradictions(rule: NewAlertRule): void {
   const { repeat_every = null, escalate_after = null, escalation_channel = null, quiet_hours, digest = 'none' } = rule
   const errors: FieldErrors = {}
@@ -93,58 +90,49 @@ function refuseContradictions(rule: NewAlertRule): void {
   refuse(errors)
 }
 
-/** The columns of when and how often a rule sends. */
-function timesOf(rule: NewAlertRule) {
-  const { delay = 10, repeat_every, escalate_after, quiet_hours, timezone = 'UTC' } = rule
-  return {
-    delay_ms: delay * MINUTE_MS,
-    notifies_recovery: truth(rule.notify_recovery ?? true),
-    first_results: truth(rule.first_results ?? false),
-    repeat_ms: repeat_every == null ? null : repeat_every * 60 * MINUTE_MS,
-    escalate_ms: escalate_after == null ? null : escalate_after * MINUTE_MS,
-    escalation_channel_id: rule.escalation_channel ?? null,
-    quiet_from: quiet_hours ? minuteOf(quiet_hours.from) : null,
-    quiet_until: quiet_hours ? minuteOf(quiet_hours.until) : null,
-    timezone: findTimeZone(timezone) ?? timezone,
-    digest: rule.digest === undefined || rule.digest === 'none' ? null : rule.digest,
-  }
-}
-
-const truth = (value: boolean): 0 | 1 => (value ? 1 : 0)
-
-/** Throws 409 where the organization has as many as it may, and a 400. */
-export async function insertRule(db: Database, context: RequestContext, given: NewAlertRule): Promise<string> {
+/** Throws 409 at the limit, and 400. */
+export async function insertRule(db: Database, context: RequestContext, rule: NewAlertRule): Promise<string> {
   const { organizationId, now } = context
-  refuseContradictions(given)
+  refuseContradictions(rule)
   return await inTransaction(db, async (transaction) => {
     const { count } = await transaction
       .selectFrom('alert_rules')
       .select((select) => select.fn.countAll<number>().as('count'))
       .where('organization_id', '=', organizationId)
       .executeTakeFirstOrThrow()
-    if (Number(count) >= MOST_RULES)
-      throw conflict(`Limit reached: an organization has at most ${MOST_RULES} alert rules. Delete one first.`)
+    if (Number(count) >= MAX_RULES)
+      throw conflict(`Limit reached: an organization has at most ${MAX_RULES} alert rules. Delete one first.`)
     const id = newId('rul', now)
+    const columns = await ruleColumns(transaction, context, rule)
     await transaction
       .insertInto('alert_rules')
-      .values({
-        organization_id: organizationId,
-        id,
-        created_at: now,
-        name: given.name,
-        is_active: truth(given.is_active ?? true),
-        ...(await filtersOf(transaction, context, given)),
-        ...timesOf(given),
-      })
+      .values({ organization_id: organizationId, id, created_at: now, ...columns })
       .execute()
-    await setChannels(transaction, organizationId, id, given.channels)
+    await setChannels(transaction, organizationId, id, rule.channels)
     const after = await getRule(transaction, context, id)
-    await recordAudit(transaction, context, { action: 'alert_rule.created', object: { id, label: given.name }, after })
+    await recordAudit(transaction, context, { action: 'alert_rule.created', object: { id, label: rule.name }, after })
     return id
   })
 }
 
-/** Throws `not_found`, 412 and a 400. */
+/** A new organization sends an email to its owners when a monitor fails for 10 minutes, and when it recovers. */
+export async function insertDefaultRule(db: Database, { organizationId, now }: RequestContext): Promise<void> {
+  const common = { organization_id: organizationId, created_at: now }
+  const [channelId, ruleId] = [newId('chn', now), newId('rul', now)]
+  const settings = JSON.stringify({ owners: true, addresses: [] })
+  await db.insertInto('due_evaluations').values({ organization_id: organizationId, after_event_id: '' }).execute()
+  await db
+    .insertInto('channels')
+    .values({ ...common, id: channelId, name: 'Email to owners', type: 'email', settings })
+    .execute()
+  await db
+    .insertInto('alert_rules')
+    .values({ ...common, id: ruleId, name: 'All monitors', delay_ms: DEFAULT_DELAY_MINUTES * MINUTE_MS })
+    .execute()
+  await setChannels(db, organizationId, ruleId, [channelId])
+}
+
+/** Throws `not_found`, 412 and 400. */
 export async function updateRule(
   db: Database,
   context: RequestContext,
@@ -157,132 +145,136 @@ export async function updateRule(
     const row = await getTenantRow(transaction, 'alert_rules', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = await getRule(transaction, context, id)
-    const { channels, ...wanted } = { ...before, ...change }
-    refuseContradictions({ channels, ...wanted })
-    await transaction
-      .updateTable('alert_rules')
-      .set({
-        name: wanted.name,
-        is_active: truth(wanted.is_active),
-        ...(await filtersOf(transaction, context, wanted)),
-        ...timesOf({ channels, ...wanted }),
-        ...nextVersion,
-      })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    await setChannels(transaction, organizationId, id, channels)
+    const rule = { ...before, ...change }
+    refuseContradictions(rule)
+    const columns = await ruleColumns(transaction, context, rule)
+    await updateTenantRow(transaction, 'alert_rules', context, id, { ...columns, ...nextVersion })
+    await setChannels(transaction, organizationId, id, rule.channels)
     const after = await getRule(transaction, context, id)
-    await recordAudit(transaction, context, {
-      action: 'alert_rule.updated',
-      object: { id, label: row.name },
-      before,
-      after,
-    })
+    const object = { id, label: row.name }
+    await recordAudit(transaction, context, { action: 'alert_rule.updated', object, before, after })
   })
 }
 
-/** What is due by it is canceled when its time comes. Throws `not_found` and 412. */
+/** Its pending alerts are canceled when they become due. Throws `not_found` and 412. */
 export async function deleteRule(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
-  const { organizationId } = context
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'alert_rules', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = await getRule(transaction, context, id)
-    await transaction
-      .deleteFrom('alert_rules')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
+    await deleteTenantRow(transaction, 'alert_rules', context, id)
     await recordAudit(transaction, context, { action: 'alert_rule.deleted', object: { id, label: row.name }, before })
   })
 }
 
-const PREVIEWED_DAYS = 30
+const PREVIEW_DAYS = 30
 const DAY_MS = 24 * 60 * 60_000
-/** Failures that a preview reads, and shows. */
-const MOST_READ = 2000
-const MOST_SHOWN = 100
+const MAX_PREVIEW_EVENTS = 2000
+const MAX_PREVIEW_FAILURES = 100
 
-/** Failures of the last 30 days that the rule is about and that lasted as long as it waits, newest first. */
-export async function previewRule(db: Database, context: RequestContext, given: PreviewedRule): Promise<AlertPreview> {
+/** Failures of the last 30 days that match the rule and outlasted its delay, newest first. */
+export async function previewRule(db: Database, context: RequestContext, rule: PreviewedRule): Promise<AlertPreview> {
   const { organizationId, now } = context
-  const matches = matcherOf(await filtersOf(db, context, given))
-  const delayMs = (given.delay ?? 10) * MINUTE_MS
+  const matches = failureMatcher(await ruleFilters(db, context, rule))
+  const delayMs = (rule.delay ?? DEFAULT_DELAY_MINUTES) * MINUTE_MS
   const rows = await db
     .selectFrom('events')
     .select(['id', 'monitor_id', 'group_id', 'occurred_at', 'new_state', 'domain', 'subdomain', 'record_type'])
     .where('organization_id', '=', organizationId)
-    .where('id', '>=', lowestIdAt('evt', now - PREVIEWED_DAYS * DAY_MS))
-    .where(({ eb, lit }) => (given.first_results ? eb(lit(1), '=', lit(1)) : eb('old_state', '=', 'VALID')))
+    .where('id', '>=', lowestIdAt('evt', now - PREVIEW_DAYS * DAY_MS))
+    .where(({ eb, lit }) => (rule.first_results ? eb(lit(1), '=', lit(1)) : eb('old_state', '=', 'VALID')))
     .where('new_state', '<>', 'VALID')
     .orderBy('id', 'desc')
-    .limit(MOST_READ + 1)
+    .limit(MAX_PREVIEW_EVENTS + 1)
     .execute()
-  const read = rows.slice(0, MOST_READ)
-  const nameOf = ({ subdomain, domain }: (typeof rows)[number]) =>
+  const events = rows.slice(0, MAX_PREVIEW_EVENTS)
+  const monitorIds = [...new Set(events.map(({ monitor_id }) => monitor_id))]
+  const tags = rule.tags == null ? new Map() : await tagsByMonitor(db, organizationId, monitorIds)
+  const monitorName = ({ subdomain, domain }: (typeof rows)[number]) =>
     subdomain === '' ? domain : `${subdomain}.${domain}`
-  const monitorIds = [...new Set(read.map(({ monitor_id }) => monitor_id))]
-  const tags = given.tags == null ? new Map() : await tagsOf(db, organizationId, monitorIds)
-  const matched = read.filter((row) => {
-    const { monitor_id, group_id: groupId, record_type: recordType, new_state: state } = row
-    return matches({ groupId, name: nameOf(row), tags: tags.get(monitor_id) ?? [], recordType, state })
-  })
-  const lasting = delayMs === 0 ? matched : await lastingOf(db, organizationId, matched, { delayMs, now })
-  const data = lasting.slice(0, MOST_SHOWN).map((row) => ({
-    event_id: row.id,
-    occurred: isoOf(row.occurred_at),
-    name: nameOf(row),
-    record_type: row.record_type,
-    state: row.new_state as MonitorState,
+  const matching = events.filter((event) =>
+    matches({
+      groupId: event.group_id,
+      name: monitorName(event),
+      tags: tags.get(event.monitor_id) ?? [],
+      recordType: event.record_type,
+      state: event.new_state,
+    }),
+  )
+  const lasting = delayMs === 0 ? matching : await filterLasting(db, organizationId, matching, delayMs, now)
+  const data = lasting.slice(0, MAX_PREVIEW_FAILURES).map((event) => ({
+    event_id: event.id,
+    occurred: isoOf(event.occurred_at),
+    name: monitorName(event),
+    record_type: event.record_type,
+    state: event.new_state as MonitorState,
   }))
-  return { days: PREVIEWED_DAYS, is_complete: rows.length <= MOST_READ && lasting.length <= MOST_SHOWN, data }
+  const is_complete = rows.length <= MAX_PREVIEW_EVENTS && lasting.length <= MAX_PREVIEW_FAILURES
+  return { days: PREVIEW_DAYS, is_complete, data }
 }
 
-type Failed = { id: string; monitor_id: string; occurred_at: number }
-
-/** Those whose monitor did not become valid within the delay. */
-async function lastingOf<F extends Failed>(
+/** Keeps the failures whose monitors did not recover within the delay. */
+async function filterLasting<F extends { monitor_id: string; occurred_at: number }>(
   db: Database,
   organizationId: string,
   failures: readonly F[],
-  { delayMs, now }: { delayMs: number; now: number },
+  delayMs: number,
+  now: number,
 ): Promise<F[]> {
-  const shown = failures.slice(0, MOST_READ)
   const recoveries = await db
     .selectFrom('events')
     .select(['monitor_id', 'occurred_at'])
     .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'monitor_id', [...new Set(shown.map(({ monitor_id }) => monitor_id))]))
+    .where(isOneOf(db, 'monitor_id', [...new Set(failures.map(({ monitor_id }) => monitor_id))]))
     .where('new_state', '=', 'VALID')
-    .where('occurred_at', '>=', Math.min(now, ...shown.map(({ occurred_at }) => occurred_at)))
+    .where('occurred_at', '>=', Math.min(now, ...failures.map(({ occurred_at }) => occurred_at)))
     .orderBy('occurred_at')
-    .limit(MOST_READ * 2)
+    .limit(MAX_PREVIEW_EVENTS * 2)
     .execute()
   const byMonitor = Map.groupBy(recoveries, ({ monitor_id }) => monitor_id)
-  return shown.filter(({ monitor_id, occurred_at }) => {
+  return failures.filter(({ monitor_id, occurred_at }) => {
     if (occurred_at + delayMs > now) return false
-    const recovery = byMonitor.get(monitor_id)?.find((each) => each.occurred_at > occurred_at)
+    const recovery = byMonitor.get(monitor_id)?.find((event) => event.occurred_at > occurred_at)
     return recovery === undefined || recovery.occurred_at - occurred_at >= delayMs
   })
 }
 
-async function filtersOf(
+async function ruleColumns(db: Database, tenant: Tenant, rule: NewAlertRule) {
+  const { delay = DEFAULT_DELAY_MINUTES, repeat_every, escalate_after, quiet_hours, timezone = 'UTC' } = rule
+  const toBit = (value: boolean): 0 | 1 => (value ? 1 : 0)
+  return {
+    name: rule.name,
+    is_active: toBit(rule.is_active ?? true),
+    ...(await ruleFilters(db, tenant, rule)),
+    delay_ms: delay * MINUTE_MS,
+    notifies_recovery: toBit(rule.notify_recovery ?? true),
+    first_results: toBit(rule.first_results ?? false),
+    repeat_ms: repeat_every == null ? null : repeat_every * 60 * MINUTE_MS,
+    escalate_ms: escalate_after == null ? null : escalate_after * MINUTE_MS,
+    escalation_channel_id: rule.escalation_channel ?? null,
+    quiet_from: quiet_hours ? toMinutes(quiet_hours.from) : null,
+    quiet_until: quiet_hours ? toMinutes(quiet_hours.until) : null,
+    timezone: findTimeZone(timezone) ?? timezone,
+    digest: rule.digest === undefined || rule.digest === 'none' ? null : rule.digest,
+  }
+}
+
+async function ruleFilters(
   db: Database,
   tenant: Tenant,
-  given: Omit<PreviewedRule, 'delay' | 'first_results'>,
+  rule: Omit<PreviewedRule, 'delay' | 'first_results'>,
 ): Promise<RuleFilters> {
-  const groups = await Promise.all((given.groups ?? []).map((named) => findGroupRow(db, tenant, named)))
-  const ids = groups.flatMap((group) => (group ? [group.id] : []))
-  const json = (list: readonly string[] | null | undefined) =>
+  const groups = await Promise.all((rule.groups ?? []).map((idOrSlug) => findGroupRow(db, tenant, idOrSlug)))
+  const groupIds = groups.flatMap((group) => (group ? [group.id] : []))
+  const toJson = (list: readonly string[] | null | undefined) =>
     list == null ? null : JSON.stringify([...new Set(list)])
   return {
-    // A group that was deleted stays in the rule: without it the rule would be about every group.
-    group_ids: given.groups == null ? null : json(ids.length === 0 ? given.groups : ids),
-    name_pattern: given.name_pattern == null ? null : normalizedPattern(given.name_pattern),
-    tags: json(given.tags),
-    record_types: json(given.record_types),
-    states: json(given.states),
+    // If all groups were deleted, their ids remain: without them the rule would match every group.
+    group_ids: rule.groups == null ? null : toJson(groupIds.length === 0 ? rule.groups : groupIds),
+    name_pattern: rule.name_pattern == null ? null : normalizePattern(rule.name_pattern),
+    tags: toJson(rule.tags),
+    record_types: toJson(rule.record_types),
+    states: toJson(rule.states),
   }
 }
 
@@ -297,29 +289,23 @@ async function setChannels(
     .where('organization_id', '=', organizationId)
     .where('rule_id', '=', ruleId)
     .execute()
+  const key = { organization_id: organizationId, rule_id: ruleId }
   await db
     .insertInto('alert_rule_channels')
-    .values(
-      [...new Set(channels)].map((channel_id) => ({ organization_id: organizationId, rule_id: ruleId, channel_id })),
-    )
+    .values([...new Set(channels)].map((channel_id) => ({ ...key, channel_id })))
     .execute()
 }
 
 async function toRules(db: Database, { organizationId }: Tenant, rows: readonly RuleRow[]): Promise<AlertRule[]> {
+  const ruleIds = rows.map(({ id }) => id)
   const links = await db
     .selectFrom('alert_rule_channels')
     .select(['rule_id', 'channel_id'])
     .where('organization_id', '=', organizationId)
-    .where(
-      isOneOf(
-        db,
-        'rule_id',
-        rows.map(({ id }) => id),
-      ),
-    )
+    .where(isOneOf(db, 'rule_id', ruleIds))
     .orderBy('channel_id')
     .execute()
-  const channels = Map.groupBy(links, ({ rule_id }) => rule_id)
+  const byRule = Map.groupBy(links, ({ rule_id }) => rule_id)
   return rows.map((row) => {
     const rule: AlertRule = {
       id: row.id,
@@ -340,11 +326,20 @@ async function toRules(db: Database, { organizationId }: Tenant, rows: readonly 
       quiet_hours:
         row.quiet_from === null || row.quiet_until === null
           ? null
-          : { from: clockText(row.quiet_from), until: clockText(row.quiet_until) },
+          : { from: toClockTime(row.quiet_from), until: toClockTime(row.quiet_until) },
       timezone: row.timezone,
       digest: row.digest ?? 'none',
-      channels: (channels.get(row.id) ?? []).map(({ channel_id }) => channel_id),
+      channels: (byRule.get(row.id) ?? []).map(({ channel_id }) => channel_id),
     }
     return withVersion(rule, row.version)
   })
 }
+
+/** The minute of the day of a time such as `22:30`. */
+function toMinutes(time: string): number {
+  const [hours, minutes] = time.split(':').map(Number)
+  return hours! * 60 + minutes!
+}
+
+const toClockTime = (minute: number): string =>
+  `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`

@@ -1,29 +1,27 @@
-import type { Selectable } from 'kysely'
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { tagLabel } from '../groups/labels.ts'
-import { globOf, nameIsLike } from './name-pattern.ts'
+import { matchesPattern, nameIsLike } from './name-pattern.ts'
 
-/** What a rule says about monitors, as the database holds it. */
-export type RuleFilters = Pick<
-  Selectable<AlertRulesTable>,
-  'group_ids' | 'name_pattern' | 'tags' | 'record_types' | 'states'
->
+type RuleRow = Selectable<AlertRulesTable>
 
-/** A failure as a rule looks at it. */
+/** The columns that select monitors and failures. Null matches all of them. */
+export type RuleFilters = Pick<RuleRow, 'group_ids' | 'name_pattern' | 'tags' | 'record_types' | 'states'>
+
+/** `name`: of the monitor. */
 export type Failure = { groupId: string; name: string; tags: readonly string[]; recordType: string; state: string }
 
-/** Whether the rule is about the failure. */
-export function matcherOf(filters: RuleFilters): (failure: Failure) => boolean {
-  const mismatch = mismatchOf(filters)
-  const allowed = setOf(filters.states)
-  return (failure) => mismatch(failure) === null && (!allowed || allowed.has(failure.state))
+/** Returns a function that says whether the rule matches a failure. */
+export function failureMatcher(filters: RuleFilters): (failure: Failure) => boolean {
+  const findMismatch = mismatchFinder(filters)
+  const states = parseSet(filters.states)
+  return (failure) => findMismatch(failure) === null && (!states || states.has(failure.state))
 }
 
-/** The tags of monitors as they are now, by the monitor. */
-export async function tagsOf(
+/** The current tags by monitor. */
+export async function tagsByMonitor(
   db: Database,
   organizationId: string,
   monitorIds: readonly string[],
@@ -34,49 +32,78 @@ export async function tagsOf(
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', monitorIds))
     .execute()
-  return new Map(rows.map(({ id, tags }) => [id, listOf(tags)]))
+  return new Map(rows.map(({ id, tags }) => [id, parseList(tags)]))
 }
 
-/** Which of its fields keeps the rule from being about a monitor, whatever the failure; null if none does. */
-export function mismatchOf({
-  group_ids,
-  name_pattern,
-  tags: wanted,
-  record_types,
-}: RuleFilters): (monitor: Omit<Failure, 'state'>) => 'group' | 'type' | 'tag' | 'name' | null {
-  const [groups, types] = [group_ids, record_types].map(setOf)
-  const all = wanted === null ? [] : listOf(wanted)
-  const pattern = name_pattern === null ? null : globOf(name_pattern)
-  return ({ groupId, name, tags, recordType }) => {
-    if (groups && !groups.has(groupId)) return 'group'
-    if (types && !types.has(recordType)) return 'type'
-    if (!all.every((tag) => tags.includes(tag))) return 'tag'
-    return pattern && !pattern.test(name) ? 'name' : null
-  }
-}
-
-/** The same in SQL, for a statement over `incident_monitors` joined with `monitors` and, as their last failure, `events` if that is kept. */
-export function matchesFailing({
+/** Returns a function that names the first field of the rule that excludes a monitor; null if the rule includes it. */
+export function mismatchFinder({
   group_ids,
   name_pattern,
   tags,
   record_types,
-  states,
-  first_results,
-}: RuleFilters & Pick<Selectable<AlertRulesTable>, 'first_results'>) {
+}: RuleFilters): (monitor: Omit<Failure, 'state'>) => 'group' | 'type' | 'tag' | 'name' | null {
+  const [groups, types] = [group_ids, record_types].map(parseSet)
+  const requiredTags = tags === null ? [] : parseList(tags)
+  return (monitor) => {
+    if (groups && !groups.has(monitor.groupId)) return 'group'
+    if (types && !types.has(monitor.recordType)) return 'type'
+    if (!requiredTags.every((tag) => monitor.tags.includes(tag))) return 'tag'
+    return name_pattern === null || matchesPattern(name_pattern, monitor.name) ? null : 'name'
+  }
+}
+
+/** The same in SQL, for a statement over `incident_monitors`, `monitors` and the `events` of their last failures (outer join). */
+export function matchesFailing(rule: RuleFilters & Pick<RuleRow, 'first_results'>) {
+  const { group_ids, name_pattern, tags, record_types, states, first_results } = rule
   const terms = [sql`1 = 1`]
   if (first_results === 0) terms.push(sql`incident_monitors.first_result = 0`)
-  if (group_ids !== null) terms.push(sql`monitors.group_id in (${sql.join(listOf(group_ids))})`)
-  for (const tag of tags === null ? [] : listOf(tags)) terms.push(isLabelled(tagLabel(tag)))
+  if (group_ids !== null) terms.push(sql`monitors.group_id in (${sql.join(parseList(group_ids))})`)
+  for (const tag of tags === null ? [] : parseList(tags)) terms.push(hasLabel(tagLabel(tag)))
   if (record_types !== null)
-    terms.push(sql`coalesce(events.record_type, monitors.record_type) in (${sql.join(listOf(record_types))})`)
-  if (states !== null) terms.push(sql`coalesce(events.new_state, monitors.state) in (${sql.join(listOf(states))})`)
+    terms.push(sql`coalesce(events.record_type, monitors.record_type) in (${sql.join(parseList(record_types))})`)
+  if (states !== null) terms.push(sql`coalesce(events.new_state, monitors.state) in (${sql.join(parseList(states))})`)
   if (name_pattern !== null) terms.push(nameIsLike(name_pattern))
   return sql<boolean>`${sql.join(terms, sql` and `)}`
 }
 
-const isLabelled = (label: string) => sql`exists (select 1 from monitor_labels
+const hasLabel = (label: string) => sql`exists (select 1 from monitor_labels
   where monitor_labels.organization_id = monitors.organization_id and label = ${label} and monitor_id = monitors.id)`
 
-const listOf = (json: string): string[] => JSON.parse(json)
-const setOf = (json: string | null) => (json === null ? null : new Set(listOf(json)))
+const parseList = (json: string): string[] => JSON.parse(json)
+const parseSet = (json: string | null) => (json === null ? null : new Set(parseList(json)))
+
+const HOUR_MS = 60 * 60_000
+/** A daily digest is sent at 08:00. */
+const DIGEST_MINUTE = 8 * 60
+
+/** When the current quiet hours end; null outside of quiet hours. */
+export function quietUntil(
+  { quiet_from, quiet_until, timezone }: Pick<RuleRow, 'quiet_from' | 'quiet_until' | 'timezone'>,
+  now: number,
+): number | null {
+  if (quiet_from === null || quiet_until === null) return null
+  const local = localTime(now, timezone)
+  const minute = local.hour * 60 + local.minute
+  const isQuiet =
+    quiet_from < quiet_until
+      ? minute >= quiet_from && minute < quiet_until
+      : minute >= quiet_from || minute < quiet_until
+  return isQuiet ? nextInstantAt(quiet_until, timezone, now) : null
+}
+
+/** When the next digest is sent. */
+export function digestAt({ digest, timezone }: Pick<RuleRow, 'digest' | 'timezone'>, now: number): number {
+  if (digest === 'daily') return nextInstantAt(DIGEST_MINUTE, timezone, now)
+  return (Math.floor(now / HOUR_MS) + 1) * HOUR_MS
+}
+
+/** `minute`: of the local day. */
+function nextInstantAt(minute: number, timeZone: string, now: number): number {
+  const local = localTime(now, timeZone)
+  const time = { hour: Math.floor(minute / 60), minute: minute % 60, second: 0, millisecond: 0 }
+  const today = local.with(time).epochMilliseconds
+  return today > now ? today : local.add({ days: 1 }).with(time).epochMilliseconds
+}
+
+const localTime = (at: number, timeZone: string) =>
+  Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timeZone)

@@ -1,45 +1,41 @@
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { getTenantRow, organizationName } from '../database/tenant-row.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
 import { openSmtp } from '../mail/smtp.ts'
 import { Problem } from '../problem.ts'
 import { type AttemptResult, attempt } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
-import { insertAttempt, limitedUntil, noteOnChannel } from './deliver.ts'
-import { testNotice } from './notice.ts'
+import { insertAttempt, limitedUntil, updateChannelStatus } from './deliver.ts'
+import { testMessage } from './message.ts'
 
 const DEADLINE_MS = 30_000
 
 export type SentTest = { id: string; title: string; channel: ChannelRow; result: AttemptResult }
 
-/** Sends an example alert at once and waits for the result. Writes nothing. Throws 429 at the channel's limit. */
+/** Sends an example alert and waits for the result. Writes nothing. Throws `not_found`, and 429 at the channel's limit. */
 export async function sendTest(deps: Deps, context: RequestContext, channelId: string): Promise<SentTest> {
   const { db, config } = deps
   const { organizationId, now } = context
   const channel = await getTenantRow(db, 'channels', context, channelId)
-  const place = { organization_id: organizationId, channel_id: channelId }
   const { alertsPerHour, baseUrl } = config
-  if ((await limitedUntil(db, place, { alertsPerHour, now })) !== null)
+  const limited = { organization_id: organizationId, channel_id: channelId }
+  if ((await limitedUntil(db, limited, { alertsPerHour, now })) !== null)
     throw new Problem(
       429,
       `The channel reached its limit of ${alertsPerHour} alerts per hour. Try again later, or ask the operator to raise ALERTS_PER_HOUR.`,
     )
-  const { name } = await db
-    .selectFrom('organizations')
-    .select('name')
-    .where('id', '=', organizationId)
-    .executeTakeFirstOrThrow()
   const id = newId('alr', now)
-  const notice = testNotice({ id, organization: name, baseUrl, now })
+  const organization = await organizationName(db, organizationId)
+  const message = testMessage({ id, organization, baseUrl, now })
   const post = config.smtp ? openSmtp(config.smtp) : null
-  const result = await attempt({ ...deps, post }, channel, notice, { signal: AbortSignal.timeout(DEADLINE_MS) })
-  return { id, title: notice.title, channel, result }
+  const result = await attempt({ ...deps, post }, channel, message, { signal: AbortSignal.timeout(DEADLINE_MS) })
+  return { id, title: message.title, channel, result }
 }
 
-/** Writes it into the log of alerts. A test is not repeated. */
+/** Adds the test to the log of alerts. The worker never retries it. */
 export async function insertTest(
   db: Database,
   context: RequestContext,
@@ -67,11 +63,9 @@ export async function insertTest(
       })
       .execute()
     await insertAttempt(transaction, { organization_id: organizationId, id, attempts: 0 }, result)
-    await noteOnChannel(transaction, channel, result, now)
-    await recordAudit(transaction, context, {
-      action: 'channel.tested',
-      object: { id: channel.id, label: channel.name },
-    })
+    await updateChannelStatus(transaction, channel, result, now)
+    const object = { id: channel.id, label: channel.name }
+    await recordAudit(transaction, context, { action: 'channel.tested', object })
     return id
   })
 }

@@ -20,19 +20,19 @@ export type AlertWorkerDeps = WorkerDeps & {
   metrics?: Metrics
 }
 
-/** Organizations whose events one pass looks at. */
-const EVALUATED_AT_ONCE = 8
-/** Meanwhile the events of several batches of checks come together, so that the checks wait for fewer transactions. */
-const GATHERING_REST_MS = 25
-const BEHIND_REST_MS = 5
-/** Alerts in progress, and how many of them one pass claims. */
-const MOST_IN_FLIGHT = 64
-const BATCH = 16
-const BUSY_MS = 50
-/** Within the lease, so that no other process sends the alert while this one still tries. */
+/** Organizations that one pass evaluates. */
+const EVALUATION_BATCH_SIZE = 8
+/** The pause between passes collects the events of several check batches, so that checks wait for fewer transactions. */
+const PAUSE_MS = 25
+const PAUSE_BEHIND_MS = 5
+const MAX_IN_FLIGHT = 64
+const BATCH_SIZE = 16
+/** The pause while the maximum is in flight. */
+const PAUSE_BUSY_MS = 50
+/** Shorter than the lease, so that no other process sends the alert during the attempt. */
 const DEADLINE_MS = 45_000
 
-/** The loop that makes incidents and alerts from events. Runs until `stop`. */
+/** Turns events into incidents and alerts until `stop`. */
 export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): Promise<void> {
   const { db, clock, process, wakeUps } = deps
   await runWorker(deps, stop, {
@@ -41,28 +41,28 @@ export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): P
     wakeUp: wakeUps.evaluations,
     failure: 'Events could not be turned into incidents. Retrying.',
     repair: (self) => repairAfterClockStep(db, 'due_evaluations', self, { longestMs: sql.raw(String(LEASE_MS)) }),
-    held: () => new Set(), // a pass ends with all of its claims
+    held: () => new Set(), // A pass completes all of its claims.
     pass: async () => {
-      const { count, isBehind } = await evaluateDue(db, { now: clock.now(), process, limit: EVALUATED_AT_ONCE })
+      const { count, isBehind } = await evaluateDue(db, { now: clock.now(), process, limit: EVALUATION_BATCH_SIZE })
       if (count > 0) wakeUps.alerts.send()
-      return { restMs: count === 0 ? 0 : isBehind ? BEHIND_REST_MS : GATHERING_REST_MS, isIdle: count === 0 }
+      return { restMs: count === 0 ? 0 : isBehind ? PAUSE_BEHIND_MS : PAUSE_MS, isIdle: count === 0 }
     },
   })
 }
 
-/** The loop that sends what is due. Runs until `stop`; what is in progress then is given up when `abandon` is aborted. */
+/** Sends due alerts until `stop`. Attempts that are still running then are abandoned when `abandon` is aborted. */
 export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, config, log } = deps
   const post = config.smtp ? openSmtp(config.smtp) : null
   const inFlight = new Map<string, Promise<void>>()
   const start = (claim: Claim<'due_alerts'>) => {
-    const sent = sendAlert(deps, post, claim, abandon)
+    const sending = sendAlert(deps, post, claim, abandon)
       .catch((err) => log.error({ err, alert: claim.alert_id }, 'An alert could not be recorded. It will be repeated.'))
       .finally(() => {
         inFlight.delete(claim.alert_id)
         wakeUps.alerts.receive()
       })
-    inFlight.set(claim.alert_id, sent)
+    inFlight.set(claim.alert_id, sending)
   }
   await runWorker(deps, stop, {
     name: 'alerts',
@@ -72,8 +72,8 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
     repair: (self) => repairAfterClockStep(db, 'due_alerts', self, { longestMs: sql.raw(String(LONGEST_DUE_MS)) }),
     held: () => new Set(inFlight.keys()),
     pass: async () => {
-      const limit = Math.min(BATCH, MOST_IN_FLIGHT - inFlight.size)
-      if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
+      const limit = Math.min(BATCH_SIZE, MAX_IN_FLIGHT - inFlight.size)
+      if (limit === 0) return { restMs: PAUSE_BUSY_MS, isIdle: false }
       const claims = await claimDue(db, 'due_alerts', { now: clock.now(), process, limit })
       for (const claim of claims) start(claim)
       return { restMs: 0, isIdle: claims.length === 0 }
@@ -82,7 +82,7 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
   await Promise.all(inFlight.values())
 }
 
-/** One claimed alert: decides, sends, records. */
+/** Decides about a claimed alert, sends it and records the result. */
 export async function sendAlert(
   deps: AlertWorkerDeps,
   post: Post | null,
@@ -90,24 +90,23 @@ export async function sendAlert(
   abandon: AbortSignal,
 ): Promise<void> {
   const { db, clock, config, log } = deps
-  const { baseUrl, alertsPerHour } = config
-  const sendable = await beginAttempt(db, claim, {
-    baseUrl,
-    alertsPerHour,
-    sendsMail: post !== null,
+  const attemptToMake = await beginAttempt(db, claim, {
+    baseUrl: config.baseUrl,
+    alertsPerHour: config.alertsPerHour,
+    hasMailServer: post !== null,
     acknowledgeLink: (alert) => acknowledgeLink(deps, alert),
     now: clock.now(),
   })
-  if (!sendable) return
-  const { alert, channel, notice } = sendable
+  if (!attemptToMake) return
+  const { alert, channel, message } = attemptToMake
   const deadline = new AbortController()
   const signal = AbortSignal.any([abandon, deadline.signal])
   const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
   try {
     const progress: string[] = alert.progress === null ? [] : JSON.parse(alert.progress)
-    const result = await attempt({ ...deps, post }, channel, notice, { signal, progress })
-    if (abandon.aborted && result.kind === 'retry') return // given up by us: the lease is given back
-    await recordAttempt(db, claim, sendable, result, clock.now())
+    const result = await attempt({ ...deps, post }, channel, message, { signal, progress })
+    if (abandon.aborted && result.kind === 'retry') return // Abandoned: this process releases the lease.
+    await recordAttempt(db, claim, attemptToMake, result, clock.now())
     deps.metrics?.alert(channel.type, result.kind)
     const fields = { alert: alert.id, channel: channel.id, error: result.error }
     if (result.kind === 'failed') log.error(fields, 'An alert could not be sent. No more retries.')

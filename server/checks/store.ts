@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { VerdictReason } from '#contract/reasons.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { informPeople } from '../alerts/information.ts'
+import { insertInformation } from '../alerts/information.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import { systemContext } from '../context.ts'
@@ -294,7 +294,7 @@ async function writePlanned(db: Database, row: MonitorRow, { change, progress, e
   })
   if (end !== 'DONE') return
   const ended = { what: 'change_done' as const, expected: [...change.newValues], before: [...change.oldValues] }
-  await informPeople(db, row, ended, now)
+  await insertInformation(db, row, ended, now)
 }
 
 /** The evidence of a check that changed nothing, beside that of the last change. */

@@ -65,3 +65,12 @@ export async function lockOrganization(db: Database, organizationId: string): Pr
   if (engineOf(db) === 'sqlite') return
   await sql`select id from organizations where id = ${organizationId} for no key update`.execute(db)
 }
+
+export async function organizationName(db: Database, organizationId: string): Promise<string> {
+  const { name } = await db
+    .selectFrom('organizations')
+    .select('name')
+    .where('id', '=', organizationId)
+    .executeTakeFirstOrThrow()
+  return name
+}

@@ -24,9 +24,9 @@ const COLUMNS = {
   ...({ organization_id: 'text', incident_id: 'text', id: 'text', occurred_at: 'bigint', kind: 'text' } as const),
   ...({ actor: 'text', detail: 'text', alert_id: 'text', channel_id: 'text' } as const),
 }
-const MOST_CHARACTERS = 2000
+const MAX_DETAIL_LENGTH = 2000
 
-/** Adds to the timeline of incidents, in the transaction of what happened. */
+/** Call it in the transaction that changes the incidents. */
 export async function insertEntries(
   db: Database,
   organizationId: string,
@@ -40,14 +40,14 @@ export async function insertEntries(
     occurred_at: at,
     kind,
     actor,
-    detail: detail?.slice(0, MOST_CHARACTERS) ?? null,
+    detail: detail?.slice(0, MAX_DETAIL_LENGTH) ?? null,
     alert_id: alertId ?? null,
     channel_id: channelId ?? null,
   }))
   await insertEach(db, 'incident_entries', COLUMNS, rows)
 }
 
-/** What happened in an incident and who was notified. The caller has looked whether it is the organization's. */
+/** Check first that the incident belongs to the organization. */
 export async function listEntries(
   db: Database,
   seal: Seal,
@@ -60,7 +60,7 @@ export async function listEntries(
     .selectAll('incident_entries')
     .where('incident_entries.organization_id', '=', organizationId)
     .where('incident_entries.incident_id', '=', incidentId)
-  const page = await listPage<Row>(rows as never, {
+  const page = await listPage<EntryRow>(rows as never, {
     seal,
     query,
     id: 'incident_entries.id',
@@ -70,9 +70,9 @@ export async function listEntries(
   return { ...page, data: page.data.map(toEntry) }
 }
 
-type Row = Selectable<IncidentEntriesTable>
+type EntryRow = Selectable<IncidentEntriesTable>
 
-const toEntry = ({ id, occurred_at, kind, actor, detail, alert_id, channel_id }: Row): IncidentEntry => ({
+const toEntry = ({ id, occurred_at, kind, actor, detail, alert_id, channel_id }: EntryRow): IncidentEntry => ({
   id,
   occurred: isoOf(occurred_at),
   kind,

@@ -1,11 +1,15 @@
-import { ApiUrl, at, buttonsOf, cut, httpMedium, Secret, Settings } from './channel.ts'
+import { messageLinks } from '../message.ts'
+import { ApiUrl, httpChannelType, joinUrl, Secret, Settings, truncate } from './channel-type.ts'
 
 /** `summary` has at most 1,024 characters, `dedup_key` 255. */
 const SUMMARY = 1024
 const API = 'https://events.pagerduty.com'
 
-/** Events API v2, which answers 202. `dedup_key` makes one alert of all that is sent about an incident; `resolve` closes it. 400: a wrong key. */
-export const pagerduty = httpMedium({
+/**
+ * Events API v2, which responds with 202. All messages about an incident have one `dedup_key`, and so become one alert; `resolve`
+ * closes it. 400: a wrong key.
+ */
+export const pagerduty = httpChannelType({
   type: 'pagerduty',
   name: 'PagerDuty',
   help: 'Add the integration “Events API V2” to a PagerDuty service, and copy its integration key.',
@@ -14,23 +18,23 @@ export const pagerduty = httpMedium({
     api_url: ApiUrl(API),
   }),
   closesAfterMs: 0,
-  permanent: [400, 401, 403, 404],
-  request: (notice, { routing_key, api_url = API }) => {
-    const { kind, key, title, text, facts, remedy, link, at: time, organization } = notice
+  permanentStatuses: [400, 401, 403, 404],
+  request: (message, { routing_key, api_url = API }) => {
+    const { kind, key, title, text, facts, remedy, link, at, organization } = message
     const common = { routing_key, dedup_key: key, event_action: kind === 'recovered' ? 'resolve' : 'trigger' }
     const payload = {
-      summary: cut(title, SUMMARY),
+      summary: truncate(title, SUMMARY),
       source: organization,
       severity: kind === 'failing' ? 'critical' : 'info',
-      timestamp: new Date(time).toISOString(),
+      timestamp: new Date(at).toISOString(),
       custom_details: {
         cause: text,
         ...Object.fromEntries(facts.map(({ name, value }) => [name.toLowerCase(), value])),
         ...(remedy === null ? {} : { 'what to do': remedy }),
       },
     }
-    const links = buttonsOf(notice).map(({ label, href }) => ({ href, text: label }))
+    const links = messageLinks(message).map(({ label, href }) => ({ href, text: label }))
     const trigger = { ...common, client: 'Zonewatch', client_url: link.href, links, payload }
-    return { url: at(api_url, '/v2/enqueue'), body: JSON.stringify(kind === 'recovered' ? common : trigger) }
+    return { url: joinUrl(api_url, '/v2/enqueue'), body: JSON.stringify(kind === 'recovered' ? common : trigger) }
   },
 })

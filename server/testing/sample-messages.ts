@@ -1,13 +1,14 @@
 import { mailOf } from '../alerts/mail.ts'
 import {
-  informationNotice,
-  type Notice,
-  type NoticedIncident,
-  type NoticedMonitor,
-  noticeOfIncident,
-  summaryNotice,
-  testNotice,
-} from '../alerts/notice.ts'
+  type AlertMessage,
+  failingMessage,
+  type IncidentSummary,
+  informationMessage,
+  type MonitorSummary,
+  recoveryMessage,
+  summaryMessage,
+  testMessage,
+} from '../alerts/message.ts'
 import { messageOf } from '../mail/content.ts'
 import type { Message } from '../mail/message.ts'
 import { createSeal } from '../seal.ts'
@@ -25,7 +26,7 @@ const common = {
 }
 const later = { ...common, messageId: `alr_1_${OPENED_AT}`, now: OPENED_AT + 250 * MINUTE_MS }
 
-const one: NoticedIncident = {
+const one: IncidentSummary = {
   id: 'inc_1',
   zone: 'example.com',
   state: 'MISMATCH',
@@ -34,10 +35,10 @@ const one: NoticedIncident = {
   monitors: 1,
   failing: 1,
 }
-const many: NoticedIncident = { ...one, id: 'inc_2', state: 'NOT_FOUND', monitors: 400, failing: 398 }
+const many: IncidentSummary = { ...one, id: 'inc_2', state: 'NOT_FOUND', monitors: 400, failing: 398 }
 
 /** `found`: strangers write what they like into the DNS. */
-const monitor: NoticedMonitor = {
+const monitor: MonitorSummary = {
   id: 'mon_1',
   name: 'www.example.com',
   recordType: 'A',
@@ -53,38 +54,38 @@ const monitors = ['www', 'shop', 'mail', 'api', 'blog'].map((label) => ({
 const TITLES = ['www.example.com A: Mismatch', 'mail.example.org MX: No data', 'www.example.com A: recovered']
 
 /** One message of each kind, as they come to people. */
-export const NOTICES: Record<string, Notice> = {
-  failing: noticeOfIncident('failing', one, [monitor], common),
-  failing_several: noticeOfIncident('failing', many, monitors, common),
-  reminder: noticeOfIncident('failing', one, [monitor], { ...later, isRepeated: true }),
-  escalation: noticeOfIncident('failing', one, [monitor], { ...later, isEscalated: true }),
-  recovered: noticeOfIncident('recovered', { ...one, failing: 0, resolvedAt: later.now }, [monitor], {
+export const SAMPLE_MESSAGES: Record<string, AlertMessage> = {
+  failing: failingMessage(one, [monitor], common),
+  failing_several: failingMessage(many, monitors, common),
+  reminder: failingMessage(one, [monitor], { ...later, isRepeated: true }),
+  escalation: failingMessage(one, [monitor], { ...later, isEscalated: true }),
+  recovered: recoveryMessage({ ...one, failing: 0, resolvedAt: later.now }, [monitor], {
     ...later,
     resolves: { title: 'www.example.com A: Mismatch', at: OPENED_AT },
   }),
-  digest: summaryNotice(TITLES, 12, { ...later, isDigest: true }),
-  summary: summaryNotice(TITLES, 3, later),
-  change_done: informationNotice(
+  digest: summaryMessage(TITLES, 12, { ...later, isDigest: true }),
+  summary: summaryMessage(TITLES, 3, later),
+  change_done: informationMessage(
     {
       ...{ what: 'change_done', monitorId: 'mon_1', name: 'www.example.com', recordType: 'A' },
       ...{ expected: ['192.0.2.7'], before: ['192.0.2.1'] },
     },
     later,
   ),
-  wait_timed_out: informationNotice(
+  wait_timed_out: informationMessage(
     {
       ...{ what: 'wait_timed_out', monitorId: 'mon_1', name: 'shop.example.com', recordType: 'CNAME' },
       expected: ['stores.example.net'],
     },
     later,
   ),
-  test: testNotice(common),
+  test: testMessage(common),
 }
 
 /** Every mail that people receive about alerts, and one about an account. */
 export function sampleMails(): Record<string, Message> {
   const rendering = { baseUrl: BASE_URL, seal: createSeal('x'.repeat(32)), about: 'adr_1' }
-  const alerts = Object.entries(NOTICES).map(
+  const alerts = Object.entries(SAMPLE_MESSAGES).map(
     ([name, notice]) =>
       [name, mailOf(notice, `${BASE_URL}/dashboard/alert-address/unsubscribe/org_1.adr_1.signature`)] as const,
   )

@@ -1,5 +1,5 @@
 import type { ChannelField, ChannelType, ChannelTypeInfo } from '#contract/alerts.ts'
-import type { HttpMedium } from './channel.ts'
+import type { HttpChannelType } from './channel-type.ts'
 import { discord } from './discord.ts'
 import { email } from './email.ts'
 import { googleChat } from './google-chat.ts'
@@ -16,8 +16,8 @@ import { teams } from './teams.ts'
 import { telegram } from './telegram.ts'
 import { twilio } from './twilio.ts'
 
-/** Every medium; docs/recipes/add-a-channel.md says how to add one. */
-export const HTTP_MEDIA: Record<Exclude<ChannelType, 'email'>, HttpMedium> = {
+/** docs/recipes/add-a-channel.md says how to add one. */
+export const HTTP_CHANNEL_TYPES: Record<Exclude<ChannelType, 'email'>, HttpChannelType> = {
   slack,
   slack_app: slackApp,
   discord,
@@ -34,8 +34,7 @@ export const HTTP_MEDIA: Record<Exclude<ChannelType, 'email'>, HttpMedium> = {
   http,
 }
 
-export const MEDIA = { email, ...HTTP_MEDIA }
-export type Medium = (typeof MEDIA)[ChannelType]
+export const ALL_CHANNEL_TYPES = { email, ...HTTP_CHANNEL_TYPES }
 
 type Property = {
   type: string
@@ -47,15 +46,15 @@ type Property = {
   examples?: unknown[]
 }
 
-/** What a form needs to know of each. */
-export const channelTypes = (): ChannelTypeInfo[] =>
-  Object.values(MEDIA).map(({ type, name, help, settings }) => {
+/** What a form needs to know of each type. */
+export const channelTypeInfos = (): ChannelTypeInfo[] =>
+  Object.values(ALL_CHANNEL_TYPES).map(({ type, name, help, settings }) => {
     const required = new Set((settings as { required?: string[] }).required ?? [])
     const fields = Object.entries(settings.properties as unknown as Record<string, Property>).map(
       ([name, property]) => ({
         name,
         label: property.title ?? name,
-        kind: kindOf(property),
+        kind: fieldKind(property),
         is_secret: property.secret === true,
         is_required: required.has(name),
         description: property.description ?? null,
@@ -66,7 +65,7 @@ export const channelTypes = (): ChannelTypeInfo[] =>
     return { type, name, help, fields }
   })
 
-function kindOf({ type, isUrl }: Property): ChannelField['kind'] {
+function fieldKind({ type, isUrl }: Property): ChannelField['kind'] {
   if (type === 'boolean') return 'boolean'
   if (type === 'array') return 'addresses'
   return isUrl ? 'url' : 'text'

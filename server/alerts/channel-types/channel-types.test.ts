@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import { CHANNEL_TYPES } from '#contract/alerts.ts'
 import { givenApp } from '../../testing/app-world.ts'
 import { CONTRACTS, TOKEN, HTTP_TYPES as types } from '../../testing/channel-contracts.ts'
-import { NOTICES } from '../../testing/notices.ts'
 import { startReceiver } from '../../testing/receiver.ts'
+import { SAMPLE_MESSAGES } from '../../testing/sample-messages.ts'
 import { startMailServer } from '../../testing/smtp.ts'
 import { attempt } from '../attempt.ts'
-import { HTTP_MEDIA } from './channels.ts'
+import { newResponse } from './channel-type.ts'
+import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
 const TEAMS_FAILED = 'Webhook message delivery failed with error: Microsoft Teams endpoint returned'
 
@@ -72,12 +73,12 @@ test('each medium sends a test, notices a revoked token and a rate limit, and sh
 test('what a rate limit asks to wait is read, and what no retry mends is known', () => {
   for (const type of types) {
     const { revoked, limited } = CONTRACTS[type]
-    const { status = revoked.status } = HTTP_MEDIA[type].errorIn?.({ body: '', ...revoked }) ?? {}
-    expect([type, HTTP_MEDIA[type].permanent.includes(status)]).toEqual([type, true])
-    expect([type, HTTP_MEDIA[type].permanent.includes(429)]).toEqual([type, false])
-    const asked = HTTP_MEDIA[type].retryAfterMs?.({ status: 429, body: limited.body ?? '' })
+    const { findError, findRetryAfterMs, permanentStatuses } = HTTP_CHANNEL_TYPES[type]
+    const { status = revoked.status } = findError?.(newResponse(revoked.status, revoked.body ?? '')) ?? {}
+    expect([type, permanentStatuses.includes(status)]).toEqual([type, true])
+    expect([type, permanentStatuses.includes(429)]).toEqual([type, false])
     const inBody = { discord: 30_500, telegram: 30_000, matrix: 30_000 }[type as string]
-    expect([type, asked]).toEqual([type, inBody])
+    expect([type, findRetryAfterMs?.(newResponse(429, limited.body ?? ''))]).toEqual([type, inBody])
   }
 })
 
@@ -113,7 +114,7 @@ test.each([
   const { id } = (await call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
   receiver.answers({ status, body })
   const channel = await deps.db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-  const result = await attempt({ ...deps, post: null }, channel, NOTICES.failing!, {
+  const result = await attempt({ ...deps, post: null }, channel, SAMPLE_MESSAGES.failing!, {
     signal: AbortSignal.timeout(5000),
   })
   expect(result).toMatchObject({ kind, error: expect.stringContaining(error) })
@@ -130,8 +131,8 @@ test.each([
   const settings = CONTRACTS[type].settings(receiver.url)
   const { id } = (await call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
   const channel = await deps.db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-  const sent = (notice: keyof typeof NOTICES) =>
-    attempt({ ...deps, post: null }, channel, NOTICES[notice]!, { signal: AbortSignal.timeout(5000) })
+  const sent = (notice: keyof typeof SAMPLE_MESSAGES) =>
+    attempt({ ...deps, post: null }, channel, SAMPLE_MESSAGES[notice]!, { signal: AbortSignal.timeout(5000) })
   const received = () =>
     receiver.received.map(({ path, body }) => (type === 'opsgenie' ? path : JSON.parse(body.toString()).event_action))
   for (const notice of ['test', 'summary', 'digest'] as const) {
@@ -157,7 +158,10 @@ test.each([
 test('an SMS is sent from a number, or by a Messaging Service', () => {
   const { settings } = CONTRACTS.twilio
   const sentWith = (from: string) => {
-    const { body } = HTTP_MEDIA.twilio.request(NOTICES.failing!, { ...settings('http://127.0.0.1'), from })
+    const { body } = HTTP_CHANNEL_TYPES.twilio.request(SAMPLE_MESSAGES.failing!, {
+      ...settings('http://127.0.0.1'),
+      from,
+    })
     return Object.fromEntries(new URLSearchParams(body))
   }
   const service = `MG${'0'.repeat(32)}`

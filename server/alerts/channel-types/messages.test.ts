@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest'
 import { CONTRACTS, HTTP_TYPES } from '../../testing/channel-contracts.ts'
-import { NOTICES, sampleMails } from '../../testing/notices.ts'
-import { noticeOfIncident } from '../notice.ts'
-import { HTTP_MEDIA } from './channels.ts'
+import { SAMPLE_MESSAGES, sampleMails } from '../../testing/sample-messages.ts'
+import { failingMessage } from '../message.ts'
+import { newResponse } from './channel-type.ts'
+import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
 test('Telegram receives no buttons that lead to a host name without a dot, which it refuses: links instead', () => {
   const local = { label: 'Open the monitor', href: 'http://localhost:8080/dashboard/monitors/mon_1' }
-  const notice = { ...NOTICES.recovered!, link: local }
-  const { reply_markup, text } = JSON.parse(HTTP_MEDIA.telegram.request(notice, CONTRACTS.telegram.settings('')).body)
+  const notice = { ...SAMPLE_MESSAGES.recovered!, link: local }
+  const { reply_markup, text } = JSON.parse(
+    HTTP_CHANNEL_TYPES.telegram.request(notice, CONTRACTS.telegram.settings('')).body,
+  )
   expect(reply_markup).toBeUndefined()
   expect(text).toContain(`${local.label}: ${local.href}`)
 })
@@ -15,13 +18,13 @@ test('Telegram receives no buttons that lead to a host name without a dot, which
 test('the longest texts that strangers can write stay below what each medium takes', () => {
   const value = '*_`<&'.repeat(60)
   const longest = {
-    ...NOTICES.failing!,
+    ...SAMPLE_MESSAGES.failing!,
     title: value.repeat(3),
     text: value.repeat(10),
     facts: ['Expected', 'Found', 'State', 'Since'].map((name) => ({ name, value: value.repeat(5) })),
   }
   const bodyOf = (type: keyof typeof CONTRACTS) =>
-    HTTP_MEDIA[type].request(longest, CONTRACTS[type].settings('https://x.example')).body
+    HTTP_CHANNEL_TYPES[type].request(longest, CONTRACTS[type].settings('https://x.example')).body
   const [embed] = JSON.parse(bodyOf('discord')).embeds
   const fields = embed.fields as { name: string; value: string }[]
   const texts = [
@@ -46,18 +49,19 @@ test('the longest texts that strangers can write stay below what each medium tak
 
 test.each(HTTP_TYPES)('the messages of %s are what people see', async (type) => {
   const { settings } = CONTRACTS[type]
-  const medium = HTTP_MEDIA[type]
-  const reference = medium.referenceOf?.({ body: '', ...CONTRACTS[type].accepts })
-  const requests = Object.entries(NOTICES).map(
-    ([name, notice]) => [name, medium.request(notice, settings('https://api.example.net'))] as const,
+  const channelType = HTTP_CHANNEL_TYPES[type]
+  const { status, body = '' } = CONTRACTS[type].accepts
+  const reference = channelType.findReference?.(newResponse(status, body))
+  const requests = Object.entries(SAMPLE_MESSAGES).map(
+    ([name, message]) => [name, channelType.request(message, settings('https://api.example.net'))] as const,
   )
-  if (medium.update && reference !== undefined) {
-    const recovered = { ...NOTICES.recovered!, reference }
+  if (channelType.update && reference !== undefined) {
+    const recovered = { ...SAMPLE_MESSAGES.recovered!, reference }
     requests.push([
       'the first message, resolved',
-      medium.update(recovered, settings('https://api.example.net'), reference),
+      channelType.update(recovered, settings('https://api.example.net'), reference),
     ])
-    requests.push(['recovered, as a reply', medium.request(recovered, settings('https://api.example.net'))])
+    requests.push(['recovered, as a reply', channelType.request(recovered, settings('https://api.example.net'))])
   }
   const messages = requests.map(([name, { method = 'POST', url, body }]) => {
     const shown = body.startsWith('{') ? JSON.parse(body) : Object.fromEntries(new URLSearchParams(body))
@@ -98,8 +102,8 @@ test('an SMS has at most 160 characters', () => {
     failing: 400,
   }
   const common = { id: 'alr_1', organization: 'Acme', baseUrl: 'https://dns.example.com', now: 0 }
-  const { body } = HTTP_MEDIA.twilio.request(
-    noticeOfIncident('failing', incident, [], common),
+  const { body } = HTTP_CHANNEL_TYPES.twilio.request(
+    failingMessage(incident, [], common),
     CONTRACTS.twilio.settings('https://x.example'),
   )
   expect(new URLSearchParams(body).get('Body')!.length).toBeLessThanOrEqual(160)

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
-import type { Notice } from '../notice.ts'
-import { httpMedium, Secret, SecretUrl, Settings, Text } from './channel.ts'
+import type { AlertMessage } from '../message.ts'
+import { httpChannelType, Secret, SecretUrl, Settings, Text } from './channel-type.ts'
 
-/** A POST of JSON to any address. In the template, `{{title}}` and the others stand for texts, and are escaped for JSON. */
-export const http = httpMedium({
+/** A POST of JSON to any address. A template has placeholders such as `{{title}}` in its strings. */
+export const http = httpChannelType({
   type: 'http',
   name: 'HTTP request',
   help: 'Zonewatch sends a POST with JSON. Without a template the body has every field of the alert.',
@@ -22,20 +22,20 @@ export const http = httpMedium({
       }),
     ),
   }),
-  permanent: [410],
-  request: (notice, { endpoint, authorization, template }) => ({
+  permanentStatuses: [410],
+  request: (message, { endpoint, authorization, template }) => ({
     url: endpoint,
     headers: authorization === undefined ? {} : { authorization },
-    body: template === undefined ? JSON.stringify(fieldsOf(notice)) : filled(template, notice),
+    body: template === undefined ? JSON.stringify(alertFields(message)) : fillTemplate(template, message),
   }),
 })
 
-const NAMES = [
+const PLACEHOLDERS = [
   ...(['title', 'text', 'kind', 'incident', 'organization', 'facts', 'remedy', 'link', 'acknowledge', 'time'] as const),
 ] as const
-type Named = Record<(typeof NAMES)[number], string>
+type Placeholder = (typeof PLACEHOLDERS)[number]
 
-function fieldsOf({ kind, id, key, organization, title, text, facts, remedy, link, acknowledge, at }: Notice) {
+function alertFields({ kind, id, key, organization, title, text, facts, remedy, link, acknowledge, at }: AlertMessage) {
   return {
     id,
     kind,
@@ -51,27 +51,28 @@ function fieldsOf({ kind, id, key, organization, title, text, facts, remedy, lin
   }
 }
 
-/** A name is inside a JSON string, so that its value is escaped as a string. */
-function filled(template: string, notice: Notice): string {
-  const { facts, remedy, acknowledge, ...texts } = fieldsOf(notice)
-  const named: Named = {
+/** A placeholder is inside a JSON string, so its value is escaped like one. */
+function fillTemplate(template: string, message: AlertMessage): string {
+  const { facts, remedy, acknowledge, ...texts } = alertFields(message)
+  const values: Record<Placeholder, string> = {
     ...texts,
     facts: facts.map(({ name, value }) => `${name}: ${value}`).join('\n'),
     remedy: remedy ?? '',
     acknowledge: acknowledge ?? '',
   }
   return template.replace(/\{\{(\w+)\}\}/g, (_, name: string) =>
-    JSON.stringify(named[name as keyof Named]).slice(1, -1),
+    JSON.stringify(values[name as Placeholder]).slice(1, -1),
   )
 }
 
-/** Why a template cannot be used; null if it can. */
-export function refusalOfTemplate(template: string): FieldError | null {
-  const unknown = [...template.matchAll(/\{\{(\w+)\}\}/g)].find(([, name]) => !NAMES.includes(name as keyof Named))
-  if (unknown) return fieldError('unknown_template_name', { given: unknown[1]!, allowed: NAMES.join(', ') })
+export function findTemplateError(template: string): FieldError | undefined {
+  const placeholders = [...template.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name!)
+  const unknown = placeholders.find((name) => !PLACEHOLDERS.includes(name as Placeholder))
+  if (unknown !== undefined)
+    return fieldError('unknown_template_name', { given: unknown, allowed: PLACEHOLDERS.join(', ') })
   try {
     JSON.parse(template.replace(/\{\{\w+\}\}/g, ''))
-    return null
+    return undefined
   } catch {
     return fieldError('invalid_template')
   }

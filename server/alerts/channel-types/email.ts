@@ -1,10 +1,8 @@
 import { Type } from 'typebox'
 import { EMAIL } from '#contract/agents.ts'
-import { Settings } from './channel.ts'
+import { Settings } from './channel-type.ts'
 
-const MOST_ADDRESSES = 20
-
-/** Sent by the mail server of this Zonewatch; server/alerts/mail.ts sends it, to each recipient a mail of its own. */
+/** server/alerts/mail.ts has the message. */
 export const email = {
   type: 'email' as const,
   name: 'Email',
@@ -19,7 +17,7 @@ export const email = {
     addresses: Type.Optional(
       Type.Array(Type.String({ maxLength: 254, pattern: EMAIL, description: 'an email address' }), {
         title: 'Addresses',
-        maxItems: MOST_ADDRESSES,
+        maxItems: 20,
         description: 'At most 20 addresses.',
       }),
     ),

@@ -1,0 +1,70 @@
+import { type AlertMessage, DATA_FACTS, messageLinks } from '../message.ts'
+import { escapeHtml, httpChannelType, providerError, SecretUrl, Settings, truncate } from './channel-type.ts'
+
+/** Block Kit: a header has at most 150 characters, a text 3,000, and a section 10 fields of 2,000. */
+const HEADER = 150
+const TEXT = 3000
+const FIELD = 2000
+const EMOJI = {
+  failing: ':red_circle:',
+  recovered: ':white_check_mark:',
+  summary: ':information_source:',
+  test: ':information_source:',
+}
+
+/** Incoming webhooks. 403 and 404: revoked or unknown; 410: the channel is archived; 429 with `Retry-After`. */
+export const slack = httpChannelType({
+  type: 'slack',
+  name: 'Slack',
+  help: 'In Slack, create an app with “Incoming Webhooks”, add a webhook to a channel, and copy its URL.',
+  settings: Settings({
+    webhook_url: SecretUrl('Webhook URL', { examples: ['https://hooks.slack.com/services/T000/B000/XXXX'] }),
+  }),
+  permanentStatuses: [400, 403, 404, 410],
+  // Slack's workflows respond like its API.
+  findError: (response) => (response.json.ok === false ? providerError('Slack', response, 'error') : undefined),
+  request: (message, { webhook_url }) => ({ url: webhook_url, body: JSON.stringify(slackMessage(message)) }),
+})
+
+export function slackMessage(message: AlertMessage) {
+  const { kind, title, text, facts, remedy, organization } = message
+  return {
+    // For notifications, which show no blocks.
+    text: truncate(escapeHtml(`${title}. ${text}`), TEXT),
+    blocks: [
+      { type: 'header', text: { type: 'plain_text', text: truncate(`${EMOJI[kind]} ${title}`, HEADER), emoji: true } },
+      // Plain text: Markdown would show names such as _dmarc.example.com in italics.
+      { type: 'section', text: { type: 'plain_text', text: truncate(text, TEXT), emoji: false } },
+      {
+        type: 'section',
+        fields: facts
+          .slice(0, 10)
+          .map(({ name, value }) => ({ type: 'mrkdwn', text: `*${name}*\n${factText(name, value)}` })),
+      },
+      ...(remedy === null ? [] : [remedySection(remedy)]),
+      {
+        type: 'actions',
+        elements: messageLinks(message).map(({ label, href }) => ({
+          type: 'button',
+          text: { type: 'plain_text', text: label },
+          url: href,
+        })),
+      },
+      {
+        type: 'context',
+        elements: [{ type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeHtml(organization)}`, FIELD) }],
+      },
+    ],
+  }
+}
+
+/** Record data is code, in which Slack interprets no format. It is truncated before the closing backtick. */
+function factText(name: string, value: string): string {
+  const text = truncate(escapeHtml(value), FIELD - 100)
+  return DATA_FACTS.has(name) ? `\`${text.replaceAll('`', 'ˋ')}\`` : text
+}
+
+const remedySection = (remedy: string) => ({
+  type: 'section',
+  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeHtml(remedy)}`, TEXT) },
+})

@@ -1,0 +1,318 @@
+import type { MonitorState } from '#contract/monitors.ts'
+import { durationText, plural, STATE_LABELS } from '#contract/wording.ts'
+import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
+
+/** What an alert says, before a channel type formats it. All texts can contain DNS data that anyone may have written. */
+export type AlertMessage = {
+  kind: AlertKind
+  /** The id of the alert. */
+  id: string
+  /** The same in every attempt, so that a provider recognizes a message it already has; a repeated message has another one. */
+  messageId: string
+  /** The same for all messages about an incident, so that a provider can update or resolve the first one. */
+  key: string
+  /** The provider's id of the first message about the incident, if messages can reply to it. */
+  reference?: string
+  organization: string
+  /** One line. */
+  title: string
+  /** A sentence: the cause, or what changed. */
+  text: string
+  facts: { name: string; value: string }[]
+  /** What to do, in a sentence; null if there is nothing to do. */
+  remedy: string | null
+  link: { label: string; href: string }
+  /** The URL that acknowledges without signing in; null if there is nothing to acknowledge. */
+  acknowledge: string | null
+  /** UTC epoch milliseconds. */
+  at: number
+}
+
+const REMEDIES: Partial<Record<string, string>> = {
+  MISMATCH:
+    'Compare the expected values with the ones found. If the change was intended, accept the current values on the page of the monitor.',
+  NOT_FOUND:
+    'Check that the domain is registered and that its name servers are correct. Then check that the record exists.',
+  NO_DATA: 'Create the record: the name exists but has no record of this type.',
+  TIMEOUT: 'Query the name servers of the zone. If they are down, contact your DNS provider.',
+  INVALID: 'Check DNSSEC and the zone on its name servers. The evidence on the page of the monitor has the error.',
+  BAD_SETUP: 'Check for CNAME loops, several SPF records, and name servers that do not serve the zone.',
+} satisfies Record<Exclude<MonitorState, 'VALID' | 'UNSET'>, string>
+
+export type MonitorSummary = {
+  id: string
+  name: string
+  recordType: string
+  expected: string[]
+  /** Null if no record was found. */
+  found: string[] | null
+  /** Why it fails, in a sentence; null if unknown. */
+  cause: string | null
+}
+
+export type IncidentSummary = {
+  id: string
+  zone: string
+  state: string
+  openedAt: number
+  resolvedAt: number | null
+  /** All monitors that failed. */
+  monitors: number
+  failing: number
+  /** What the monitors share if they belong to several zones. */
+  causeKind?: CauseKind
+  causeValue?: string | null
+}
+
+/** `id`: of the alert. */
+export type MessageContext = {
+  id: string
+  messageId?: string
+  organization: string
+  baseUrl: string
+  now: number
+  acknowledge?: string
+}
+
+const commonFields = ({ id, messageId = id, organization, now }: MessageContext) => ({
+  id,
+  messageId,
+  key: id,
+  organization,
+  acknowledge: null,
+  at: now,
+})
+
+/** `monitors`: the first few that the rule matches. `isEscalated`: nobody acknowledged the first message. */
+export function failingMessage(
+  incident: IncidentSummary,
+  monitors: readonly MonitorSummary[],
+  context: MessageContext & { isEscalated?: boolean; isRepeated?: boolean },
+): AlertMessage {
+  const { subject, link, single } = describeIncident(incident, monitors, context)
+  const { state, openedAt } = incident
+  const { isRepeated, isEscalated, now } = context
+  const label = STATE_LABELS[state as MonitorState] ?? state
+  const lasting = isRepeated ? `Still failing after ${durationText(now - openedAt)}. ` : ''
+  const escalated = isEscalated ? 'Nobody acknowledged this yet. ' : ''
+  const facts = single
+    ? [
+        { name: 'Expected', value: listValues(single.expected) },
+        { name: 'Found', value: single.found === null ? '–' : listValues(single.found) },
+      ]
+    : [
+        { name: 'Monitors', value: listNames(monitors, incident.monitors) },
+        { name: 'Still failing', value: String(incident.failing) },
+      ]
+  return {
+    ...commonFields(context),
+    kind: 'failing',
+    key: incident.id,
+    title: `${subject}: ${label}`,
+    text: `${lasting}${escalated}${monitors[0]?.cause ?? `State: ${label}.`}`,
+    facts: [...facts, { name: 'State', value: `${label} (${state})` }, { name: 'Since', value: formatTime(openedAt) }],
+    remedy: REMEDIES[state] ?? null,
+    link,
+    acknowledge: context.acknowledge ?? null,
+  }
+}
+
+/** `resolves`: the failing message. `left`: how many monitors were disabled, deleted or changed while they failed. */
+export function recoveryMessage(
+  incident: IncidentSummary,
+  monitors: readonly MonitorSummary[],
+  context: MessageContext & { resolves?: { title: string; at: number } | undefined; left?: number },
+): AlertMessage {
+  const { subject, link } = describeIncident(incident, monitors, context)
+  const { openedAt, resolvedAt } = incident
+  const { resolves, left = 0, now } = context
+  return {
+    ...commonFields(context),
+    kind: 'recovered',
+    key: incident.id,
+    title: `${subject}: ${left >= incident.monitors ? 'closed' : 'recovered'}`,
+    text: recoveryText(incident.monitors, left),
+    facts: [
+      { name: 'Since', value: formatTime(openedAt) },
+      { name: 'Lasted', value: durationText((resolvedAt ?? now) - openedAt) },
+      ...(resolves ? [{ name: 'Resolves', value: `${resolves.title} (${formatTime(resolves.at)})` }] : []),
+    ],
+    remedy: null,
+    link,
+  }
+}
+
+/** `single`: the only monitor of the incident. */
+function describeIncident(
+  incident: IncidentSummary,
+  monitors: readonly MonitorSummary[],
+  { baseUrl }: MessageContext,
+): { subject: string; link: AlertMessage['link']; single: MonitorSummary | undefined } {
+  const single = incident.monitors === 1 ? monitors[0] : undefined
+  if (single) {
+    const link = { label: 'Open the monitor', href: `${baseUrl}/dashboard/monitors/${single.id}` }
+    return { subject: `${single.name} ${single.recordType}`, link, single }
+  }
+  const link = { label: 'Open the incident', href: `${baseUrl}/dashboard/alerts?incident=${incident.id}` }
+  return { subject: incident.monitors === 1 ? incident.zone : monitorCount(incident), link, single }
+}
+
+function recoveryText(monitors: number, left: number): string {
+  if (monitors === 1)
+    return left === 0
+      ? 'The monitor is no longer failing.'
+      : 'The monitor was disabled, deleted or changed while it failed.'
+  if (left >= monitors) return 'The monitors were disabled, deleted or changed while they failed.'
+  if (left === 0) return 'The monitors are no longer failing.'
+  return plural(
+    left,
+    'The monitors are no longer failing. 1 of them was disabled, deleted or changed.',
+    (number) => `The monitors are no longer failing. ${number} of them were disabled, deleted or changed.`,
+  )
+}
+
+function monitorCount({ monitors: count, zone, causeKind = 'zone', causeValue }: IncidentSummary): string {
+  const monitors = count.toLocaleString('en')
+  switch (causeKind) {
+    case 'zone':
+      return `${monitors} monitors of ${zone}`
+    case 'value':
+      return `${monitors} monitors that answer ${oneLine(causeValue ?? '', MAX_SHARED_VALUE_LENGTH)}`
+    case 'name_server':
+      return `${monitors} monitors on name server ${causeValue}`
+    case 'upstream':
+      return `${monitors} monitors that use resolver ${causeValue}`
+  }
+}
+
+/** How a planned change, or the wait for a customer's record, ended. `before`: the old values of a change. */
+export type Information = {
+  what: 'change_done' | 'record_found' | 'wait_timed_out'
+  monitorId: string
+  name: string
+  recordType: string
+  expected: string[]
+  before?: string[]
+}
+
+const INFORMATION_TEXTS: Record<Information['what'], { title: string; text: string; remedy: string | null }> = {
+  change_done: {
+    title: 'change done',
+    text: 'The planned change is done. The monitor expects the new values from now on.',
+    remedy: null,
+  },
+  record_found: {
+    title: 'record found',
+    text: 'The record that Zonewatch waited for exists. Only the regular checks continue.',
+    remedy: null,
+  },
+  wait_timed_out: {
+    title: 'not found in time',
+    text: 'The record that Zonewatch waited for was not found in time. Only the regular checks continue.',
+    remedy: 'Ask your customer about the record. Then wait again from the page of the monitor.',
+  },
+}
+
+export function informationMessage(information: Information, context: MessageContext): AlertMessage {
+  const { what, monitorId, name, recordType, expected, before } = information
+  const { title, text, remedy } = INFORMATION_TEXTS[what]
+  return {
+    ...commonFields(context),
+    kind: 'summary',
+    title: `${name} ${recordType}: ${title}`,
+    text,
+    facts: [
+      { name: 'Expected', value: listValues(expected) },
+      ...(before ? [{ name: 'Before', value: listValues(before) }] : []),
+      { name: 'Time', value: formatTime(context.now) },
+    ],
+    remedy,
+    link: { label: 'Open the monitor', href: `${context.baseUrl}/dashboard/monitors/${monitorId}` },
+  }
+}
+
+/** Combines the alerts of a digest, or those beyond the channel's limit per hour. */
+export function summaryMessage(
+  titles: readonly string[],
+  count: number,
+  context: MessageContext & { isDigest?: boolean },
+): AlertMessage {
+  const { isDigest = false, baseUrl } = context
+  return {
+    ...commonFields(context),
+    kind: 'summary',
+    title: isDigest
+      ? plural(count, 'Digest: 1 alert', (number) => `Digest: ${number} alerts`)
+      : plural(count, '1 more alert', (number) => `${number} more alerts`),
+    text: isDigest
+      ? 'What failed and recovered since the last digest.'
+      : 'This channel reached its limit of alerts per hour. This message combines the others.',
+    facts: [{ name: 'Alerts', value: [...titles, ...andMore(count - titles.length)].join('\n') }],
+    remedy: null,
+    link: { label: 'Open alerts', href: `${baseUrl}/dashboard/alerts` },
+  }
+}
+
+export function testMessage(context: MessageContext): AlertMessage {
+  return {
+    ...commonFields(context),
+    kind: 'test',
+    title: 'Test: www.example.com A: Mismatch',
+    text: 'This is a test. No monitor is failing.',
+    facts: [
+      { name: 'Expected', value: '192.0.2.1' },
+      { name: 'Found', value: '192.0.2.2' },
+      { name: 'State', value: 'Mismatch (MISMATCH)' },
+      { name: 'Since', value: formatTime(context.now) },
+    ],
+    remedy: 'Nothing. This channel works.',
+    link: { label: 'Open alerts', href: `${context.baseUrl}/dashboard/alerts` },
+  }
+}
+
+/** The buttons of a message. */
+export const messageLinks = ({
+  link,
+  acknowledge,
+}: Pick<AlertMessage, 'link' | 'acknowledge'>): AlertMessage['link'][] =>
+  acknowledge === null ? [link] : [{ label: 'Acknowledge', href: acknowledge }, link]
+
+/** For providers without buttons. */
+export const linkLines = (message: AlertMessage): string[] =>
+  messageLinks(message).map(({ label, href }) => `${label}: ${href}`)
+
+/** Facts that are record data or names, which people compare character by character. */
+export const DATA_FACTS: ReadonlySet<string> = new Set(['Expected', 'Found', 'Before', 'Monitors'])
+
+export const plainText = (message: AlertMessage): string => `${textWithoutLink(message)}\n${message.link.href}`
+
+export function textWithoutLink({ text, facts, remedy }: AlertMessage): string {
+  const lines = [text, ...facts.map(({ name, value }) => `${name}: ${value}`)]
+  if (remedy !== null) lines.push(`What to do: ${remedy}`)
+  return lines.join('\n')
+}
+
+const MAX_VALUE_LENGTH = 300
+const MAX_SHARED_VALUE_LENGTH = 60
+const MAX_VALUES = 5
+
+function listValues(values: readonly string[]): string {
+  if (values.length === 0) return 'no records'
+  const listed = values.slice(0, MAX_VALUES).map((value) => oneLine(value, MAX_VALUE_LENGTH))
+  return [...listed, ...andMore(values.length - listed.length)].join(', ')
+}
+
+function listNames(monitors: readonly MonitorSummary[], count: number): string {
+  const names = monitors.map(({ name, recordType }) => `${name} ${recordType}`)
+  return [...names, ...andMore(count - names.length)].join(', ')
+}
+
+const andMore = (count: number): string[] => (count > 0 ? [`and ${count} more`] : [])
+
+/** Without control characters, line separators and marks that change the direction of text. */
+function oneLine(text: string, maxLength: number): string {
+  const line = text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength).toWellFormed()}…`
+}
+
+const formatTime = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`
