@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import { runScheduler } from '../server/checks/worker.ts'
+import { runCheckWorker } from '../server/checks/worker.ts'
 import type { Engine } from '../server/database/database.ts'
 import { blackbox } from './blackbox.ts'
 import { flatOut, onSchedule, planAll, type Watched, watch } from './checks-loads.ts'
@@ -60,7 +60,7 @@ async function measure(world: World): Promise<Row> {
   const watched = watch(deps.dns, slots)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const scheduler = runScheduler({ ...deps, dns: watched.dns, process: 1 }, signals)
+  const scheduler = runCheckWorker({ ...deps, dns: watched.dns, process: 1 }, signals)
   const busy = await flatOut(world, watched, seconds)
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)

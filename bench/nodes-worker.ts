@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { runScheduler } from '../server/checks/worker.ts'
+import { runCheckWorker } from '../server/checks/worker.ts'
 import { readConfig } from '../server/config/config.ts'
 import { closeDeps, openDeps } from '../server/deps.ts'
 
@@ -17,7 +17,7 @@ const ask: typeof deps.dns.query = async (question, options) => {
   return reply
 }
 const dns = { ...deps.dns, ask }
-const scheduler = runScheduler({ ...deps, dns, process: Number(number) }, { stop: stop.signal, abandon: stop.signal })
+const scheduler = runCheckWorker({ ...deps, dns, process: Number(number) }, { stop: stop.signal, abandon: stop.signal })
 process.send?.(0)
 // With a callback, a parent that has gone is no error.
 const telling = setInterval(() => process.send?.(answered, undefined, {}, () => {}), 50)

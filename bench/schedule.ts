@@ -1,5 +1,12 @@
 import { parseArgs } from 'node:util'
-import { BATCH, BRISK, GATHER_MS, LEAST, MOST, SLOW_AFTER_MS } from '../server/checks/worker.ts'
+import {
+  BATCH_SIZE,
+  GATHER_MS,
+  MAX_FAST_IN_FLIGHT,
+  MAX_IN_FLIGHT,
+  MIN_CLAIM,
+  SLOW_AFTER_MS,
+} from '../server/checks/worker.ts'
 import { BUSY_MS } from '../server/database/worker-loop.ts'
 
 /**
@@ -168,10 +175,10 @@ class Worker {
     if (this.#writing && this.#writing.at <= now) {
       this.#end(this.#writing.count)
       this.#writing = undefined
-      this.#nextWriteAt = this.#unwritten >= BATCH ? now : now + GATHER_MS
+      this.#nextWriteAt = this.#unwritten >= BATCH_SIZE ? now : now + GATHER_MS
     }
     if (this.#writing || this.#unwritten === 0 || now < this.#nextWriteAt) return
-    const count = Math.min(BATCH, this.#unwritten)
+    const count = Math.min(BATCH_SIZE, this.#unwritten)
     this.#unwritten -= count
     this.#writing = { at: this.#primary.write(now, count), count }
   }
@@ -190,12 +197,12 @@ class Worker {
       const { count } = this.#claiming
       this.#begin(now, this.#claiming)
       this.#claiming = undefined
-      this.#nextClaimAt = count === 0 ? now + BUSY_MS : count === BATCH ? now : now + GATHER_MS
+      this.#nextClaimAt = count === 0 ? now + BUSY_MS : count === BATCH_SIZE ? now : now + GATHER_MS
     }
     if (this.#claiming || now < this.#nextClaimAt) return
-    const free = Math.min(BRISK - this.#brisk, MOST - this.#brisk - this.#slow)
-    if (free < LEAST) return
-    const taken = this.#queue.take(now, Math.min(BATCH, free))
+    const free = Math.min(MAX_FAST_IN_FLIGHT - this.#brisk, MAX_IN_FLIGHT - this.#brisk - this.#slow)
+    if (free < MIN_CLAIM) return
+    const taken = this.#queue.take(now, Math.min(BATCH_SIZE, free))
     const at = this.#primary.claim(now, taken.count)
     // Where nothing was due, the loop asks when something will be.
     this.#claiming = { ...taken, at: taken.count === 0 ? this.#primary.claim(at, 0) : at }

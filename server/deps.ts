@@ -32,7 +32,7 @@ export type Deps = {
   readList<T>(tenant: Tenant, read: (db: Database) => Promise<T>): Promise<T>
   dns: DnsClient
   /** Undefined with DNS_ROOTS=off: then recursive servers alone decide. */
-  authorities: AuthoritativeClient | undefined
+  authoritativeClient: AuthoritativeClient | undefined
   /** Undefined with DNS_CANARIES=off. */
   networkCheck: NetworkCheck | undefined
   closeDns(): Promise<void>
@@ -96,7 +96,7 @@ export function openDns(
   log: Logger,
   clock: Clock = systemClock,
   onExchange?: (evidence: Evidence) => void,
-): Pick<Deps, 'dns' | 'authorities' | 'networkCheck' | 'closeDns'> {
+): Pick<Deps, 'dns' | 'authoritativeClient' | 'networkCheck' | 'closeDns'> {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),
@@ -119,7 +119,8 @@ export function openDns(
   const names = config.dnsCanaries
   return {
     dns,
-    authorities: roots.length > 0 ? createAuthoritativeClient({ dns: authoritativeDns, clock, roots }) : undefined,
+    authoritativeClient:
+      roots.length > 0 ? createAuthoritativeClient({ dns: authoritativeDns, clock, roots }) : undefined,
     networkCheck:
       names.length > 0 ? createNetworkCheck({ dns, clock, canaries: names, ...logOutages(log, names) }) : undefined,
     closeDns: async () => void (await Promise.all([dns.close(), authoritativeDns.close()])),

@@ -71,7 +71,7 @@ export async function startLab(
   const deps: CheckDeps = {
     dns,
     clock,
-    authorities: roots
+    authoritativeClient: roots
       ? createAuthoritativeClient({
           dns: others,
           clock: patientClock,

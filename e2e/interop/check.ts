@@ -1,7 +1,7 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { checkOnce } from '#server/checks/driver.ts'
 import { evidenceOf } from '#server/checks/evidence.ts'
-import { judge, type Verdict } from '#server/checks/verdict.ts'
+import { evaluate, type Verdict } from '#server/checks/verdict.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import type { Evidence, Outcome } from '#server/dns/outcome.ts'
@@ -39,7 +39,7 @@ export async function check(
     const found = await checkOnce(watched, { dns, clock: systemClock }, signal)
     const evidence = evidenceOf(found.observations)
     if (found.kind !== 'verdict') throw new Error(`No verdict: ${JSON.stringify(evidence)}`)
-    return { verdict: judge(watched, found.outcome), outcome: found.outcome, evidence }
+    return { verdict: evaluate(watched, found.outcome), outcome: found.outcome, evidence }
   } finally {
     await dns.close()
   }

@@ -2,13 +2,14 @@ import { isStale } from '../dns/extended-errors.ts'
 import type { CheckOutcome, ConfirmationReason, Metrics } from '../metrics/metrics.ts'
 import type { CompletedSpan } from '../metrics/tracing.ts'
 import type { CheckResult } from './driver.ts'
-import { readFingerprint } from './fingerprint.ts'
+import { parseStoredFingerprint } from './fingerprint.ts'
 
 /** Counts a batch of checks that was recorded: the outcomes of a batch are few, so that a check costs next to nothing. */
 export function observeChecks(metrics: Metrics, results: readonly CheckResult[], events: number): void {
   const counts = new Map<CheckOutcome, number>()
   for (const result of results) {
-    counts.set(result.kind, (counts.get(result.kind) ?? 0) + 1)
+    const outcome = outcomeLabel(result)
+    counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
     const reason = confirmationReason(result)
     if (reason !== undefined) metrics.confirmation(reason)
   }
@@ -16,10 +17,13 @@ export function observeChecks(metrics: Metrics, results: readonly CheckResult[],
   if (events > 0) metrics.events(events)
 }
 
+/** The metric and the traces call a suppressed check `withheld`. */
+const outcomeLabel = ({ kind }: CheckResult): CheckOutcome => (kind === 'suppressed' ? 'withheld' : kind)
+
 /** Why the first answer did not end the check. Undefined where it did, or where there was none. */
 function confirmationReason(result: CheckResult): ConfirmationReason | undefined {
   if (!('observations' in result)) return undefined
-  const { recorded, isRotating } = readFingerprint(result.claim.fingerprint)
+  const { recorded, isRotating } = parseStoredFingerprint(result.claim.fingerprint)
   if (recorded === null) return 'first_check'
   if (result.claim.inconclusive_count > 0) return 'inconclusive'
   if (isRotating) return 'rotating'
@@ -27,13 +31,13 @@ function confirmationReason(result: CheckResult): ConfirmationReason | undefined
   return first && 'reply' in first && isStale(first.reply) ? 'stale' : 'changed'
 }
 
-export function spanOf(result: CheckResult, startedAt: number): CompletedSpan {
-  const { claim, kind, at } = result
+export function checkSpan(result: CheckResult, startedAt: number): CompletedSpan {
+  const { claim, at } = result
   const queries = 'observations' in result ? result.observations.length : 1
   const attributes = {
     'zonewatch.monitor_id': claim.monitor_id,
     'zonewatch.record_type': claim.record_type,
-    'zonewatch.outcome': kind,
+    'zonewatch.outcome': outcomeLabel(result),
     'zonewatch.late_ms': Math.max(0, startedAt - claim.was_due_at),
     'zonewatch.queries': queries,
   }

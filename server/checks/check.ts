@@ -8,8 +8,8 @@ import { formatServer } from '../dns/server-address.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { ExpectedChange } from './expected-change.ts'
 import { fingerprint } from './fingerprint.ts'
-import { type Answer, isAnswer, isFailure, serverTextOf } from './outcomes.ts'
-import { type Decided, REASONS } from './reasons.ts'
+import { type Answer, isAnswer, isFailure, serverOf } from './outcomes.ts'
+import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 
 /** A check so far. Data, but for the record type; the rules are in `state-machine.ts`. */
@@ -29,10 +29,10 @@ export type Check = CheckSoFar & { zone: ZoneReplies }
  * count where `good` is empty.
  */
 export type ZoneReplies = {
-  next: Query[]
-  good: ZoneReply[]
+  pendingQueries: Query[]
+  usable: NameServerReply[]
   failure: Outcome | undefined
-  notAsked: ConfirmationReason | undefined
+  unavailableReason: ConfirmationReason | undefined
 }
 
 /** What is recorded of a monitor before the check. `isFinal`: give a verdict now, however little is certain. */
@@ -48,8 +48,8 @@ export type Recorded = {
   isRotating: boolean
   rotation: Rotation | null
   /** How many checks in a row were inconclusive. */
-  inconclusive: number
-  isFinal?: boolean
+  inconclusiveCount: number
+  mustConclude?: boolean
   /** A planned change that is in progress, or over. */
   change?: ExpectedChange | undefined
 }
@@ -66,53 +66,53 @@ export type Instant = { at: number; elapsed: number }
  */
 export type Query = { notBefore?: number } & (
   | { purpose: 'first' }
-  | { purpose: 'again'; servers: readonly ServerAddress[] }
-  | { purpose: 'sample'; servers: readonly ServerAddress[] }
-  | { purpose: 'without_validation'; servers: readonly ServerAddress[] }
+  | { purpose: 'retry'; servers: readonly ServerAddress[] }
+  | { purpose: 'resolver_sample'; servers: readonly ServerAddress[] }
+  | { purpose: 'checking_disabled'; servers: readonly ServerAddress[] }
   | { purpose: 'other_type' }
-  | { purpose: 'each_link' }
-  | { purpose: 'resolver_delegation'; name: string; servers: readonly ServerAddress[]; tries: number }
-  | { purpose: 'zone'; server: number; fresh: boolean }
-  | { purpose: 'zone_sample'; server: number }
-  | { purpose: 'zone_delegation'; name: string }
-  | { purpose: 'zone_reachable' }
+  | { purpose: 'cname_links' }
+  | { purpose: 'resolver_ns'; name: string; servers: readonly ServerAddress[]; attempts: number }
+  | { purpose: 'name_server'; server: number; fresh: boolean }
+  | { purpose: 'name_server_sample'; server: number }
+  | { purpose: 'zone_ns'; name: string }
+  | { purpose: 'root_servers' }
   | { purpose: 'network' }
 )
 
 /** What a zone's name server says. `owner`: the name that was queried first. `server`: its number in the query. */
-export type ZoneReply = AuthoritativeReply & { owner: string; server: number }
+export type NameServerReply = AuthoritativeReply & { owner: string; server: number }
 
 export type Observation = Instant & { query: Query } & (
     | { reply: Reply }
-    | { zone: ZoneReply }
-    | { delegation: AuthoritativeReply }
-    | { trouble: RootProblem | undefined }
+    | { nameServerReply: NameServerReply }
+    | { nsReply: AuthoritativeReply }
+    | { rootProblem: RootProblem | undefined }
     | { network: NetworkState }
   )
 
 export type Step =
-  | { kind: 'ask'; queries: Query[] }
+  | { kind: 'query'; queries: Query[] }
   /** The outcome is the recorded one, found by one query. */
   | { kind: 'unchanged' }
-  /** `decided`: how it was reached. `servers`: names of the zone's name servers that say it. */
-  | { kind: 'verdict'; outcome: Outcome; decided: Decided; servers: string[]; rotation: Rotation | null }
+  /** `confirmation`: how it was reached. `servers`: names of the zone's name servers that say it. */
+  | { kind: 'verdict'; outcome: Outcome; confirmation: Confirmation; servers: string[]; rotation: Rotation | null }
   /** Nothing is reported yet; check again after the delay. */
-  | { kind: 'inconclusive'; afterMs: number; rotation: Rotation | null; decided: Decided }
+  | { kind: 'inconclusive'; afterMs: number; rotation: Rotation | null; confirmation: Confirmation }
   /** Our own network is at fault, so nothing was learned. */
-  | { kind: 'withheld'; afterMs: number; decided: Decided }
+  | { kind: 'suppressed'; afterMs: number; confirmation: Confirmation }
 
 const INCONCLUSIVE_DELAYS_MS = [30_000, 60_000, 120_000] as const
-const WITHHELD_DELAY_MS = 5_000
+const SUPPRESSED_DELAY_MS = 5_000
 /** After this many inconclusive checks in a row the majority decides. */
-export const MOST_INCONCLUSIVE = INCONCLUSIVE_DELAYS_MS.length
+export const MAX_INCONCLUSIVE = INCONCLUSIVE_DELAYS_MS.length
 /** A failure is queried again only after a pause, so that a short interruption passes. */
-export const PAUSE_MS = 3_000
+export const RETRY_PAUSE_MS = 3_000
 
 /** `because`: why it is so, in one line. `apply`: undefined where the rule does not apply. */
-export type Rule<Facts> = { name: string; because: string; apply(facts: Facts): Step | undefined }
+export type Rule<Facts> = { name: string; rationale: string; apply(facts: Facts): Step | undefined }
 
 /** The first rule that applies decides. The last one of a list always does. */
-export function decideBy<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Step {
+export function applyRules<Facts>(rules: readonly Rule<Facts>[], facts: Facts): Step {
   for (const rule of rules) {
     const step = rule.apply(facts)
     if (step) return step
@@ -123,39 +123,44 @@ export function decideBy<Facts>(rules: readonly Rule<Facts>[], facts: Facts): St
 // Servers that are queried repeatedly
 
 /** One of them. `replies`: oldest first. `rounds`: how often it was queried. */
-export type Source = {
+export type SampledServer = {
   server: string
-  replies: readonly (Reply | ZoneReply)[]
+  replies: readonly (Reply | NameServerReply)[]
   rounds: number
   next: Query | undefined
 }
 
 /** `agreed`: the reason where all say the same. `divided`: the verdict where each server keeps to its own answer. */
-export type Sampling = { isByZone: boolean; names(): string[]; agreed(): Decided; divided(): Step }
+export type Sampling = {
+  isByZone: boolean
+  nameServers(): string[]
+  confirmAgreement(): Confirmation
+  decideDisagreement(): Step
+}
 
 /** What they said in one check. */
 export type Samples = {
   check: Check
   sampling: Sampling
-  sources: readonly Source[]
+  sources: readonly SampledServer[]
   /** Answers and denials, without failures. */
-  all: readonly Outcome[]
+  outcomes: readonly Outcome[]
   answers: readonly Answer[]
   rounds: number
   /** Queries each of them once more; undefined where this check has queried enough, or they stopped answering. */
-  more: Step | undefined
+  nextRound: Step | undefined
   hasDenial: boolean
   /** All said the same. */
-  isSteady(): boolean
+  areAllEqual(): boolean
   /** One server said different things. */
-  isAnyVarying(): boolean
+  doesAnyServerVary(): boolean
   /** The RRset is recorded as rotating, or earlier inconclusive checks saw other parts of it. */
   isKnownToRotate(): boolean
 }
 
 // What rules share
 
-export function first({ observations }: Pick<Check, 'observations'>): Reply | undefined {
+export function firstReply({ observations }: Pick<Check, 'observations'>): Reply | undefined {
   const found = observations[0]
   return found && 'reply' in found ? found.reply : undefined
 }
@@ -164,53 +169,53 @@ export function first({ observations }: Pick<Check, 'observations'>): Reply | un
  * A step while the network is unknown or at fault; undefined where an outcome can be believed. `stage`: at any time after the
  * first answer, or after the last one. `isEvidence`: the outcome is one that a network without a way out cannot make up.
  */
-export function untrusted(check: Check, stage: 'first' | 'report', isEvidence = false): Step | undefined {
+export function requireNetwork(check: Check, stage: 'first' | 'report', isEvidence = false): Step | undefined {
   if (!check.setup.hasNetworkCheck) return undefined
   const { observations } = check
-  const isReply = (one: Observation) => 'reply' in one || 'zone' in one
+  const isReply = (one: Observation) => 'reply' in one || 'nameServerReply' in one
   const since = stage === 'first' ? 0 : observations.findLastIndex(isReply)
   const found = observations.find((one, at) => at > since && 'network' in one)
-  if (!found || !('network' in found)) return ask({ purpose: 'network' })
+  if (!found || !('network' in found)) return sendQueries({ purpose: 'network' })
   const { network } = found
   if (network === 'well' || (network === 'gone' && isEvidence)) return undefined
-  return { kind: 'withheld', afterMs: WITHHELD_DELAY_MS, decided: REASONS.network }
+  return { kind: 'suppressed', afterMs: SUPPRESSED_DELAY_MS, confirmation: CONFIRMATIONS.ownNetworkDown }
 }
 
-export function ask(...queries: Query[]): Step {
-  return { kind: 'ask', queries }
+export function sendQueries(...queries: Query[]): Step {
+  return { kind: 'query', queries }
 }
 
 /** `servers`: the zone's name servers that say so. What may have been made up by our own network is not reported. */
-export function report(
+export function reportOutcome(
   check: Check,
   outcome: Outcome,
-  decided: Decided,
+  confirmation: Confirmation,
   servers: string[] = [],
   rotation: Rotation | null = isFailure(outcome) ? check.recorded.rotation : null,
 ): Step {
   if (fingerprint(outcome) !== check.recorded.fingerprint) {
-    const step = untrusted(check, 'report', servers.length > 0 || isAnswer(outcome))
+    const step = requireNetwork(check, 'report', servers.length > 0 || isAnswer(outcome))
     if (step) return step
   }
-  return { kind: 'verdict', outcome, decided, servers, rotation }
+  return { kind: 'verdict', outcome, confirmation, servers, rotation }
 }
 
-export function inconclusive({ recorded }: Check, decided: Decided, rotation = recorded.rotation): Step {
-  const afterMs = INCONCLUSIVE_DELAYS_MS[Math.min(recorded.inconclusive, MOST_INCONCLUSIVE - 1)]!
-  return { kind: 'inconclusive', afterMs, rotation, decided }
+export function inconclusive({ recorded }: Check, confirmation: Confirmation, rotation = recorded.rotation): Step {
+  const afterMs = INCONCLUSIVE_DELAYS_MS[Math.min(recorded.inconclusiveCount, MAX_INCONCLUSIVE - 1)]!
+  return { kind: 'inconclusive', afterMs, rotation, confirmation }
 }
 
 /** The servers disagreed often enough in a row: the majority decides. */
-export function isExhausted({ recorded }: Check): boolean {
-  return recorded.isFinal === true || recorded.inconclusive >= MOST_INCONCLUSIVE
+export function isMajorityDue({ recorded }: Check): boolean {
+  return recorded.mustConclude === true || recorded.inconclusiveCount >= MAX_INCONCLUSIVE
 }
 
-export function repliesTo({ observations }: Check, purpose: Query['purpose']): Reply[] {
+export function repliesByPurpose({ observations }: Check, purpose: Query['purpose']): Reply[] {
   return observations.flatMap((one) => (one.query.purpose === purpose && 'reply' in one ? [one.reply] : []))
 }
 
 /** The resolver that gave the reply. */
-export function serverOf({ setup }: Check, reply: Pick<Reply, 'evidence'>): ServerAddress[] {
-  const server = serverTextOf(reply)
+export function resolverOf({ setup }: Check, reply: Pick<Reply, 'evidence'>): ServerAddress[] {
+  const server = serverOf(reply)
   return setup.resolvers.filter((one) => formatServer(one) === server).slice(0, 1)
 }

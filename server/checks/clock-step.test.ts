@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { PLANNED } from './worker.ts'
+import { CLOCK_STEP_REPAIR } from './worker.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -19,7 +19,7 @@ onBothEngines('what is planned too far ahead', (fresh) => {
       { id: 'overdue', due_at: NOW - DAY_MS },
       { id: 'off', due_at: null },
     ])
-    await repairAfterClockStep(db, 'due_checks', { now: NOW, process: 1 }, PLANNED)
+    await repairAfterClockStep(db, 'due_checks', { now: NOW, process: 1 }, CLOCK_STEP_REPAIR)
     expect(await dueOf(db)).toEqual({
       day: NOW + 7_000,
       hour: NOW + 7_000,
@@ -38,7 +38,7 @@ onBothEngines('what is planned too far ahead', (fresh) => {
       { id: 'other', due_at: leased, claimed_by: 2 },
       { id: 'leased', due_at: NOW + LEASE_MS, claimed_by: 2 },
     ])
-    await repairAfterClockStep(db, 'due_checks', { now: NOW, process: 1 }, PLANNED)
+    await repairAfterClockStep(db, 'due_checks', { now: NOW, process: 1 }, CLOCK_STEP_REPAIR)
     expect(await dueOf(db)).toEqual({ own: leased, other: NOW + LEASE_MS, leased: NOW + LEASE_MS })
   })
 
@@ -46,7 +46,7 @@ onBothEngines('what is planned too far ahead', (fresh) => {
     const db = await fresh()
     const many = Array.from({ length: 1_700 }, (_, at) => ({ id: `m${at}`, due_at: NOW + DAY_MS + at * 170 }))
     await insert(db, many)
-    await repairAfterClockStep(db, 'due_checks', { now: NOW, process: 1 }, PLANNED)
+    await repairAfterClockStep(db, 'due_checks', { now: NOW, process: 1 }, CLOCK_STEP_REPAIR)
     expect(Object.values(await dueOf(db)).sort()).toEqual(many.map(({ due_at }) => due_at - DAY_MS).sort())
   })
 })

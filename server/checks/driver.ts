@@ -9,25 +9,25 @@ import type { RootProblem } from '../dns/resolver/root-reachability.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, Seen } from '../planned-changes/planned-change.ts'
-import type { Instant, Observation, Query, Recorded, Step, ZoneReply } from './check.ts'
-import { readFingerprint } from './fingerprint.ts'
-import { askZone, type Lookup, lookupFor, type Watched } from './lookup.ts'
-import { isGood } from './outcomes.ts'
-import { seenBy } from './propagation.ts'
+import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check.ts'
+import { parseStoredFingerprint } from './fingerprint.ts'
+import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './lookup.ts'
+import { isUsable } from './outcomes.ts'
+import { queryEveryServer } from './propagation.ts'
 import { decide, isAsRecorded } from './state-machine.ts'
-import { judge } from './verdict.ts'
+import { evaluate } from './verdict.ts'
 
-/** Without `authorities` the resolvers decide alone; without `canaries` our own network is trusted. */
+/** Without `authoritativeClient` the resolvers decide alone; without `canaries` our own network is trusted. */
 export type CheckDeps = {
   dns: DnsClient
   clock: Clock
-  authorities?: AuthoritativeClient | undefined
+  authoritativeClient?: AuthoritativeClient | undefined
   networkCheck?: NetworkCheck | undefined
 }
 
 /** The result of one check. `observations`: all queries, in order. */
-export type Finding =
-  | (Exclude<Step, { kind: 'ask' | 'unchanged' }> & { observations: Observation[] })
+export type CheckFinding =
+  | (Exclude<Step, { kind: 'query' | 'unchanged' }> & { observations: Observation[] })
   | { kind: 'unchanged' }
   /** Nothing: so many queries wait for the resolvers that there would have been no answer in time. */
   | { kind: 'postponed'; afterMs: number }
@@ -40,17 +40,17 @@ export type CheckResult<Row = unknown> = {
   at: number
   row?: Row
   /** Of a monitor with a planned change: the change, and what was expected by it. */
-  planned?: Planned
-} & Finding
+  planned?: PlannedFinding
+} & CheckFinding
 
 /** `outcome`: what the check found, where it is certain. `seen`: what each server answers, where the period has begun. */
-export type Planned = { change: OpenChange; recorded: Recorded; outcome?: Outcome | undefined; seen?: Seen[] }
+export type PlannedFinding = { change: OpenChange; recorded: Recorded; outcome?: Outcome | undefined; seen?: Seen[] }
 
 /** What is recorded of a monitor. `planned`: its change that is open. */
-export type Loaded<Row> = { recorded: Recorded; row: Row; planned?: OpenChange | undefined }
+export type LoadedMonitor<Row> = { recorded: Recorded; row: Row; planned?: OpenChange | undefined }
 
 /** Less than the lease may pass before the first query is sent, so that the check ends within it. */
-const FIRST_QUERY = { maxWaitMs: 5_000 }
+const FIRST_QUERY_OPTIONS = { maxWaitMs: 5_000 }
 
 /**
  * One check of one claimed monitor. `load` reads what is recorded, and is called only where the first answer differs. Rejects
@@ -59,15 +59,15 @@ const FIRST_QUERY = { maxWaitMs: 5_000 }
 export async function runCheck<Row>(
   claim: Claim<'due_checks'>,
   deps: CheckDeps,
-  load: (claim: Claim<'due_checks'>) => Promise<Loaded<Row> | undefined>,
+  load: (claim: Claim<'due_checks'>) => Promise<LoadedMonitor<Row> | undefined>,
   signal: AbortSignal,
 ): Promise<CheckResult<Row>> {
-  const lookup = lookupFor(watchedBy(claim))
+  const lookup = monitorQueryFor(monitoredNameOf(claim))
   try {
-    const first = await lookup(deps.dns, FIRST_QUERY)
-    if (isGood(first.outcome)) deps.networkCheck?.noteAnswer()
-    const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
-    const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusive: claim.inconclusive_count }, first)
+    const first = await lookup(deps.dns, FIRST_QUERY_OPTIONS)
+    if (isUsable(first.outcome)) deps.networkCheck?.noteAnswer()
+    const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
+    const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }, first)
     if (isKnown && claim.planned_change_id === null) return { claim, at: deps.clock.now(), kind: 'unchanged' }
     const loaded = await load(claim)
     if (!loaded) return { claim, at: deps.clock.now(), kind: 'deleted' }
@@ -82,34 +82,34 @@ export async function runCheck<Row>(
   }
 }
 
-type Begun = { lookup: Lookup; first: Reply; isKnown: boolean }
+type StartedCheck = { lookup: MonitorQuery; first: Reply; isKnown: boolean }
 
 /** A check of a monitor with a planned change. Within its period it also notes what each server answers. */
 async function checkPlanned<Row>(
   claim: Claim<'due_checks'>,
   deps: CheckDeps,
-  { recorded, row, planned }: Required<Pick<Loaded<Row>, 'recorded' | 'row'>> & { planned: OpenChange },
-  { lookup, first, isKnown }: Begun,
+  { recorded, row, planned }: Required<Pick<LoadedMonitor<Row>, 'recorded' | 'row'>> & { planned: OpenChange },
+  { lookup, first, isKnown }: StartedCheck,
   signal: AbortSignal,
 ): Promise<CheckResult<Row>> {
   const { change } = recorded
   // Where the known outcome means something else now, it is confirmed as a new one is.
-  const isAsBefore = isKnown && judge(recorded, first.outcome).state === recorded.state
-  const finding: Finding = isAsBefore
+  const isAsBefore = isKnown && evaluate(recorded, first.outcome).state === recorded.state
+  const finding: CheckFinding = isAsBefore
     ? { kind: 'unchanged' }
     : await confirm(isKnown ? { ...recorded, fingerprint: null } : recorded, lookup, first, deps, signal)
   if (!change) return { claim, at: deps.clock.now(), row, planned: { change: planned, recorded }, ...finding }
-  const seen = await seenBy(recorded, change, lookup, deps, signal)
+  const seen = await queryEveryServer(recorded, change, lookup, deps, signal)
   const outcome = finding.kind === 'verdict' ? finding.outcome : isAsBefore ? first.outcome : undefined
   return { claim, at: deps.clock.now(), row, planned: { change: planned, recorded, outcome, seen }, ...finding }
 }
 
 /** A check without a monitor that gives its verdict at once, however little is certain. */
 export async function checkOnce(
-  watched: Watched & { expectedValues: readonly string[] },
+  watched: MonitoredName & { expectedValues: readonly string[] },
   deps: CheckDeps,
   signal: AbortSignal,
-): Promise<Exclude<Finding, { kind: 'unchanged' | 'postponed' | 'deleted' }>> {
+): Promise<Exclude<CheckFinding, { kind: 'unchanged' | 'postponed' | 'deleted' }>> {
   const recorded: Recorded = {
     ...watched,
     state: 'UNSET',
@@ -117,25 +117,25 @@ export async function checkOnce(
     fingerprint: null,
     isRotating: false,
     rotation: null,
-    inconclusive: 0,
-    isFinal: true,
+    inconclusiveCount: 0,
+    mustConclude: true,
   }
-  const lookup = lookupFor(watched)
+  const lookup = monitorQueryFor(watched)
   return await confirm(recorded, lookup, await lookup(deps.dns, {}), deps, signal)
 }
 
 /** Sends what the rules ask for until they come to a result. */
 async function confirm(
   recorded: Recorded,
-  lookup: Lookup,
+  lookup: MonitorQuery,
   first: Reply,
   deps: CheckDeps,
   signal: AbortSignal,
-): Promise<Exclude<Step, { kind: 'ask' | 'unchanged' }> & { observations: Observation[] }> {
-  const { clock, dns, authorities, networkCheck } = deps
+): Promise<Exclude<Step, { kind: 'query' | 'unchanged' }> & { observations: Observation[] }> {
+  const { clock, dns, authoritativeClient, networkCheck } = deps
   const setup = {
     resolvers: dns.servers,
-    hasAuthoritativeClient: authorities !== undefined,
+    hasAuthoritativeClient: authoritativeClient !== undefined,
     hasNetworkCheck: networkCheck !== undefined,
   }
   const instant = (): Instant => ({ at: clock.now(), elapsed: clock.elapsed() })
@@ -143,7 +143,7 @@ async function confirm(
   for (;;) {
     const step = decide({ recorded, observations, now: instant(), setup })
     if (step.kind === 'unchanged') throw new Error('A check that is confirmed differs from what is recorded.')
-    if (step.kind !== 'ask') return { ...step, observations }
+    if (step.kind !== 'query') return { ...step, observations }
     observations.push(
       ...(await Promise.all(
         step.queries.map(async (query): Promise<Observation> => {
@@ -158,55 +158,55 @@ async function confirm(
   }
 }
 
-type Result =
+type QueryResult =
   | { reply: Reply }
-  | { zone: ZoneReply }
-  | { delegation: AuthoritativeReply }
-  | { trouble: RootProblem | undefined }
+  | { nameServerReply: NameServerReply }
+  | { nsReply: AuthoritativeReply }
+  | { rootProblem: RootProblem | undefined }
   | { network: Awaited<ReturnType<NetworkCheck['state']>> }
 
 async function send(
   query: Query,
   recorded: Recorded,
-  lookup: Lookup,
-  { dns, authorities, networkCheck }: CheckDeps,
+  lookup: MonitorQuery,
+  { dns, authoritativeClient, networkCheck }: CheckDeps,
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<QueryResult> {
   switch (query.purpose) {
     case 'first':
       return { reply: await lookup(dns, { signal }) }
-    case 'again':
-    case 'sample':
+    case 'retry':
+    case 'resolver_sample':
       return { reply: await lookup(dns, { servers: query.servers, signal }) }
-    case 'without_validation':
+    case 'checking_disabled':
       return { reply: await lookup(dns, { servers: query.servers, checkingDisabled: true, attempts: 2, signal }) }
     case 'other_type':
       return { reply: await dns.query({ name: recorded.owner, type: 'SOA' }, { signal }) }
-    case 'each_link':
+    case 'cname_links':
       return {
-        reply: await lookupFor({ ...recorded, recordType: recordTypeOf('CNAME'), isExactMatch: false })(dns, {
+        reply: await monitorQueryFor({ ...recorded, recordType: recordTypeOf('CNAME'), isExactMatch: false })(dns, {
           attempts: 2,
           signal,
         }),
       }
-    case 'resolver_delegation': {
-      const { name, servers, tries } = query
-      return { reply: await dns.query({ name, type: 'NS' }, { servers, attempts: tries, signal }) }
+    case 'resolver_ns': {
+      const { name, servers, attempts } = query
+      return { reply: await dns.query({ name, type: 'NS' }, { servers, attempts, signal }) }
     }
-    case 'zone':
-      return { zone: await askZone(authorities!, lookup, query.server, query.fresh, signal) }
-    case 'zone_sample':
-      return { zone: await askZone(authorities!, lookup, query.server, false, signal) }
-    case 'zone_delegation':
-      return { delegation: await authorities!.query({ name: query.name, type: 'NS' }, { signal }) }
-    case 'zone_reachable':
-      return { trouble: await authorities!.findRootProblem() }
+    case 'name_server':
+      return { nameServerReply: await queryNameServer(authoritativeClient!, lookup, query.server, query.fresh, signal) }
+    case 'name_server_sample':
+      return { nameServerReply: await queryNameServer(authoritativeClient!, lookup, query.server, false, signal) }
+    case 'zone_ns':
+      return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'NS' }, { signal }) }
+    case 'root_servers':
+      return { rootProblem: await authoritativeClient!.findRootProblem() }
     case 'network':
       return { network: await networkCheck!.state() }
   }
 }
 
-function watchedBy(claim: Claim<'due_checks'>): Watched {
+function monitoredNameOf(claim: Claim<'due_checks'>): MonitoredName {
   return {
     owner: claim.owner,
     recordType: recordTypeOf(claim.record_type as MonitorRecordType),

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import type { VerdictReason } from '#contract/reasons.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { type DatedEvidence, newDiagnosis, withLatest } from './evidence.ts'
-import type { Decided } from './reasons.ts'
-import { judge } from './verdict.ts'
+import { newDiagnosis, type TimestampedEvidence, withLatest } from './evidence.ts'
+import type { Confirmation } from './reasons.ts'
+import { evaluate } from './verdict.ts'
 
 const AT = Date.UTC(2026, 10, 22, 9, 30)
 const REASON: VerdictReason = { code: 'no_answer', params: { name: 'www.example.com' } }
-const decided = (code: 'resolver_confirmed' | 'resolvers_agree' | 'resolvers_disagree'): Decided => [
+const confirmedBy = (code: 'resolver_confirmed' | 'resolvers_agree' | 'resolvers_disagree'): Confirmation => [
   { code, params: {} },
 ]
-const WHY = { reason: REASON, decided: decided('resolver_confirmed'), at: AT }
+const WHY = { reason: REASON, confirmation: confirmedBy('resolver_confirmed'), at: AT }
 
-function evidenceOf(server: string, values: string[]): DatedEvidence {
+function evidenceOf(server: string, values: string[]): TimestampedEvidence {
   return {
     server,
     transport: 'udp',
@@ -26,7 +26,7 @@ function evidenceOf(server: string, values: string[]): DatedEvidence {
 }
 
 test('every path says whether it is recursive or authoritative', () => {
-  const authoritative: DatedEvidence = {
+  const authoritative: TimestampedEvidence = {
     ...evidenceOf('192.0.2.53:53', ['x']),
     path: 'authoritative',
     name: 'ns1.example.com',
@@ -45,7 +45,7 @@ test('however much was answered, it stays within its size, and keeps how it bega
   const text = JSON.stringify(diagnosis)
   expect(text.length).toBeLessThanOrEqual(16_384)
   const { verdict, confirmation, paths } = diagnosis
-  expect([verdict, confirmation, paths.at(-1)!.server]).toEqual([REASON, decided('resolver_confirmed'), 'last'])
+  expect([verdict, confirmation, paths.at(-1)!.server]).toEqual([REASON, confirmedBy('resolver_confirmed'), 'last'])
 })
 
 test('a diagnosis says when it was reached and when each query was sent', () => {
@@ -55,12 +55,16 @@ test('a diagnosis says when it was reached and when each query was sent', () => 
 
 test('a later check that changed nothing is kept beside the last change, within the same size', () => {
   const long = Array.from({ length: 200 }, (_, at) => evidenceOf(`server ${at}`, ['y'.repeat(400)]))
-  const first = withLatest(newDiagnosis(WHY, long), { decided: decided('resolvers_agree'), at: AT + 60_000 }, long)
-  const second = withLatest(first, { decided: decided('resolvers_disagree'), at: AT + 120_000 }, long)
+  const first = withLatest(
+    newDiagnosis(WHY, long),
+    { confirmation: confirmedBy('resolvers_agree'), at: AT + 60_000 },
+    long,
+  )
+  const second = withLatest(first, { confirmation: confirmedBy('resolvers_disagree'), at: AT + 120_000 }, long)
   expect(second).toMatchObject({
     verdict: REASON,
-    confirmation: decided('resolver_confirmed'),
-    latest: { confirmation: decided('resolvers_disagree') },
+    confirmation: confirmedBy('resolver_confirmed'),
+    latest: { confirmation: confirmedBy('resolvers_disagree') },
   })
   expect(second.latest!.at).toBe('2026-11-22T09:32:00.000Z')
   expect(second.latest!.paths.length).toBeGreaterThan(0)
@@ -76,7 +80,7 @@ test('a reason with many long values is shortened and marked; its counts stay', 
     owner: 'a.test',
   } as const
   const rrset = { name: 'a.test', type: 'TXT' as const, ttl: 60, values }
-  const { reason } = judge(expectation, { kind: 'answer', rrset, chain: [] })
+  const { reason } = evaluate(expectation, { kind: 'answer', rrset, chain: [] })
   const { verdict } = newDiagnosis({ ...WHY, reason }, [])
   expect(JSON.stringify(verdict).length).toBeLessThanOrEqual(5_000)
   expect(verdict).toMatchObject({ code: 'extra_values', params: { truncated: true, counts: { observed: 2_000 } } })

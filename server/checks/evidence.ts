@@ -4,34 +4,36 @@ import type { Evidence, Outcome } from '../dns/outcome.ts'
 import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import type { Observation } from './check.ts'
 import { fingerprint } from './fingerprint.ts'
-import type { Decided } from './reasons.ts'
+import type { Confirmation } from './reasons.ts'
 
-/** An exchange and when it began, in UTC epoch milliseconds. */
-export type DatedEvidence = Evidence & { at: number }
+/** `at`: when the exchange began, in UTC epoch milliseconds. */
+export type TimestampedEvidence = Evidence & { at: number }
 
-/**
- * Every exchange that a verdict may rest on, in order. Of many like answers of one server only the first is kept, so that the
- * list stays readable however often it was asked.
- */
-export function evidenceOf(observations: readonly Observation[]): DatedEvidence[] {
-  const kept: DatedEvidence[] = []
+/** Every exchange that a verdict may rest on, in order. Repeated queries add only answers that a server has not given before. */
+export function evidenceOf(observations: readonly Observation[]): TimestampedEvidence[] {
+  const evidence: TimestampedEvidence[] = []
   for (const observation of observations) {
     const { query, at } = observation
-    const reply = 'reply' in observation ? observation.reply : 'zone' in observation ? observation.zone : undefined
-    if (!reply || query.purpose === 'resolver_delegation') continue
-    if (query.purpose === 'each_link' && reply.outcome.kind !== 'cname_loop') continue
-    const isRepeated = query.purpose !== 'first' && query.purpose !== 'again'
+    const reply =
+      'reply' in observation
+        ? observation.reply
+        : 'nameServerReply' in observation
+          ? observation.nameServerReply
+          : undefined
+    if (!reply || query.purpose === 'resolver_ns') continue
+    if (query.purpose === 'cname_links' && reply.outcome.kind !== 'cname_loop') continue
+    const isRepeated = query.purpose !== 'first' && query.purpose !== 'retry'
     let startedAt = at - reply.evidence.reduce((sum, { ms }) => sum + ms, 0)
     for (const exchange of reply.evidence) {
       const dated = { ...exchange, at: Math.round(startedAt) }
       startedAt += exchange.ms
-      if (!isRepeated || !kept.some((one) => isAlike(one, exchange))) kept.push(dated)
+      if (!isRepeated || !evidence.some((earlier) => isEquivalent(earlier, exchange))) evidence.push(dated)
     }
   }
-  return kept
+  return evidence
 }
 
-function isAlike(one: Evidence, other: Evidence): boolean {
+function isEquivalent(one: Evidence, other: Evidence): boolean {
   return (
     one.server === other.server &&
     one.transport === other.transport &&
@@ -43,118 +45,128 @@ function isAlike(one: Evidence, other: Evidence): boolean {
   )
 }
 
-/** Characters of JSON, and of those that reasons may take: a zone can answer with far more than anyone reads. */
-const MOST_CHARACTERS = 14_336
-const MOST_CHARACTERS_OF_REASON = 5_000
+/** Of the diagnosis as JSON: a zone can answer with more than anyone reads. */
+const MAX_CHARACTERS = 14_336
+const MAX_REASON_CHARACTERS = 5_000
 
-/** How much of each exchange is kept; the next one where that is still too much. */
-type Measure = { values: number; characters: number; links: number; errors: number }
-const MEASURES: [Measure, ...Measure[]] = [
+/** How much of each exchange is stored. If the diagnosis is too long, the next entry applies. */
+type ExchangeLimits = { values: number; characters: number; links: number; errors: number }
+const EXCHANGE_LIMITS: [ExchangeLimits, ...ExchangeLimits[]] = [
   { values: 20, characters: 500, links: 17, errors: 8 },
   { values: 5, characters: 120, links: 8, errors: 2 },
   { values: 1, characters: 60, links: 2, errors: 1 },
 ]
 
-/** Of the two parts of a diagnosis that has a later confirmation. */
-const MOST_CHARACTERS_EACH = MOST_CHARACTERS / 2
+/** Of each of the two parts of a diagnosis with a later check. */
+const MAX_PART_CHARACTERS = MAX_CHARACTERS / 2
 
-/** Within a bounded size: first each exchange is shortened, then those in the middle are left out. `at`: UTC epoch milliseconds. */
+/** If it is too long, each exchange is shortened first, then exchanges in the middle are left out. `at`: UTC epoch milliseconds. */
 export function newDiagnosis(
-  { reason, decided, at }: { reason: VerdictReason; decided: Decided; at: number },
-  evidence: readonly DatedEvidence[],
+  { reason, confirmation, at }: { reason: VerdictReason; confirmation: Confirmation; at: number },
+  evidence: readonly TimestampedEvidence[],
 ): StoredDiagnosis {
-  const verdict = shortReason(reason)
-  return within(MOST_CHARACTERS, evidence, (paths) => ({ verdict, ...confirmed(decided, at), paths }))
+  const verdict = shortenReason(reason)
+  return fitWithin(MAX_CHARACTERS, evidence, (paths) => ({ verdict, ...confirmationAt(confirmation, at), paths }))
 }
 
-/** The diagnosis with a later check that changed nothing. `before` is the one that was kept. */
+/** The diagnosis with a later check that changed nothing. `before`: the stored one. */
 export function withLatest(
   before: StoredDiagnosis,
-  { decided, at }: { decided: Decided; at: number },
-  evidence: readonly DatedEvidence[],
+  { confirmation, at }: { confirmation: Confirmation; at: number },
+  evidence: readonly TimestampedEvidence[],
 ): StoredDiagnosis {
-  const { latest: _, ...own } = before
-  const kept = { ...own, paths: [...own.paths] }
-  while (kept.paths.length > 2 && JSON.stringify(kept).length > MOST_CHARACTERS_EACH) {
-    kept.paths.splice(Math.floor(kept.paths.length / 2), 1)
+  const { latest: _, ...diagnosis } = { ...before, paths: [...before.paths] }
+  while (diagnosis.paths.length > 2 && JSON.stringify(diagnosis).length > MAX_PART_CHARACTERS) {
+    removeMiddle(diagnosis.paths)
   }
-  const capacity = MOST_CHARACTERS - JSON.stringify(kept).length - 20
-  const latest = within(capacity, evidence, (paths) => ({ ...confirmed(decided, at), paths }))
-  return { ...kept, latest }
+  const capacity = MAX_CHARACTERS - JSON.stringify(diagnosis).length - 20
+  const latest = fitWithin(capacity, evidence, (paths) => ({ ...confirmationAt(confirmation, at), paths }))
+  return { ...diagnosis, latest }
 }
 
-const confirmed = (decided: Decided, at: number) => ({
-  confirmation: decided.map(shortReason),
+const confirmationAt = (confirmation: Confirmation, at: number) => ({
+  confirmation: confirmation.map(shortenReason),
   at: new Date(at).toISOString(),
 })
 
-/** How much of each list and each text of a reason is kept; the next one where that is still too much. */
-const REASON_MEASURES = [
+/** How much of each list and each text of a reason is stored. If the reason is too long, the next entry applies. */
+const REASON_LIMITS = [
   { entries: 20, characters: 1_000 },
   { entries: 10, characters: 200 },
   { entries: 5, characters: 120 },
   { entries: 1, characters: 60 },
 ]
 
-/** The reason within a bounded size; what was shortened is marked. */
-export function shortReason<R extends VerdictReason | ConfirmationReason>(reason: R): R {
+/** Marks a shortened reason with `truncated`. */
+export function shortenReason<R extends VerdictReason | ConfirmationReason>(reason: R): R {
   let short = reason
-  for (const measure of REASON_MEASURES) {
-    const params = shortenedValue(reason.params, measure) as R['params']
+  for (const limits of REASON_LIMITS) {
+    const params = shortenValue(reason.params, limits) as R['params']
     if (JSON.stringify(params) !== JSON.stringify(reason.params)) {
       short = { ...reason, params: { ...params, truncated: true } }
     }
-    if (JSON.stringify(short).length <= MOST_CHARACTERS_OF_REASON) break
+    if (JSON.stringify(short).length <= MAX_REASON_CHARACTERS) break
   }
   return short
 }
 
-function shortenedValue(value: unknown, measure: (typeof REASON_MEASURES)[number]): unknown {
-  if (typeof value === 'string') return cut(value, measure)
-  if (Array.isArray(value)) return value.slice(0, measure.entries).map((each) => shortenedValue(each, measure))
+function shortenValue(value: unknown, limits: (typeof REASON_LIMITS)[number]): unknown {
+  if (typeof value === 'string') return truncate(value, limits.characters)
+  if (Array.isArray(value)) return value.slice(0, limits.entries).map((entry) => shortenValue(entry, limits))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, shortenedValue(each, measure)]))
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, shortenValue(entry, limits)]))
 }
 
-function within<T>(characters: number, evidence: readonly DatedEvidence[], build: (paths: DiagnosisPath[]) => T): T {
-  const isWithin = (paths: DiagnosisPath[]) => JSON.stringify(build(paths)).length <= characters
+function fitWithin<T>(
+  characters: number,
+  evidence: readonly TimestampedEvidence[],
+  build: (paths: DiagnosisPath[]) => T,
+): T {
+  const fits = (paths: DiagnosisPath[]) => JSON.stringify(build(paths)).length <= characters
   let paths: DiagnosisPath[] = []
-  for (const measure of MEASURES) {
-    paths = evidence.map((each) => pathOf(each, measure))
-    if (isWithin(paths)) return build(paths)
+  for (const limits of EXCHANGE_LIMITS) {
+    paths = evidence.map((exchange) => toDiagnosisPath(exchange, limits))
+    if (fits(paths)) break
   }
-  while (paths.length > 0 && !isWithin(paths)) paths.splice(Math.floor(paths.length / 2), 1)
+  while (paths.length > 0 && !fits(paths)) removeMiddle(paths)
   return build(paths)
 }
 
-function pathOf(evidence: DatedEvidence, measure: Measure): DiagnosisPath {
-  const ede = evidence.ede.slice(0, measure.errors).map(({ code, text }) => ({ code, text: cut(text, measure) }))
-  const outcome = evidence.outcome && shortened(evidence.outcome, measure)
-  const { flags, path = 'recursive' } = evidence
-  return { ...evidence, at: new Date(evidence.at).toISOString(), flags: [...flags], path, ede, outcome }
+function removeMiddle(paths: unknown[]): void {
+  paths.splice(Math.floor(paths.length / 2), 1)
 }
 
-function shortened(outcome: Outcome, measure: Measure): DnsOutcome {
+function toDiagnosisPath(evidence: TimestampedEvidence, limits: ExchangeLimits): DiagnosisPath {
+  const { at, flags, path = 'recursive', ede, outcome } = evidence
+  return {
+    ...evidence,
+    at: new Date(at).toISOString(),
+    flags: [...flags],
+    path,
+    ede: ede.slice(0, limits.errors).map(({ code, text }) => ({ code, text: truncate(text, limits.characters) })),
+    outcome: outcome && shortenOutcome(outcome, limits),
+  }
+}
+
+function shortenOutcome(outcome: Outcome, limits: ExchangeLimits): DnsOutcome {
   switch (outcome.kind) {
-    case 'answer':
-      return {
-        ...outcome,
-        rrset: { ...outcome.rrset, values: fewOf(outcome.rrset.values, measure) },
-        chain: outcome.chain.slice(0, measure.links),
-      }
+    case 'answer': {
+      const rrset = { ...outcome.rrset, values: shortenValues(outcome.rrset.values, limits) }
+      return { ...outcome, rrset, chain: outcome.chain.slice(0, limits.links) }
+    }
     case 'referral': {
-      const { zone, ...beside } = outcome
-      const named = zone === undefined ? {} : { zone }
-      return { ...beside, ...named, nameServers: fewOf(outcome.nameServers, measure), glue: [] }
+      const { zone, ...referral } = outcome
+      const nameServers = shortenValues(outcome.nameServers, limits)
+      return { ...referral, ...(zone === undefined ? {} : { zone }), nameServers, glue: [] }
     }
     case 'lame':
-      return { ...outcome, nameServers: fewOf(outcome.nameServers, measure) }
+      return { ...outcome, nameServers: shortenValues(outcome.nameServers, limits) }
     case 'failure':
-      return { ...outcome, ede: [] } // the exchange has it already
+      return { ...outcome, ede: [] } // the exchange has them already
     case 'nodata':
     case 'nxdomain':
     case 'cname_loop':
-      return { ...outcome, chain: outcome.chain.slice(0, measure.links) }
+      return { ...outcome, chain: outcome.chain.slice(0, limits.links) }
     case 'malformed':
     case 'timeout':
     case 'unreachable':
@@ -162,11 +174,11 @@ function shortened(outcome: Outcome, measure: Measure): DnsOutcome {
   }
 }
 
-function fewOf(values: readonly string[], measure: Measure): string[] {
-  const shown = values.slice(0, measure.values).map((text) => cut(text, measure))
-  return values.length > shown.length ? [...shown, `… ${values.length - shown.length} more`] : shown
+function shortenValues(values: readonly string[], limits: ExchangeLimits): string[] {
+  const first = values.slice(0, limits.values).map((text) => truncate(text, limits.characters))
+  return values.length > first.length ? [...first, `… ${values.length - first.length} more`] : first
 }
 
-function cut(text: string, { characters }: Pick<Measure, 'characters'>): string {
+function truncate(text: string, characters: number): string {
   return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text
 }

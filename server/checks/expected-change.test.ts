@@ -4,8 +4,8 @@ import { textOf } from '#contract/reasons.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { eitherOf } from './expected-change.ts'
-import { type Expectation, judge } from './verdict.ts'
+import { oldAndNewValues } from './expected-change.ts'
+import { type Expectation, evaluate } from './verdict.ts'
 
 const answer = (values: readonly string[], type = 'A'): Outcome => ({
   kind: 'answer',
@@ -15,11 +15,11 @@ const answer = (values: readonly string[], type = 'A'): Outcome => ({
 
 const during = (oldValues: readonly string[], newValues: readonly string[], more: Partial<Expectation> = {}) => ({
   ...{ recordType: recordTypeOf('A'), owner: 'www.example.com', isExactMatch: true },
-  expectedValues: eitherOf({ oldValues, newValues }),
+  expectedValues: oldAndNewValues({ oldValues, newValues }),
   ...more,
   change: { id: 'pch_1', oldValues, newValues, isOver: false },
 })
-const stateOf = (expectation: Expectation, outcome: Outcome) => judge(expectation, outcome).state
+const stateOf = (expectation: Expectation, outcome: Outcome) => evaluate(expectation, outcome).state
 
 const address = fc.integer({ min: 1, max: 7 }).map((last) => `192.0.2.${last}`)
 const values = fc.uniqueArray(address, { minLength: 1, maxLength: 5 })
@@ -88,7 +88,7 @@ describe('while a planned change is in progress', () => {
   test('the reason says so', () => {
     const expectation = during(['192.0.2.1'], ['192.0.2.2'])
     const reasonOf = (found: string[], isOver = false) =>
-      textOf(judge({ ...expectation, change: { ...expectation.change, isOver } }, answer(found)).reason)
+      textOf(evaluate({ ...expectation, change: { ...expectation.change, isOver } }, answer(found)).reason)
     expect(reasonOf(['192.0.2.1', '192.0.2.2'])).toBe(
       'www.example.com answers 192.0.2.1 and 192.0.2.2. The planned change to 192.0.2.2 is in progress.',
     )
@@ -96,9 +96,9 @@ describe('while a planned change is in progress', () => {
       'www.example.com answers 192.0.2.9, which is not part of the planned change from 192.0.2.1 to 192.0.2.2.',
     )
     const over = { ...expectation, expectedValues: ['192.0.2.2'], change: { ...expectation.change, isOver: true } }
-    expect(textOf(judge(over, answer(['192.0.2.1'])).reason)).toBe(
+    expect(textOf(evaluate(over, answer(['192.0.2.1'])).reason)).toBe(
       'www.example.com answers 192.0.2.1. The planned change to 192.0.2.2 has not arrived in its period.',
     )
-    expect(textOf(judge(over, answer(['192.0.2.2'])).reason)).toBe('www.example.com answers 192.0.2.2, as expected.')
+    expect(textOf(evaluate(over, answer(['192.0.2.2'])).reason)).toBe('www.example.com answers 192.0.2.2, as expected.')
   })
 })

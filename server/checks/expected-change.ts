@@ -14,7 +14,7 @@ const NONE: Difference = { missing: [], extra: [] }
  */
 export function differenceDuring({ oldValues, newValues }: ExpectedChange, compare: Compare): Difference {
   if (isMatch(compare(oldValues)) || isMatch(compare(newValues))) return NONE
-  const both = eitherOf({ oldValues, newValues })
+  const both = oldAndNewValues({ oldValues, newValues })
   const { missing, extra } = compare(both)
   const isKept = (value: string) => oldValues.includes(value) && newValues.includes(value)
   const lost = missing.filter(isKept)
@@ -24,6 +24,7 @@ export function differenceDuring({ oldValues, newValues }: ExpectedChange, compa
 }
 
 /** All values that may be there. */
-export const eitherOf = ({ oldValues, newValues }: Pick<ExpectedChange, 'oldValues' | 'newValues'>): string[] => [
-  ...new Set([...oldValues, ...newValues]),
-]
+export const oldAndNewValues = ({
+  oldValues,
+  newValues,
+}: Pick<ExpectedChange, 'oldValues' | 'newValues'>): string[] => [...new Set([...oldValues, ...newValues])]

@@ -16,7 +16,7 @@ export function fingerprint(outcome: Outcome): number {
 }
 
 /** The answer as all members of a rotating RRset; its fingerprint is the same. */
-export function asPool(answer: Answer): Answer {
+export function asRotating(answer: Answer): Answer {
   const pool: Answer = { ...answer, pool: 'whole' }
   fingerprints.set(pool, fingerprint(answer))
   return pool
@@ -26,12 +26,12 @@ export function asPool(answer: Answer): Answer {
 const fingerprints = new WeakMap<Outcome, number>()
 
 /** The fingerprint as it is recorded: that of a pool below zero, as what it answers differs without a change. */
-export function writtenFingerprint(outcome: Outcome): number {
+export function storedFingerprint(outcome: Outcome): number {
   const isPool = outcome.kind === 'answer' && outcome.pool !== undefined
   return isPool ? -fingerprint(outcome) : fingerprint(outcome)
 }
 
-export function readFingerprint(written: number | null): { recorded: number | null; isRotating: boolean } {
+export function parseStoredFingerprint(written: number | null): { recorded: number | null; isRotating: boolean } {
   const isRotating = written !== null && written < 0
   return { recorded: isRotating ? -written : written, isRotating }
 }
@@ -39,7 +39,7 @@ export function readFingerprint(written: number | null): { recorded: number | nu
 function facts(outcome: Outcome): unknown[] {
   switch (outcome.kind) {
     case 'answer':
-      return [outcome.kind, outcome.rrset.type, [...new Set(outcome.rrset.values)].sort(), path(outcome)]
+      return [outcome.kind, outcome.rrset.type, [...new Set(outcome.rrset.values)].sort(), chainNames(outcome)]
     case 'nodata':
     case 'nxdomain':
     case 'cname_loop':
@@ -56,6 +56,6 @@ function facts(outcome: Outcome): unknown[] {
 }
 
 // Only a flexible CNAME is met by names on the way; elsewhere a provider may change it with every answer.
-function path({ rrset, chain }: Answer): string[] {
+function chainNames({ rrset, chain }: Answer): string[] {
   return rrset.type === 'CNAME' ? chain.flatMap(({ name, target }) => [name, target]) : []
 }

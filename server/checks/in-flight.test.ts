@@ -3,9 +3,9 @@ import { InFlight } from './worker.ts'
 
 function begin(inProgress: InFlight, count: number, now: number): () => void {
   const checks = Array.from({ length: count }, (_, slot) => ({ slot }))
-  for (const check of checks) inProgress.begin(check, now)
+  for (const check of checks) inProgress.start(check, now)
   return () => {
-    for (const check of checks) inProgress.end(check)
+    for (const check of checks) inProgress.finish(check)
   }
 }
 
@@ -45,7 +45,7 @@ test('all are waited for', async () => {
   const [slow, brisk] = [begin(inProgress, 1, 0), begin(inProgress, 1, 5_000)]
   inProgress.capacity(5_000)
   let hasEnded = false
-  const ended = inProgress.ended().then(() => {
+  const ended = inProgress.idle().then(() => {
     hasEnded = true
   })
   brisk()

@@ -3,43 +3,44 @@ import { isCnameLoop } from '../dns/cname-chain.ts'
 import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
-import type { ZoneReply } from './check.ts'
+import type { NameServerReply } from './check.ts'
 
 /** Asks all that a monitor's check needs to know, on the path that the options name. */
-export type Lookup = (dns: Pick<DnsClient, 'query'>, options: QueryOptions) => Promise<Reply>
+export type MonitorQuery = (dns: Pick<DnsClient, 'query'>, options: QueryOptions) => Promise<Reply>
 
-export type Watched = { owner: string; recordType: MonitoredType; isExactMatch: boolean }
+export type MonitoredName = { owner: string; recordType: MonitoredType; isExactMatch: boolean }
 
 /** One question for most monitors. A flexible CNAME is met by any name on the chain, which takes one question a link. */
-export function lookupFor({ owner, recordType, isExactMatch }: Watched): Lookup {
+export function monitorQueryFor({ owner, recordType, isExactMatch }: MonitoredName): MonitorQuery {
   const { queryType, flexibleView } = recordType
   if (flexibleView && !isExactMatch) {
-    return async (dns, options) => viewOf(await dns.query({ name: owner, type: queryType }, options), flexibleView)
+    return async (dns, options) =>
+      normalizeValues(await dns.query({ name: owner, type: queryType }, options), flexibleView)
   }
   if (recordType.name !== 'CNAME') return (dns, options) => dns.query({ name: owner, type: queryType }, options)
   return isExactMatch
-    ? (dns, options) => firstAlias(owner, dns, options)
+    ? (dns, options) => queryFirstCname(owner, dns, options)
     : (dns, options) => followCnameChain(owner, dns, options)
 }
 
 /** The evidence stays whole. */
-function viewOf({ outcome, ...reply }: Reply, view: (value: string) => string): Reply {
+function normalizeValues({ outcome, ...reply }: Reply, view: (value: string) => string): Reply {
   if (outcome.kind !== 'answer') return { ...reply, outcome }
   return { ...reply, outcome: { ...outcome, rrset: { ...outcome.rrset, values: outcome.rrset.values.map(view) } } }
 }
 
 /** For a whole chain, however many links it has: a verdict must not take for ever. */
-const CHAIN_MS = 6_000
+const CHAIN_TIMEOUT_MS = 6_000
 
-type Asker = Parameters<Lookup>[0]
+type QueryClient = Parameters<MonitorQuery>[0]
 
 /** Some servers send more of the chain along than was asked for: it is left out, so that all say the same. */
-async function firstAlias(owner: string, dns: Asker, options: QueryOptions): Promise<Reply> {
+async function queryFirstCname(owner: string, dns: QueryClient, options: QueryOptions): Promise<Reply> {
   const { outcome, evidence } = await dns.query({ name: owner, type: 'CNAME' }, options)
   return { outcome: outcome.kind === 'answer' ? { ...outcome, chain: [] } : outcome, evidence }
 }
 
-async function followCnameChain(owner: string, dns: Asker, options: QueryOptions): Promise<Reply> {
+async function followCnameChain(owner: string, dns: QueryClient, options: QueryOptions): Promise<Reply> {
   const first = await dns.query({ name: owner, type: 'CNAME' }, options)
   if (first.outcome.kind !== 'answer') return first
   const { rrset } = first.outcome
@@ -47,7 +48,7 @@ async function followCnameChain(owner: string, dns: Asker, options: QueryOptions
   const links: CnameChain = [linkOf(rrset), ...first.outcome.chain]
   for (;;) {
     if (isCnameLoop(links)) return { outcome: { kind: 'cname_loop', chain: links }, evidence }
-    const totalTimeoutMs = CHAIN_MS - evidence.reduce((sum, { ms }) => sum + ms, 0)
+    const totalTimeoutMs = CHAIN_TIMEOUT_MS - evidence.reduce((sum, { ms }) => sum + ms, 0)
     if (totalTimeoutMs <= 0) return { outcome: { kind: 'timeout' }, evidence }
     const { outcome, evidence: more } = await dns.query(
       { name: links.at(-1)!.target, type: 'CNAME' },
@@ -69,18 +70,18 @@ function linkOf({ name, values, ttl }: RRset): CnameChain[number] {
 }
 
 /** All that the check asks, of one of the zone's name servers. */
-export async function askZone(
-  authorities: AuthoritativeClient,
-  lookup: Lookup,
+export async function queryNameServer(
+  authoritativeClient: AuthoritativeClient,
+  lookup: MonitorQuery,
   server: number,
   fresh: boolean,
   signal: AbortSignal,
-): Promise<ZoneReply> {
+): Promise<NameServerReply> {
   let first: { owner: string; reply: AuthoritativeReply } | undefined
   let isFromCache = false
-  const dns: Parameters<Lookup>[0] = {
+  const dns: Parameters<MonitorQuery>[0] = {
     async query(question, options) {
-      const reply = await authorities.query(question, {
+      const reply = await authoritativeClient.query(question, {
         firstServer: server,
         fresh,
         totalTimeoutMs: options?.totalTimeoutMs,

@@ -29,7 +29,7 @@ export function isServfail(outcome: Outcome): boolean {
   return outcome.kind === 'failure' && outcome.rcode === 'SERVFAIL'
 }
 
-export function isGood(outcome: Outcome): boolean {
+export function isUsable(outcome: Outcome): boolean {
   return !isFailure(outcome)
 }
 
@@ -38,11 +38,11 @@ export function isSame(one: Outcome, other: Outcome): boolean {
   if (one === other) return true
   if (!isAnswer(one) || !isAnswer(other) || one.rrset.type === 'CNAME') return fingerprint(one) === fingerprint(other)
   const { type, values } = one.rrset
-  return other.rrset.type === type && isSameSet(values, other.rrset.values)
+  return other.rrset.type === type && areSameValues(values, other.rrset.values)
 }
 
 /** Both sorted, without duplicates. */
-export function isSameSet(one: readonly string[], other: readonly string[] | null): boolean {
+export function areSameValues(one: readonly string[], other: readonly string[] | null): boolean {
   return one.length === other?.length && one.every((value, at) => value === other[at])
 }
 
@@ -51,7 +51,7 @@ export function areSame(outcomes: readonly Outcome[]): boolean {
 }
 
 /** The failure that says most: that a server answered, rather than that none did. */
-export function mostTelling(failures: readonly Outcome[]): Outcome {
+export function mostInformative(failures: readonly Outcome[]): Outcome {
   for (const kind of ['lame', 'failure', 'malformed', 'referral'] as const) {
     const found = failures.find((outcome) => outcome.kind === kind)
     if (found) return found
@@ -68,7 +68,7 @@ export function majority(
   recorded: number | null,
   others: readonly Outcome[] = [],
 ): Outcome | undefined {
-  const good = outcomes.filter(isGood)
+  const good = outcomes.filter(isUsable)
   const votes = (outcome: Outcome) => good.filter((other) => isSame(other, outcome)).length
   const most = Math.max(0, ...good.map(votes))
   const first = distinct(good.filter((outcome) => votes(outcome) === most))
@@ -84,7 +84,7 @@ export function distinct(outcomes: readonly Outcome[]): Outcome[] {
 }
 
 /** All values of several answers to one query, and all CNAME records on the way to them. */
-export function unionOf(answers: readonly Answer[]): Answer {
+export function mergeAnswers(answers: readonly Answer[]): Answer {
   const first = answers[0]!
   if (areSame(answers)) return first
   const values = [...new Set(answers.flatMap(({ rrset }) => rrset.values))].sort()
@@ -95,6 +95,6 @@ export function unionOf(answers: readonly Answer[]): Answer {
 }
 
 /** The server that gave the reply, as text; empty where there was none. */
-export function serverTextOf({ evidence }: { evidence: readonly Evidence[] }): string {
+export function serverOf({ evidence }: { evidence: readonly Evidence[] }): string {
   return evidence.at(-1)?.server ?? ''
 }

@@ -1,7 +1,7 @@
 import { type CONFIRMATION_REASONS, type ConfirmationReason, textOf } from '#contract/reasons.ts'
 
 /** How a verdict was reached: one reason, and where the resolvers decide, why. */
-export type Decided = ConfirmationReason[]
+export type Confirmation = ConfirmationReason[]
 
 type PlainCode = Exclude<
   keyof typeof CONFIRMATION_REASONS,
@@ -11,51 +11,52 @@ type PlainCode = Exclude<
   | 'unclassified'
 >
 
-export const REASONS = {
-  failed: (why: ConfirmationReason | undefined) => withWhy('failure_confirmed', why),
-  lame: because('all_servers_fail'),
-  bogus: because('validation_fails'),
-  bogusUnproven: because('validation_unconfirmed'),
-  loop: because('loop_by_links'),
-  network: because('own_network_down'),
-  recordedStill: because('recorded_values_returned'),
+export const CONFIRMATIONS = {
+  failureConfirmed: (why: ConfirmationReason | undefined) => withWhy('failure_confirmed', why),
+  allServersFail: because('all_servers_fail'),
+  validationFails: because('validation_fails'),
+  validationUnconfirmed: because('validation_unconfirmed'),
+  cnameLoop: because('loop_by_links'),
+  ownNetworkDown: because('own_network_down'),
+  recordedValuesReturned: because('recorded_values_returned'),
   resolversAgree: (servers: number, why: ConfirmationReason | undefined) =>
     withWhy(servers > 1 ? 'resolvers_agree' : 'resolver_confirmed', why),
-  resolversDiffer: because('resolvers_disagree'),
-  resolversDivided: because('resolvers_majority'),
-  serversDiffer: because('name_servers_disagree'),
+  resolversDisagree: because('resolvers_disagree'),
+  resolversMajority: because('resolvers_majority'),
+  nameServersDisagree: because('name_servers_disagree'),
   rotating: because('rotating'),
-  rotatingUnproven: because('rotation_unconfirmed'),
-  wholeAgain: because('rotation_ended'),
-  missingUnproven: because('absence_unconfirmed'),
+  rotationUnconfirmed: because('rotation_unconfirmed'),
+  rotationEnded: because('rotation_ended'),
+  absenceUnconfirmed: because('absence_unconfirmed'),
   flapping: because('flapping'),
-  zoneDivided: (names: readonly string[], supporters: readonly string[]): Decided => [
+  nameServersMajority: (names: readonly string[], supporters: readonly string[]): Confirmation => [
     { code: 'name_servers_majority', params: { name_servers: [...names], supporters: [...supporters] } },
   ],
-  zoneBusy: plain('name_servers_busy'),
-  zoneFailed: (outcome: string): ConfirmationReason => ({ code: 'name_servers_failed', params: { outcome } }),
-  zoneUnreachable: (code: 'root_servers_unreachable' | 'queries_intercepted') => plain(code),
-  zoneSilent: because('name_servers_silent'),
-  otherView: (zone: string): ConfirmationReason => ({ code: 'split_horizon', params: { zone: zone || '.' } }),
-  unknownView: (zone: string): ConfirmationReason => ({
+  nameServersBusy: plain('name_servers_busy'),
+  nameServersFailed: (outcome: string): ConfirmationReason => ({ code: 'name_servers_failed', params: { outcome } }),
+  rootProblem: (code: 'root_servers_unreachable' | 'queries_intercepted') => plain(code),
+  nameServersSilent: because('name_servers_silent'),
+  splitHorizon: (zone: string): ConfirmationReason => ({ code: 'split_horizon', params: { zone: zone || '.' } }),
+  splitHorizonPossible: (zone: string): ConfirmationReason => ({
     code: 'split_horizon_possible',
     params: { zone: zone || '.' },
   }),
 } as const
 
-export function serversAgree(names: readonly string[]): Decided {
+export function nameServersAgree(names: readonly string[]): Confirmation {
   const code = names.length > 1 ? 'name_servers_agree' : 'name_server_confirmed'
   return [{ code, params: { name_servers: [...names] } }]
 }
 
 /** All of it in English. */
-export const decidedText = (decided: readonly ConfirmationReason[]): string => decided.map(textOf).join(' ')
+export const confirmationText = (confirmation: readonly ConfirmationReason[]): string =>
+  confirmation.map(textOf).join(' ')
 
-function because(code: PlainCode): Decided {
+function because(code: PlainCode): Confirmation {
   return [plain(code)]
 }
 
-function withWhy(code: PlainCode, why: ConfirmationReason | undefined): Decided {
+function withWhy(code: PlainCode, why: ConfirmationReason | undefined): Confirmation {
   return why ? [plain(code), why] : [plain(code)]
 }
 

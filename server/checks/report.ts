@@ -6,13 +6,13 @@ import { describeMonitors } from '../monitors/payload-monitor.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 
 /** An event to write, and what its monitor wants to be notified of. */
-export type ToReport = { event: Omit<EventRow, 'id'>; notify: Notify }
+export type NewEvent = { event: Omit<EventRow, 'id'>; notify: Notify }
 
 /**
  * Writes events with the webhook requests for them, in the transaction that changes their monitors, whose rows it has locked. Ids
  * are given in the order of the events.
  */
-export async function reportEvents(db: Database, made: readonly ToReport[], now: number): Promise<void> {
+export async function reportEvents(db: Database, made: readonly NewEvent[], now: number): Promise<void> {
   const ids = await newEventIds(
     db,
     made.map(({ event }) => event.organization_id),

@@ -1,54 +1,54 @@
 import type { Outcome } from '../dns/outcome.ts'
 import {
+  applyRules,
   type Check,
-  decideBy,
   inconclusive,
-  isExhausted,
+  isMajorityDue,
   type Recorded,
   type Rule,
-  report,
+  reportOutcome,
+  requireNetwork,
   type Samples,
   type Step,
-  untrusted,
 } from './check.ts'
-import { asPool, fingerprint } from './fingerprint.ts'
-import { type Answer, areSame, isAnswer, isSameSet, unionOf } from './outcomes.ts'
-import { REASONS } from './reasons.ts'
+import { asRotating, fingerprint } from './fingerprint.ts'
+import { type Answer, areSame, areSameValues, isAnswer, mergeAnswers } from './outcomes.ts'
+import { CONFIRMATIONS } from './reasons.ts'
 import {
   ANSWERS_TO_PROVE_ABSENCE,
-  addSightings,
-  answerWith,
-  chanceStillThere,
-  DOUBT_CHANCE,
-  keysOf,
-  keysOfValues,
+  answerWithMembers,
+  classifyMembers,
+  countAnswers,
+  MAX_ERROR_PROBABILITY,
   type Member,
+  memberKeys,
+  memberKeysOf,
   newRotation,
-  REPORT_CHANCE,
+  presenceProbability,
+  RECHECK_PROBABILITY,
+  type ReceivedAnswer,
   type Rotation,
-  type Sighting,
-  sortMembers,
-  without,
+  withoutMembers,
 } from './rotation.ts'
-import { meaningOf } from './verdict.ts'
+import { evaluateWithDifference } from './verdict.ts'
 
 /** Answers to a check of an RRset that is known to rotate, where nothing is in doubt; else as many more, again and again. */
 export const USUAL_SAMPLES = 8
 /** Longer than `MOST_INCONCLUSIVE`: members that may be gone or new are waited for. */
-const MOST_INCONCLUSIVE_MEMBERS = 8
+const MAX_INCONCLUSIVE_MEMBERS = 8
 /** Two hours: answers that hold none of the members that are recorded are waited for, as the copies in caches are few. */
-const MOST_INCONCLUSIVE_REPLACED = 60
+const MAX_INCONCLUSIVE_REPLACED = 60
 /** So long at most do the name servers of a zone take to give a change, all of them. */
 const PROPAGATION_MS = 15 * 60_000
 
 /** Decides by the members of an RRset that is given in parts. */
 export function decideByMembers(samples: Samples): Step {
-  const { sampling, sources, answers, more } = samples
+  const { sampling, sources, answers, nextRound } = samples
   // Members are counted after every eight answers.
   const isCounted =
     Math.floor(answers.length / USUAL_SAMPLES) > Math.floor((answers.length - sources.length) / USUAL_SAMPLES)
-  if (more && sampling.isByZone && !isCounted) return more
-  return decideBy(MEMBER_RULES, membersOf(samples))
+  if (nextRound && sampling.isByZone && !isCounted) return nextRound
+  return applyRules(MEMBER_RULES, membersOf(samples))
 }
 
 /** What is known of the members with the answers of this check. */
@@ -72,45 +72,45 @@ type Members = {
   /** `replaced`, and what is doubted for so long that no copy can hold it. */
   outdated: string[]
   /** To be remembered: without those that are gone. */
-  kept: Rotation
+  remaining: Rotation
 }
 
 /** Which members are certain. In the order in which they apply. */
 export const MEMBER_RULES: readonly Rule<Members>[] = [
   {
     name: 'New members and our own network',
-    because: 'If the network answers every query with its own address, that address must not become a member.',
+    rationale: 'If the network answers every query with its own address, that address must not become a member.',
     apply: ({ samples: { check }, rotation }) => {
       const before = check.recorded.rotation?.members ?? {}
       const isNew = Object.keys(rotation.members).some((key) => !Object.hasOwn(before, key))
-      return isNew ? untrusted(check, 'report', true) : undefined
+      return isNew ? requireNetwork(check, 'report', true) : undefined
     },
   },
   {
     name: 'More answers',
-    because: 'New members, and members not seen for a long time, need more answers than others.',
-    apply: ({ samples: { check, answers, more }, present, isOpen, isCached }) => {
-      const isChanging = () => fingerprint(answerWith(answers[0]!, present)) !== check.recorded.fingerprint
-      return !isCached && (isOpen || isChanging()) ? more : undefined
+    rationale: 'New members, and members not seen for a long time, need more answers than others.',
+    apply: ({ samples: { check, answers, nextRound }, present, isOpen, isCached }) => {
+      const isChanging = () => fingerprint(answerWithMembers(answers[0]!, present)) !== check.recorded.fingerprint
+      return !isCached && (isOpen || isChanging()) ? nextRound : undefined
     },
   },
   {
     name: 'All members gone',
-    because: 'A replaced RRset shows none of its members again, but a few answers can miss them all by chance.',
+    rationale: 'A replaced RRset shows none of its members again, but a few answers can miss them all by chance.',
     apply: (members) => {
       const isOpen = members.missed.length > 0 && !members.areMissedGone
-      return isOpen && inconclusiveChecks(members) < MOST_INCONCLUSIVE_REPLACED ? wait(members) : undefined
+      return isOpen && inconclusiveChecks(members) < MAX_INCONCLUSIVE_REPLACED ? wait(members) : undefined
     },
   },
   {
     name: 'No certain member',
-    because: 'One answer from one server does not prove a member.',
+    rationale: 'One answer from one server does not prove a member.',
     apply: (members) => (members.certain.length === 0 ? wait(members) : undefined),
   },
   {
     name: 'Certain members',
-    because: 'They are the records, if the change to them is also certain.',
-    apply: (members) => decideBy(CHANGE_RULES, changeOf(members)),
+    rationale: 'They are the records, if the change to them is also certain.',
+    apply: (members) => applyRules(CHANGE_RULES, changeOf(members)),
   },
 ]
 
@@ -124,43 +124,43 @@ type Change = {
   /** Every answer held all of them. */
   isUniform: boolean
   outcome: Answer
-  meaning: ReturnType<typeof meaningOf>
+  meaning: ReturnType<typeof evaluateWithDifference>
 }
 
 /** Whether a change of the members is certain. In the order in which they apply. */
 export const CHANGE_RULES: readonly Rule<Change>[] = [
   {
     name: 'Recorded members',
-    because: 'Nothing has changed.',
-    apply: (change) => (isRecorded(change) || recordedOf(change).isFinal ? reportChange(change) : undefined),
+    rationale: 'Nothing has changed.',
+    apply: (change) => (isRecorded(change) || recordedOf(change).mustConclude ? reportChange(change) : undefined),
   },
   {
     name: 'Back again, or valid at first',
-    because: 'This depends on members that were seen, not on absent ones.',
-    apply: (change) => (isBackAgain(change) || isValidAtFirst(change) ? reportChange(change) : undefined),
+    rationale: 'This depends on members that were seen, not on absent ones.',
+    apply: (change) => (isBackAfterFailure(change) || isValidAtFirst(change) ? reportChange(change) : undefined),
   },
   {
     name: 'New or changed rotation',
-    because: 'A change that spreads between machines or caches looks like a rotation for some minutes.',
-    apply: (change) => (isUnsettled(change) || isSpreading(change) ? wait(change.members) : undefined),
+    rationale: 'A change that spreads between machines or caches looks like a rotation for some minutes.',
+    apply: (change) => (isUnconfirmed(change) || isSpreading(change) ? wait(change.members) : undefined),
   },
   {
     name: 'Absent expected values',
-    because: 'MISMATCH for absent values waits until a member in 5 % of the answers would have appeared.',
+    rationale: 'MISMATCH for absent values waits until a member in 5 % of the answers would have appeared.',
     apply: ({ members: { samples, rotation, outdated }, meaning }) => {
       const { recorded } = samples.check
       const isByAbsence = meaning.state === 'MISMATCH' && (!recorded.isExactMatch || meaning.extra.length === 0)
       const isAlarm = isByAbsence && recorded.state !== 'MISMATCH'
       return isAlarm && !isAbsenceProven(samples, rotation, outdated)
-        ? inconclusive(samples.check, REASONS.missingUnproven, rotation)
+        ? inconclusive(samples.check, CONFIRMATIONS.absenceUnconfirmed, rotation)
         : undefined
     },
   },
-  { name: 'Nothing in doubt', because: 'The change is reported.', apply: reportChange },
+  { name: 'Nothing in doubt', rationale: 'The change is reported.', apply: reportChange },
 ]
 
 function wait({ samples, rotation }: Members): Step {
-  return inconclusive(samples.check, REASONS.rotatingUnproven, rotation)
+  return inconclusive(samples.check, CONFIRMATIONS.rotationUnconfirmed, rotation)
 }
 
 function recordedOf({ members }: Change): Recorded {
@@ -168,7 +168,7 @@ function recordedOf({ members }: Change): Recorded {
 }
 
 function inconclusiveChecks({ samples }: Members): number {
-  return samples.check.recorded.inconclusive
+  return samples.check.recorded.inconclusiveCount
 }
 
 // Members
@@ -176,20 +176,20 @@ function inconclusiveChecks({ samples }: Members): number {
 function membersOf(samples: Samples): Members {
   const { check, sampling, sources, answers } = samples
   const { recorded } = check
-  const rotation = withAnswers(samples)
-  const { present, candidates, gone, doubtful } = sortMembers(rotation, sources.length)
+  const rotation = rotationWith(samples)
+  const { present, candidates, gone, doubtful } = classifyMembers(rotation, sources.length)
   const isHeard = areSame(answers) || answers.length >= USUAL_SAMPLES
   const isCached = !sampling.isByZone && isHeard && answers.some(({ rrset }) => rrset.ttl > 0)
   const missed = missedMembers(recorded, rotation, answers)
-  const areMissedGone = chanceStillThere(rotation, asOne(rotation, missed)) < REPORT_CHANCE
+  const areMissedGone = presenceProbability(rotation, asOne(rotation, missed)) < MAX_ERROR_PROBABILITY
   const replaced = areMissedGone ? missed : isCached ? replacedMembers(check, rotation, answers) : []
   // Through caches a doubt lasts for as long as the copies: what was given whole until then is a change, not a rotation.
-  const isOld = recorded.inconclusive >= MOST_INCONCLUSIVE_MEMBERS && !sampling.isByZone && !recorded.isRotating
+  const isOld = recorded.inconclusiveCount >= MAX_INCONCLUSIVE_MEMBERS && !sampling.isByZone && !recorded.isRotating
   const outdated = isOld ? [...doubtful, ...replaced] : replaced
   const left = outdated.length > 0 ? present.filter((key) => !outdated.includes(key)) : present
   // The CNAME records on the way to values that are not confirmed are no RRset.
-  const holdsValue = (keys: readonly string[]) => answerWith(answers[0]!, keys).rrset.values.length > 0
-  const likely = holdsValue(left) ? left : isExhausted(check) ? [...left, ...candidates] : []
+  const holdsValue = (keys: readonly string[]) => answerWithMembers(answers[0]!, keys).rrset.values.length > 0
+  const likely = holdsValue(left) ? left : isMajorityDue(check) ? [...left, ...candidates] : []
   return {
     samples,
     rotation,
@@ -198,11 +198,11 @@ function membersOf(samples: Samples): Members {
     isOpen: candidates.length > 0 || doubtful.length > 0,
     isCached,
     missed,
-    areMissedGone,
+    areMissedGone: areMissedGone,
     certain: holdsValue(likely) ? likely : [],
     replaced,
     outdated,
-    kept: without(rotation, [...gone, ...outdated]),
+    remaining: withoutMembers(rotation, [...gone, ...outdated]),
   }
 }
 
@@ -210,8 +210,8 @@ function membersOf(samples: Samples): Members {
 function missedMembers(recorded: Recorded, rotation: Rotation, answers: readonly Answer[]): string[] {
   const { isRotating, recordType, owner, values } = recorded
   if (!isRotating) return []
-  const known = keysOfValues(recordType.name, owner, values ?? []).filter((key) => Object.hasOwn(rotation.members, key))
-  const given = new Set(answers.flatMap(keysOf))
+  const known = memberKeysOf(recordType.name, owner, values ?? []).filter((key) => Object.hasOwn(rotation.members, key))
+  const given = new Set(answers.flatMap(memberKeys))
   return known.some((key) => given.has(key)) ? [] : known
 }
 
@@ -231,10 +231,10 @@ function replacedMembers({ recorded, now }: Check, rotation: Rotation, answers: 
   const until = oldCopiesUntil(rotation)
   const { fingerprint: known, isRotating, recordType, owner, values } = recorded
   if (isRotating || known === null || now.at < until || !areSame(answers)) return []
-  const given = keysOf(answers[0]!)
+  const given = memberKeys(answers[0]!)
   const others = Object.keys(rotation.members).filter((key) => !given.includes(key))
   if (others.some((key) => (rotation.members[key]!.copiesUntil ?? 0) >= until)) return []
-  const before = keysOfValues(recordType.name, owner, values ?? [])
+  const before = memberKeysOf(recordType.name, owner, values ?? [])
   const isOneOfTwo = fingerprint(answers[0]!) === known || others.every((key) => before.includes(key))
   return isOneOfTwo ? others : []
 }
@@ -249,20 +249,20 @@ function oldCopiesUntil({ since, firstCopiesUntil = since }: Rotation): number {
 function changeOf(members: Members): Change {
   const { samples, candidates, certain, replaced } = members
   const { check, answers } = samples
-  const union = answerWith(answers[0]!, certain)
+  const union = answerWithMembers(answers[0]!, certain)
   const isUniform = areSame([union, ...answers])
   const isReplaced = replaced.length > 0 && candidates.every((key) => replaced.includes(key))
-  const isWhole = isUniform && (isReplaced || chanceOfOneMore(answers) < DOUBT_CHANCE)
-  const outcome = isWhole ? union : asPool(union)
-  return { members, union, isWhole, isUniform, outcome, meaning: meaningOf(check, outcome) }
+  const isWhole = isUniform && (isReplaced || hiddenMemberProbability(answers) < RECHECK_PROBABILITY)
+  const outcome = isWhole ? union : asRotating(union)
+  return { members, union, isWhole, isUniform, outcome, meaning: evaluateWithDifference(check, outcome) }
 }
 
-function reportChange({ members: { samples, kept }, isWhole, outcome }: Change): Step {
+function reportChange({ members: { samples, remaining }, isWhole, outcome }: Change): Step {
   const { check, sampling } = samples
-  const names = sampling.names()
+  const names = sampling.nameServers()
   return isWhole
-    ? report(check, outcome, REASONS.wholeAgain, names)
-    : report(check, outcome, REASONS.rotating, names, kept)
+    ? reportOutcome(check, outcome, CONFIRMATIONS.rotationEnded, names)
+    : reportOutcome(check, outcome, CONFIRMATIONS.rotating, names, remaining)
 }
 
 function isRecorded(change: Change): boolean {
@@ -272,12 +272,12 @@ function isRecorded(change: Change): boolean {
 }
 
 /** What was recorded before a failure is back when this check saw all of it. */
-function isBackAgain(change: Change): boolean {
+function isBackAfterFailure(change: Change): boolean {
   const { members, union, meaning } = change
   // What was given whole until now and is given in parts may be about to change.
   if (['VALID', 'MISMATCH'].includes(recordedOf(change).state) && !recordedOf(change).isRotating) return false
-  const isSeen = areSame([union, unionOf(members.samples.answers)])
-  return members.candidates.length === 0 && isSeen && isSameSet(meaning.values, recordedOf(change).values)
+  const isSeen = areSame([union, mergeAnswers(members.samples.answers)])
+  return members.candidates.length === 0 && isSeen && areSameValues(meaning.values, recordedOf(change).values)
 }
 
 function isValidAtFirst(change: Change): boolean {
@@ -285,11 +285,11 @@ function isValidAtFirst(change: Change): boolean {
   return isFirst && change.members.candidates.length === 0 && change.meaning.state === 'VALID'
 }
 
-function isUnsettled(change: Change): boolean {
+function isUnconfirmed(change: Change): boolean {
   const { samples, rotation, isOpen } = change.members
-  const { fingerprint: known, inconclusive: count } = recordedOf(change)
-  if (known === null) return !isWellKnown(rotation) && !isExhausted(samples.check)
-  return !isExhausted(samples.check) || (isOpen && count < MOST_INCONCLUSIVE_MEMBERS)
+  const { fingerprint: known, inconclusiveCount: count } = recordedOf(change)
+  if (known === null) return !isWellKnown(rotation) && !isMajorityDue(samples.check)
+  return !isMajorityDue(samples.check) || (isOpen && count < MAX_INCONCLUSIVE_MEMBERS)
 }
 
 /** Every member came often enough for another one to have shown. */
@@ -312,25 +312,28 @@ function isSpreading(change: Change): boolean {
 export function mayRotate(recorded: Recorded, outcomes: readonly Outcome[], isByZone: boolean): boolean {
   if (recorded.isRotating) return true
   const answers = outcomes.filter(isAnswer)
-  const rotation = rememberedOf(recorded, isByZone)
+  const rotation = usableRotation(recorded, isByZone)
   if (!rotation || answers.length === 0) return false
   const before = Object.keys(rotation.members)
-  const known = answerWith(answers[0]!, before)
+  const known = answerWithMembers(answers[0]!, before)
   return before.length > 0 && !areSame([known, ...answers])
 }
 
 /** What caches gave before a failure says nothing of the time after it: too few of their answers are seen to correct it. */
-function rememberedOf({ isRotating, inconclusive: count, rotation }: Recorded, isByZone: boolean): Rotation | null {
+function usableRotation(
+  { isRotating, inconclusiveCount: count, rotation }: Recorded,
+  isByZone: boolean,
+): Rotation | null {
   return isByZone || isRotating || count > 0 ? rotation : null
 }
 
 /** What is known of the RRset's members with the answers of this check. `whole`: what every answer held before. */
-export function withAnswers({ check, sampling, sources }: Samples, whole = wholeValues(check.recorded)): Rotation {
+export function rotationWith({ check, sampling, sources }: Samples, whole = wholeValues(check.recorded)): Rotation {
   const { recorded, now } = check
   const { isByZone } = sampling
   // In the order in which they were received: all answers of one server in a row would look like the end of the others' members.
   const rounds = Math.max(...sources.map(({ replies }) => replies.length))
-  const sightings: Sighting[] = []
+  const sightings: ReceivedAnswer[] = []
   for (let round = 0; round < rounds; round++) {
     for (const { server, replies } of sources) {
       const outcome = replies[round]?.outcome
@@ -340,10 +343,10 @@ export function withAnswers({ check, sampling, sources }: Samples, whole = whole
     }
   }
   const { recordType, owner, expectedValues } = recorded
-  const expected = keysOfValues(recordType.name, owner, expectedValues)
-  const remembered = rememberedOf(recorded, isByZone)
-  if (remembered) return addSightings(remembered, sightings, expected)
-  const rotation = addSightings(newRotation(now.at, whole), sightings, expected)
+  const expected = memberKeysOf(recordType.name, owner, expectedValues)
+  const remembered = usableRotation(recorded, isByZone)
+  if (remembered) return countAnswers(remembered, sightings, expected)
+  const rotation = countAnswers(newRotation(now.at, whole), sightings, expected)
   return isByZone
     ? rotation
     : { ...rotation, firstCopiesUntil: Math.max(...sightings.map(({ expiresAt = 0 }) => expiresAt)) }
@@ -355,9 +358,9 @@ function wholeValues({ fingerprint: known, isRotating, recordType, values }: Rec
 }
 
 /** The chance that an RRset with one more member would have shown only these. */
-export function chanceOfOneMore(answers: readonly Answer[]): number {
+export function hiddenMemberProbability(answers: readonly Answer[]): number {
   const mean = answers.reduce((sum, answer) => sum + sizeOf(answer), 0) / answers.length
-  return (1 - mean / (sizeOf(unionOf(answers)) + 1)) ** answers.length
+  return (1 - mean / (sizeOf(mergeAnswers(answers)) + 1)) ** answers.length
 }
 
 /** Where the names on the way count, each of them is a member. */
@@ -367,7 +370,7 @@ function sizeOf({ rrset, chain }: Answer): number {
 
 /** Through caches, answers that count are rare: so many prove that a value is absent, or so much time. */
 const RESOLVER_ANSWERS_TO_PROVE_ABSENCE = 20
-const LONGEST_WAIT_MS = 2 * 60 * 60_000
+const MAX_WAIT_MS = 2 * 60 * 60_000
 
 /** Whether each expected value that is missing was seen and is gone, or never came in enough answers. `outdated`: members that are gone. */
 export function isAbsenceProven(
@@ -375,23 +378,24 @@ export function isAbsenceProven(
   rotation: Rotation,
   outdated: readonly string[] = [],
 ): boolean {
-  if (check.recorded.isFinal) return true
+  if (check.recorded.mustConclude) return true
   const like = anyAnswer(check)
   const seen = Object.keys(rotation.members)
   if (like && seen.length > 0) {
-    const { present, candidates } = sortMembers(rotation, 1)
+    const { present, candidates } = classifyMembers(rotation, 1)
     const left = [...present, ...candidates].filter((key) => !outdated.includes(key))
-    if (meaningOf(check, answerWith(like, left)).state === 'VALID') return false
-    if (meaningOf(check, answerWith(like, seen)).missing.length === 0) return true
+    if (evaluateWithDifference(check, answerWithMembers(like, left)).state === 'VALID') return false
+    if (evaluateWithDifference(check, answerWithMembers(like, seen)).missing.length === 0) return true
   }
   if (sampling.isByZone) return rotation.answers >= ANSWERS_TO_PROVE_ABSENCE
-  const isLong = check.now.at - rotation.since >= LONGEST_WAIT_MS
+  const isLong = check.now.at - rotation.since >= MAX_WAIT_MS
   return rotation.answers >= RESOLVER_ANSWERS_TO_PROVE_ABSENCE || isLong
 }
 
 function anyAnswer({ observations }: Check): Answer | undefined {
   for (const one of observations) {
-    const outcome = 'reply' in one ? one.reply.outcome : 'zone' in one ? one.zone.outcome : undefined
-    if (outcome && isAnswer(outcome) && one.query.purpose !== 'resolver_delegation') return outcome
+    const outcome =
+      'reply' in one ? one.reply.outcome : 'nameServerReply' in one ? one.nameServerReply.outcome : undefined
+    if (outcome && isAnswer(outcome) && one.query.purpose !== 'resolver_ns') return outcome
   }
 }

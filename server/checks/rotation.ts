@@ -23,22 +23,22 @@ export type Rotation = {
 export type Member = { seen: number; last: number; servers: string[]; copiesUntil?: number }
 
 /** One answer to be counted. `expiresAt`: for a cached copy, in UTC epoch milliseconds; undefined from an authoritative server. */
-export type Sighting = { answer: Answer; server: string; at: number; expiresAt?: number }
+export type ReceivedAnswer = { answer: Answer; server: string; at: number; expiresAt?: number }
 
 /** A member that comes with this share of the answers, or more often, is found or proven absent. */
-const RAREST_MEMBER = 0.05
+const MIN_MEMBER_SHARE = 0.05
 /** The chance of error that a report may rest on. */
-export const REPORT_CHANCE = 1e-6
+export const MAX_ERROR_PROBABILITY = 1e-6
 /** From this chance on, it is worth more queries whether a member is still there. */
-export const DOUBT_CHANCE = 1e-2
+export const RECHECK_PROBABILITY = 1e-2
 /** So many answers without a value prove that no member of at least `RAREST_MEMBER` has it: 0.95^270 < 1e-6. */
-export const ANSWERS_TO_PROVE_ABSENCE = Math.ceil(Math.log(REPORT_CHANCE) / Math.log(1 - RAREST_MEMBER))
+export const ANSWERS_TO_PROVE_ABSENCE = Math.ceil(Math.log(MAX_ERROR_PROBABILITY) / Math.log(1 - MIN_MEMBER_SHARE))
 /** More members are not told apart: new ones are left out, but expected ones never, as their absence is an alarm. */
-export const MOST_MEMBERS = 64
+export const MAX_MEMBERS = 64
 /** Of all members together; one RRset of any size fits. */
-const MOST_CHARACTERS = 65_536
+const MAX_CHARACTERS = 65_536
 /** Beyond this, older answers count half, so that weights may change. */
-const MOST_ANSWERS = 1_000
+const MAX_ANSWERS = 1_000
 
 /** `recorded`: values that every answer held before; they count as so many answers, as from two servers. */
 export function newRotation(at: number, recorded: readonly string[] = []): Rotation {
@@ -52,21 +52,21 @@ export function newRotation(at: number, recorded: readonly string[] = []): Rotat
 const ANSWERS_BEFORE = 20
 
 /** Counts further answers. `expected`: keys of the expected values. Pure: returns a new value. */
-export function addSightings(
+export function countAnswers(
   rotation: Rotation,
-  sightings: readonly Sighting[],
+  sightings: readonly ReceivedAnswer[],
   expected: readonly string[] = [],
 ): Rotation {
   const next = copyOf(rotation)
-  for (const sighting of sightings) addSighting(next, sighting, expected)
-  if (next.answers > MOST_ANSWERS) halve(next)
+  for (const sighting of sightings) countAnswer(next, sighting, expected)
+  if (next.answers > MAX_ANSWERS) halve(next)
   return { ...next, members: Object.fromEntries(next.members) }
 }
 
 /** While answers are counted. */
-type Counting = Omit<Rotation, 'members'> & { members: Map<string, Member> }
+type RotationDraft = Omit<Rotation, 'members'> & { members: Map<string, Member> }
 
-function copyOf(rotation: Rotation): Counting {
+function copyOf(rotation: Rotation): RotationDraft {
   const members = new Map<string, Member>()
   for (const [key, member] of Object.entries(rotation.members)) {
     members.set(key, { ...member, servers: [...member.servers] })
@@ -74,9 +74,9 @@ function copyOf(rotation: Rotation): Counting {
   return { ...rotation, members, copies: { ...rotation.copies } }
 }
 
-function addSighting(
-  rotation: Counting,
-  { answer, server, at, expiresAt }: Sighting,
+function countAnswer(
+  rotation: RotationDraft,
+  { answer, server, at, expiresAt }: ReceivedAnswer,
   expected: readonly string[],
 ): void {
   const { members, copies } = rotation
@@ -86,7 +86,7 @@ function addSighting(
     rotation.answers += 1
     rotation.total += 1
   }
-  for (const key of keysOf(answer)) {
+  for (const key of memberKeys(answer)) {
     const member = members.get(key) ?? newMember(rotation, key, expected)
     if (!member) continue
     // An answer may hold the same value twice.
@@ -98,25 +98,25 @@ function addSighting(
 }
 
 /** Undefined where there is no place for one more. */
-function newMember(rotation: Counting, key: string, expected: readonly string[]): Member | undefined {
+function newMember(rotation: RotationDraft, key: string, expected: readonly string[]): Member | undefined {
   const { members } = rotation
-  if (members.size >= MOST_MEMBERS) dropGone(rotation)
-  if (members.size >= MOST_MEMBERS && !expected.includes(key)) return undefined
+  if (members.size >= MAX_MEMBERS) removeGone(rotation)
+  if (members.size >= MAX_MEMBERS && !expected.includes(key)) return undefined
   const length = [...members.keys()].reduce((sum, known) => sum + known.length, key.length)
-  if (length > MOST_CHARACTERS) return undefined
+  if (length > MAX_CHARACTERS) return undefined
   const member: Member = { seen: 0, last: 0, servers: [] }
   members.set(key, member)
   return member
 }
 
 /** Members that are gone leave their places to new ones. */
-function dropGone(rotation: Counting): void {
+function removeGone(rotation: RotationDraft): void {
   for (const [key, member] of rotation.members) {
-    if (chanceStillThere(rotation, member) < REPORT_CHANCE) rotation.members.delete(key)
+    if (presenceProbability(rotation, member) < MAX_ERROR_PROBABILITY) rotation.members.delete(key)
   }
 }
 
-function halve(rotation: Counting): void {
+function halve(rotation: RotationDraft): void {
   rotation.answers = Math.ceil(rotation.answers / 2)
   for (const member of rotation.members.values()) member.seen = Math.ceil(member.seen / 2)
 }
@@ -125,7 +125,7 @@ function halve(rotation: Counting): void {
  * The chance that a member which is still there stays unseen for as long as it has been: of `seen` in the answers before, then
  * in none of `absent` answers, by the rule of succession (a beta-binomial with a uniform prior).
  */
-export function chanceStillThere(
+export function presenceProbability(
   { answers, total }: Pick<Rotation, 'answers' | 'total'>,
   { seen, last }: Member,
 ): number {
@@ -133,7 +133,7 @@ export function chanceStillThere(
   if (absent === 0) return 1
   const before = Math.max(answers - absent, seen)
   let chance = 1
-  for (let step = 1; step <= absent && chance > REPORT_CHANCE / 10; step++) {
+  for (let step = 1; step <= absent && chance > MAX_ERROR_PROBABILITY / 10; step++) {
     chance *= (before - seen + step) / (before + 1 + step)
   }
   return chance
@@ -143,34 +143,34 @@ export function chanceStillThere(
  * Members by what is known of them. `doubtful`: those present that were not seen for longer than usual. `servers`: how many
  * servers were heard, as one of several proves no member.
  */
-export function sortMembers(rotation: Rotation, servers: number) {
+export function classifyMembers(rotation: Rotation, servers: number) {
   const present: string[] = []
   const candidates: string[] = []
   const gone: string[] = []
-  const doubtful: string[] = []
+  const overdue: string[] = []
   for (const [key, member] of Object.entries(rotation.members)) {
-    const chance = chanceStillThere(rotation, member)
+    const chance = presenceProbability(rotation, member)
     const isConfirmed = member.seen >= 2 && member.servers.length >= Math.min(2, servers)
-    if (chance < REPORT_CHANCE || (!isConfirmed && rotation.total - member.last >= ANSWERS_TO_PROVE_ABSENCE))
+    if (chance < MAX_ERROR_PROBABILITY || (!isConfirmed && rotation.total - member.last >= ANSWERS_TO_PROVE_ABSENCE))
       gone.push(key)
     else if (!isConfirmed) candidates.push(key)
     else {
       present.push(key)
-      if (chance < DOUBT_CHANCE) doubtful.push(key)
+      if (chance < RECHECK_PROBABILITY) overdue.push(key)
     }
   }
-  return { present: present.sort(), candidates: candidates.sort(), gone, doubtful }
+  return { present: present.sort(), candidates: candidates.sort(), gone, doubtful: overdue }
 }
 
 /** The rotation without some of its members. */
-export function without(rotation: Rotation, keys: readonly string[]): Rotation {
+export function withoutMembers(rotation: Rotation, keys: readonly string[]): Rotation {
   if (keys.length === 0) return rotation
   const members = Object.fromEntries(Object.entries(rotation.members).filter(([key]) => !keys.includes(key)))
   return { ...rotation, members }
 }
 
 /** An answer that holds these members; `like` is one of the answers they came from. */
-export function answerWith(like: Answer, keys: readonly string[]): Answer {
+export function answerWithMembers(like: Answer, keys: readonly string[]): Answer {
   const { rrset } = like
   if (rrset.type !== 'CNAME') return { ...like, rrset: { ...rrset, values: [...keys].sort() } }
   const links = keys.map((key) => {
@@ -182,14 +182,14 @@ export function answerWith(like: Answer, keys: readonly string[]): Answer {
 }
 
 /** The keys of an RRset's own values, without the names on the way. */
-export function keysOfValues(type: string, owner: string, values: readonly string[]): string[] {
+export function memberKeysOf(type: string, owner: string, values: readonly string[]): string[] {
   if (type !== 'CNAME') return [...values]
   return values.map((target) => `${owner} ${target === '.' ? '' : target}`)
 }
 
 /** What counts as a member: a value; where the names on the way count, each CNAME record. */
-export function keysOf({ rrset, chain }: Answer): string[] {
-  const own = keysOfValues(rrset.type, rrset.name, rrset.values)
+export function memberKeys({ rrset, chain }: Answer): string[] {
+  const own = memberKeysOf(rrset.type, rrset.name, rrset.values)
   if (rrset.type !== 'CNAME') return own
   return [...own, ...chain.map(({ name, target }) => `${name} ${target}`)]
 }

@@ -3,82 +3,90 @@ import { isFiltered } from '../dns/extended-errors.ts'
 import { isSubdomain } from '../dns/names.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
-import { ask, type Check, first, type Query, type Step, serverOf, type ZoneReply } from './check.ts'
+import {
+  type Check,
+  firstReply,
+  type NameServerReply,
+  type Query,
+  resolverOf,
+  type Step,
+  sendQueries,
+} from './check.ts'
 import { isAnswer, isFailure, isSame } from './outcomes.ts'
-import { REASONS } from './reasons.ts'
+import { CONFIRMATIONS } from './reasons.ts'
 
 /** Undefined: the same zone. A reason: why the zone's servers do not count. `Query[]`: what has to be asked to tell. */
 type View = undefined | ConfirmationReason | Query[]
 
 export function compareViews(check: Check): Step | undefined {
-  const view = viewOf(check)
-  return Array.isArray(view) ? ask(...view) : undefined
+  const view = findOtherView(check)
+  return Array.isArray(view) ? sendQueries(...view) : undefined
 }
 
-const MOST_CUTS = 4
+const MAX_ZONE_CUTS = 4
 
-export function viewOf(check: Check): View {
+export function findOtherView(check: Check): View {
   // The zone's servers are sampled only when this is settled.
-  if (check.observations.findLast(({ query }) => query.purpose === 'zone_sample')) return
-  const { good } = check.zone
-  const resolver = first(check)!
+  if (check.observations.findLast(({ query }) => query.purpose === 'name_server_sample')) return
+  const { usable } = check.zone
+  const resolver = firstReply(check)!
   // A server that says that it blocks or forges has no view of its own.
-  if (good.length === 0 || isFiltered(resolver) || good.some(({ outcome }) => isSame(outcome, resolver.outcome))) return
+  if (usable.length === 0 || isFiltered(resolver) || usable.some(({ outcome }) => isSame(outcome, resolver.outcome)))
+    return
   const isFailing = isFailure(resolver.outcome)
-  const dispute = disputeOf(check, good[0]!, resolver.outcome)
+  const dispute = findDisagreement(check, usable[0]!, resolver.outcome)
   if (Array.isArray(dispute)) return dispute
   // The root knows no such top-level domain: the resolver has it from somewhere else.
-  if (dispute.zone === '') return REASONS.otherView(dispute.zone)
+  if (dispute.zone === '') return CONFIRMATIONS.splitHorizon(dispute.zone)
   const { name, zone, nameServers } = dispute
-  const cuts = namesBetween(zone, name).slice(0, MOST_CUTS)
+  const cuts = namesBetween(zone, name).slice(0, MAX_ZONE_CUTS)
   const missing = [zone, ...cuts].filter((each) => !resolverDelegation(check, each))
   if (missing.length > 0) {
-    const tries = isFailing ? 1 : 2
-    const servers = serverOf(check, resolver)
-    return missing.map((each): Query => ({ purpose: 'resolver_delegation', name: each, servers, tries }))
+    const attempts = isFailing ? 1 : 2
+    const servers = resolverOf(check, resolver)
+    return missing.map((each): Query => ({ purpose: 'resolver_ns', name: each, servers, attempts }))
   }
   const apex = resolverDelegation(check, zone)!
   const below = cuts.map((each) => resolverDelegation(check, each)!)
-  if (below.some((outcome) => isAnswer(outcome) && outcome.chain.length === 0)) return REASONS.otherView(zone)
+  if (below.some((outcome) => isAnswer(outcome) && outcome.chain.length === 0)) return CONFIRMATIONS.splitHorizon(zone)
   if (isFailure(apex) || below.some((outcome, at) => isFailure(outcome) && cuts[at] !== name)) {
     // A name that only fails inside must not be taken for one that does not exist because the public does not know it.
-    const isDenial = good.every(({ outcome }) => !isAnswer(outcome))
-    return isDenial && isFailing ? REASONS.unknownView(zone) : undefined
+    const isDenial = usable.every(({ outcome }) => !isAnswer(outcome))
+    return isDenial && isFailing ? CONFIRMATIONS.splitHorizonPossible(zone) : undefined
   }
   const named = valuesOf(apex)
   if (named.some((each) => nameServers.includes(each))) return
   // A zone may name other servers than its parent does.
   const own = zoneDelegation(check, zone)
-  if (!own) return [{ purpose: 'zone_delegation', name: zone }]
-  return valuesOf(own.outcome).some((each) => named.includes(each)) ? undefined : REASONS.otherView(zone)
+  if (!own) return [{ purpose: 'zone_ns', name: zone }]
+  return valuesOf(own.outcome).some((each) => named.includes(each)) ? undefined : CONFIRMATIONS.splitHorizon(zone)
 }
 
-type Dispute = { name: string; zone: string; nameServers: readonly string[] }
+type Disagreement = { name: string; zone: string; nameServers: readonly string[] }
 
 /** Both agree on the CNAME chain up to the name at which they part, and that may be in another zone than the owner. */
-function disputeOf(check: Check, zoneReply: ZoneReply, resolver: Outcome): Dispute | Query[] {
+function findDisagreement(check: Check, zoneReply: NameServerReply, resolver: Outcome): Disagreement | Query[] {
   const { owner: name, zone, nameServers } = zoneReply
-  const parting = partingName(name, targetsOf(zoneReply.outcome), targetsOf(resolver))
+  const parting = lastCommonName(name, targetsOf(zoneReply.outcome), targetsOf(resolver))
   if (parting === name) return { name, zone, nameServers }
   const there = zoneDelegation(check, parting)
-  if (!there) return [{ purpose: 'zone_delegation', name: parting }]
+  if (!there) return [{ purpose: 'zone_ns', name: parting }]
   return there.isBusy ? { name, zone, nameServers } : { ...there, name: parting }
 }
 
 function resolverDelegation({ observations }: Check, name: string): Outcome | undefined {
   for (const one of observations) {
-    if (one.query.purpose === 'resolver_delegation' && one.query.name === name && 'reply' in one)
-      return one.reply.outcome
+    if (one.query.purpose === 'resolver_ns' && one.query.name === name && 'reply' in one) return one.reply.outcome
   }
 }
 
 function zoneDelegation({ observations }: Check, name: string): AuthoritativeReply | undefined {
   for (const one of observations) {
-    if (one.query.purpose === 'zone_delegation' && one.query.name === name && 'delegation' in one) return one.delegation
+    if (one.query.purpose === 'zone_ns' && one.query.name === name && 'nsReply' in one) return one.nsReply
   }
 }
 
-function partingName(owner: string, one: readonly string[], other: readonly string[]): string {
+function lastCommonName(owner: string, one: readonly string[], other: readonly string[]): string {
   const shared = one.findIndex((target, at) => target !== other[at])
   return (shared < 0 ? one : one.slice(0, shared)).at(-1) ?? owner
 }
@@ -105,5 +113,5 @@ function namesBetween(zone: string, last: string): string[] {
 }
 
 export function doesZoneDecide(check: Check): boolean {
-  return check.zone.good.length > 0 && viewOf(check) === undefined
+  return check.zone.usable.length > 0 && findOtherView(check) === undefined
 }

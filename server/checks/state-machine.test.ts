@@ -13,16 +13,16 @@ import { decide, RULES } from './state-machine.ts'
 const document = await readFile(new URL('../../docs/explanation/checks.md', import.meta.url), 'utf8')
 
 test('the document lists all rules in their order, with their reasons', () => {
-  const rows = [...document.matchAll(/^\| \*\*(.+?)\*\* \| (.+) \|$/gm)].map(([, name, because]) => [name, because])
+  const rows = [...document.matchAll(/^\| \*\*(.+?)\*\* \| (.+) \|$/gm)].map(([, name, rationale]) => [name, rationale])
   const rules = [RULES, RESOLVER_RULES, SAMPLING_RULES, MEMBER_RULES, CHANGE_RULES].flat()
-  expect(rows).toEqual(rules.map(({ name, because }) => [name, because]))
+  expect(rows).toEqual(rules.map(({ name, rationale }) => [name, rationale]))
 })
 
 test('the document has the rule for each case that nobody can decide, and its share', () => {
   const section = document.slice(document.indexOf('## What cannot be known'), document.indexOf('## Private names'))
   const rows = [...section.matchAll(/^\| (?!Case|---)(.+?) \| .+ \| (.+) % \|$/gm)]
   expect(rows.map(([, name, share]) => [name, Number(share)])).toEqual(
-    UNDECIDABLE.map((each) => [each.case, each.mostPercent]),
+    UNDECIDABLE.map((each) => [each.case, each.maxPercent]),
   )
 })
 
@@ -30,7 +30,7 @@ test('the diagram shows each rule once, in their order, and leads to every kind 
   const [, diagram = ''] = document.match(/```mermaid\n([\s\S]*?)```/) ?? []
   const shown = [...diagram.matchAll(/\bR\d+\[(.+?)\]/g)].map(([, name]) => name)
   expect(shown).toEqual(RULES.map(({ name }) => name))
-  for (const kind of ['unchanged', 'withheld', 'inconclusive', 'verdict']) expect(diagram).toContain(`([${kind}`)
+  for (const kind of ['unchanged', 'suppressed', 'inconclusive', 'verdict']) expect(diagram).toContain(`([${kind}`)
 })
 
 const OWNER = 'www.example.test'
@@ -51,7 +51,7 @@ const recorded: Recorded = {
   fingerprint: fingerprint(answer('192.0.2.1')),
   isRotating: false,
   rotation: null,
-  inconclusive: 0,
+  inconclusiveCount: 0,
 }
 
 function reply(outcome: Outcome, ip = '192.0.2.201'): Reply {
@@ -69,13 +69,13 @@ const at = { at: 0, elapsed: 0 }
 const first = (outcome: Outcome): Observation => ({ query: { purpose: 'first' }, reply: reply(outcome), ...at })
 
 test('a check begins with one query, and the recorded answer ends it', () => {
-  expect(decide(given([]))).toEqual({ kind: 'ask', queries: [{ purpose: 'first' }] })
+  expect(decide(given([]))).toEqual({ kind: 'query', queries: [{ purpose: 'first' }] })
   expect(decide(given([first(answer('192.0.2.1'))]))).toEqual({ kind: 'unchanged' })
 })
 
 test('an answer that differs is asked of another resolver', () => {
   const step = decide(given([first(answer('192.0.2.9'))]))
-  expect(step).toMatchObject({ kind: 'ask', queries: [{ purpose: 'again', servers: [{ ip: '192.0.2.202' }] }] })
+  expect(step).toMatchObject({ kind: 'query', queries: [{ purpose: 'retry', servers: [{ ip: '192.0.2.202' }] }] })
 })
 
 test('with canaries nothing that differs is looked at before the network is known to work', () => {
@@ -83,23 +83,23 @@ test('with canaries nothing that differs is looked at before the network is know
   const observations = [first({ kind: 'timeout' })]
   expect(decide(given(observations, { setup }))).toMatchObject({ queries: [{ purpose: 'network' }] })
   const gone: Observation = { query: { purpose: 'network' }, network: 'gone', ...at }
-  expect(decide(given([...observations, gone], { setup }))).toMatchObject({ kind: 'withheld', afterMs: 5_000 })
+  expect(decide(given([...observations, gone], { setup }))).toMatchObject({ kind: 'suppressed', afterMs: 5_000 })
 })
 
 test('SERVFAIL is asked again of the same resolver with validation switched off', () => {
   const step = decide(given([first(SERVFAIL)]))
-  expect(step).toMatchObject({ queries: [{ purpose: 'without_validation', servers: [{ ip: '192.0.2.201' }] }] })
+  expect(step).toMatchObject({ queries: [{ purpose: 'checking_disabled', servers: [{ ip: '192.0.2.201' }] }] })
 })
 
 test('a failure is asked again only after the pause', () => {
   const unvalidated: Observation = {
-    query: { purpose: 'without_validation', servers: [] },
+    query: { purpose: 'checking_disabled', servers: [] },
     reply: reply(SERVFAIL),
     ...at,
     elapsed: 1_000,
   }
   const step = decide(given([first(SERVFAIL), unvalidated]))
-  expect(step).toMatchObject({ queries: [{ purpose: 'again', notBefore: 4_000 }] })
+  expect(step).toMatchObject({ queries: [{ purpose: 'retry', notBefore: 4_000 }] })
 })
 
 test('the same check is decided the same way, however often', () => {

@@ -1,25 +1,25 @@
 import { isDnssecFailure, isStale } from '../dns/extended-errors.ts'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import {
-  ask,
+  applyRules,
   type Check,
   type CheckSoFar,
-  decideBy,
-  first,
+  firstReply,
   inconclusive,
-  isExhausted,
-  PAUSE_MS,
+  isMajorityDue,
+  RETRY_PAUSE_MS,
   type Recorded,
   type Rule,
-  repliesTo,
-  report,
+  repliesByPurpose,
+  reportOutcome,
+  requireNetwork,
+  resolverOf,
   type Step,
-  serverOf,
-  untrusted,
+  sendQueries,
 } from './check.ts'
 import { fingerprint } from './fingerprint.ts'
 import { isAnswer, isFailure, isServfail } from './outcomes.ts'
-import { REASONS } from './reasons.ts'
+import { CONFIRMATIONS } from './reasons.ts'
 import { decideByResolvers } from './resolver-rules.ts'
 import { compareViews, doesZoneDecide } from './split-horizon.ts'
 import { decideByZone, zoneReplies } from './zone-rules.ts'
@@ -29,60 +29,60 @@ import { decideByZone, zoneReplies } from './zone-rules.ts'
  * so far, and the time. No I/O, no clock, no randomness: the driver (and the simulator) send the queries and report back.
  */
 export function decide(soFar: CheckSoFar): Step {
-  return decideBy(RULES, { ...soFar, zone: zoneReplies(soFar) })
+  return applyRules(RULES, { ...soFar, zone: zoneReplies(soFar) })
 }
 
 /** In the order in which they apply. `resolver-rules.ts`, `sampling.ts` and `rotation-rules.ts` have their own lists. */
 export const RULES: readonly Rule<Check>[] = [
   {
     name: 'One query',
-    because: 'Most checks find the recorded values. One query to a resolver shows that.',
-    apply: (check) => (first(check) ? undefined : ask({ purpose: 'first' })),
+    rationale: 'Most checks find the recorded values. One query to a resolver shows that.',
+    apply: (check) => (firstReply(check) ? undefined : sendQueries({ purpose: 'first' })),
   },
   {
     name: 'As recorded',
-    because:
+    rationale:
       'Recorded values need no confirmation, unless the answer is stale, the RRset rotates, or the previous check was inconclusive.',
-    apply: (check) => (isAsRecorded(check.recorded, first(check)!) ? { kind: 'unchanged' } : undefined),
+    apply: (check) => (isAsRecorded(check.recorded, firstReply(check)!) ? { kind: 'unchanged' } : undefined),
   },
   {
     name: 'Own network',
-    because:
+    rationale:
       'While the canary names also fail, or all names resolve to one address, an answer says nothing about the monitored name.',
-    apply: (check) => untrusted(check, 'first', !isFailure(first(check)!.outcome)),
+    apply: (check) => requireNetwork(check, 'first', !isFailure(firstReply(check)!.outcome)),
   },
   {
     name: 'DNSSEC',
-    because: "Records that arrive only with validation disabled are bogus. The zone's servers cannot overrule that.",
+    rationale: "Records that arrive only with validation disabled are bogus. The zone's servers cannot overrule that.",
     apply: checkDnssec,
   },
   {
     name: "Zone's name servers",
-    because: 'Authoritative servers overrule caches, and several of them together overrule a bad one.',
-    apply: ({ zone }) => (zone.next.length > 0 ? ask(...zone.next) : undefined),
+    rationale: 'Authoritative servers overrule caches, and several of them together overrule a bad one.',
+    apply: ({ zone }) => (zone.pendingQueries.length > 0 ? sendQueries(...zone.pendingQueries) : undefined),
   },
   {
     name: 'Split horizon',
-    because: 'If the resolvers see another zone than the public one, Zonewatch monitors theirs.',
-    apply: (check) => (check.zone.good.length > 0 ? compareViews(check) : undefined),
+    rationale: 'If the resolvers see another zone than the public one, Zonewatch monitors theirs.',
+    apply: (check) => (check.zone.usable.length > 0 ? compareViews(check) : undefined),
   },
   {
     name: 'Zone decides',
-    because: 'The values that its servers agree on, over enough answers to reveal a rotation, are correct.',
+    rationale: 'The values that its servers agree on, over enough answers to reveal a rotation, are correct.',
     apply: (check) => (doesZoneDecide(check) ? decideByZone(check) : undefined),
   },
   {
     name: 'Resolvers decide',
-    because: "If the zone's servers cannot be queried, two independent resolver answers must agree.",
+    rationale: "If the zone's servers cannot be queried, two independent resolver answers must agree.",
     apply: decideByResolvers,
   },
 ]
 
-type Known = Pick<Recorded, 'fingerprint' | 'isRotating' | 'inconclusive'>
+type Known = Pick<Recorded, 'fingerprint' | 'isRotating' | 'inconclusiveCount'>
 
 /** Whether one resolver answer ends the check. */
 export function isAsRecorded(recorded: Known, reply: Reply): boolean {
-  const { isRotating, inconclusive } = recorded
+  const { isRotating, inconclusiveCount: inconclusive } = recorded
   const isSettled = !isRotating && inconclusive === 0
   return isSettled && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
 }
@@ -95,7 +95,7 @@ export function isAsRecorded(recorded: Known, reply: Reply): boolean {
  */
 function checkDnssec(check: Check): Step | undefined {
   const { recorded, observations } = check
-  const reply = first(check)!
+  const reply = firstReply(check)!
   // Another resolver that does not validate, or denies the name, must not hide it.
   const failed = isAnswer(reply.outcome)
     ? undefined
@@ -103,18 +103,21 @@ function checkDnssec(check: Check): Step | undefined {
   const outcome = failed?.outcome
   if (outcome?.kind !== 'failure') return undefined
   // The same resolver each time: another one may hold the records in its cache.
-  const servers = serverOf(check, { evidence: [failed!] })
-  const unvalidated = repliesTo(check, 'without_validation')[0]
-  if (!unvalidated) return ask({ purpose: 'without_validation', servers })
+  const servers = resolverOf(check, { evidence: [failed!] })
+  const unvalidated = repliesByPurpose(check, 'checking_disabled')[0]
+  if (!unvalidated) return sendQueries({ purpose: 'checking_disabled', servers })
   if (isFailure(unvalidated.outcome)) return undefined
-  const again = repliesTo(check, 'again')[0]
-  if (!again) return ask({ purpose: 'again', servers, notBefore: observations.at(-1)!.elapsed + PAUSE_MS })
+  const again = repliesByPurpose(check, 'retry')[0]
+  if (!again)
+    return sendQueries({ purpose: 'retry', servers, notBefore: observations.at(-1)!.elapsed + RETRY_PAUSE_MS })
   if (!isServfail(again.outcome)) return undefined
   const bogus: Outcome = { ...outcome, bogus: true }
-  if (isDnssecFailure(again) || recorded.fingerprint === null || isExhausted(check))
-    return report(check, bogus, REASONS.bogus)
+  if (isDnssecFailure(again) || recorded.fingerprint === null || isMajorityDue(check))
+    return reportOutcome(check, bogus, CONFIRMATIONS.validationFails)
   // Many resolvers remember SERVFAIL for up to a minute, but not for a type that was not asked for. RFC 9520.
-  const other = repliesTo(check, 'other_type')[0]
-  if (!other) return ask({ purpose: 'other_type' })
-  return isServfail(other.outcome) ? report(check, bogus, REASONS.bogus) : inconclusive(check, REASONS.bogusUnproven)
+  const other = repliesByPurpose(check, 'other_type')[0]
+  if (!other) return sendQueries({ purpose: 'other_type' })
+  return isServfail(other.outcome)
+    ? reportOutcome(check, bogus, CONFIRMATIONS.validationFails)
+    : inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
 }

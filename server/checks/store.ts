@@ -28,14 +28,14 @@ import {
 } from '../planned-changes/planned-change.ts'
 import { findOpenChange, recordProgress } from '../planned-changes/store.ts'
 import type { Recorded } from './check.ts'
-import type { CheckResult, Loaded } from './driver.ts'
-import { evidenceOf, newDiagnosis, shortReason, withLatest } from './evidence.ts'
-import { type ExpectedChange, eitherOf } from './expected-change.ts'
-import { readFingerprint, writtenFingerprint } from './fingerprint.ts'
-import { isGood } from './outcomes.ts'
-import { isOfValues } from './propagation.ts'
-import { reportEvents, type ToReport } from './report.ts'
-import { conclude, judge } from './verdict.ts'
+import type { CheckResult, LoadedMonitor } from './driver.ts'
+import { evidenceOf, newDiagnosis, shortenReason, withLatest } from './evidence.ts'
+import { type ExpectedChange, oldAndNewValues } from './expected-change.ts'
+import { parseStoredFingerprint, storedFingerprint } from './fingerprint.ts'
+import { isUsable } from './outcomes.ts'
+import { meetsValues } from './propagation.ts'
+import { type NewEvent, reportEvents } from './report.ts'
+import { conclude, evaluate } from './verdict.ts'
 
 type MonitorRow = Selectable<MonitorsTable>
 export type StoredResult = CheckResult<MonitorRow>
@@ -47,7 +47,7 @@ export type StoredResult = CheckResult<MonitorRow>
 export function recordedLoader(
   db: Database,
   clock: Pick<Clock, 'now'>,
-): (claim: Claim<'due_checks'>) => Promise<Loaded<MonitorRow> | undefined> {
+): (claim: Claim<'due_checks'>) => Promise<LoadedMonitor<MonitorRow> | undefined> {
   let batch: { ids: string[]; rows: Promise<Map<string, MonitorRow>> } | undefined
   const nextBatch = () => {
     const ids: string[] = []
@@ -80,7 +80,7 @@ function expectedChange(change: PlannedChange | undefined, now: number): Expecte
 }
 
 function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: ExpectedChange): Recorded {
-  const { recorded: fingerprint, isRotating } = readFingerprint(claim.fingerprint)
+  const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
   return {
     owner: row.owner,
     recordType: recordTypeOf(row.record_type as MonitorRecordType),
@@ -88,7 +88,7 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: Expect
     expectedValues: change
       ? change.isOver
         ? change.newValues
-        : eitherOf(change)
+        : oldAndNewValues(change)
       : (JSON.parse(row.expected_values) as string[]),
     change,
     state: row.state as MonitorState,
@@ -96,20 +96,26 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: Expect
     fingerprint,
     isRotating,
     rotation: row.rotation === null ? null : JSON.parse(row.rotation),
-    inconclusive: claim.inconclusive_count,
+    inconclusiveCount: claim.inconclusive_count,
   }
 }
 
 /** What a check changes, decided before the transaction begins. */
-type Change = { result: StoredResult; place: Place; columns?: Columns; event?: NewEvent; planned?: PlannedWrite }
-type Place = Rescheduled<'due_checks', Claim<'due_checks'>>['set']
+type CheckWrite = {
+  result: StoredResult
+  schedule: ScheduleUpdate
+  columns?: Columns
+  event?: EventDraft
+  planned?: PlannedWrite
+}
+type ScheduleUpdate = Rescheduled<'due_checks', Claim<'due_checks'>>['set']
 type Columns = Partial<
   Pick<MonitorRow, 'state' | 'current_values' | 'incidence_count' | 'diagnosis' | 'rotation' | 'expected_values'>
 >
 /** `end`: how it is closed, and then the new values are the expected ones. */
 type PlannedWrite = { change: OpenChange; progress: Progress | null; end: ReturnType<typeof endOf> }
 /** The group is the monitor's when the event is written, and ids are given in the order of the events. */
-type NewEvent = Omit<EventRow, 'id' | 'group_id'>
+type EventDraft = Omit<EventRow, 'id' | 'group_id'>
 
 /**
  * Records a batch of checks at once: their places in the schedule and, where something changed, monitor, event and webhook
@@ -118,7 +124,7 @@ type NewEvent = Omit<EventRow, 'id' | 'group_id'>
 export async function recordChecks(db: Database, results: readonly StoredResult[], now: number): Promise<number> {
   const changes = results
     .filter(({ kind }) => kind !== 'deleted')
-    .map((result) => withPlanned(changeOf(result, now), now))
+    .map((result) => addPlannedChange(writeOf(result, now), now))
   if (changes.some(({ columns }) => columns)) {
     return await inTransaction(db, async (transaction) => await writeChanges(transaction, changes, now))
   }
@@ -126,21 +132,21 @@ export async function recordChecks(db: Database, results: readonly StoredResult[
   await reschedule(
     db,
     'due_checks',
-    changes.map(({ result, place }) => ({ claim: result.claim, set: place })),
+    changes.map(({ result, schedule }) => ({ claim: result.claim, set: schedule })),
   )
   return 0
 }
 
-async function writeChanges(db: Database, changes: readonly Change[], now: number): Promise<number> {
+async function writeChanges(db: Database, changes: readonly CheckWrite[], now: number): Promise<number> {
   const monitors = await lockMonitors(db, changes)
   const existing = changes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
-  const places = existing.map(({ result, place }) => ({ claim: result.claim, set: place }))
+  const places = existing.map(({ result, schedule }) => ({ claim: result.claim, set: schedule }))
   const held = new Set(await reschedule(db, 'due_checks', places))
-  const made: ToReport[] = []
+  const newEvents: NewEvent[] = []
   for (const { result, columns, event, planned } of existing) {
     if (!columns || !held.has(result.claim)) continue
     const { id, organization_id, group_id, notify } = monitors.get(result.claim.monitor_id)!
-    if (planned) await writePlanned(db, result.row!, planned, now)
+    if (planned) await recordPlannedChange(db, result.row!, planned, now)
     if (Object.keys(columns).length > 0) {
       await db
         .updateTable('monitors')
@@ -149,15 +155,15 @@ async function writeChanges(db: Database, changes: readonly Change[], now: numbe
         .where('id', '=', id)
         .execute()
     }
-    if (event) made.push({ event: { ...event, group_id }, notify: notify as Notify })
+    if (event) newEvents.push({ event: { ...event, group_id }, notify: notify as Notify })
     else if (result.kind === 'verdict' && result.claim.fingerprint === null && isFailing(result.row!.state))
       await returnToIncidents(db, organization_id, [id], now)
   }
-  await reportEvents(db, made, now)
-  return made.length
+  await reportEvents(db, newEvents, now)
+  return newEvents.length
 }
 
-function changeOf(result: StoredResult, now: number): Change {
+function writeOf(result: StoredResult, now: number): CheckWrite {
   const { claim, at } = result
   const { fingerprint, streak, inconclusive_count } = claim
   const regular = {
@@ -171,19 +177,19 @@ function changeOf(result: StoredResult, now: number): Change {
   const soon = (afterMs: number) => Math.min(Math.ceil(now + afterMs), regular.due_at)
   switch (result.kind) {
     case 'unchanged':
-      return { result, place: { ...regular, streak: streak + 1 } }
+      return { result, schedule: { ...regular, streak: streak + 1 } }
     case 'postponed':
-    case 'withheld':
+    case 'suppressed':
       // Nothing was learned, so nothing changes but the time.
-      return { result, place: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
+      return { result, schedule: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
     case 'inconclusive': {
-      const place = { ...regular, due_at: soon(result.afterMs), inconclusive_count: inconclusive_count + 1 }
-      return { result, place, columns: { ...latestOf(result), rotation: json(result.rotation) } }
+      const schedule = { ...regular, due_at: soon(result.afterMs), inconclusive_count: inconclusive_count + 1 }
+      return { result, schedule, columns: { ...latestOf(result), rotation: json(result.rotation) } }
     }
     case 'verdict':
       return verdictChange(result, regular)
     case 'deleted':
-      return { result, place: regular }
+      return { result, schedule: regular }
   }
 }
 
@@ -192,13 +198,13 @@ const postponed = ({ last_checked_at, postponed_since }: StoredResult['claim'], 
   postponed_since: postponed_since ?? at,
 })
 
-function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regular: Place): Change {
-  const { claim, at, decided, observations } = result
+function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regular: ScheduleUpdate): CheckWrite {
+  const { claim, at, confirmation, observations } = result
   const row = result.row!
   const { verdict, recorded, event: change } = conclude(result.planned?.recorded ?? recordedOf(row, claim), result)
-  const place = {
+  const schedule = {
     ...regular,
-    fingerprint: writtenFingerprint(result.outcome),
+    fingerprint: storedFingerprint(result.outcome),
     streak: verdict.state === row.state ? claim.streak + 1 : 1,
     inconclusive_count: 0,
   }
@@ -206,10 +212,10 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
   if (!change)
     return {
       result,
-      place,
+      schedule,
       columns: { ...latestOf(result, verdict.reason), ...(rotation === row.rotation ? {} : { rotation }) },
     }
-  const diagnosis = JSON.stringify(newDiagnosis({ reason: verdict.reason, decided, at }, evidenceOf(observations)))
+  const diagnosis = JSON.stringify(newDiagnosis({ reason: verdict.reason, confirmation, at }, evidenceOf(observations)))
   const columns: Columns = {
     state: change.newState,
     current_values: json(recorded.values),
@@ -221,7 +227,7 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
     { previous: change.previous && [...change.previous], current: change.current ?? null },
     Buffer.byteLength(row.expected_values),
   )
-  const event: NewEvent = {
+  const event: EventDraft = {
     organization_id: row.organization_id,
     monitor_id: row.id,
     occurred_at: at,
@@ -238,44 +244,50 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
     is_exact_match: row.is_exact_match,
     diagnosis,
   }
-  return { result, place, columns, event }
+  return { result, schedule, columns, event }
 }
 
 /** With a planned change: what was seen of it, when the next check is, and where it ends, that its new values are expected. */
-function withPlanned(made: Change, now: number): Change {
-  const { result, place, columns = {}, event } = made
+function addPlannedChange(made: CheckWrite, now: number): CheckWrite {
+  const { result, schedule, columns = {}, event } = made
   if (!result.planned) return made
   const { change, recorded, seen, outcome } = result.planned
-  const dueAt = place.due_at === null ? null : nextCheckAt(change, change.progress, now, place.due_at)
-  if (!seen) return { ...made, place: { ...place, due_at: dueAt } }
+  const dueAt = schedule.due_at === null ? null : nextCheckAt(change, change.progress, now, schedule.due_at)
+  if (!seen) return { ...made, schedule: { ...schedule, due_at: dueAt } }
   const progress = nextProgress(change.progress, seen, result.at)
-  const isValid = outcome !== undefined && isOfValues(recorded, change.newValues, outcome)
+  const isValid = outcome !== undefined && meetsValues(recorded, change.newValues, outcome)
   // A failure says nothing of the records: the change stays open until they are seen.
-  const end = outcome && isGood(outcome) ? endOf(change, progress, { isValid, now: result.at }) : undefined
-  const spreadAt = place.due_at === null || end ? place.due_at : nextCheckAt(change, progress, now, place.due_at)
+  const end = outcome && isUsable(outcome) ? endOf(change, progress, { isValid, now: result.at }) : undefined
+  const spreadAt =
+    schedule.due_at === null || end ? schedule.due_at : nextCheckAt(change, progress, now, schedule.due_at)
   const expected = end ? { expected_values: JSON.stringify(change.newValues) } : {}
   return {
     result,
-    place: { ...place, due_at: spreadAt },
-    columns: { ...columns, ...expected, ...reasonNow(made, end) },
+    schedule: { ...schedule, due_at: spreadAt },
+    columns: { ...columns, ...expected, ...updatedReason(made, end) },
     ...(event && { event: { ...event, ...expected } }),
     planned: { change, progress, end },
   }
 }
 
 /** The reason says that a change is in progress or has ended, also where state and values are as before. */
-function reasonNow({ result, columns = {} }: Change, end: PlannedWrite['end']): Columns {
+function updatedReason({ result, columns = {} }: CheckWrite, end: PlannedWrite['end']): Columns {
   const { change, recorded, outcome } = result.planned!
   const kept = columns.diagnosis ?? result.row!.diagnosis
   if (!outcome || kept == null) return {}
   const expectation = end === 'DONE' ? { ...recorded, expectedValues: change.newValues, change: undefined } : recorded
-  const { reason } = judge(expectation, outcome)
+  const { reason } = evaluate(expectation, outcome)
   const diagnosis = readDiagnosis(kept)
   if (diagnosis.verdict.code === reason.code) return {}
-  return { diagnosis: JSON.stringify({ ...diagnosis, verdict: shortReason(reason) }) }
+  return { diagnosis: JSON.stringify({ ...diagnosis, verdict: shortenReason(reason) }) }
 }
 
-async function writePlanned(db: Database, row: MonitorRow, { change, progress, end }: PlannedWrite, now: number) {
+async function recordPlannedChange(
+  db: Database,
+  row: MonitorRow,
+  { change, progress, end }: PlannedWrite,
+  now: number,
+) {
   const { organization_id: organizationId, id, slot } = row
   await recordProgress(db, { organizationId, id: change.id }, progress, end && { outcome: end, now })
   if (!end) return
@@ -302,12 +314,12 @@ function latestOf(
   result: Extract<StoredResult, { kind: 'verdict' | 'inconclusive' }>,
   reason?: VerdictReason,
 ): Columns {
-  const { row, decided, at, observations } = result
+  const { row, confirmation, at, observations } = result
   if (!row || row.diagnosis === null) return {}
   const kept = readDiagnosis(row.diagnosis)
   // A planned change that was deleted is not in progress any more.
-  const before = reason && 'new_value' in kept.verdict.params ? { ...kept, verdict: shortReason(reason) } : kept
-  return { diagnosis: JSON.stringify(withLatest(before, { decided, at }, evidenceOf(observations))) }
+  const before = reason && 'new_value' in kept.verdict.params ? { ...kept, verdict: shortenReason(reason) } : kept
+  return { diagnosis: JSON.stringify(withLatest(before, { confirmation, at }, evidenceOf(observations))) }
 }
 
 function json(value: unknown): string | null {
@@ -315,7 +327,7 @@ function json(value: unknown): string | null {
 }
 
 /** The wide rows of checks that change them, locked until the transaction ends: only these are touched at all. */
-async function lockMonitors(db: Database, changes: readonly Change[]) {
+async function lockMonitors(db: Database, changes: readonly CheckWrite[]) {
   const ids = changes.flatMap(({ columns, result }) => (columns ? [result.claim.monitor_id] : []))
   const rows = await db
     .selectFrom('monitors')

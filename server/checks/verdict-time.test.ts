@@ -41,8 +41,8 @@ async function givenWorld() {
     server.set('example.test', 'NS', ['ns1.example.test', 'ns2.example.test'])
     server.set(NAME, 'A', ['192.0.2.2'])
   }
-  const canaries = createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage() {}, onRecovery() {} })
-  const authorities = createAuthoritativeClient({ dns: others, clock, roots: [tree.root.address] })
+  const networkCheck = createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage() {}, onRecovery() {} })
+  const authoritativeClient = createAuthoritativeClient({ dns: others, clock, roots: [tree.root.address] })
   return {
     zone,
     resolvers,
@@ -71,10 +71,10 @@ async function givenWorld() {
         fingerprint: fingerprint(was),
         isRotating: false,
         rotation: null,
-        inconclusive: 0,
+        inconclusiveCount: 0,
       }
       const before = clock.elapsed()
-      const deps = { dns, clock, canaries, authorities: roots ? authorities : undefined }
+      const deps = { dns, clock, networkCheck, authoritativeClient: roots ? authoritativeClient : undefined }
       const result = await runCheck(
         claim as Claim<'due_checks'>,
         deps,

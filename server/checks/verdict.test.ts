@@ -5,7 +5,7 @@ import { textOf, VerdictReasonAnswer } from '#contract/reasons.ts'
 import type { CnameChain, Outcome, QuestionType } from '../dns/outcome.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { fingerprint } from './fingerprint.ts'
-import { type Expectation, judge } from './verdict.ts'
+import { type Expectation, evaluate } from './verdict.ts'
 
 const EXPECTATION: Expectation = {
   recordType: recordTypeOf('A'),
@@ -132,7 +132,7 @@ describe('the verdict and its sentence', () => {
       'www.example.com cannot be resolved: no name server can be reached (ECONNREFUSED).',
     ],
   ])('%o %o is %s', (expectation, outcome, state, values, reason) => {
-    const verdict = judge({ ...EXPECTATION, ...expectation }, outcome)
+    const verdict = evaluate({ ...EXPECTATION, ...expectation }, outcome)
     expect([verdict.state, verdict.values, textOf(verdict.reason)]).toEqual([state, values, reason])
     expect([isReason({ ...verdict.reason, text: '' }), isReason.errors]).toEqual([true, null])
   })
@@ -144,7 +144,7 @@ test('a long chain and a loop have different reasons', () => {
     target: `a${index + 1}.test`,
     ttl: 1,
   }))
-  const { reason } = judge({ ...EXPECTATION, owner: 'a0.test' }, { kind: 'cname_loop', chain })
+  const { reason } = evaluate({ ...EXPECTATION, owner: 'a0.test' }, { kind: 'cname_loop', chain })
   expect(textOf(reason)).toBe(
     'The CNAME chain of a0.test is too long (a0.test → a1.test → a2.test → a3.test → a4.test → …).',
   )
@@ -152,7 +152,7 @@ test('a long chain and a loop have different reasons', () => {
 
 test('the sentence about many long texts stays short', () => {
   const texts = Array.from({ length: 40 }, (_, index) => `${index} ${'x'.repeat(5000)}`)
-  const { reason } = judge({ ...EXPECTATION, recordType: recordTypeOf('TXT') }, answer('TXT', texts))
+  const { reason } = evaluate({ ...EXPECTATION, recordType: recordTypeOf('TXT') }, answer('TXT', texts))
   expect(textOf(reason).length).toBeLessThan(1000)
   expect(textOf(reason)).toMatch(/…" and 35 more instead of 192\.0\.2\.1\.$/)
 })
@@ -185,7 +185,7 @@ test('equal fingerprints have the same state and values under every expectation'
       if (fingerprint(one) !== fingerprint(other)) return
       equal++
       const expectation = { ...EXPECTATION, expectedValues, isExactMatch }
-      const [first, second] = [judge(expectation, one), judge(expectation, other)]
+      const [first, second] = [evaluate(expectation, one), evaluate(expectation, other)]
       expect([first.state, first.values]).toEqual([second.state, second.values])
       // A reason may tell details, and only where no values were found.
       if (first.values?.length) expect(textOf(first.reason)).toBe(textOf(second.reason))
@@ -235,7 +235,7 @@ test('a mismatch says as data what is missing, unexpected and matched, and which
   const chain = [{ name: 'www.example.com', target: 'edge.example.net', ttl: 60 }]
   const found = answer('A', ['192.0.2.1', '192.0.2.9'])
   const outcome: Outcome = { ...found, rrset: { ...found.rrset, name: 'edge.example.net' }, chain }
-  const { reason } = judge({ ...EXPECTATION, expectedValues: ['192.0.2.1', '192.0.2.3'] }, outcome)
+  const { reason } = evaluate({ ...EXPECTATION, expectedValues: ['192.0.2.1', '192.0.2.3'] }, outcome)
   expect(reason).toEqual({
     code: 'unexpected_values',
     params: {
@@ -253,7 +253,7 @@ test('a mismatch says as data what is missing, unexpected and matched, and which
 
 test('a record that is absent is named with its expected values', () => {
   const expectation: Expectation = { ...EXPECTATION, recordType: recordTypeOf('SPF'), expectedValues: ['v=spf1 -all'] }
-  expect(judge(expectation, { kind: 'nodata', chain: ALIASES }).reason).toEqual({
+  expect(evaluate(expectation, { kind: 'nodata', chain: ALIASES }).reason).toEqual({
     code: 'no_records_at_target',
     params: {
       name: 'www.example.com',
@@ -267,11 +267,11 @@ test('a record that is absent is named with its expected values', () => {
 
 test('an answer that fails DNSSEC validation is INVALID, and a lame zone is BAD_SETUP', () => {
   const bogus: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [{ code: 6, text: '' }], bogus: true }
-  const failed = judge(EXPECTATION, bogus)
+  const failed = evaluate(EXPECTATION, bogus)
   expect([failed.state, failed.reason.code]).toEqual(['INVALID', 'dnssec_failed'])
   expect(textOf(failed.reason)).toBe('www.example.com fails DNSSEC validation (SERVFAIL, EDE 6).')
   const lame: Outcome = { kind: 'lame', zone: 'example.com', nameServers: [], reason: 'nobody serves it' }
-  const broken = judge(EXPECTATION, lame)
+  const broken = evaluate(EXPECTATION, lame)
   expect([broken.state, broken.reason.code]).toEqual(['BAD_SETUP', 'lame_delegation'])
   expect(textOf(broken.reason)).toBe('www.example.com cannot be resolved: nobody serves it.')
 })

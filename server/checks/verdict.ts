@@ -6,7 +6,7 @@ import type { Answer, MonitoredType } from '../monitors/record-types/record-type
 import type { Check, Recorded, Step } from './check.ts'
 import { differenceDuring, type ExpectedChange } from './expected-change.ts'
 import { fingerprint } from './fingerprint.ts'
-import { isAnswer, isSameSet } from './outcomes.ts'
+import { areSameValues, isAnswer } from './outcomes.ts'
 
 /**
  * What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. `change`: the
@@ -26,15 +26,15 @@ export type VerdictState = 'VALID' | 'INVALID' | 'TIMEOUT' | 'MISMATCH' | 'NOT_F
 export type Verdict = { state: VerdictState; values?: string[]; reason: VerdictReason }
 
 /** What an outcome means for a monitor. Pure. */
-export function judge(expectation: Expectation, outcome: Outcome): Verdict {
+export function evaluate(expectation: Expectation, outcome: Outcome): Verdict {
   const name = expectation.owner || '.'
   switch (outcome.kind) {
     case 'answer':
-      return judgeAnswer(expectation, name, outcome)
+      return evaluateAnswer(expectation, name, outcome)
     case 'nodata':
       return noData(expectation, name, outcome.chain)
     case 'nxdomain': {
-      const params = absent(expectation, name, outcome.chain)
+      const params = missingRecordParams(expectation, name, outcome.chain)
       const target = outcome.chain.at(-1)?.target
       return {
         state: 'NOT_FOUND',
@@ -46,7 +46,7 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
       }
     }
     case 'cname_loop':
-      return { state: 'BAD_SETUP', reason: cnameLoop(name, outcome.chain) }
+      return { state: 'BAD_SETUP', reason: cnameLoopReason(name, outcome.chain) }
     case 'lame': {
       const { zone, nameServers, reason: detail } = outcome
       const params = { name, zone: zone || '.', name_servers: nameServers, detail }
@@ -68,8 +68,8 @@ export function judge(expectation: Expectation, outcome: Outcome): Verdict {
 }
 
 /** What an outcome would mean for the monitor. */
-export function meaningOf({ recorded }: Check, outcome: Outcome) {
-  const { state, values = [] } = judge(recorded, outcome)
+export function evaluateWithDifference({ recorded }: Check, outcome: Outcome) {
+  const { state, values = [] } = evaluate(recorded, outcome)
   const difference = isAnswer(outcome) ? findDifference(recorded, outcome) : { missing: [], extra: [] }
   return { state, values, ...difference }
 }
@@ -89,8 +89,8 @@ export type Conclusion = {
 /** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. Pure. */
 export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdict' }>): Conclusion {
   const { outcome, rotation } = step
-  const verdict = judge(recorded, outcome)
-  const isSameValues = verdict.values === undefined || isSameSet(verdict.values, recorded.values)
+  const verdict = evaluate(recorded, outcome)
+  const isSameValues = verdict.values === undefined || areSameValues(verdict.values, recorded.values)
   const after: Recorded = {
     ...recorded,
     state: verdict.state,
@@ -98,7 +98,7 @@ export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdic
     fingerprint: fingerprint(outcome),
     isRotating: isAnswer(outcome) && outcome.pool !== undefined,
     rotation,
-    inconclusive: 0,
+    inconclusiveCount: 0,
   }
   if (verdict.state === recorded.state && isSameValues) return { verdict, recorded: after }
   const previous = recorded.state === 'UNSET' ? null : recorded.values
@@ -116,12 +116,12 @@ function findDifference(
   return change && !change.isOver ? differenceDuring(change, compare) : compare(expectedValues)
 }
 
-function judgeAnswer(expectation: Expectation, name: string, answer: Answer): Verdict {
+function evaluateAnswer(expectation: Expectation, name: string, answer: Answer): Verdict {
   const { recordType } = expectation
   const observed = recordType.observe(answer)
   if (observed.length === 0) return noData(expectation, name, answer.chain)
   const difference = findDifference(expectation, answer)
-  const params = valuesIn(expectation, name, answer, observed, difference)
+  const params = valueParams(expectation, name, answer, observed, difference)
   // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.
   if (recordType.name === 'SPF' && observed.length > 1) {
     return { state: 'BAD_SETUP', reason: { code: 'several_spf_records', params } }
@@ -149,7 +149,7 @@ function mismatchCode({ missing, extra }: Difference) {
 
 type ValueParams = Extract<VerdictReason, { code: 'as_expected' }>['params']
 
-function valuesIn(
+function valueParams(
   expectation: Expectation,
   name: string,
   answer: Answer,
@@ -179,7 +179,7 @@ function valuesIn(
 }
 
 function noData(expectation: Expectation, name: string, chain: CnameChain): Verdict {
-  const params = absent(expectation, name, chain)
+  const params = missingRecordParams(expectation, name, chain)
   const target = chain.at(-1)?.target
   const reason: VerdictReason =
     target === undefined
@@ -189,13 +189,13 @@ function noData(expectation: Expectation, name: string, chain: CnameChain): Verd
 }
 
 /** The name at the end of the chain is the one that a missing record is about. RFC 2308 section 2.1. */
-function absent({ recordType, expectedValues }: Expectation, name: string, chain: CnameChain) {
+function missingRecordParams({ recordType, expectedValues }: Expectation, name: string, chain: CnameChain) {
   const end = chain.at(-1)?.target ?? name
   const record = { name: end || '.', type: recordType.queryType }
   return { name, record_type: recordType.name, missing: [...expectedValues], record }
 }
 
-function cnameLoop(name: string, links: CnameChain): VerdictReason {
+function cnameLoopReason(name: string, links: CnameChain): VerdictReason {
   const chain = [name, ...links.map((alias) => alias.target || '.')]
   const isLoop = new Set(chain).size < chain.length
   return { code: isLoop ? 'cname_loop' : 'cname_chain_too_long', params: { name, chain } }

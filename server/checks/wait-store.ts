@@ -8,13 +8,13 @@ import { boundedValues } from '../events/bounded-values.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { countOpenWaits } from '../monitors/waits.ts'
 import { reportEvents } from './report.ts'
-import { nextLookIn, type Seen } from './wait.ts'
+import { nextQuickCheckIn, type QuickCheckResult } from './wait.ts'
 
 export type WaitClaim = Claim<'due_waits'>
-export type WaitRow = NonNullable<Awaited<ReturnType<typeof findClaimed>>>
+export type WaitRow = NonNullable<Awaited<ReturnType<typeof findClaimedWait>>>
 
 /** What a claimed wait is about; undefined where the monitor was deleted or stopped to wait. */
-export async function findClaimed(db: Database, { organization_id, monitor_id }: WaitClaim) {
+export async function findClaimedWait(db: Database, { organization_id, monitor_id }: WaitClaim) {
   return await db
     .selectFrom('waits')
     .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
@@ -77,18 +77,18 @@ async function markEnded(
 }
 
 /** Records a look, and when the next one is due. `looked`: undefined where nothing was asked. Returns whether a check is due now. */
-export async function recordLook(
+export async function recordQuickCheck(
   db: Database,
   claim: WaitClaim,
   row: WaitRow,
-  looked: { seen: Seen; queries: number } | undefined,
+  looked: { seen: QuickCheckResult; queries: number } | undefined,
   now: number,
 ): Promise<boolean> {
   const { organization_id, monitor_id } = claim
   const isFound = looked?.seen.state === 'VALID' && row.state !== 'VALID'
   return await inTransaction(db, async (transaction) => {
     await lockWait(transaction, claim)
-    const inMs = nextLookIn({
+    const inMs = nextQuickCheckIn({
       ageMs: now - row.started_at,
       frequency: row.frequency,
       open: await countOpenWaits(transaction, organization_id),
@@ -104,7 +104,7 @@ export async function recordLook(
       .where('organization_id', '=', organization_id)
       .where('monitor_id', '=', monitor_id)
       .execute()
-    return isFound && (await confirmSoon(transaction, row.slot, now))
+    return isFound && (await makeCheckDue(transaction, row.slot, now))
   })
 }
 
@@ -112,7 +112,7 @@ export async function recordLook(
  * Makes the regular check due, as if the one before had been inconclusive: so the answer of a cache that still has no records
  * does not end it, and the zone's name servers decide.
  */
-async function confirmSoon(db: Database, slot: number, now: number): Promise<boolean> {
+async function makeCheckDue(db: Database, slot: number, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('due_checks')
     .set({ due_at: now, inconclusive_count: 1 })
@@ -128,7 +128,7 @@ async function confirmSoon(db: Database, slot: number, now: number): Promise<boo
  * The end of a wait in vain: an event with the state as it is, for all webhooks of the group, whatever `notify` says; the caller
  * asked how the wait ends. None for a monitor that is disabled or was never checked.
  */
-export async function timeOut(db: Database, claim: WaitClaim, now: number): Promise<boolean> {
+export async function timeOutWait(db: Database, claim: WaitClaim, now: number): Promise<boolean> {
   const { organization_id, monitor_id } = claim
   return await inTransaction(db, async (transaction) => {
     const monitor = await transaction

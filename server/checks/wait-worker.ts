@@ -2,25 +2,25 @@ import { sql } from 'kysely'
 import { claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals } from '../database/worker-loop.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
-import { expectationOf, look } from './wait.ts'
-import { endWait, findClaimed, recordLook, timeOut, type WaitClaim } from './wait-store.ts'
-import type { SchedulerDeps } from './worker.ts'
+import { expectationOf, quickCheck } from './wait.ts'
+import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
+import type { CheckWorkerDeps } from './worker.ts'
 
-export type WaitDeps = SchedulerDeps & { authorities?: AuthoritativeClient | undefined }
+export type WaitWorkerDeps = CheckWorkerDeps & { authoritativeClient?: AuthoritativeClient | undefined }
 
 /** Looks in progress, of one process, and begun in a second where more are due: regular checks use the same name servers. */
-const MOST_IN_FLIGHT = 50
+const MAX_IN_FLIGHT = 50
 const REST_MS = 1_000
 /** No look is planned further ahead: 120 minutes, four times as late as it may be for its queries. */
-const LONGEST_DUE_MS = 120 * 60_000 * 15
+const MAX_DUE_MS = 120 * 60_000 * 15
 const BUSY_MS = 50
 
 /** The loop that looks after monitors that wait for their records. Runs until `stop`; `abandon` gives up what is in progress. */
-export async function runWaits(deps: WaitDeps, { stop, abandon }: Signals): Promise<void> {
+export async function runWaitWorker(deps: WaitWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, log } = deps
   const inFlight = new Map<string, Promise<void>>()
   const start = (claim: WaitClaim) => {
-    const done = lookAfter(deps, claim, abandon)
+    const done = processWait(deps, claim, abandon)
       .catch((err) => {
         if (!abandon.aborted)
           log.error({ err, monitor: claim.monitor_id }, 'A quick check failed. It will be repeated.')
@@ -34,10 +34,10 @@ export async function runWaits(deps: WaitDeps, { stop, abandon }: Signals): Prom
     wakeUp: wakeUps.waits,
     failure: 'Due quick checks cannot be read. Retrying.',
     repair: (self) =>
-      repairAfterClockStep(db, 'due_waits', self, { longestMs: sql.raw(String(Math.max(LEASE_MS, LONGEST_DUE_MS))) }),
+      repairAfterClockStep(db, 'due_waits', self, { longestMs: sql.raw(String(Math.max(LEASE_MS, MAX_DUE_MS))) }),
     held: () => new Set(inFlight.keys()),
     pass: async () => {
-      const limit = MOST_IN_FLIGHT - inFlight.size
+      const limit = MAX_IN_FLIGHT - inFlight.size
       if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
       const claims = await claimDue(db, 'due_waits', { now: clock.now(), process, limit })
       for (const claim of claims) start(claim)
@@ -48,18 +48,18 @@ export async function runWaits(deps: WaitDeps, { stop, abandon }: Signals): Prom
 }
 
 /** One claimed wait: is it over, or what do the zone's name servers say? */
-export async function lookAfter(deps: WaitDeps, claim: WaitClaim, signal: AbortSignal): Promise<void> {
+export async function processWait(deps: WaitWorkerDeps, claim: WaitClaim, signal: AbortSignal): Promise<void> {
   const { db, clock, wakeUps } = deps
-  const row = await findClaimed(db, claim)
+  const row = await findClaimedWait(db, claim)
   if (!row) return await endWait(db, claim, undefined, clock.now())
   if (row.state === 'VALID') return await endWait(db, claim, 'valid', clock.now())
   if (clock.now() >= row.deadline_at) {
-    if (await timeOut(db, claim, clock.now())) {
+    if (await timeOutWait(db, claim, clock.now())) {
       wakeUps.requests.send()
       wakeUps.evaluations.send()
     }
     return
   }
-  const looked = row.is_active === 1 ? await look(expectationOf(row), deps, row.check_count, signal) : undefined
-  if (await recordLook(db, claim, row, looked, clock.now())) wakeUps.checks.send()
+  const looked = row.is_active === 1 ? await quickCheck(expectationOf(row), deps, row.check_count, signal) : undefined
+  if (await recordQuickCheck(db, claim, row, looked, clock.now())) wakeUps.checks.send()
 }

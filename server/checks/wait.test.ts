@@ -22,9 +22,9 @@ import { createWakeUps } from '../wake-up.ts'
 import { insertWebhook } from '../webhooks/store.ts'
 import { runCheck } from './driver.ts'
 import { recordChecks, recordedLoader } from './store.ts'
-import { nextLookIn } from './wait.ts'
-import { endWait, findClaimed, recordLook, timeOut, type WaitClaim } from './wait-store.ts'
-import { lookAfter } from './wait-worker.ts'
+import { nextQuickCheckIn } from './wait.ts'
+import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
+import { processWait } from './wait-worker.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -34,7 +34,7 @@ const TARGET = 'stores.pages.test'
 
 test('looks begin every 15 seconds and come at the regular interval after 72 hours, never less often before', () => {
   const at = (hours: number, frequency = 5) =>
-    nextLookIn({ ageMs: hours * HOUR_MS, frequency, open: 1, queries: 1, isConfirming: false })
+    nextQuickCheckIn({ ageMs: hours * HOUR_MS, frequency, open: 1, queries: 1, isConfirming: false })
   expect(at(0)).toBe(15 * SECOND_MS)
   expect(at(72)).toBe(5 * MINUTE_MS)
   expect(at(1_000, 120)).toBe(120 * MINUTE_MS)
@@ -45,9 +45,9 @@ test('looks begin every 15 seconds and come at the regular interval after 72 hou
 
 test('looks of one organization keep their distance, and costly ones come less often', () => {
   const look = { ageMs: 0, frequency: 5, open: 1_000, queries: 1, isConfirming: false }
-  expect(nextLookIn(look)).toBe(200 * SECOND_MS)
-  expect(nextLookIn({ ...look, open: 1, queries: 60 })).toBe(225 * SECOND_MS)
-  expect(nextLookIn({ ...look, open: 1, isConfirming: true })).toBe(60 * SECOND_MS)
+  expect(nextQuickCheckIn(look)).toBe(200 * SECOND_MS)
+  expect(nextQuickCheckIn({ ...look, open: 1, queries: 60 })).toBe(225 * SECOND_MS)
+  expect(nextQuickCheckIn({ ...look, open: 1, isConfirming: true })).toBe(60 * SECOND_MS)
 })
 
 /** A zone on two name servers, a resolver that remembers what the zone said before, and a monitor that waits. */
@@ -66,7 +66,11 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
     await Promise.all([dns.close(), others.close()])
     await tree.close()
   })
-  const authorities = createAuthoritativeClient({ dns: others, clock: patientClock, roots: [tree.root.address] })
+  const authoritativeClient = createAuthoritativeClient({
+    dns: others,
+    clock: patientClock,
+    roots: [tree.root.address],
+  })
   const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
   const tenant = { organizationId: organization.id }
   const seal = createSeal('x'.repeat(32))
@@ -83,7 +87,7 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
   const { signal } = new AbortController()
   const log = pino({ level: 'silent' })
   const wakeUps = createWakeUps()
-  const deps = { db, clock, dns, authorities, log, loopHealth: new LoopHealth(), wakeUps, process: 1 }
+  const deps = { db, clock, dns, authoritativeClient, log, loopHealth: new LoopHealth(), wakeUps, process: 1 }
   const dueAt = async (table: 'due_checks' | 'due_waits') => {
     const row = await db.selectFrom(table).select('due_at').where('monitor_id', '=', monitor!.id).executeTakeFirst()
     return row && row.due_at! - now
@@ -99,7 +103,7 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
     /** One round of the loop of waits. Returns how many were due. */
     async look(): Promise<number> {
       const claims = await claimDue(db, 'due_waits', { now, process: 1, limit: 10 })
-      for (const claim of claims) await lookAfter(deps, claim, signal)
+      for (const claim of claims) await processWait(deps, claim, signal)
       return claims.length
     },
     /** One round of the regular loop. Returns how many events that made. */
@@ -236,10 +240,10 @@ onBothEngines('a monitor that waits', (fresh) => {
 
 const ENDINGS: Record<string, (db: Database, claim: WaitClaim) => Promise<unknown>> = {
   'is found': (db, claim) => endWait(db, claim, 'valid', 0),
-  'times out': (db, claim) => timeOut(db, claim, 0),
+  'times out': (db, claim) => timeOutWait(db, claim, 0),
   'is looked at': async (db, claim) => {
     const seen = { state: 'NOT_FOUND' as const, values: [], unexpected: [], zone: null, nameServers: [] }
-    await recordLook(db, claim, (await findClaimed(db, claim))!, { seen, queries: 1 }, 0)
+    await recordQuickCheck(db, claim, (await findClaimedWait(db, claim))!, { seen, queries: 1 }, 0)
   },
 }
 

@@ -5,15 +5,15 @@ import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.t
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { QUERY_SPACING_MS } from '../monitors/waits.ts'
-import { askZone, type Lookup, lookupFor } from './lookup.ts'
-import { type Expectation, judge, type VerdictState } from './verdict.ts'
+import { type MonitorQuery, monitorQueryFor, queryNameServer } from './lookup.ts'
+import { type Expectation, evaluate, type VerdictState } from './verdict.ts'
 
 /** What a monitor with `until` asks between its regular checks: one look at one of the zone's name servers. */
 
 const FIRST_MS = FIRST_WAIT_SECONDS * 1_000
 const WAIT_MS = WAIT_HOURS * 60 * 60_000
 /** After a look that found the records the regular rules confirm it; it is handed to them once in this time at most. */
-const CONFIRMING_MS = 60_000
+const MIN_CONFIRMATION_INTERVAL_MS = 60_000
 /** Queries that a look may take before the next one comes later: to the zone, and to follow a CNAME. */
 const USUAL_QUERIES = 4
 
@@ -22,7 +22,7 @@ const USUAL_QUERIES = 4
  * monitors that wait, each comes later, so that the organization's looks keep their distance; so does one that takes many queries,
  * which is how a hostile zone would use it.
  */
-export function nextLookIn({
+export function nextQuickCheckIn({
   ageMs,
   frequency,
   open,
@@ -43,11 +43,11 @@ export function nextLookIn({
   const planned = FIRST_MS * ((frequency * 60_000) / FIRST_MS) ** share
   const spaced = Math.max(planned, open * QUERY_SPACING_MS)
   const costly = spaced * Math.max(1, queries / USUAL_QUERIES)
-  return Math.ceil(Math.max(costly, isConfirming ? CONFIRMING_MS : 0))
+  return Math.ceil(Math.max(costly, isConfirming ? MIN_CONFIRMATION_INTERVAL_MS : 0))
 }
 
 /** What a look found, as `waits.seen` has it. `zone`: the one that holds the name; null where no name server said so. */
-export type Seen = {
+export type QuickCheckResult = {
   state: VerdictState
   values: string[]
   unexpected: string[]
@@ -55,37 +55,43 @@ export type Seen = {
   nameServers: string[]
 }
 
-export type LookDeps = { dns: DnsClient; authorities?: AuthoritativeClient | undefined }
+export type QuickCheckDeps = { dns: DnsClient; authoritativeClient?: AuthoritativeClient | undefined }
 
 /** A delegation is followed again only now and then: it is the zone's parents who are asked for it. */
 const FRESH_EVERY = 20
-const PATIENCE_MS = 4_000
-const MOST_KEPT = 10
-const MOST_CHARACTERS = 1_000
+const CHAIN_TIMEOUT_MS = 4_000
+const MAX_STORED_VALUES = 10
+const MAX_CHARACTERS = 1_000
 
 /**
  * Asks one of the zone's name servers, another one each time; the resolvers where no name server can be reached from here.
  * `number`: how many looks there were before. Undefined where there was no turn in time.
  */
-export async function look(
+export async function quickCheck(
   expectation: Expectation,
-  deps: LookDeps,
+  deps: QuickCheckDeps,
   number: number,
   signal: AbortSignal,
-): Promise<{ seen: Seen; queries: number } | undefined> {
-  const lookup = lookupFor(expectation)
+): Promise<{ seen: QuickCheckResult; queries: number } | undefined> {
+  const lookup = monitorQueryFor(expectation)
   try {
-    const { authorities } = deps
-    if (authorities && !(await authorities.findRootProblem())) {
-      const bounded: Lookup = (dns, options) => lookup(dns, { totalTimeoutMs: PATIENCE_MS, ...options })
-      const reply = await askZone(authorities, bounded, number, number % FRESH_EVERY === FRESH_EVERY - 1, signal)
+    const { authoritativeClient } = deps
+    if (authoritativeClient && !(await authoritativeClient.findRootProblem())) {
+      const bounded: MonitorQuery = (dns, options) => lookup(dns, { totalTimeoutMs: CHAIN_TIMEOUT_MS, ...options })
+      const reply = await queryNameServer(
+        authoritativeClient,
+        bounded,
+        number,
+        number % FRESH_EVERY === FRESH_EVERY - 1,
+        signal,
+      )
       if (reply.isBusy) return undefined
       const { outcome, zone, nameServers, evidence } = reply
-      return { seen: seenIn(expectation, outcome, zone, nameServers), queries: evidence.length }
+      return { seen: resultOf(expectation, outcome, zone, nameServers), queries: evidence.length }
     }
     const { outcome, evidence } = await lookup(deps.dns, { attempts: 1, signal })
     const zone = await zoneByResolvers(deps.dns, expectation.owner, signal)
-    const seen = seenIn(expectation, outcome, zone?.name ?? null, zone?.nameServers ?? [])
+    const seen = resultOf(expectation, outcome, zone?.name ?? null, zone?.nameServers ?? [])
     return { seen, queries: evidence.length }
   } catch (error) {
     if (error instanceof OverloadError) return undefined
@@ -93,25 +99,26 @@ export async function look(
   }
 }
 
-function seenIn(
+function resultOf(
   expectation: Expectation,
-  outcome: Parameters<typeof judge>[1],
+  outcome: Parameters<typeof evaluate>[1],
   zone: string | null,
   nameServers: readonly string[],
-): Seen {
-  const { state, values, reason } = judge(expectation, outcome)
+): QuickCheckResult {
+  const { state, values, reason } = evaluate(expectation, outcome)
   const { params } = reason
   return {
     state,
     // Several SPF records are no values of the monitor, but they are what the customer has to change.
-    values: kept(values ?? ('observed' in params ? params.observed : [])),
-    unexpected: kept('unexpected' in params ? params.unexpected : []),
+    values: limitValues(values ?? ('observed' in params ? params.observed : [])),
+    unexpected: limitValues('unexpected' in params ? params.unexpected : []),
     zone,
-    nameServers: kept(nameServers),
+    nameServers: limitValues(nameServers),
   }
 }
 
-const kept = (values: readonly string[]) => values.slice(0, MOST_KEPT).map((text) => text.slice(0, MOST_CHARACTERS))
+const limitValues = (values: readonly string[]) =>
+  values.slice(0, MAX_STORED_VALUES).map((text) => text.slice(0, MAX_CHARACTERS))
 
 /** The nearest ancestor with NS records, which are in every resolver's cache. */
 async function zoneByResolvers(dns: DnsClient, owner: string, signal: AbortSignal) {

@@ -15,7 +15,7 @@ import { givenDnsServer } from '../testing/dns-world.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { fingerprint } from './fingerprint.ts'
-import { runScheduler } from './worker.ts'
+import { runCheckWorker } from './worker.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -47,7 +47,7 @@ async function givenScheduler(
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()
   const deps = { db: used, clock, dns, log, loopHealth: new LoopHealth(), wakeUps: createWakeUps(), process: PROCESS }
-  const running = runScheduler(deps, { stop: stop.signal, abandon: stop.signal })
+  const running = runCheckWorker(deps, { stop: stop.signal, abandon: stop.signal })
   const end = async () => {
     stop.abort()
     await dns.close() // what is in progress is given up

@@ -7,30 +7,30 @@ import type { DnsClient } from '../dns/client.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Tracing } from '../metrics/tracing.ts'
 import type { WakeUps } from '../wake-up.ts'
-import { observeChecks, spanOf } from './check-metrics.ts'
+import { checkSpan, observeChecks } from './check-metrics.ts'
 import { runCheck } from './driver.ts'
 import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
 
-export type SchedulerDeps = WorkerDeps & {
+export type CheckWorkerDeps = WorkerDeps & {
   dns: DnsClient
   wakeUps: WakeUps
   metrics?: Metrics
   tracing?: Tracing | undefined
 }
 
-export const BATCH = 500
+export const BATCH_SIZE = 500
 /** Results that wait so long are written together, and so is what becomes due claimed. With 5 ms a check cost a tenth more CPU. */
 export const GATHER_MS = 20
 
 /** By whole intervals, so that each monitor keeps its place and not all are due at once. */
-export const PLANNED: Waits = {
+export const CLOCK_STEP_REPAIR: Waits = {
   longestMs: sql`frequency * 60000`,
   leastMs: 5 * 60_000,
   again: (now) => sql`due_at - (due_at - ${now}) / (frequency * 60000) * (frequency * 60000)`,
 }
 
 /** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is in progress. */
-export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signals): Promise<void> {
+export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, log, wakeUps, process, metrics } = deps
   const inFlight = new InFlight()
   const records = new WriteBatches<StoredResult>(
@@ -54,7 +54,7 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
     try {
       const startedAt = clock.now()
       const result = await runCheck(claim, deps, load, abandon)
-      deps.tracing?.record(spanOf(result, startedAt))
+      deps.tracing?.record(checkSpan(result, startedAt))
       await records.add(result)
     } catch (err) {
       // The lease runs out and the check is done again: at once, where only the database was away for a moment.
@@ -63,7 +63,7 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
       if (!abandon.aborted)
         log.error({ err, monitor: claim.monitor_id }, 'A check was interrupted. It will be repeated.')
     } finally {
-      inFlight.end(claim)
+      inFlight.finish(claim)
     }
   }
   await runWorker(deps, stop, {
@@ -71,50 +71,50 @@ export async function runScheduler(deps: SchedulerDeps, { stop, abandon }: Signa
     table: 'due_checks',
     wakeUp: wakeUps.checks,
     failure: 'Due checks cannot be read. Retrying.',
-    repair: (self) => repairAfterClockStep(db, 'due_checks', self, PLANNED),
+    repair: (self) => repairAfterClockStep(db, 'due_checks', self, CLOCK_STEP_REPAIR),
     held: () => inFlight.slots(),
     pass: async () => {
       if (mustRelease) {
         await releaseUnknown(db, 'due_checks', { process, held: inFlight.slots(), now: clock.now() })
         mustRelease = false
       }
-      const capacity = Math.min(BATCH, inFlight.capacity(clock.elapsed()))
+      const capacity = Math.min(BATCH_SIZE, inFlight.capacity(clock.elapsed()))
       if (capacity === 0) return { restMs: GATHER_MS, isIdle: false }
       const claims = await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity })
       for (const claim of claims) {
-        inFlight.begin(claim, clock.elapsed())
+        inFlight.start(claim, clock.elapsed())
         metrics?.late(clock.now() - claim.was_due_at)
         void check(claim)
       }
       const isIdle = claims.length === 0
-      return { restMs: isIdle || claims.length === BATCH ? 0 : GATHER_MS, isIdle }
+      return { restMs: isIdle || claims.length === BATCH_SIZE ? 0 : GATHER_MS, isIdle }
     },
   })
-  await inFlight.ended()
+  await inFlight.idle()
 }
 
 /** Checks in progress that go briskly; what is overdue beyond that waits in the database, oldest first. */
-export const BRISK = 2_000
+export const MAX_FAST_IN_FLIGHT = 2_000
 /** With those that wait for servers that are slow or silent: they must not hold up the others. */
-export const MOST = 10_000
+export const MAX_IN_FLIGHT = 10_000
 export const SLOW_AFTER_MS = 1_000
 /** Room for fewer is waited out: a claim of a few costs nearly as much as one of many. */
-export const LEAST = 250
+export const MIN_CLAIM = 250
 
-type Checking = { slot: number }
+type RunningCheck = { slot: number }
 
 /** Counts the checks that have begun and are not recorded. Times are the clock's elapsed milliseconds. */
 export class InFlight {
   /** In the order in which they began, each with when. */
-  readonly #brisk = new Map<Checking, number>()
-  readonly #slow = new Set<Checking>()
+  readonly #brisk = new Map<RunningCheck, number>()
+  readonly #slow = new Set<RunningCheck>()
   #end: (() => void) | undefined
 
-  begin(check: Checking, now: number): void {
+  start(check: RunningCheck, now: number): void {
     this.#brisk.set(check, now)
   }
 
-  end(check: Checking): void {
+  finish(check: RunningCheck): void {
     if (!this.#brisk.delete(check)) this.#slow.delete(check)
     if (this.#isEmpty()) this.#end?.()
   }
@@ -126,8 +126,8 @@ export class InFlight {
       this.#brisk.delete(check)
       this.#slow.add(check)
     }
-    const capacity = Math.min(BRISK - this.#brisk.size, MOST - this.#brisk.size - this.#slow.size)
-    return capacity < LEAST ? 0 : capacity
+    const capacity = Math.min(MAX_FAST_IN_FLIGHT - this.#brisk.size, MAX_IN_FLIGHT - this.#brisk.size - this.#slow.size)
+    return capacity < MIN_CLAIM ? 0 : capacity
   }
 
   slots(): ReadonlySet<number> {
@@ -135,7 +135,7 @@ export class InFlight {
   }
 
   /** Resolves when nothing is in progress. No more may begin. */
-  async ended(): Promise<void> {
+  async idle(): Promise<void> {
     if (this.#isEmpty()) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#end = resolve

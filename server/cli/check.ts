@@ -1,9 +1,9 @@
 import { shown, textOf } from '#contract/reasons.ts'
 import { checkOnce } from '../checks/driver.ts'
-import { type DatedEvidence, evidenceOf, newDiagnosis } from '../checks/evidence.ts'
-import type { Watched } from '../checks/lookup.ts'
-import { decidedText, REASONS } from '../checks/reasons.ts'
-import { judge } from '../checks/verdict.ts'
+import { evidenceOf, newDiagnosis, type TimestampedEvidence } from '../checks/evidence.ts'
+import type { MonitoredName } from '../checks/lookup.ts'
+import { CONFIRMATIONS, confirmationText } from '../checks/reasons.ts'
+import { evaluate } from '../checks/verdict.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
@@ -32,7 +32,7 @@ export async function check(name: string, type: string, expected: string[], opti
   report(watched, expectedValues, result, options.json === true)
 }
 
-function parseWatched(name: string, type: string, isExactMatch: boolean): Watched {
+function parseWatched(name: string, type: string, isExactMatch: boolean): MonitoredName {
   const { owner, recordType } = parseRecord(name, type)
   return { owner, recordType: recordTypeOf(recordType), isExactMatch }
 }
@@ -45,7 +45,7 @@ function withServer(server: string, config: Config): Config {
 
 type CheckResult = Awaited<ReturnType<typeof checkOnce>>
 
-async function runCheck(watched: Watched, expectedValues: string[], config: Config): Promise<CheckResult> {
+async function runCheck(watched: MonitoredName, expectedValues: string[], config: Config): Promise<CheckResult> {
   const dnsDeps = openDns(config, await createLog({ logLevel: 'silent', logFormat: 'json' }))
   try {
     const monitor = { ...watched, expectedValues }
@@ -55,35 +55,44 @@ async function runCheck(watched: Watched, expectedValues: string[], config: Conf
   }
 }
 
-function report({ owner, recordType, isExactMatch }: Watched, expected: string[], result: CheckResult, json: boolean) {
+function report(
+  { owner, recordType, isExactMatch }: MonitoredName,
+  expected: string[],
+  result: CheckResult,
+  json: boolean,
+) {
   const evidence = evidenceOf(result.observations)
   if (result.kind !== 'verdict') {
     process.exitCode = 1
     return print(noVerdict(evidence, json))
   }
-  const { outcome, decided } = result
+  const { outcome, confirmation } = result
   const expectedValues = expected.length > 0 ? expected : observedValues(recordType, isExactMatch, outcome)
-  const { state, values, reason } = judge({ owner, recordType, expectedValues, isExactMatch }, outcome)
+  const { state, values, reason } = evaluate({ owner, recordType, expectedValues, isExactMatch }, outcome)
   if (state !== 'VALID') process.exitCode = 1
   if (json) {
-    const { at: _, paths: __, ...reasons } = toDiagnosis(JSON.stringify(newDiagnosis({ reason, decided, at: 0 }, [])))
+    const {
+      at: _,
+      paths: __,
+      ...reasons
+    } = toDiagnosis(JSON.stringify(newDiagnosis({ reason, confirmation, at: 0 }, [])))
     const record = { name: owner, record_type: recordType.name }
     return print(JSON.stringify({ ...record, state, values, ...reasons, evidence: withIsoTimes(evidence) }))
   }
-  print(`${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${decidedText(decided)}\n`)
+  print(`${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n`)
   if (values && values.length > 0) print(values.map((value) => `  ${value}\n`).join(''))
   print(evidenceTable(evidence))
 }
 
-function noVerdict(evidence: readonly DatedEvidence[], json: boolean): string {
-  const reason = decidedText(REASONS.network)
-  const confirmation = REASONS.network.map(shown)
+function noVerdict(evidence: readonly TimestampedEvidence[], json: boolean): string {
+  const reason = confirmationText(CONFIRMATIONS.ownNetworkDown)
+  const confirmation = CONFIRMATIONS.ownNetworkDown.map(shown)
   return json
     ? JSON.stringify({ state: null, reason, confirmation, evidence: withIsoTimes(evidence) })
     : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`
 }
 
-const withIsoTimes = (evidence: readonly DatedEvidence[]) =>
+const withIsoTimes = (evidence: readonly TimestampedEvidence[]) =>
   evidence.map((query) => ({ ...query, at: new Date(query.at).toISOString() }))
 
 /** Without expected values, any answer is as expected. */
@@ -92,7 +101,7 @@ function observedValues({ observe, asExpected }: MonitoredType, isExactMatch: bo
   return observe(outcome).map((value) => asExpected?.(value, isExactMatch) ?? value)
 }
 
-function parseExpected(expected: string[], { recordType, isExactMatch }: Watched): string[] {
+function parseExpected(expected: string[], { recordType, isExactMatch }: MonitoredName): string[] {
   if (expected.length === 0) return []
   const parsed = parseExpectedValues(expected, recordType.name, isExactMatch)
   if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))

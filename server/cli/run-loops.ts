@@ -1,7 +1,7 @@
 import { runAlertRetention } from '../alerts/retention.ts'
 import { runAlertWorker, runEvaluation } from '../alerts/worker.ts'
-import { runWaits } from '../checks/wait-worker.ts'
-import { runScheduler } from '../checks/worker.ts'
+import { runWaitWorker } from '../checks/wait-worker.ts'
+import { runCheckWorker } from '../checks/worker.ts'
 import type { Config } from '../config/config.ts'
 import type { Signals } from '../database/worker-loop.ts'
 import type { Deps } from '../deps.ts'
@@ -17,7 +17,7 @@ export function runLoops(deps: Deps & { process: number }, roles: Config['roles'
   const { stop } = signals
   const loops: Promise<void>[] = []
   if (roles.has('checker'))
-    loops.push(runScheduler(deps, signals), runWaits(deps, signals), runEventRetention(deps, stop))
+    loops.push(runCheckWorker(deps, signals), runWaitWorker(deps, signals), runEventRetention(deps, stop))
   if (roles.has('delivery')) {
     const limits = { inAll: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
     loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals))

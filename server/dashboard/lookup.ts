@@ -2,7 +2,7 @@ import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { textOf } from '#contract/reasons.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
-import { judge } from '../checks/verdict.ts'
+import { evaluate } from '../checks/verdict.ts'
 import type { Deps } from '../deps.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { parseMonitorName, pastedName } from '../monitors/names.ts'
@@ -88,7 +88,7 @@ function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: 
     state,
     values = [],
     reason,
-  } = judge({ owner, recordType: recordTypeOf(recordType), expectedValues: [], isExactMatch: false }, outcome)
+  } = evaluate({ owner, recordType: recordTypeOf(recordType), expectedValues: [], isExactMatch: false }, outcome)
   const expected = expectationOf(recordType, values)
   return {
     record_type: recordType,

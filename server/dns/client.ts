@@ -64,17 +64,17 @@ export function createDnsClient({
   clock,
   formats,
   timeoutMs = 2000,
-  attempts: tries = 3,
+  attempts = 3,
   maxInFlightPerServer: inFlightPerServer = 256,
   maxWaitingPerServer: waitingPerServer = 20_000,
-  queriesPerSecond: perSecond = Number.POSITIVE_INFINITY,
+  queriesPerSecond = Number.POSITIVE_INFINITY,
   onExchange = () => {},
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
   const upstreams = createUpstreams(servers, clock, deadlines, {
     maxInFlightPerServer: inFlightPerServer,
     maxWaitingPerServer: waitingPerServer,
-    queriesPerSecond: perSecond,
+    queriesPerSecond,
   })
   const deps = { clock, deadlines, types: createRdataTypes(formats), onExchange }
   const singleFlight = createSingleFlight<Reply>()
@@ -92,7 +92,7 @@ export function createDnsClient({
   }
 
   function newLookup(options: QueryOptions): PendingQuery {
-    const most = options.attempts ?? tries
+    const most = options.attempts ?? attempts
     const eachMs = options.timeoutMs ?? timeoutMs
     return {
       recursionDesired: options.recursionDesired ?? true,
@@ -142,8 +142,8 @@ export function createDnsClient({
 function keyOf({ name, type }: Question, options: QueryOptions): string {
   const { recursionDesired = true, checkingDisabled = false, servers } = options
   const bits = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
-  const { timeoutMs = '', attempts: tries = '', totalTimeoutMs: withinMs = '', maxWaitMs: mostWaitMs = '' } = options
-  const bounds = `${timeoutMs} ${tries} ${withinMs} ${mostWaitMs}`
+  const { timeoutMs = '', attempts = '', totalTimeoutMs = '', maxWaitMs = '' } = options
+  const bounds = `${timeoutMs} ${attempts} ${totalTimeoutMs} ${maxWaitMs}`
   return `${type} ${bits} ${bounds} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 

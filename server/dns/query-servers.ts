@@ -69,9 +69,9 @@ export async function queryServers(
 /** Undefined where nothing is to be waited for. */
 function waitForSlot(
   { rateLimiter, semaphore }: Upstream,
-  { maxWaitMs: mostWaitMs, signal }: PendingQuery,
+  { maxWaitMs, signal }: PendingQuery,
 ): Promise<void> | undefined {
-  const paced = rateLimiter.wait(mostWaitMs, signal)
+  const paced = rateLimiter.wait(maxWaitMs, signal)
   return paced ? paced.then(() => semaphore.acquire(signal)) : semaphore.acquire(signal)
 }
 

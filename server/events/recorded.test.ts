@@ -176,7 +176,7 @@ async function write(world: AppWorld): Promise<void> {
                 outcome,
                 observations: [],
                 servers: [],
-                decided: [],
+                confirmation: [],
                 rotation: null,
               }
               return { claim, at: now, row, ...verdict }

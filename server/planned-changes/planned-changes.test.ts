@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { type CheckDeps, runCheck } from '../checks/driver.ts'
 import { recordChecks, recordedLoader } from '../checks/store.ts'
-import { lookAfter } from '../checks/wait-worker.ts'
+import { processWait } from '../checks/wait-worker.ts'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
@@ -212,7 +212,11 @@ async function givenRecord(engine: Engine, more: object = {}) {
     clock: patientClock,
     roots: [tree.root.address],
   })
-  const deps: CheckDeps = { dns, clock: { ...patientClock, now: world.deps.clock.now }, authorities }
+  const deps: CheckDeps = {
+    dns,
+    clock: { ...patientClock, now: world.deps.clock.now },
+    authoritativeClient: authorities,
+  }
   const receiver = await startReceiver()
   const call = (method: string, path: string, body?: unknown) =>
     world.call(path, { method: method as never, ...(body === undefined ? {} : { body }) })
@@ -244,7 +248,7 @@ async function givenRecord(engine: Engine, more: object = {}) {
       async look(): Promise<void> {
         const [claim] = await claimDue(db, 'due_waits', { now: clock.now(), process: 1, limit: 1 })
         const { log, wakeUps } = world.deps
-        await lookAfter(
+        await processWait(
           { ...deps, db, log, wakeUps, loopHealth: new LoopHealth(), process: 1 },
           claim!,
           new AbortController().signal,

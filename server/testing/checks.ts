@@ -55,7 +55,8 @@ export async function givenChecks(
   const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
   const notices: string[] = []
   const notes = { onOutage: () => notices.push('outage'), onRecovery: () => notices.push('recovery') }
-  const canaries = canary === undefined ? undefined : createNetworkCheck({ dns, clock, canaries: [canary], ...notes })
+  const networkCheck =
+    canary === undefined ? undefined : createNetworkCheck({ dns, clock, canaries: [canary], ...notes })
   const seal = createSeal('x'.repeat(32))
   const metrics = new Metrics()
 
@@ -83,7 +84,7 @@ export async function givenChecks(
       const { signal } = new AbortController()
       const load = recordedLoader(db, clock)
       const results = await Promise.all(
-        claims.map((claim) => runCheck(claim, { dns, clock, networkCheck: canaries }, load, signal)),
+        claims.map((claim) => runCheck(claim, { dns, clock, networkCheck }, load, signal)),
       )
       const events = await recordChecks(db, results, now)
       observeChecks(metrics, results, events)

@@ -7,7 +7,7 @@ import { type Delay, type Report, simulate } from './simulate.ts'
 import { UNDECIDABLE } from './truth.ts'
 
 /** The figures of many worlds together. Delays and queries are those of worlds in which a strategy can be right. */
-type Figures = {
+type Totals = {
   worlds: number
   days: number
   checks: number
@@ -20,9 +20,9 @@ type Kind = 'quiet' | 'changing' | 'broken' | 'rotating'
 
 /** Seeds that one thread runs at a time. */
 type Block = { from: number; worlds: number }
-const BLOCK = 500
+const BLOCK_SIZE = 500
 /** Fewer worlds say little of the share of those that are classed as not decidable. */
-const LEAST_WORLDS = 5_000
+const MIN_WORLDS = 5_000
 
 const USAGE = `Runs the rules of a check against worlds drawn from seeds, in virtual time.
 
@@ -32,7 +32,7 @@ const USAGE = `Runs the rules of a check against worlds drawn from seeds, in vir
   npm run simulate -- --seed 42           one world, with every query and answer`
 
 if (isMainThread) await main()
-else parentPort!.on('message', ({ from, worlds }: Block) => parentPort!.postMessage(run(from, worlds)))
+else parentPort!.on('message', ({ from, worlds }: Block) => parentPort!.postMessage(runSeeds(from, worlds)))
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   const startedAt = process.hrtime.bigint()
   const threads = Math.min(availableParallelism(), 4)
   const blocks = blocksOf(Number(values.from), Number(values.worlds))
-  const parts = (await Promise.all(Array.from({ length: threads }, () => inThread(blocks)))).flat()
+  const parts = (await Promise.all(Array.from({ length: threads }, () => runInThread(blocks)))).flat()
   const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9
   const figures = merge(parts)
   print(table(figures, seconds, threads))
@@ -78,19 +78,19 @@ function replay(seed: number): void {
 }
 
 function blocksOf(from: number, worlds: number): Block[] {
-  return Array.from({ length: Math.ceil(worlds / BLOCK) }, (_, at) => {
-    return { from: from + at * BLOCK, worlds: Math.min(BLOCK, worlds - at * BLOCK) }
+  return Array.from({ length: Math.ceil(worlds / BLOCK_SIZE) }, (_, at) => {
+    return { from: from + at * BLOCK_SIZE, worlds: Math.min(BLOCK_SIZE, worlds - at * BLOCK_SIZE) }
   })
 }
 
 /** Takes blocks until none is left. What failed is shown at once, and how far the run is. */
-async function inThread(blocks: Block[]): Promise<Figures[]> {
+async function runInThread(blocks: Block[]): Promise<Totals[]> {
   const worker = new Worker(new URL(import.meta.url), { resourceLimits: { maxYoungGenerationSizeMb: 64 } })
-  const parts: Figures[] = []
+  const parts: Totals[] = []
   for (let block = blocks.shift(); block; block = blocks.shift()) {
     const answer = once(worker, 'message')
     worker.postMessage(block)
-    const [part]: Figures[] = await answer
+    const [part]: Totals[] = await answer
     parts.push(part!)
     const seeds = `seeds ${block.from} to ${block.from + block.worlds - 1}`
     process.stderr.write([`${seeds}: ${part!.failed.length} failed`, ...part!.failed.map(failureText), ''].join('\n'))
@@ -100,8 +100,8 @@ async function inThread(blocks: Block[]): Promise<Figures[]> {
 }
 
 /** `worlds` seeds from `from` on. */
-function run(from: number, worlds: number): Figures {
-  const figures = noFigures()
+function runSeeds(from: number, worlds: number): Totals {
+  const figures = newTotals()
   for (let seed = from; seed < from + worlds; seed++) {
     const report = simulate(seed)
     figures.worlds += 1
@@ -135,14 +135,14 @@ function kindOf({ world }: Report): Kind {
   return world.periods.length > 1 ? 'changing' : 'quiet'
 }
 
-function noFigures(): Figures {
+function newTotals(): Totals {
   const none = () => ({ queries: 0, days: 0, delays: [] })
   const kinds = { quiet: none(), changing: none(), broken: none(), rotating: none() }
   return { worlds: 0, days: 0, checks: 0, events: 0, kinds, undecidable: {}, failed: [] }
 }
 
-function merge(parts: readonly Figures[]): Figures {
-  const all = noFigures()
+function merge(parts: readonly Totals[]): Totals {
+  const all = newTotals()
   for (const part of parts) {
     all.worlds += part.worlds
     all.days += part.days
@@ -163,7 +163,7 @@ function merge(parts: readonly Figures[]): Figures {
   return all
 }
 
-function table(figures: Figures, seconds: number, threads: number): string {
+function table(figures: Totals, seconds: number, threads: number): string {
   const { worlds, days, checks, events, kinds, undecidable, failed } = figures
   const count = (kind: string) => failed.flatMap(({ faults }) => faults).filter((fault) => fault.kind === kind).length
   const rows = [
@@ -177,13 +177,13 @@ function table(figures: Figures, seconds: number, threads: number): string {
     ['checks without an end', String(count('unfinished check'))],
     ...Object.entries(kinds).flatMap(([kind, { queries, days: length, delays }]) => [
       [`queries a day, ${kind}`, length === 0 ? '-' : (queries / length).toFixed(1)],
-      [`a change is found, ${kind}`, times(delays.map(({ sinceKnowable, seed }) => [sinceKnowable, seed]))],
-      [`  since the next regular check`, times(delays.map(({ sinceCheck, seed }) => [sinceCheck, seed]))],
+      [`a change is found, ${kind}`, delayText(delays.map(({ sinceVisible, seed }) => [sinceVisible, seed]))],
+      [`  since the next regular check`, delayText(delays.map(({ sinceCheck, seed }) => [sinceCheck, seed]))],
     ]),
-    ...UNDECIDABLE.map(({ case: why, mostPercent }) => {
+    ...UNDECIDABLE.map(({ case: why, maxPercent }) => {
       const { worlds: count, days: length } = undecidable[why] ?? { worlds: 0, days: 0 }
       const percent = ((100 * count) / worlds).toFixed(2)
-      return [`not decidable: ${why}`, `${count} worlds, ${length} days, ${percent} % (at most ${mostPercent} %)`]
+      return [`not decidable: ${why}`, `${count} worlds, ${length} days, ${percent} % (at most ${maxPercent} %)`]
     }),
   ]
   const width = Math.max(...rows.map(([name]) => name!.length))
@@ -193,19 +193,19 @@ function table(figures: Figures, seconds: number, threads: number): string {
 }
 
 /** The cases in which more worlds are than docs/checks.md permits. */
-function tooManyUndecidable({ worlds, undecidable }: Figures): string[] {
-  if (worlds < LEAST_WORLDS) return []
+function tooManyUndecidable({ worlds, undecidable }: Totals): string[] {
+  if (worlds < MIN_WORLDS) return []
   return UNDECIDABLE.filter((each) => {
-    return 100 * (undecidable[each.case]?.worlds ?? 0) > each.mostPercent * worlds
+    return 100 * (undecidable[each.case]?.worlds ?? 0) > each.maxPercent * worlds
   }).map((each) => each.case)
 }
 
-function failureText({ seed, faults: [fault] }: Figures['failed'][number]): string {
+function failureText({ seed, faults: [fault] }: Totals['failed'][number]): string {
   return `${fault!.kind}: ${fault!.what}\n  npm run simulate -- --seed ${seed}`
 }
 
 /** `delays`: milliseconds, and the seed of the world. */
-function times(delays: [ms: number, seed: number][]): string {
+function delayText(delays: [ms: number, seed: number][]): string {
   if (delays.length === 0) return '-'
   delays.sort(([one], [other]) => one - other)
   const minutes = (share: number) => {

@@ -1,6 +1,6 @@
 import type { Evidence, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
 import { formatServer } from '../../dns/server-address.ts'
-import type { Observation, Query, ZoneReply } from '../check.ts'
+import type { NameServerReply, Observation, Query } from '../check.ts'
 import type { Random } from './random.ts'
 import { hostOf, isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'
 
@@ -12,13 +12,13 @@ const RESOLVER_MS = 20
 const SERVER_MS = 40
 const TIMEOUT_MS = 2_000
 const ZONE_TIMEOUT_MS = 1_000
-const TRIES = 3
+const ATTEMPTS = 3
 
-type Answered = Pick<Observation, never> & { ms: number } & (
+type TimedResult = Pick<Observation, never> & { ms: number } & (
     | { reply: Reply }
-    | { zone: ZoneReply }
-    | { delegation: ZoneReply }
-    | { trouble: 'root_servers_unreachable' | undefined }
+    | { nameServerReply: NameServerReply }
+    | { nsReply: NameServerReply }
+    | { rootProblem: 'root_servers_unreachable' | undefined }
     | { network: 'well' | 'gone' | 'captive' }
   )
 
@@ -26,9 +26,9 @@ type Answered = Pick<Observation, never> & { ms: number } & (
 export function createNetwork(world: World, random: Random) {
   const resolvers = world.resolvers.map((_, at): ServerAddress => ({ ip: `192.0.2.${201 + at}`, port: 53 }))
   const caches = world.resolvers.map(({ caches: count }) =>
-    Array.from({ length: count }, () => ({ until: -1 }) as Copy),
+    Array.from({ length: count }, () => ({ until: -1 }) as CacheEntry),
   )
-  const given = new Map<string, number>()
+  const lastServedAt = new Map<string, number>()
   const answers = new Map<string, Outcome>()
   const names = world.nameServers.map(({ name }) => name)
   const poison = [...world.poisoned]
@@ -77,8 +77,8 @@ export function createNetwork(world: World, random: Random) {
         return NODATA
       case 'bogus':
       case 'records': {
-        const values = draw(period, random)
-        for (const value of values) given.set(value, time)
+        const values = drawValues(period, random)
+        for (const value of values) lastServedAt.set(value, time)
         return answerOf(values, period.chain)
       }
     }
@@ -131,11 +131,11 @@ export function createNetwork(world: World, random: Random) {
     return failure && SERVFAIL
   }
 
-  function askResolvers(
+  function queryResolvers(
     order: readonly number[],
     time: number,
     isUnvalidated = false,
-    tries = TRIES,
+    tries = ATTEMPTS,
   ): { reply: Reply; ms: number } {
     const evidence: Evidence[] = []
     let ms = 0
@@ -154,7 +154,7 @@ export function createNetwork(world: World, random: Random) {
     return { reply: { outcome, evidence }, ms }
   }
 
-  function askZone(first: number, time: number): { zone: ZoneReply; ms: number } {
+  function queryZone(first: number, time: number): { nameServerReply: NameServerReply; ms: number } {
     const evidence: Evidence[] = []
     const { nameServers } = world
     let ms = 0
@@ -181,7 +181,7 @@ export function createNetwork(world: World, random: Random) {
     }
     if (isAllLame) outcome = { kind: 'lame', zone: ZONE, nameServers: names, reason: 'no name server knows the zone' }
     return {
-      zone: {
+      nameServerReply: {
         outcome,
         evidence,
         zone: ZONE,
@@ -202,47 +202,47 @@ export function createNetwork(world: World, random: Random) {
   return {
     resolvers,
     /** When each value was last given by an authoritative server to anyone. */
-    given,
+    given: lastServedAt,
     sent: () => sent,
-    answer(query: Query, time: number): Answered {
+    answer(query: Query, time: number): TimedResult {
       const all = resolvers.map((_, at) => at)
       const indexesOf = (servers: readonly ServerAddress[]) =>
         servers.map(({ ip }) => resolvers.findIndex((one) => one.ip === ip))
       switch (query.purpose) {
         case 'first': {
           const start = turn++ % all.length
-          return askResolvers([...all.slice(start), ...all.slice(0, start)], time)
+          return queryResolvers([...all.slice(start), ...all.slice(0, start)], time)
         }
-        case 'again':
-        case 'sample': {
-          return askResolvers(indexesOf(query.servers), time)
+        case 'retry':
+        case 'resolver_sample': {
+          return queryResolvers(indexesOf(query.servers), time)
         }
-        case 'without_validation':
-          return askResolvers(indexesOf(query.servers), time, true, 2)
+        case 'checking_disabled':
+          return queryResolvers(indexesOf(query.servers), time, true, 2)
         case 'other_type': {
           const { kind } = periodAt(world.periods, time)
           const isFailing = kind === 'bogus' || kind === 'broken' || kind === 'dead'
           return { ms: RESOLVER_MS, reply: { outcome: isFailing ? SERVFAIL : NODATA, evidence: [] } }
         }
-        case 'each_link':
-          return askResolvers(all, time, false, 2)
-        case 'resolver_delegation': {
+        case 'cname_links':
+          return queryResolvers(all, time, false, 2)
+        case 'resolver_ns': {
           sent += 1
           const isApex = query.name === zoneOf(query.name)
           const found = isWithin(world.outages, time) ? TIMEOUT : isApex ? nsOf(query.name) : NODATA
           return { ms: RESOLVER_MS, reply: { outcome: found, evidence: [] } }
         }
-        case 'zone':
-        case 'zone_sample':
-          return askZone(query.server, time)
-        case 'zone_delegation': {
+        case 'name_server':
+        case 'name_server_sample':
+          return queryZone(query.server, time)
+        case 'zone_ns': {
           const zone = zoneOf(query.name)
           const nameServers = zone === ZONE ? names : [`ns1.${zone}`]
-          return { ms: SERVER_MS, delegation: { ...askZone(0, time).zone, zone, nameServers } }
+          return { ms: SERVER_MS, nsReply: { ...queryZone(0, time).nameServerReply, zone, nameServers } }
         }
-        case 'zone_reachable': {
+        case 'root_servers': {
           const isShut = isWithin(world.outages, time) || isWithin(world.closed, time)
-          return { ms: 0, trouble: isShut ? 'root_servers_unreachable' : undefined }
+          return { ms: 0, rootProblem: isShut ? 'root_servers_unreachable' : undefined }
         }
         case 'network':
           return { ms: RESOLVER_MS, network: networkAt(time) }
@@ -266,7 +266,7 @@ export function newAnswer(world: World, values: readonly string[], chain: readon
   return { kind: 'answer', rrset: { ...rrset, values: [...values] }, chain: isCname && isExactMatch ? [] : links }
 }
 
-type Copy = { outcome?: Outcome; until: number }
+type CacheEntry = { outcome?: Outcome; until: number }
 
 /** The machine learns of each change some time after it was made. */
 function periodOf(periods: readonly Period[], time: number, delay: number): Period {
@@ -274,7 +274,7 @@ function periodOf(periods: readonly Period[], time: number, delay: number): Peri
 }
 
 /** Some members, those of greater weight more often, sorted. */
-function draw(period: Period, random: Random): string[] {
+function drawValues(period: Period, random: Random): string[] {
   const { members, size } = period
   const { sorted, places, isEqual } = orderOf(period)
   if (size >= members.length) return [...sorted]
@@ -304,10 +304,10 @@ function drawEqual(count: number, size: number, random: Random, take: (at: numbe
   }
 }
 
-type Order = { sorted: string[]; places: number[]; isEqual: boolean }
+type MemberOrder = { sorted: string[]; places: number[]; isEqual: boolean }
 
 /** The values in order, where each member is among them, and whether all come equally often. Drawn millions of times. */
-function orderOf({ members }: Period): Order {
+function orderOf({ members }: Period): MemberOrder {
   const known = orders.get(members)
   if (known) return known
   const sorted = members.map(({ value }) => value).sort()
@@ -317,7 +317,7 @@ function orderOf({ members }: Period): Order {
   return made
 }
 
-const orders = new WeakMap<Period['members'], Order>()
+const orders = new WeakMap<Period['members'], MemberOrder>()
 
 function evidenceOf(server: string, outcome: Outcome, ms: number): Evidence {
   const isBogus = outcome === BOGUS

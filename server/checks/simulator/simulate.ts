@@ -1,10 +1,18 @@
 import type { Observation, Step } from '../check.ts'
-import { decidedText } from '../reasons.ts'
+import { confirmationText } from '../reasons.ts'
 import { decide, isAsRecorded } from '../state-machine.ts'
 import { conclude } from '../verdict.ts'
 import { createNetwork } from './network.ts'
 import { createRandom } from './random.ts'
-import { falseEvent, isDisturbed, isFound, knowableAt, newRecorded, patience, undecidable } from './truth.ts'
+import {
+  detectionDeadline,
+  falseEvent,
+  isDetected,
+  isDisturbed,
+  newRecorded,
+  undecidableCases,
+  visibleFrom,
+} from './truth.ts'
 import { newWorld, type Period, periodAt, type World } from './world.ts'
 
 const MINUTE = 60_000
@@ -12,7 +20,7 @@ const DAY = 24 * 60 * MINUTE
 const START = Date.UTC(2026, 0, 1)
 
 /** How long a change took to be found: since an observer of all servers could know it, and since the next regular check. */
-export type Delay = { sinceKnowable: number; sinceCheck: number }
+export type Delay = { sinceVisible: number; sinceCheck: number }
 
 /** What went wrong, or how quickly changes were found. */
 export type Report = {
@@ -53,7 +61,7 @@ export function simulate(
     queries: 0,
     events: 0,
     longestMs: 0,
-    undecidable: undecidable(world).map((each) => each.case),
+    undecidable: undecidableCases(world).map((each) => each.case),
     trace: [],
   }
   const note = (time: number, text: string) => trace && report.trace.push(`${clockText(time)} ${text}`)
@@ -75,12 +83,12 @@ export function simulate(
     switch (step.kind) {
       case 'unchanged':
         break
-      case 'withheld':
+      case 'suppressed':
         next = Math.min(next, time + step.afterMs)
         break
       case 'inconclusive':
         next = Math.min(next, time + step.afterMs)
-        recorded = { ...recorded, rotation: step.rotation, inconclusive: recorded.inconclusive + 1 }
+        recorded = { ...recorded, rotation: step.rotation, inconclusiveCount: recorded.inconclusiveCount + 1 }
         break
       case 'verdict': {
         const { recorded: after, event } = conclude(recorded, step)
@@ -89,7 +97,7 @@ export function simulate(
         report.events += 1
         note(
           time,
-          `EVENT ${event.oldState} → ${event.newState} ${event.current?.join(' ') ?? ''} (${decidedText(step.decided)})`,
+          `EVENT ${event.oldState} → ${event.newState} ${event.current?.join(' ') ?? ''} (${confirmationText(step.confirmation)})`,
         )
         const fault = falseEvent(world, network.given, {
           at: time,
@@ -102,11 +110,11 @@ export function simulate(
       }
     }
     const period = periodAt(world.periods, time)
-    if (!found.has(period) && isFound(world, period, recorded)) {
+    if (!found.has(period) && isDetected(world, period, recorded)) {
       found.add(period)
-      const knowable = Math.max(world.slot, knowableAt(world, period))
+      const knowable = Math.max(world.slot, visibleFrom(world, period))
       const check = Math.ceil((knowable - world.slot) / interval) * interval + world.slot
-      report.delays.push({ sinceKnowable: Math.max(0, time - knowable), sinceCheck: Math.max(0, time - check) })
+      report.delays.push({ sinceVisible: Math.max(0, time - knowable), sinceCheck: Math.max(0, time - check) })
       noteLate(period, knowable)
     }
     const upcoming = world.periods.find(({ from }) => from > time && from <= next)
@@ -114,8 +122,8 @@ export function simulate(
     time = next
   }
   report.queries = network.sent()
-  for (const { case: what, mostEvents } of undecidable(world)) {
-    const most = mostEvents?.(world)
+  for (const { case: what, maxEvents } of undecidableCases(world)) {
+    const most = maxEvents?.(world)
     if (most !== undefined && report.events > most) {
       report.faults.push({
         kind: 'false event',
@@ -126,15 +134,15 @@ export function simulate(
   }
   return report
 
-  function check(begin: number): { step: Exclude<Step, { kind: 'ask' }>; endedAt: number } {
+  function check(begin: number): { step: Exclude<Step, { kind: 'query' }>; endedAt: number } {
     let now = begin
     const observations: Observation[] = []
     for (let round = 0; round < 200; round++) {
       const at = START + now + wall
       const step = decide({ recorded, observations, now: { at, elapsed: now }, setup })
-      if (step.kind !== 'ask') {
+      if (step.kind !== 'query') {
         if (trace && step.kind !== 'unchanged')
-          note(now, `${step.kind}${'decided' in step ? `: ${decidedText(step.decided)}` : ''}`)
+          note(now, `${step.kind}${'confirmation' in step ? `: ${confirmationText(step.confirmation)}` : ''}`)
         return { step, endedAt: now }
       }
       let last = now
@@ -143,7 +151,7 @@ export function simulate(
         const answered = network.answer(query, sentAt)
         const elapsed = sentAt + answered.ms
         last = Math.max(last, elapsed)
-        if (trace) note(sentAt, `${describeQuery(query)} ← ${describe(answered)}`)
+        if (trace) note(sentAt, `${describeQuery(query)} ← ${describeResult(answered)}`)
         observations.push(Object.assign(answered, { query, at: START + elapsed + wall, elapsed }) as Observation)
         const first = observations[0]!
         if (observations.length === 1 && 'reply' in first && isAsRecorded(recorded, first.reply)) break
@@ -159,18 +167,18 @@ export function simulate(
   }
 
   function noteLate(period: Period, knowable: number): void {
-    const isLate = time - knowable > patience(world, period) && !isDisturbed(world, knowable, time)
+    const isLate = time - knowable > detectionDeadline(world, period) && !isDisturbed(world, knowable, time)
     if (!isLate || report.undecidable.length > 0) return
-    const what = `${period.kind} ${shown(period)} since ${clockText(period.from)}, found at ${clockText(time)}`
+    const what = `${period.kind} ${describePeriod(period)} since ${clockText(period.from)}, found at ${clockText(time)}`
     report.faults.push({ kind: 'late change', at: time, what })
   }
 
   function noteMissed(period: Period, until: number): void {
     if (found.has(period) || report.undecidable.length > 0) return
-    const from = knowableAt(world, period)
-    const isLasting = until - from >= patience(world, period) && !isDisturbed(world, from, until)
+    const from = visibleFrom(world, period)
+    const isLasting = until - from >= detectionDeadline(world, period) && !isDisturbed(world, from, until)
     if (isLasting) {
-      const what = `${period.kind} ${shown(period)} since ${clockText(period.from)}; recorded ${recorded.state} ${recorded.values?.join(' ')}`
+      const what = `${period.kind} ${describePeriod(period)} since ${clockText(period.from)}; recorded ${recorded.state} ${recorded.values?.join(' ')}`
       report.faults.push({ kind: 'missed change', at: until, what })
     }
   }
@@ -183,7 +191,7 @@ function clockText(time: number): string {
   return `day ${day} ${new Date(START + (time % DAY)).toISOString().slice(11, 23)}`
 }
 
-function shown({ members, size }: Period): string {
+function describePeriod({ members, size }: Period): string {
   const values = members.map(({ value, weight }) => (weight === 1 ? value : `${value} (weight ${weight.toFixed(2)})`))
   return `[${values.join(' ')}]${size < members.length ? `, ${size} at a time` : ''}`
 }
@@ -195,9 +203,11 @@ function describeQuery(query: Observation['query']): string {
   return purpose
 }
 
-function describe(result: object): string {
-  if ('reply' in result || 'zone' in result) {
-    const { outcome, nameServer } = ('reply' in result ? result.reply : (result as { zone: unknown }).zone) as {
+function describeResult(result: object): string {
+  if ('reply' in result || 'nameServerReply' in result) {
+    const { outcome, nameServer } = (
+      'reply' in result ? result.reply : (result as { nameServerReply: unknown }).nameServerReply
+    ) as {
       outcome: { kind: string; rrset?: { values: string[]; ttl: number }; rcode?: string }
       nameServer?: string
     }

@@ -124,8 +124,8 @@ test('where nobody can decide, only the events that the written rule names are p
 
 test('no more worlds than documented are classed as not decidable', () => {
   const worlds = Array.from({ length: 10_000 }, (_, at) => newWorld(at + 1, createRandom(at + 1)))
-  const tooMany = UNDECIDABLE.filter(({ isIn, mostPercent }) => {
-    return worlds.filter(isIn).length > (mostPercent / 100) * worlds.length
+  const tooMany = UNDECIDABLE.filter(({ isIn, maxPercent }) => {
+    return worlds.filter(isIn).length > (maxPercent / 100) * worlds.length
   })
   expect(tooMany.map((each) => each.case)).toEqual([])
 })
@@ -147,20 +147,20 @@ test('a verdict that is what is recorded makes no event', () => {
     fingerprint: 1,
     isRotating: false,
     rotation: null,
-    inconclusive: 2,
+    inconclusiveCount: 2,
   }
   const outcome = {
     kind: 'answer' as const,
     rrset: { name: recorded.owner, type: 'A' as const, ttl: 60, values: ['192.0.2.1'] },
     chain: [],
   }
-  const same = conclude(recorded, { kind: 'verdict', outcome, decided: [], servers: [], rotation: null })
+  const same = conclude(recorded, { kind: 'verdict', outcome, confirmation: [], servers: [], rotation: null })
   expect(same.event).toBeUndefined()
-  expect(same.recorded.inconclusive).toBe(0)
+  expect(same.recorded.inconclusiveCount).toBe(0)
   const nxdomain = conclude(recorded, {
     kind: 'verdict',
     outcome: { kind: 'nxdomain', chain: [] },
-    decided: [],
+    confirmation: [],
     servers: [],
     rotation: null,
   })

@@ -1,8 +1,8 @@
 import type { MonitorState } from '#contract/monitors.ts'
 import { recordTypeOf } from '../../monitors/record-types/record-types.ts'
 import type { Recorded } from '../check.ts'
-import { MOST_MEMBERS } from '../rotation.ts'
-import { judge } from '../verdict.ts'
+import { MAX_MEMBERS } from '../rotation.ts'
+import { evaluate } from '../verdict.ts'
 import { newAnswer, OWNER } from './network.ts'
 import { type Period, periodAt, type World } from './world.ts'
 
@@ -13,7 +13,7 @@ const HOUR = 60 * MINUTE
 export type Event = { at: number; state: MonitorState; values: readonly string[] | undefined; startedAt: number }
 
 /** How long a change lasts at least for us to be held to find it: longer where it shows only in many answers. */
-export function patience(world: World, period: Period): number {
+export function detectionDeadline(world: World, period: Period): number {
   const isRotating =
     period.size < period.members.length || world.periods.some(({ members, size }) => size < members.length)
   const checks = isRotating ? 100 : 6
@@ -25,7 +25,7 @@ export function isDisturbed({ outages, captive, closed }: World, from: number, u
 }
 
 /** From when an observer of all servers could know of the period. */
-export function knowableAt(world: World, period: Period): number {
+export function visibleFrom(world: World, period: Period): number {
   const slowest = Math.max(...world.nameServers.flatMap(({ delays }) => delays))
   return period.from + slowest + (world.roots ? cacheTime(world, period) : 2 * cacheTime(world, period))
 }
@@ -67,12 +67,12 @@ function trueState(world: World, period: Period, values: readonly string[]): Mon
 }
 
 function stateOf(world: World, { chain = [] }: Pick<Period, 'chain'>, values: readonly string[]): MonitorState {
-  return judge(newRecorded(world), newAnswer(world, [...values].sort(), chain)).state
+  return evaluate(newRecorded(world), newAnswer(world, [...values].sort(), chain)).state
 }
 
 const FAILURES: readonly MonitorState[] = ['TIMEOUT', 'INVALID', 'BAD_SETUP']
 
-export function isFound(world: World, period: Period, { state, values }: Recorded): boolean {
+export function isDetected(world: World, period: Period, { state, values }: Recorded): boolean {
   const all = period.members.map(({ value }) => value)
   if (period.kind !== 'records') {
     const wanted = trueState(world, period, all)
@@ -91,12 +91,12 @@ export function isFound(world: World, period: Period, { state, values }: Recorde
 
 /** Undefined where the event is true of some instant that it may speak of, or the rule for an undecidable case permits it. */
 export function falseEvent(world: World, given: ReadonlyMap<string, number>, event: Event): string | undefined {
-  const found = untruth(world, given, event)
+  const found = contradiction(world, given, event)
   if (found === undefined) return undefined
-  return undecidable(world).some(({ permits }) => permits?.(world, event)) ? undefined : found
+  return undecidableCases(world).some(({ permits }) => permits?.(world, event)) ? undefined : found
 }
 
-function untruth(world: World, given: ReadonlyMap<string, number>, event: Event): string | undefined {
+function contradiction(world: World, given: ReadonlyMap<string, number>, event: Event): string | undefined {
   const { at, startedAt, state, values } = event
   const slowest = Math.max(...world.nameServers.flatMap(({ delays }) => delays))
   const back = slowest + (at - startedAt) + (world.roots ? 1_000 : 2 * Math.max(world.ttl, 60) * 1_000)
@@ -126,7 +126,7 @@ function untruth(world: World, given: ReadonlyMap<string, number>, event: Event)
     const served = new Set(records.flatMap(({ members }) => members.map(({ value }) => value)))
     if (world.geo !== undefined) served.add(world.geo)
     for (const { region } of world.nameServers) if (region !== undefined) served.add(region)
-    const horizon = rotates(world) || rotatesThroughCaches(world) ? memoryOf(world) : 0
+    const horizon = rotates(world) || rotatesThroughCaches(world) ? memberLifetime(world) : 0
     const extra = values!.filter(
       (value) => !served.has(value) && !((given.get(value) ?? Number.NEGATIVE_INFINITY) >= at - horizon),
     )
@@ -148,36 +148,36 @@ function untruth(world: World, given: ReadonlyMap<string, number>, event: Event)
 }
 
 /** A member of a rotating RRset may be kept for so long after it was given last. */
-function memoryOf(world: World): number {
-  return patience(world, world.periods[0]!) * 2
+function memberLifetime(world: World): number {
+  return detectionDeadline(world, world.periods[0]!) * 2
 }
 
 type Undecidable = {
   /** As in docs/explanation/checks.md. */
   case: string
   /** Of all worlds that are drawn: more would hide faults. As in docs/checks.md. */
-  mostPercent: number
+  maxPercent: number
   isIn(world: World): boolean
   /** Whether the rule for the case permits an event that is false; none where it is absent. */
   permits?(world: World, event: Event): boolean
   /** More events than so many break the rule. */
-  mostEvents?(world: World): number | undefined
+  maxEvents?(world: World): number | undefined
 }
 
 /** Where no strategy can be right. The rule for each is in docs/explanation/checks.md, and no other false event is permitted. */
 export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: 'Name servers of a zone disagree permanently, with as many on each side',
-    mostPercent: 5,
+    maxPercent: 5,
     isIn: (world) => {
       const { nameServers, roots } = world
       const working = nameServers.filter(({ status }) => status === 'ok' || status === 'stale')
       const odd = working.filter(({ status, region }) => status === 'stale' || region !== undefined).length
-      const isClose = working.length <= 2 * odd + 1 || working.length > MOST_ASKED || !roots
+      const isClose = working.length <= 2 * odd + 1 || working.length > MAX_NAME_SERVERS || !roots
       return odd > 0 && (isClose || world.closed.length > 0 || world.truncates === true)
     },
-    permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
-    mostEvents: (world) => {
+    permits: (world, { state, values }) => state === 'MISMATCH' && areZoneValues(world, values),
+    maxEvents: (world) => {
       const { roots, periods, loss, outages, captive, closed } = world
       const isCalm = loss === 0 && outages.length + captive.length + closed.length === 0 && !hasTooManyMembers(world)
       // A member that hardly ever comes is a change of its own, again and again.
@@ -186,49 +186,49 @@ export const UNDECIDABLE: readonly Undecidable[] = [
   },
   {
     case: 'A member is in less than 5 % of the answers',
-    mostPercent: 1,
+    maxPercent: 1,
     isIn: hasRareMember,
     permits: (world, { state, values = [] }) => {
       const isUsual = (value: string) => world.periods.every((period) => usualMembers(period).includes(value))
       const isRare = world.expected.every((value) => values.includes(value) || !isUsual(value))
-      return state === 'MISMATCH' && isRare && areOfZone(world, values)
+      return state === 'MISMATCH' && isRare && areZoneValues(world, values)
     },
   },
   {
     case: 'In flexible mode, an expected address of a rotation is so rare that 20 answers do not show it, and nothing suggests a rotation',
-    mostPercent: 0.5,
+    maxPercent: 0.5,
     isIn: (world) => !world.isExactMatch && world.periods.some((period) => isHidden(world, period)),
-    permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
+    permits: (world, { state, values }) => state === 'MISMATCH' && areZoneValues(world, values),
   },
   {
     case: 'An RRset has more than 64 members',
-    mostPercent: 0.5,
+    maxPercent: 0.5,
     isIn: hasTooManyMembers,
   },
   {
     case: 'A rotation is seen only through caches',
-    mostPercent: 5,
+    maxPercent: 5,
     isIn: rotatesThroughCaches,
-    permits: (world, { state, values }) => state === 'MISMATCH' && areOfZone(world, values),
+    permits: (world, { state, values }) => state === 'MISMATCH' && areZoneValues(world, values),
   },
   {
     case: "Resolvers receive other records than Zonewatch (another region), while the zone's own servers cannot be queried or fail",
-    mostPercent: 2.5,
-    isIn: (world) => world.geo !== undefined && isZoneGone(world),
+    maxPercent: 2.5,
+    isIn: (world) => world.geo !== undefined && isZoneUnavailable(world),
     permits: ({ geo }, { values = [] }) => values.length > 0 && values.every((value) => value === geo),
   },
   {
     case: 'The only working resolver lies or has a forged answer in its cache, and the zone cannot be queried or fails',
-    mostPercent: 2,
-    isIn: (world) => isMisled(world) && isZoneGone(world),
+    maxPercent: 2,
+    isIn: (world) => isMisled(world) && isZoneUnavailable(world),
     permits: (world, { state, values = [] }) => {
-      const isForged = world.poisoned.length > 0 && values.some((value) => !areOfZone(world, [value]))
+      const isForged = world.poisoned.length > 0 && values.some((value) => !areZoneValues(world, [value]))
       return isForged || (state === 'NOT_FOUND' && world.resolvers.some(({ status }) => status === 'lies'))
     },
   },
   {
     case: 'Your own network fails, without `DNS_CANARIES`',
-    mostPercent: 1,
+    maxPercent: 1,
     isIn: ({ canaries, outages, captive }) => !canaries && outages.length + captive.length > 0,
     permits: ({ outages, captive }, { startedAt, at }) => {
       return [...outages, ...captive].some(({ from, to }) => from <= at && to >= startedAt - AFTER_OUTAGE)
@@ -243,16 +243,16 @@ function hasRareMember({ periods }: World): boolean {
 /** More are given than a check tells apart. */
 function hasTooManyMembers({ periods, nameServers }: World): boolean {
   const regions = nameServers.filter(({ region }) => region !== undefined).length
-  return periods.some(({ members }) => members.length + regions > MOST_MEMBERS)
+  return periods.some(({ members }) => members.length + regions > MAX_MEMBERS)
 }
 
 /** As many name servers does a check ask. */
-const MOST_ASKED = 4
+const MAX_NAME_SERVERS = 4
 /** What a check during an outage recorded is corrected by then. */
 const AFTER_OUTAGE = 10 * MINUTE
 
 /** The cases of `UNDECIDABLE` that a world is. */
-export function undecidable(world: World): readonly Undecidable[] {
+export function undecidableCases(world: World): readonly Undecidable[] {
   return UNDECIDABLE.filter((each) => each.isIn(world))
 }
 
@@ -266,7 +266,7 @@ function rotatesThroughCaches(world: World): boolean {
   return (rotates(world) || isRegional) && (!world.roots || world.closed.length > 0)
 }
 
-function isZoneGone({ roots, closed, periods, truncates }: World): boolean {
+function isZoneUnavailable({ roots, closed, periods, truncates }: World): boolean {
   return !roots || closed.length > 0 || truncates === true || periods.some(({ kind }) => kind !== 'records')
 }
 
@@ -276,7 +276,7 @@ function isMisled({ resolvers, poisoned, roots }: World): boolean {
   return (poisoned.length > 0 && (working === 1 || !roots)) || isLied
 }
 
-function areOfZone({ periods, nameServers }: World, values: readonly string[] | undefined): boolean {
+function areZoneValues({ periods, nameServers }: World, values: readonly string[] | undefined): boolean {
   const all = new Set(periods.flatMap(({ members }) => members.map(({ value }) => value)))
   for (const { region } of nameServers) if (region !== undefined) all.add(region)
   return values?.every((value) => all.has(value)) ?? false
@@ -303,6 +303,6 @@ export function newRecorded(world: World): Recorded {
     fingerprint: null,
     isRotating: false,
     rotation: null,
-    inconclusive: 0,
+    inconclusiveCount: 0,
   }
 }

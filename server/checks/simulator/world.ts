@@ -10,13 +10,13 @@ export type Period = {
   from: number
   /** `dead`: no name server of the zone answers; `broken`: all of them answer SERVFAIL; `bogus`: validation fails. */
   kind: 'records' | 'nxdomain' | 'nodata' | 'dead' | 'broken' | 'bogus'
-  members: Weighted[]
+  members: WeightedValue[]
   /** Members in one answer; all of them where it is as many as there are. */
   size: number
   /** Names of CNAME records: from the owner to the addresses; for a CNAME monitor those that its target leads to. */
   chain?: string[]
 }
-export type Weighted = { value: string; weight: number }
+export type WeightedValue = { value: string; weight: number }
 
 /** `delays`: how long after a change each of its machines knows of it; a query reaches any of them. */
 export type NameServer = {
@@ -30,7 +30,7 @@ export type NameServer = {
 }
 /** `caches`: how many independent caches answer behind its address. `lies`: always gives this instead. */
 export type ResolverSetup = { caches: number; status: 'ok' | 'silent' | 'lies'; tcp?: boolean }
-export type Window = { from: number; to: number }
+export type TimeRange = { from: number; to: number }
 
 /** Everything that can happen to one monitor, drawn from a seed. The simulator knows the truth at every instant. */
 export type World = {
@@ -52,11 +52,11 @@ export type World = {
   /** Chance that one packet is lost. */
   loss: number
   /** No packet reaches the outside. */
-  outages: Window[]
+  outages: TimeRange[]
   /** A router answers every query with the same address. */
-  captive: Window[]
+  captive: TimeRange[]
   /** Port 53 of the outside is closed, the resolvers answer. */
-  closed: Window[]
+  closed: TimeRange[]
   /** A forged answer enters a resolver's cache. */
   poisoned: number[]
   /** Other regions are given other records: the resolvers stand there. */
@@ -76,7 +76,7 @@ export function newWorld(seed: number, random: Random): World {
   const isSkewed = isRotating && random.chance(0.3)
   const values = Array.from({ length: count }, (_, at) => `192.0.2.${at + 1}`)
   const members = values.map(
-    (value, at): Weighted => ({ value, weight: isSkewed && at === count - 1 ? rarest(count) : 1 }),
+    (value, at): WeightedValue => ({ value, weight: isSkewed && at === count - 1 ? rareWeight(count) : 1 }),
   )
   const initial: Period = { from: 0, kind: 'records', members, size }
   const canBeExact = count <= 10
@@ -98,9 +98,9 @@ export function newWorld(seed: number, random: Random): World {
     roots: random.chance(0.85),
     canaries: random.chance(0.95),
     loss: random.chance(0.1) ? random.pick([0.01, 0.03, 0.1]) : 0,
-    outages: random.chance(0.1) ? windows(random, days, 1 + random.below(3), 2 * HOUR) : [],
-    captive: random.chance(0.03) ? windows(random, days, 1, HOUR) : [],
-    closed: random.chance(0.05) ? windows(random, days, 2, 8 * HOUR) : [],
+    outages: random.chance(0.1) ? newTimeRanges(random, days, 1 + random.below(3), 2 * HOUR) : [],
+    captive: random.chance(0.03) ? newTimeRanges(random, days, 1, HOUR) : [],
+    closed: random.chance(0.05) ? newTimeRanges(random, days, 2, 8 * HOUR) : [],
     poisoned: random.chance(0.05) ? [random.below(days * DAY)] : [],
     geo: random.chance(0.04) ? '198.51.100.77' : undefined,
     clockSteps: random.chance(0.05)
@@ -109,7 +109,7 @@ export function newWorld(seed: number, random: Random): World {
   }
   if (isSkewed && size === 1 && count > 3 && random.chance(0.5)) addRareMember(world, values.at(-2)!)
   if (random.chance(0.2)) addChains(world, random)
-  if (world.periods.every(({ size: given }) => given === 1) && random.chance(0.3)) watchCname(world)
+  if (world.periods.every(({ size: given }) => given === 1) && random.chance(0.3)) monitorCname(world)
   if (random.chance(0.06)) truncate(world, random)
   if (nameServers.length > 1 && random.chance(0.03)) addRegions(world, random)
   return world
@@ -135,7 +135,7 @@ function addChains(world: World, random: Random): void {
 }
 
 /** The monitor watches the CNAME record instead of an address. */
-function watchCname(world: World): void {
+function monitorCname(world: World): void {
   world.recordType = 'CNAME'
   world.expected = world.expected.map((value) => hostOf(value.replace('.0/24', '.1')))
   if (world.geo !== undefined) world.geo = hostOf(world.geo)
@@ -170,7 +170,7 @@ function addRegions({ nameServers, recordType }: World, random: Random): void {
 }
 
 /** A weight that gives the member 5 % of single answers. */
-function rarest(count: number): number {
+function rareWeight(count: number): number {
   return ((count - 1) * 0.05) / 0.95
 }
 
@@ -216,9 +216,9 @@ function newPeriods(initial: Period, length: number, random: Random): Period[] {
       continue
     }
     const change = random.below(10)
-    if (change < 3) periods.push({ ...withOther(last, random), from })
-    else if (change < 5) periods.push({ ...withMore(last), from })
-    else if (change < 7) periods.push({ ...withFewer(last, random), from })
+    if (change < 3) periods.push({ ...replaceMember(last, random), from })
+    else if (change < 5) periods.push({ ...addMember(last), from })
+    else if (change < 7) periods.push({ ...removeMember(last, random), from })
     else {
       const kind = random.pick(['nxdomain', 'nodata', 'dead', 'broken', 'bogus'] as const)
       periods.push({ ...last, kind, from })
@@ -227,7 +227,7 @@ function newPeriods(initial: Period, length: number, random: Random): Period[] {
   return periods
 }
 
-function withOther(period: Period, random: Random): Period {
+function replaceMember(period: Period, random: Random): Period {
   const at = random.below(period.members.length)
   const members = period.members.map((member, place) =>
     place === at ? { ...member, value: `203.0.113.${place + 20}` } : member,
@@ -235,27 +235,27 @@ function withOther(period: Period, random: Random): Period {
   return { ...period, members }
 }
 
-function withMore(period: Period): Period {
+function addMember(period: Period): Period {
   const value = `203.0.113.${period.members.length + 100}`
   const isWhole = period.size === period.members.length
   const members = [...period.members, { value, weight: 1 }]
   return { ...period, members, size: isWhole ? members.length : period.size }
 }
 
-function withFewer(period: Period, random: Random): Period {
-  if (period.members.length < 2) return withOther(period, random)
+function removeMember(period: Period, random: Random): Period {
+  if (period.members.length < 2) return replaceMember(period, random)
   const members = period.members.slice(1)
   return { ...period, members, size: Math.min(period.size, members.length) }
 }
 
-function windows(random: Random, days: number, count: number, longest: number): Window[] {
+function newTimeRanges(random: Random, days: number, count: number, longest: number): TimeRange[] {
   return Array.from({ length: count }, () => {
     const from = random.below(days * DAY)
     return { from, to: from + 30_000 + random.below(longest) }
   })
 }
 
-export function isWithin(windows: readonly Window[], time: number): boolean {
+export function isWithin(windows: readonly TimeRange[], time: number): boolean {
   return windows.some(({ from, to }) => time >= from && time < to)
 }
 

@@ -84,10 +84,14 @@ export function createAuthoritativeClient({
 
   async function resolveQuestion(
     question: Question,
-    { firstServer = 0, fresh = false, totalTimeoutMs: withinMs, signal }: AuthoritativeClientOptions,
+    { firstServer = 0, fresh = false, totalTimeoutMs, signal }: AuthoritativeClientOptions,
   ) {
     const startedAt = clock.elapsed()
-    const resolution = { ...newResolution(startedAt, Math.min(patienceMs, withinMs ?? patienceMs)), firstServer, fresh }
+    const resolution = {
+      ...newResolution(startedAt, Math.min(patienceMs, totalTimeoutMs ?? patienceMs)),
+      firstServer,
+      fresh,
+    }
     const found = await withinTimeout(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
     if (found === 'busy') return { ...NO_REPLY, evidence: resolution.evidence }
     const { outcome, zone, nameServer, isFromCache } = found
@@ -104,8 +108,8 @@ export function createAuthoritativeClient({
   return {
     findRootProblem: reachability.findProblem,
     query(question, options = {}) {
-      const { firstServer = 0, fresh = false, totalTimeoutMs: withinMs = '', signal } = options
-      const key = `${firstServer} ${fresh} ${withinMs} ${question.type} ${question.name}`
+      const { firstServer = 0, fresh = false, totalTimeoutMs = '', signal } = options
+      const key = `${firstServer} ${fresh} ${totalTimeoutMs} ${question.type} ${question.name}`
       return singleFlight(key, signal, () => resolveQuestion(question, options))
     },
   }
