@@ -8,7 +8,7 @@ import { MonitorResponse } from './monitors.ts'
 /** `GET /monitors/export`. */
 export const EXPORT_FORMATS = ['json', 'csv', 'zone'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
-/** Beside them `metadata.<key>`. */
+/** And `metadata.<key>`. */
 export const EXPORT_COLUMNS = [
   'id',
   'created',
@@ -31,10 +31,10 @@ export const EXPORT_COLUMNS = [
   'metadata',
 ] as const
 export type ExportColumn = (typeof EXPORT_COLUMNS)[number]
-/** As many as a view has. */
+/** The same as in a view. */
 export const MAX_EXPORT_COLUMNS = 20
 
-const written = {
+const formatFields = {
   format: Type.Optional(
     Type.Enum(EXPORT_FORMATS, {
       type: 'string',
@@ -55,7 +55,7 @@ const { after: _after, before: _before, limit: _limit, ...ordered } = pageQuery(
 export const ExportQuery = Exactly(
   {
     ...ordered,
-    // Without the default, so that a zone file has an order of its own.
+    // Without a default: the order of a zone file is `domain`.
     order_by: Type.Optional(
       Type.Enum(MONITOR_ORDERS, {
         type: 'string',
@@ -64,15 +64,15 @@ export const ExportQuery = Exactly(
       }),
     ),
     ...monitorFilters,
-    ...written,
+    ...formatFields,
   },
   withMetadataFilters,
 )
 export type ExportQuery = Static<typeof ExportQuery>
 
-/** What the dashboard sends: the monitors that somebody selected, in the order of the list. */
+/** The request of the dashboard: selected monitors, in the order of the list. */
 export const SelectedExport = Exactly({
-  ...written,
+  ...formatFields,
   monitors: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1, maxItems: MOST_IDS }),
 })
 export type SelectedExport = Static<typeof SelectedExport>

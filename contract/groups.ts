@@ -52,7 +52,7 @@ const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
     'Webhook ids (`whk_…`). At most 100, or the number that the operator has set. A group that already has more keeps them.',
 })
 
-const elsewhere = {
+const readOnlyFields = {
   id: GIVEN_BY_SERVER,
   is_default: 'cannot be changed. Leave it out.',
   monitors: 'is counted by Zonewatch. To move a monitor, use PATCH /monitors/{monitor} with `group`.',
@@ -65,7 +65,7 @@ export const NewGroup = Exactly(
     webhooks: Type.Optional(webhooks),
     ...newLabels,
   },
-  { title: 'NewGroup', examples: [{ name: 'Production', slug: 'production' }], 'x-elsewhere': elsewhere },
+  { title: 'NewGroup', examples: [{ name: 'Production', slug: 'production' }], 'x-elsewhere': readOnlyFields },
 )
 export type NewGroup = Static<typeof NewGroup>
 
@@ -79,12 +79,12 @@ export const GroupChange = Exactly(
   {
     title: 'GroupChange',
     examples: [{ name: 'Production in Europe', webhooks: ['whk_01kaj3x7v8q2n5m4r6t9w0y1zb'] }],
-    'x-elsewhere': elsewhere,
+    'x-elsewhere': readOnlyFields,
   },
 )
 export type GroupChange = Static<typeof GroupChange>
 
-/** Monitors that go with their group in one request. */
+/** Monitors that one request deletes with their group. */
 export const MAX_DELETED_WITH_GROUP = 500
 export const GroupDeletion = Exactly({
   monitors: Type.Optional(

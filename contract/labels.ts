@@ -36,21 +36,21 @@ export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: 255,
 })
 export type Metadata = Record<string, string>
 
-/** Fields of what is created. */
+/** The fields of a new object. */
 export const newLabels = {
   external_id: Type.Optional(ExternalId),
   tags: Type.Optional(Tags),
   metadata: Type.Optional(Metadata),
 }
 
-/** Fields of a change: null clears. */
+/** The fields of a change. Null clears a field. */
 export const changedLabels = {
   external_id: Type.Optional(Type.Union([ExternalId, Type.Null()])),
   tags: Type.Optional(Type.Union([Tags, Type.Null()])),
   metadata: Type.Optional(Type.Union([Metadata, Type.Null()])),
 }
 
-/** What `?include=external_id,tags,metadata` adds. */
+/** The fields of `?include=external_id,tags,metadata`. */
 export const responseLabels = {
   external_id: Type.Optional(
     Type.Unsafe<string | null>({
@@ -62,11 +62,11 @@ export const responseLabels = {
   metadata: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'With `?include=metadata`.' })),
 }
 
-/** What a query parameter begins with that filters by a pair of metadata: `metadata.customer=acme`. */
+/** The prefix of query parameters that filter by metadata: `metadata.customer=acme`. */
 export const METADATA_PREFIX = 'metadata.'
 export const METADATA_PARAMETER = '^metadata\\.[A-Za-z0-9_.-]{1,40}$'
 
-/** The value of a key, and not what every object has under such a name: `constructor`. */
+/** The value of a key. An inherited property such as `constructor` is not a value. */
 export const metadataValue = (metadata: Record<string, string> | undefined, key: string): string | undefined =>
   metadata && Object.hasOwn(metadata, key) ? metadata[key] : undefined
 
@@ -80,5 +80,5 @@ export const labelFilters = {
     }),
   ),
 }
-/** Options of a query that takes `metadata.<key>=<value>`. */
+/** The schema options of a query that accepts `metadata.<key>=<value>`. */
 export const withMetadataFilters = { patternProperties: { [METADATA_PARAMETER]: { type: 'string', maxLength: 255 } } }

@@ -4,7 +4,7 @@ import { labelFilters, withMetadataFilters } from './labels.ts'
 import { Include, STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
-/** The query parameters of `GET /monitors`; `server/monitors/filter.ts` reads them. */
+/** The query parameters of `GET /monitors`. `server/monitors/filter.ts` parses them. */
 export const monitorFilters = {
   group: Type.Optional(Type.String({ description: 'Slug or id of a group.', maxLength: 100 })),
   customer: Type.Optional(
@@ -16,7 +16,7 @@ export const monitorFilters = {
     }),
   ),
   ...labelFilters,
-  // Checked where it is read: one state, or several separated by commas.
+  // The server parses it: one state, or several separated by commas.
   state: Type.Optional(
     Type.String({ maxLength: 100, description: `Only monitors in one of these states: ${STATES.join(', ')}.` }),
   ),
@@ -71,7 +71,7 @@ export const MonitorQuery = Exactly(
   { ...pageQuery('MonitorOrder', MONITOR_ORDERS), ...monitorFilters, include: Include },
   withMetadataFilters,
 )
-/** Counting ends there. */
+/** Counting stops after so many monitors. */
 export const MAX_COUNTED = 5_000
 export const MonitorCounts = Exactly(
   {
@@ -93,6 +93,6 @@ export const MonitorCounts = Exactly(
 export type MonitorCounts = Static<typeof MonitorCounts>
 export const CountsQuery = Exactly(monitorFilters, withMetadataFilters)
 
-/** `metadata.<key>` beside these. */
+/** And `metadata.<key>`. */
 export type MonitorFilters = Static<TObject<typeof monitorFilters>>
 export type MonitorQuery = Static<typeof MonitorQuery>

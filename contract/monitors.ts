@@ -9,10 +9,10 @@ import { SetupKey, WAIT_HOURS, Wait } from './setup-pages.ts'
 
 export const STATES = ['UNSET', 'VALID', 'INVALID', 'TIMEOUT', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP'] as const
 export const NOTIFY = ['immediately', 'on_success', 'after_success'] as const
-const NOTIFY_MEANS =
+const NOTIFY_DESCRIPTION =
   'Which changes are delivered. `immediately`: every change. `on_success`: changes to VALID. `after_success`: changes from VALID to another state.'
 
-const RECORD_TYPES_MEAN = `${RECORD_TYPES.slice(RECORD_TYPES.indexOf('SRV')).join(', ')} are additions of Zonewatch.`
+const RECORD_TYPES_DESCRIPTION = `${RECORD_TYPES.slice(RECORD_TYPES.indexOf('SRV')).join(', ')} are additions of Zonewatch.`
 
 export type MonitorState = (typeof STATES)[number]
 export type Notify = (typeof NOTIFY)[number]
@@ -26,9 +26,9 @@ export const Monitor = Exactly(
       description: 'The part of the name before `domain`. Empty for the apex.',
       examples: ['www'],
     }),
-    record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_MEAN }),
+    record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_DESCRIPTION }),
     expected_value: Type.Array(Type.String(), { examples: [['192.0.2.1']] }),
-    // A list of types instead of a choice of schemas: the serializer then need not try them.
+    // A list of types instead of a union of schemas, so that the serializer need not try each.
     current_value: Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
       items: Type.String(),
@@ -41,7 +41,7 @@ export const Monitor = Exactly(
     incidence_count: Type.Integer({ description: 'The number of recorded changes.' }),
     last_checked: Type.Unsafe<string | null>({ ...Instant('When the last check ended.'), type: ['string', 'null'] }),
     is_active: Type.Boolean({ description: 'Whether the monitor is checked.' }),
-    notify: Type.Enum(NOTIFY, { type: 'string', description: NOTIFY_MEANS }),
+    notify: Type.Enum(NOTIFY, { type: 'string', description: NOTIFY_DESCRIPTION }),
   },
   { description: 'A DNS record that is checked, and its expected values.' },
 )
@@ -123,7 +123,7 @@ const subdomain = Type.String({
 })
 const notify = Type.Enum(NOTIFY, {
   type: 'string',
-  description: `${NOTIFY_MEANS} Default: \`immediately\`.`,
+  description: `${NOTIFY_DESCRIPTION} Default: \`immediately\`.`,
 })
 const frequency = Type.Integer({
   minimum: 5,
@@ -146,7 +146,7 @@ const setup_page = Type.Unsafe<string>({
     'With `until`: a key of your own for the public page, such as the id of your customer. Monitors with the same key share one page. Default: a page for this monitor alone.',
 })
 
-// No defaults in these schemas: in a change, and in one of many, a field that is absent means something else.
+// Without defaults: an absent field has another meaning in a change and in a bulk request.
 const fields = {
   domain: Type.Optional(Type.String({ maxLength: 255, description: 'The domain. Alternatively, send `full_domain`.' })),
   subdomain: Type.Optional(subdomain),
@@ -156,7 +156,7 @@ const fields = {
       description: 'The full name. It is split at the registrable domain, and `domain` and `subdomain` are ignored.',
     }),
   ),
-  record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_MEAN }),
+  record_type: Type.Enum(RECORD_TYPES, { type: 'string', description: RECORD_TYPES_DESCRIPTION }),
   expected_value: Type.Union([Type.Array(Type.String()), Type.String()], {
     description: '1 to 10 values, or one value as a string.',
     examples: [['192.0.2.1']],
@@ -176,34 +176,33 @@ const fields = {
   ...newLabels,
 }
 
-const FOUND = 'is set by checks. Leave it out. To start a check, use POST /monitors/{monitor}/check.'
-const elsewhere = {
+const SET_BY_CHECKS = 'is set by checks. Leave it out. To start a check, use POST /monitors/{monitor}/check.'
+const readOnlyFields = {
   id: GIVEN_BY_SERVER,
   created: GIVEN_BY_SERVER,
-  current_value: FOUND,
-  state: FOUND,
-  incidence_count: FOUND,
-  last_checked: FOUND,
-  reason: FOUND,
-  difference: FOUND,
-  diagnosis: FOUND,
+  current_value: SET_BY_CHECKS,
+  state: SET_BY_CHECKS,
+  incidence_count: SET_BY_CHECKS,
+  last_checked: SET_BY_CHECKS,
+  reason: SET_BY_CHECKS,
+  difference: SET_BY_CHECKS,
+  diagnosis: SET_BY_CHECKS,
   wait: 'is shown only. Use `until`.',
   webhooks: 'belong to the group of the monitor. Use PATCH /groups/{group}.',
 }
 
 export const NewMonitor = Exactly(fields, {
   title: 'NewMonitor',
-  'x-elsewhere': elsewhere,
+  'x-elsewhere': readOnlyFields,
   examples: [
     { domain: 'example.com', subdomain: 'www', record_type: 'A', expected_value: ['192.0.2.1'], frequency: 10 },
   ],
 })
 export type NewMonitor = Static<typeof NewMonitor>
 
-/** Monitors of one bulk request. */
 export const MAX_BULK_MONITORS = 1_000
 
-/** All are created, or none. The fields beside the list are for the items that lack them. */
+/** `group`, `notify` and `frequency` are defaults for the items. */
 export const NewMonitors = Exactly(
   {
     monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: MAX_BULK_MONITORS, description: '1 to 1000 monitors.' }),
@@ -239,7 +238,7 @@ export const NewMonitors = Exactly(
 )
 export type NewMonitors = Static<typeof NewMonitors>
 
-/** What is absent stays. */
+/** An absent field keeps its value. */
 export const MonitorChange = Exactly(
   {
     ...fields,
@@ -261,23 +260,23 @@ export const MonitorChange = Exactly(
   {
     title: 'MonitorChange',
     examples: [{ expected_value: ['192.0.2.2'], notify: 'after_success' }],
-    'x-elsewhere': elsewhere,
+    'x-elsewhere': readOnlyFields,
   },
 )
 export type MonitorChange = Static<typeof MonitorChange>
 
-/** Creates the monitor, or changes that which has the external id of the path. */
+/** Creates the monitor, or updates the one with the external id in the path. */
 export const MonitorUpsert = Exactly(
   { ...fields, ...changedLabels, external_id: Type.Optional(ExternalId) },
   {
     title: 'MonitorUpsert',
-    'x-elsewhere': elsewhere,
+    'x-elsewhere': readOnlyFields,
     examples: [{ full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], tags: ['prod'] }],
   },
 )
 export type MonitorUpsert = Static<typeof MonitorUpsert>
 
-/** For all monitors of a group. */
+/** Updates all monitors of a group. */
 export const GroupMonitorsChange = Exactly(
   {
     frequency: Type.Optional(frequency),

@@ -1,6 +1,6 @@
 /**
- * What people read about a record type. `holds`: what such records are, as a noun. `write`: how an expected value is written, in
- * a sentence. `exact`, `flexible`: when a monitor is valid; `{values}` stands for the expected values.
+ * The texts of a record type. `holds`: what the records are, as a noun. `write`: the format of an expected value. `exact`, `flexible`: when
+ * a monitor is valid, with `{values}` for the expected values.
  */
 export type RecordTypeText = {
   holds: string
@@ -8,22 +8,22 @@ export type RecordTypeText = {
   example: string
   exact?: string
   flexible?: string
-  /** Other than the type itself. */
+  /** The label, if it is not the type. */
   name?: string
-  /** Who can change the record, where that is not the DNS provider. */
+  /** Who can change the record, if it is not the DNS provider. */
   place?: string
-  /** A name has at most one such record, so that in exact mode only one value can ever match. */
+  /** A name has at most one such record, so in exact mode there is one expected value. */
   isSingle?: true
-  /** A value may hold line breaks where it is pasted from: they separate no values. */
+  /** Line breaks in a pasted value do not separate values. */
   isText?: true
 }
 
-const FIELDS_LEFT_OPEN =
+const FIELD_WILDCARDS =
   'Valid when the records include {values}. Others are ignored. A * stands for any value of its field.'
-const PARAMETERS_LEFT_OUT =
+const OPTIONAL_PARAMETERS =
   'Valid when the records include {values}. Other records and parameters are ignored. A * stands for any priority or target.'
 
-/** Every record type that can be monitored. Those from SRV on are no part of the API that Zonewatch implements, but its own. */
+/** Every record type that can be monitored. SRV and the types after it are additions of Zonewatch to the specified API. */
 const TEXTS = {
   A: {
     holds: 'IPv4 addresses',
@@ -94,37 +94,37 @@ const TEXTS = {
     holds: 'host and port of a service',
     write: 'Priority, weight, port and target per value.',
     example: '10 5 5060 sip.example.com',
-    flexible: FIELDS_LEFT_OPEN,
+    flexible: FIELD_WILDCARDS,
   },
   TLSA: {
     holds: 'the certificate of a service (DANE)',
     write: 'Usage, selector, matching type and data in hexadecimal per value.',
     example: '3 1 1 0c72ac70b745ac19998811b131d662c9ac69dbdbe7cb23e5b514b56664c5d3d6',
-    flexible: FIELDS_LEFT_OPEN,
+    flexible: FIELD_WILDCARDS,
   },
   SSHFP: {
     holds: 'fingerprints of SSH host keys',
     write: 'Algorithm, fingerprint type and fingerprint in hexadecimal per value.',
     example: '4 2 a87f1b687ac0e57d2a081a2f282672334d90ed316d2b818ca9580ea384d92401',
-    flexible: FIELDS_LEFT_OPEN,
+    flexible: FIELD_WILDCARDS,
   },
   HTTPS: {
     holds: 'how its web server is reached',
     write: 'Priority, target and parameters per value, the parameters in any order.',
     example: '1 . alpn=h2,h3',
-    flexible: PARAMETERS_LEFT_OUT,
+    flexible: OPTIONAL_PARAMETERS,
   },
   SVCB: {
     holds: 'how a service is reached',
     write: 'Priority, target and parameters per value, the parameters in any order.',
     example: '1 dns.example.com alpn=dot port=853',
-    flexible: PARAMETERS_LEFT_OUT,
+    flexible: OPTIONAL_PARAMETERS,
   },
   DS: {
     holds: 'its DNSSEC keys, as published in the parent zone',
     write: 'Key tag, algorithm, digest type and digest in hexadecimal per value.',
     example: '60485 5 2 d4b7d520e7bb5f0f67674a0cceb1e3e0614b93c4f9e99b8383f6a1e4469da50a',
-    flexible: FIELDS_LEFT_OPEN,
+    flexible: FIELD_WILDCARDS,
     place: 'at your registrar, or in the parent zone',
   },
   SOA: {
@@ -132,14 +132,14 @@ const TEXTS = {
     write:
       'Primary server, mailbox, serial, refresh, retry, expire and minimum. The serial changes with every change of the zone: leave it open with * in flexible mode.',
     example: 'ns1.example.com hostmaster.example.com * 3600 900 1209600 300',
-    flexible: FIELDS_LEFT_OPEN,
+    flexible: FIELD_WILDCARDS,
     isSingle: true, // RFC 1035 section 5.2
   },
   NAPTR: {
     holds: 'rules that lead to its services',
     write: 'Order, preference, flags, services, expression and replacement per value.',
     example: '100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .',
-    flexible: FIELDS_LEFT_OPEN,
+    flexible: FIELD_WILDCARDS,
   },
 } satisfies Record<string, RecordTypeText>
 

@@ -1,12 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
 
-/** How long a monitor with `until: "valid"` is checked quickly, and how often at first. */
+/** How long quick checks run for a monitor with `until: "valid"`, and their first interval. */
 export const WAIT_HOURS = 72
 export const FIRST_WAIT_SECONDS = 15
 /** Monitors of an organization that wait at the same time. */
 export const MAX_WAITING = 1_000
-/** Monitors of one setup page. */
 export const MAX_MONITORS_PER_PAGE = 20
 export const SETUP_PAGE_DAYS = 30
 
@@ -55,7 +54,7 @@ export type SetupPageQuery = Static<typeof SetupPageQuery>
 
 export const WAIT_STATES = ['waiting', 'valid', 'timed_out'] as const
 
-/** What `until: "valid"` adds to a monitor. */
+/** The wait of a monitor with `until: "valid"`. */
 export const Wait = Exactly(
   {
     state: Type.Enum(WAIT_STATES, {
@@ -81,7 +80,7 @@ export const Wait = Exactly(
 )
 export type Wait = Static<typeof Wait>
 
-/** How one record of a public page stands. */
+/** The state of a record on a public page. */
 export const RECORD_STATES = ['waiting', 'wrong', 'found', 'valid', 'timed_out'] as const
 export type RecordState = (typeof RECORD_STATES)[number]
 
@@ -111,7 +110,7 @@ const PublicRecord = Exactly({
 })
 export type PublicRecord = Static<typeof PublicRecord>
 
-/** What the public page shows, and nothing else of the organization. */
+/** All data that the public page reveals. */
 export const PublicPage = Exactly(
   {
     organization: Type.String(),

@@ -11,7 +11,7 @@ export const entry = <const P extends string>(
 })
 export const plain = (about: string, text: string): Entry<never> => entry(about, [], () => text)
 
-/** Names that a field must hold. */
+/** Errors of names. */
 export const NAME_ERRORS = {
   name_required: plain('The name is missing.', 'Either domain or full_domain is required.'),
   address_not_allowed: entry('The value is an IP address instead of a name.', ['value'], ({ value }) => {
@@ -57,7 +57,7 @@ export const NAME_ERRORS = {
   }),
 } as const
 
-/** Values of records, as they are expected. */
+/** Errors of expected values. */
 export const VALUE_ERRORS = {
   wrong_number_of_values: entry('There are too few or too many expected values.', ['max', 'count'], (params) => {
     return `There are ${params.count} expected values. Use 1 to ${params.max}.`
@@ -177,7 +177,7 @@ export const VALUE_ERRORS = {
   ),
 } as const
 
-/** A value from outside as it is shown in a sentence about it. */
+/** A value of the request in quotes, shortened. */
 function quoted(value: Param): string {
   const text = String(value)
   const shown = Array.from(text.slice(0, 122))

@@ -3,7 +3,6 @@ import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './
 import { METADATA_PARAMETER, withMetadataFilters } from './labels.ts'
 import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
 
-/** Views of an organization. */
 export const MAX_VIEWS = 200
 const DENSITIES = ['comfortable', 'compact'] as const
 export const COLUMN = `^[a-z_]{1,40}$|${METADATA_PARAMETER}`
@@ -82,10 +81,10 @@ export const View = Exactly(
 export type View = Static<typeof View>
 export type ViewFilter = Static<typeof filter>
 
-const fixed = { id: GIVEN_BY_SERVER, created: GIVEN_BY_SERVER, created_by: GIVEN_BY_SERVER }
+const readOnlyFields = { id: GIVEN_BY_SERVER, created: GIVEN_BY_SERVER, created_by: GIVEN_BY_SERVER }
 export const NewView = Exactly(
   { name: Name, ...fields },
-  { title: 'NewView', examples: [example], 'x-elsewhere': fixed },
+  { title: 'NewView', examples: [example], 'x-elsewhere': readOnlyFields },
 )
 export type NewView = Static<typeof NewView>
 
@@ -95,7 +94,7 @@ export const ViewChange = Exactly(
     title: 'ViewChange',
     description: 'What is left out stays. `filter` replaces all filters.',
     examples: [{ name: 'Mail records' }],
-    'x-elsewhere': fixed,
+    'x-elsewhere': readOnlyFields,
   },
 )
 export type ViewChange = Static<typeof ViewChange>

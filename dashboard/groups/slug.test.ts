@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { slugOf as made } from '#server/groups/slug.ts'
+import { slugOf as made } from '#server/groups/resolve.ts'
 import { slugOf } from './slug.ts'
 
 test('the slug shown is the one that the server makes', () => {

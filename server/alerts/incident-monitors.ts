@@ -33,7 +33,7 @@ export function openMemberships(
     .execute()
 }
 
-/** Monitors that were deleted, disabled or changed while they failed. server/monitors/left-incidents.ts sets `left_at`. */
+/** Monitors that were deleted, disabled or changed while they failed. server/monitors/incident-membership.ts sets `left_at`. */
 export function leftMemberships(db: Database, organizationId: string): Promise<Recovery[]> {
   return db
     .selectFrom('incident_monitors')

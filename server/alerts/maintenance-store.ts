@@ -13,7 +13,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
 import { deleteTenantRow, findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { parseGroupList, stringsOf } from '../groups/store.ts'
+import { parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, parseTimes } from '../http/times.ts'
 import { newId } from '../ids.ts'

@@ -10,7 +10,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { findGroupRow, parseGroupList, stringsOf } from '../groups/store.ts'
+import { findGroupRow, parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'

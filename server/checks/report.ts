@@ -2,7 +2,7 @@ import type { MonitorState, Notify } from '#contract/monitors.ts'
 import { evaluateSoon } from '../alerts/evaluate.ts'
 import type { Database } from '../database/database.ts'
 import { type EventRow, insertEvents, isNotified, newEventIds, toEvent } from '../events/store.ts'
-import { describeMonitors } from '../monitors/payload-monitor.ts'
+import { describeMonitors } from '../monitors/store.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 
 /** An event to write, and what its monitor wants to be notified of. */

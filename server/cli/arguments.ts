@@ -22,7 +22,7 @@ export function parseRecord(name: string, type: string): { owner: string; record
   const recordType = RECORD_TYPES.find((known) => known === type.toUpperCase())
   if (!recordType) throw new CliError(`Unknown record type "${type}". Use one of ${RECORD_TYPES.join(', ')}.`)
   const parsed = parseMonitorName({ full_domain: name }, recordType)
-  if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
+  if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.errors)).join('\n'))
   return { owner: parsed.name.owner, recordType }
 }
 

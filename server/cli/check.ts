@@ -104,6 +104,6 @@ function observedValues({ observe, asExpected }: MonitoredType, isExactMatch: bo
 function parseExpected(expected: string[], { recordType, isExactMatch }: MonitoredName): string[] {
   if (expected.length === 0) return []
   const parsed = parseExpectedValues(expected, recordType.name, isExactMatch)
-  if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.problems)).join('\n'))
+  if (!parsed.ok) throw new CliError(Object.values(fieldTexts(parsed.errors)).join('\n'))
   return parsed.values
 }

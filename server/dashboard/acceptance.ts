@@ -3,10 +3,10 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { CnameChain, Evidence } from '../dns/outcome.ts'
-import { acceptCurrentValues } from '../monitors/accept.ts'
+import { acceptCurrentValues } from '../monitors/parse-monitor.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { getMonitor, lockMonitor } from '../monitors/store.ts'
-import { updateMonitor } from '../monitors/update.ts'
+import { getMonitor } from '../monitors/store.ts'
+import { lockMonitor, updateMonitor } from '../monitors/update.ts'
 import { conflict } from '../problem.ts'
 
 /** What of the expected is missing and what of the current is extra, as the check judged it. Throws `not_found`. */

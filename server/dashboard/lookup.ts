@@ -27,7 +27,7 @@ export async function lookUp(deps: LookupDeps, { name, record_type }: LookupRequ
     throw invalid({ record_type: fieldError('ptr_required') })
   }
   const parsed = parseMonitorName({ full_domain: pasted }, 'PTR')
-  if (!parsed.ok) throw invalid({ name: parsed.problems.full_domain! })
+  if (!parsed.ok) throw invalid({ name: parsed.errors.full_domain! })
   const { owner, domain, subdomain } = parsed.name
   const types = record_type === undefined ? typesLikelyAt(kindOf(parsed.name)) : [record_type]
   const found = await askTypes(deps, owner, types)
@@ -74,7 +74,7 @@ export async function askTypes(
 /** CNAME first: behind an alias all others are those of its target. */
 export function typesLikelyAt(kind: NameKind): MonitorRecordType[] {
   const types = new Set<MonitorRecordType>(['CNAME', ...RECORD_TYPES])
-  return [...types].filter((type) => recordTypeOf(type).likelyAt.includes(kind))
+  return [...types].filter((type) => recordTypeOf(type).suggestedFor.includes(kind))
 }
 
 function kindOf({ owner, subdomain }: { owner: string; subdomain: string }): NameKind {

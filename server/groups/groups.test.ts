@@ -3,8 +3,7 @@ import { systemContext } from '../context.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
-import { lockMonitor } from '../monitors/store.ts'
-import { updateMonitor } from '../monitors/update.ts'
+import { lockMonitor, updateMonitor } from '../monitors/update.ts'
 import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
 import { lockLinks } from './links.ts'
@@ -29,7 +28,7 @@ const change = (world: AppWorld, path: string, body: unknown, method = 'PATCH') 
 const places = (world: AppWorld) => world.deps.db.selectFrom('due_checks').selectAll().orderBy('monitor_id').execute()
 
 onBothEngines('groups', (_fresh, engine) => {
-  test('have exactly the keys of the specification, are named by id or slug, and can be changed', async () => {
+  test('have exactly the keys of the specification, are found by id or slug, and can be changed', async () => {
     const world = await givenApp(engine)
     const made = await change(world, '/groups', { name: 'Kunden & Partner' }, 'POST')
     expect(made).toMatchObject({ status: 201, headers: { location: `/groups/${made.body.id}` } })
@@ -70,7 +69,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect((await world.call(`/groups/${made.body.id}`, { key })).status).toBe(404)
   })
 
-  test('are listed as they were made, also after the clock was set back', async () => {
+  test('are listed in the order of creation, even after the clock was set back', async () => {
     const world = await givenApp(engine)
     world.pass(86_400_000)
     await change(world, '/groups', { name: 'tomorrow' }, 'POST')
@@ -82,7 +81,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect(data.map(({ slug }: { slug: string }) => slug)).toEqual(['first', 'second', 'third', 'default', 'tomorrow'])
   })
 
-  test('are refused with every error, with an unknown webhook', async () => {
+  test('are refused with every error, including an unknown webhook', async () => {
     const world = await givenApp(engine)
     const wrong = { name: '', webhooks: ['whk_1', 7] }
     for (const [path, method] of [
@@ -97,7 +96,7 @@ onBothEngines('groups', (_fresh, engine) => {
     }
   })
 
-  test('PATCH /groups/{group}/monitors changes all of the group and no other, and repeating it changes nothing', async () => {
+  test('PATCH /groups/{group}/monitors updates all monitors of the group and no others, and repeating it changes nothing', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world, 'shop', 450)
     await givenMonitors(world, 'other', 3)
@@ -133,7 +132,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect(again).toHaveLength(450)
   })
 
-  test('PATCH /groups/{group}/monitors refuses what it cannot take, and an unknown group', async () => {
+  test('PATCH /groups/{group}/monitors refuses invalid fields and an unknown group', async () => {
     const world = await givenApp(engine)
     const refused = await change(world, '/groups/default/monitors', {
       frequency: 4,
@@ -146,7 +145,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect((await change(world, '/groups/none/monitors', { frequency: 10 })).status).toBe(404)
   })
 
-  test('the monitors of a deleted group move to the default group, however many', async () => {
+  test('the monitors of a deleted group move to the default group, however many there are', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world, 'shop', 450)
     await givenMonitors(world, 'default', 2)
@@ -157,7 +156,7 @@ onBothEngines('groups', (_fresh, engine) => {
     expect((await world.call('/groups/default')).status).toBe(200)
   })
 
-  test('a group that gets monitors while it is deleted loses none of them', async () => {
+  test('no monitor is lost when monitors are added to a group during its deletion', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world, 'shop', 300)
     const [deleted, ...made] = await Promise.all([
@@ -181,7 +180,7 @@ onBothEngines('groups', (_fresh, engine) => {
 })
 
 onBothEngines('POST /groups', (_fresh, engine) => {
-  test('six times at once makes one group', async () => {
+  test('sent six times at once creates one group', async () => {
     const world = await givenApp(engine)
     const make = () => change(world, '/groups', { name: 'Production' }, 'POST')
     const answers = await Promise.all(Array.from({ length: 6 }, make))
@@ -194,7 +193,7 @@ onBothEngines('POST /groups', (_fresh, engine) => {
 })
 
 onBothEngines('DELETE /monitors/{id}', (_fresh, engine) => {
-  test('takes its history with it, however long, and nothing of another', async () => {
+  test('deletes the events of the monitor, however many, and no others', async () => {
     const world = await givenApp(engine)
     const [gone, stays] = await givenMonitors(world, 'shop', 2)
     const { db } = world.deps
@@ -233,7 +232,7 @@ onBothEngines('DELETE /monitors/{id}', (_fresh, engine) => {
 })
 
 describe('DELETE /groups/{group} (postgres)', () => {
-  test('and a change of a monitor that came last do not wait for each other', async () => {
+  test('and an update of its last monitor do not deadlock', async () => {
     const world = await givenApp('postgres')
     const { db, clock } = world.deps
     const { id: organizationId } = await world.organization()

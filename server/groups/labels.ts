@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts'
 import type { LabelColumns } from '../database/schema.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 
-/** What a caller gives a monitor or group; null and absent are the same here. */
+/** The labels of a monitor or group in a request. Null means the same as absent. */
 export type LabelInput = {
   external_id?: string | null | undefined
   tags?: string[] | null | undefined
@@ -17,23 +17,23 @@ export type LabelInput = {
 /** The columns of monitors and groups that hold external id, tags and metadata. */
 export type LabelRow = { [Column in keyof LabelColumns]: string | (Column extends 'external_id' ? null : never) }
 
-/** As people give them, for the audit log. */
+/** As in requests and responses. */
 export const labelsFromRow = ({ external_id, tags, metadata }: LabelRow) => ({
   external_id,
   tags: JSON.parse(tags) as string[],
   metadata: JSON.parse(metadata) as Metadata,
 })
 
-const KEY = new RegExp(METADATA_KEY)
-const EXTERNAL = new RegExp(EXTERNAL_ID)
+const METADATA_KEY_PATTERN = new RegExp(METADATA_KEY)
+const EXTERNAL_ID_PATTERN = new RegExp(EXTERNAL_ID)
 const EXTERNAL_ID_FORMAT = '1 to 128 visible ASCII characters without spaces'
 
-/** Pairs in the order of their keys, so that equal ones have one text. What has a wrong type counts as absent: the schema reports it. */
-export function labelColumnsOf(given: LabelInput): LabelRow {
-  const external_id = typeof given.external_id === 'string' ? given.external_id : null
-  const tags = Array.isArray(given.tags) ? given.tags : []
-  const metadata = isPairs(given.metadata) ? given.metadata : {}
-  const pairs = Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))
+/** Sorts metadata by key, so that equal metadata has the same text. Ignores values of a wrong type: the schema reports them. */
+export function labelColumnsOf(input: LabelInput): LabelRow {
+  const external_id = typeof input.external_id === 'string' ? input.external_id : null
+  const tags = Array.isArray(input.tags) ? input.tags : []
+  const metadata = isPairs(input.metadata) ? input.metadata : {}
+  const pairs = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1))
   return {
     external_id,
     tags: JSON.stringify([...new Set(tags)]),
@@ -41,82 +41,92 @@ export function labelColumnsOf(given: LabelInput): LabelRow {
   }
 }
 
-const isPairs = (given: unknown): given is Metadata =>
-  typeof given === 'object' && given !== null && !Array.isArray(given)
+const isPairs = (value: unknown): value is Metadata =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What the schema cannot say: how keys of metadata are written. */
+/** An error for the first invalid key. The schema does not validate keys. */
 export function metadataKeyErrors(metadata: unknown): FieldErrors {
   if (!isPairs(metadata)) return {}
-  const wrong = Object.keys(metadata)
-    .slice(0, MAX_METADATA_PAIRS + 1)
-    .filter((key) => !KEY.test(key))
-  return wrong.length === 0 ? {} : { metadata: fieldError('invalid_metadata_key', { given: wrong[0]!.slice(0, 60) }) }
+  const keys = Object.keys(metadata).slice(0, MAX_METADATA_PAIRS + 1)
+  const invalid = keys.find((key) => !METADATA_KEY_PATTERN.test(key))
+  if (invalid === undefined) return {}
+  return { metadata: fieldError('invalid_metadata_key', { given: invalid.slice(0, 60) }) }
 }
 
-/** Of a path, and of the body beside it, which may repeat it. */
+/** An error for an invalid external id in the path, or another one in the body. */
 export function externalIdErrors(inPath: string, inBody: unknown): FieldErrors {
-  if (inPath.length > 128 || !EXTERNAL.test(inPath)) {
+  if (inPath.length > 128 || !EXTERNAL_ID_PATTERN.test(inPath)) {
     return { external_id: fieldError('invalid_format', { format: EXTERNAL_ID_FORMAT, given: inPath.slice(0, 60) }) }
   }
   if (inBody === undefined || inBody === inPath) return {}
   return { external_id: { ...fieldError('read_only'), text: 'differs from the one in the path. Leave it out.' } }
 }
 
-/** What a list of monitors or groups can be filtered by, as `monitor_labels` and `group_labels` hold it. */
+/** The rows of `monitor_labels` and `group_labels`, by which lists are filtered. */
 export function labelsOf({ tags, metadata }: Pick<LabelRow, 'tags' | 'metadata'>): string[] {
   const pairs = Object.entries(JSON.parse(metadata) as Metadata)
   return [...(JSON.parse(tags) as string[]).map(tagLabel), ...pairs.map(([key, value]) => metadataLabel(key, value))]
 }
 
-/** No key of metadata has a colon, so that a tag is never taken for a pair. */
+/** Metadata keys have no colon, so a tag never looks like a pair. */
 export const tagLabel = (tag: string) => `tag:${tag}`
 export const metadataLabel = (key: string, value: string) => `${key}=${value}`
 
-/** What a query asks for. `tag=a,b` asks for both. */
+/** The labels that a query filters by. `tag=a,b` requires both. */
 export function requestedLabels(query: object): string[] {
   const { tag = '' } = query as { tag?: string }
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     name.startsWith(METADATA_PREFIX) ? [metadataLabel(name.slice(METADATA_PREFIX.length), String(value))] : [],
   )
-  const tags = tag.split(',').filter((each) => each !== '')
+  const tags = tag.split(',').filter((name) => name !== '')
   return [...new Set([...tags.map(tagLabel), ...pairs])].sort()
 }
 
-/** Of the objects that are listed, those with the label. */
-export const hasLabel = ({ table, id }: Of, listed: 'monitors' | 'groups', { organizationId }: Tenant, label: string) =>
+/** The condition that a listed object has the label. */
+export const hasLabel = (
+  { table, id }: LabelTable,
+  listed: 'monitors' | 'groups',
+  { organizationId }: Tenant,
+  label: string,
+) =>
   sql<boolean>`exists (select 1 from ${sql.table(table)} where ${sql.ref(`${table}.organization_id`)} = ${organizationId}
     and ${sql.ref(`${table}.label`)} = ${label} and ${sql.ref(`${table}.${id}`)} = ${sql.ref(`${listed}.id`)})`
 
-/** As searched texts are: letters beyond ASCII keep their case on both engines. */
+/** As search texts are stored: on both engines only ASCII letters ignore their case. */
 export const asciiLowerCase = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** Whether a text has these characters. They have no wildcards; `before` is a pattern of what is in front of them. */
+/** The condition that a text contains these characters, without wildcards. `before`: the LIKE pattern in front of them. */
 export const containsText = (text: RawBuilder<unknown>, characters: string, before = '%') =>
   sql<boolean>`${text} like ${`${before}${characters.replace(/[%_\\]/g, '\\$&')}%`} escape '\\'`
 
-type Of = { table: 'monitor_labels'; id: 'monitor_id' } | { table: 'group_labels'; id: 'group_id' }
-export const MONITOR_LABELS: Of = { table: 'monitor_labels', id: 'monitor_id' }
-export const GROUP_LABELS: Of = { table: 'group_labels', id: 'group_id' }
+type LabelTable = { table: 'monitor_labels'; id: 'monitor_id' } | { table: 'group_labels'; id: 'group_id' }
+export const MONITOR_LABELS: LabelTable = { table: 'monitor_labels', id: 'monitor_id' }
+export const GROUP_LABELS: LabelTable = { table: 'group_labels', id: 'group_id' }
 
-type Labelled = Pick<LabelRow, 'tags' | 'metadata'> & { id: string; organization_id: string }
+type LabelledRow = Pick<LabelRow, 'tags' | 'metadata'> & { id: string; organization_id: string }
 
-/** Of objects that have none there yet. */
-export async function insertLabels(db: Database, { table, id }: Of, rows: readonly Labelled[]): Promise<void> {
+/** For objects that have no labels stored yet. */
+export async function insertLabels(
+  db: Database,
+  { table, id }: LabelTable,
+  rows: readonly LabelledRow[],
+): Promise<void> {
   const labels = rows.flatMap((row) =>
     labelsOf(row).map((label) => ({ organization_id: row.organization_id, label, [id]: row.id })),
   )
   await insertEach(db, table, { organization_id: 'text', label: 'text', [id]: 'text' }, labels)
 }
 
-/** Makes the labels of objects those of their rows. */
-export async function replaceLabels(db: Database, of: Of, rows: readonly Labelled[]): Promise<void> {
-  const key = { [of.id]: 'text', organization_id: 'text' } as const
-  const ids = rows.map(({ id, organization_id }) => ({ [of.id]: id, organization_id }))
-  await deleteEach(db, { table: of.table, key }, ids)
-  await insertLabels(db, of, rows)
+/** Stores the labels of the rows instead of the previous ones. */
+export async function replaceLabels(db: Database, labelTable: LabelTable, rows: readonly LabelledRow[]): Promise<void> {
+  const { table, id: idColumn } = labelTable
+  const key = { [idColumn]: 'text', organization_id: 'text' } as const
+  const keys = rows.map(({ id, organization_id }) => ({ [idColumn]: id, organization_id }))
+  await deleteEach(db, { table, key }, keys)
+  await insertLabels(db, labelTable, rows)
 }
 
-/** Which of these external ids an object of the organization has already. */
+/** The ids of the objects with these external ids. */
 export async function findIdsByExternalId(
   db: Database,
   { organizationId }: Tenant,
@@ -134,7 +144,7 @@ export async function findIdsByExternalId(
   return new Map(rows.map((row) => [row.external_id!, row.id]))
 }
 
-/** `fields`: the paths of the external ids that are taken. */
+/** `fields`: the paths of the external ids in the request. */
 export const externalIdTaken = (fields: readonly string[]) =>
   conflict(
     'Another object of the organization has this external id. Use another one, or PUT /monitors/external/{external_id}.',

@@ -5,27 +5,26 @@ import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { type FieldErrors, refuse } from '../problem.ts'
 
-/** How many webhooks one group may have. Plain data, and the server's own: see `WEBHOOKS_PER_GROUP`. */
+/** How many webhooks one group may have: the setting `WEBHOOKS_PER_GROUP`. */
 export type LinkLimits = { webhooksPerGroup: number }
 
-/** Where links are not made for a caller, or taken away. */
+/** For changes that no caller requested. */
 export const NO_LIMITS: LinkLimits = { webhooksPerGroup: Number.POSITIVE_INFINITY }
 
-type Side = 'group' | 'webhook'
 type Links = {
   organizationId: string
   /** Whose links are replaced. */
-  side: Side
+  side: 'group' | 'webhook'
   id: string
-  /** What it is to be linked to, by id, and the field that names each. */
-  wanted: ReadonlyMap<string, string>
+  /** The ids of the other side, each with its field in the request. */
+  targets: ReadonlyMap<string, string>
 }
 
 const KEY = { organization_id: 'text', group_id: 'text', webhook_id: 'text' } as const
 
 /**
- * Lets one transaction at a time change links of the organization, before it locks a group or a webhook: from either side
- * it changes rows of both.
+ * Lets one transaction at a time change links of the organization. Call it before a group or a webhook is locked: a change
+ * from either side updates rows of both.
  */
 export async function lockLinks(db: Database, organizationId: string): Promise<void> {
   if (engineOf(db) === 'sqlite') return
@@ -33,65 +32,64 @@ export async function lockLinks(db: Database, organizationId: string): Promise<v
 }
 
 /**
- * Links a group to exactly these webhooks, or a webhook to exactly these groups. Writes only what differs. What exceeds a
- * limit already may stay or become less, so that what was read can be sent back. Returns the previous links. Throws a 400 for more than the limits.
+ * Links a group to exactly these webhooks, or a webhook to exactly these groups. Writes only the differences, and returns the
+ * previous links. Throws a 400 above the limits. What is above a limit already may stay or shrink, so that a response can be
+ * sent back.
  */
 export async function replaceLinks(db: Database, links: Links, limits: LinkLimits = NO_LIMITS): Promise<string[]> {
-  const { organizationId, side, id, wanted } = links
-  const [own, other] = side === 'group' ? (['group_id', 'webhook_id'] as const) : (['webhook_id', 'group_id'] as const)
+  const { organizationId, side, id, targets } = links
+  const [column, otherColumn] =
+    side === 'group' ? (['group_id', 'webhook_id'] as const) : (['webhook_id', 'group_id'] as const)
   const rows = await db
     .selectFrom('group_webhooks')
-    .select(`${other} as id`)
+    .select(`${otherColumn} as id`)
     .where('organization_id', '=', organizationId)
-    .where(own, '=', id)
-    .orderBy(other)
+    .where(column, '=', id)
+    .orderBy(otherColumn)
     .execute()
   const before = new Set(rows.map((row) => row.id))
-  const added = [...wanted.keys()].filter((each) => !before.has(each))
-  refuse(await refusalsOf(db, links, { added, before: before.size }, limits))
-  const rowOf = (each: string) => ({ organization_id: organizationId, [own]: id, [other]: each })
-  const removed = [...before].filter((each) => !wanted.has(each))
+  const added = [...targets.keys()].filter((target) => !before.has(target))
+  const removed = [...before].filter((target) => !targets.has(target))
+  refuse(await limitErrors(db, links, { added, before: before.size }, limits))
+  const rowOf = (target: string) => ({ organization_id: organizationId, [column]: id, [otherColumn]: target })
   await deleteEach(db, { table: 'group_webhooks', key: KEY }, removed.map(rowOf))
   await insertEach(db, 'group_webhooks', KEY, added.map(rowOf))
-  await countChange(db, organizationId, side === 'group' ? 'webhooks' : 'groups', [...added, ...removed])
+  await incrementVersions(db, organizationId, side === 'group' ? 'webhooks' : 'groups', [...added, ...removed])
   return [...before]
 }
 
-/** What the other side shows of its links has changed too. */
-async function countChange(db: Database, organizationId: string, table: 'groups' | 'webhooks', ids: string[]) {
-  if (ids.length === 0) return
-  await sql`update ${sql.table(table)} set version = version + 1
-    where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}`.execute(db)
-}
-
-async function refusalsOf(
+async function limitErrors(
   db: Database,
-  { organizationId, side, wanted }: Links,
+  { organizationId, side, targets }: Links,
   { added, before }: { added: string[]; before: number },
   { webhooksPerGroup }: LinkLimits,
 ): Promise<FieldErrors> {
   const errors: FieldErrors = {}
-  const [field, most, mostOfOther] =
+  const [field, max, maxOfTarget] =
     side === 'group'
       ? (['webhooks', webhooksPerGroup, MOST_GROUPS] as const)
       : (['groups', MOST_GROUPS, webhooksPerGroup] as const)
-  if (wanted.size > most && wanted.size > before) {
-    errors[field] = fieldError('too_many_links', { count: wanted.size, max: most })
+  if (targets.size > max && targets.size > before) {
+    errors[field] = fieldError('too_many_links', { count: targets.size, max })
   }
   const column = side === 'group' ? 'webhook_id' : 'group_id'
   const counts = await db
     .selectFrom('group_webhooks')
-    .select([column, (of) => of.fn.countAll<number>().as('count')])
+    .select([column, ({ fn }) => fn.countAll<number>().as('count')])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, column, added))
     .groupBy(column)
     .execute()
+  const code = side === 'group' ? 'webhook_has_most_groups' : 'group_has_most_webhooks'
   for (const { [column]: id, count } of counts) {
-    if (count < mostOfOther) continue
-    errors[wanted.get(id)!] =
-      side === 'group'
-        ? fieldError('webhook_has_most_groups', { count })
-        : fieldError('group_has_most_webhooks', { count })
+    if (count >= maxOfTarget) errors[targets.get(id)!] = fieldError(code, { count })
   }
   return errors
+}
+
+/** The response of the other side shows its links too. */
+async function incrementVersions(db: Database, organizationId: string, table: 'groups' | 'webhooks', ids: string[]) {
+  if (ids.length === 0) return
+  await sql`update ${sql.table(table)} set version = version + 1
+    where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}`.execute(db)
 }

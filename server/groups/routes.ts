@@ -7,31 +7,24 @@ import { Answers, Params, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { refuse } from '../problem.ts'
 import { metadataKeyErrors } from './labels.ts'
-import {
-  getGroup,
-  getGroupRow,
-  insertGroup,
-  listGroups,
-  parseGroupInclude,
-  unknownWebhookErrors,
-  updateGroup,
-} from './store.ts'
+import { getGroupRow } from './resolve.ts'
+import { getGroup, insertGroup, listGroups, parseGroupInclude, unknownWebhookErrors, updateGroup } from './store.ts'
 
 const tags = ['Groups']
 
-/** A group is named by its id or by its slug. It is deleted in `monitors/group-deletion.ts`. */
+/** Paths name a group by its id or slug. `monitors/group-deletion.ts` deletes groups. */
 export function groupRoutes(deps: Deps): Routes {
   const { db, seal, config } = deps
   return async (app) => {
     const params = Params('group')
     const querystring = Exactly({ include: GroupInclude })
-    // What the schema refuses and what only we can judge are reported together.
+    // The handlers report the errors of the schema together with their own.
     const attachValidation = true
-    const refuseWrong = async (request: FastifyRequest) => {
-      const refused = schemaErrors(request)
+    const validateBody = async (request: FastifyRequest) => {
+      const errors = schemaErrors(request)
       const { webhooks, metadata } = request.body as GroupChange
-      const unknown = await unknownWebhookErrors(db, request.context, webhooks)
-      refuse({ ...unknown, ...metadataKeyErrors(metadata), ...refused })
+      const webhookErrors = await unknownWebhookErrors(db, request.context, webhooks)
+      refuse({ ...webhookErrors, ...metadataKeyErrors(metadata), ...errors })
     }
 
     app.get(
@@ -66,7 +59,7 @@ export function groupRoutes(deps: Deps): Routes {
         const { body, context } = request
         const included = parseGroupInclude(request.query.include)
         return once(request, reply, db, {
-          prepare: () => refuseWrong(request),
+          prepare: () => validateBody(request),
           effect: (db) => insertGroup(db, context, body, config),
           answer: (db, id) => {
             reply.code(201).header('location', `/groups/${id}`)
@@ -109,7 +102,7 @@ export function groupRoutes(deps: Deps): Routes {
         },
       },
       async (request) => {
-        await refuseWrong(request)
+        await validateBody(request)
         const { params, body, context } = request
         const included = parseGroupInclude(request.query.include)
         const { id } = await getGroupRow(db, context, params.group)

@@ -1,17 +1,16 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { MOST_NAMED } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import { GROUP_INCLUDES, type Group, type GroupChange, type GroupQuery, type GroupResponse } from '#contract/groups.ts'
+import { GROUP_INCLUDES, type GroupChange, type GroupQuery, type GroupResponse } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
-import { isOneOf, updateEach } from '../database/bulk.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import type { GroupsTable } from '../database/schema.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
-import { conflict, type FieldErrors, invalid, notFound, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, invalid, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { countByGroup } from './counts.ts'
 import {
@@ -29,9 +28,7 @@ import {
   requestedLabels,
 } from './labels.ts'
 import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
-import { isGroupName, slugOf } from './slug.ts'
-
-type GroupRow = Selectable<GroupsTable>
+import { findGroupRow, type GroupRow, getGroupRow, slugOf } from './resolve.ts'
 
 const ORDERS = { created: { column: 'groups.id' }, name: { column: 'groups.name' }, slug: { column: 'groups.slug' } }
 
@@ -46,11 +43,11 @@ export async function listGroups(
   const words = search?.split(/\s+/).filter((word) => word !== '')
   if (words?.length === 0) throw invalid({ search: fieldError('blank_search') })
   const labels = requestedLabels(query)
-  let base = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
-  if (external_id !== undefined) base = base.where('groups.external_id', '=', external_id)
-  for (const label of labels) base = base.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
-  for (const word of words ?? []) base = base.where(hasWord(db, word))
-  const page = await listPage<GroupRow>(base as never, {
+  let rows = db.selectFrom('groups').selectAll('groups').where('groups.organization_id', '=', organizationId)
+  if (external_id !== undefined) rows = rows.where('groups.external_id', '=', external_id)
+  for (const label of labels) rows = rows.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
+  for (const word of words ?? []) rows = rows.where(hasWord(db, word))
+  const page = await listPage<GroupRow>(rows as never, {
     seal,
     query,
     id: 'groups.id',
@@ -60,92 +57,73 @@ export async function listGroups(
   return { ...page, data: await toGroups(db, organizationId, page.data, included) }
 }
 
-/** Without an index: an organization has far fewer groups than monitors. Tags and metadata without the escapes of JSON. */
+/** Uses no index: an organization has far fewer groups than monitors. Searches tags and metadata without the escapes of JSON. */
 function hasWord(db: Database, word: string) {
-  // SQLite's `like` compares letters of ASCII in any case.
+  const lowerCaseWord = asciiLowerCase(word)
+  // SQLite's `like` ignores the case of ASCII letters.
   const lower = (text: RawBuilder<unknown>) => (engineOf(db) === 'sqlite' ? text : sql`lower(${text} collate "C")`)
-  const has = (text: RawBuilder<unknown>) => containsText(lower(text), asciiLowerCase(word))
+  const has = (text: RawBuilder<unknown>) => containsText(lower(text), lowerCaseWord)
   const labels = sql`replace(replace(groups.tags || ' ' || groups.metadata, '\\"', '"'), '\\\\', '\\')`
-  // A word has no spaces, so it lies in one of them. Each by itself, as most groups have neither labels nor an external id.
-  return sql<boolean>`(${has(sql`groups.name`)} or ${containsText(sql`groups.slug`, asciiLowerCase(word))}
+  // One condition for each column, because most groups have neither labels nor an external id.
+  return sql<boolean>`(${has(sql`groups.name`)} or ${containsText(sql`groups.slug`, lowerCaseWord)}
     or ${has(sql`groups.external_id`)}
     or ((groups.tags <> '[]' or groups.metadata <> '{}') and ${has(sql`(${labels})`)}))`
 }
 
-/** By id or slug. Throws `not_found` when there is none, or it is another organization's. */
+/** By id or slug. Throws `not_found`, also for a group of another organization. */
 export async function getGroup(
   db: Database,
   tenant: Tenant,
-  named: string,
+  idOrSlug: string,
   included: GroupInclusion = [],
 ): Promise<GroupResponse> {
-  const { organizationId } = tenant
-  const [group] = await toGroups(db, organizationId, [await getGroupRow(db, tenant, named)], included)
+  const row = await getGroupRow(db, tenant, idOrSlug)
+  const [group] = await toGroups(db, tenant.organizationId, [row], included)
   return group!
 }
 
 const AUDITED = ['external_id', 'tags', 'metadata'] as const
 export type GroupInclusion = readonly (typeof GROUP_INCLUDES)[number][]
 
-/** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
+/** Parses `?include=`, in any letter case. Throws a 400 that lists the allowed fields. */
 export function parseGroupInclude(text: string | undefined): GroupInclusion {
   if (text === undefined || text === '') return []
-  // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
+  // If the body is invalid too, the query was not validated: a repeated parameter is a list.
   if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
   const names = text
     .toLowerCase()
     .split(',')
     .map((name) => name.trim())
-  const known = GROUP_INCLUDES.filter((name) => names.includes(name))
-  if (names.every((name) => name === '' || GROUP_INCLUDES.some((each) => each === name))) return known
-  throw invalid({ include: fieldError('invalid_list', { allowed: GROUP_INCLUDES.join(', ') }) })
+  if (!names.every((name) => name === '' || GROUP_INCLUDES.some((allowed) => allowed === name))) {
+    throw invalid({ include: fieldError('invalid_list', { allowed: GROUP_INCLUDES.join(', ') }) })
+  }
+  return GROUP_INCLUDES.filter((name) => names.includes(name))
 }
 
-export async function getGroupRow(db: Database, tenant: Tenant, named: string): Promise<GroupRow> {
-  const row = await findGroupRow(db, tenant, named)
-  if (!row) throw notFound()
-  return row
-}
+type GroupInput = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] } & LabelInput
 
-export async function findGroupRow(
-  db: Database,
-  { organizationId }: Tenant,
-  named: string,
-): Promise<GroupRow | undefined> {
-  if (!isGroupName(named)) return undefined
-  const column = named.startsWith('grp_') ? ('id' as const) : ('slug' as const)
-  return await db
-    .selectFrom('groups')
-    .selectAll()
-    .where('organization_id', '=', organizationId)
-    .where(column, '=', named)
-    .executeTakeFirst()
-}
-
-export type NewGroupRow = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] } & LabelInput
-
-/** Throws 409 when the slug or the external id is taken, 400 when a webhook is unknown. */
+/** Returns the id. Throws a 409 if the slug or the external id is taken, and a 400 for an unknown webhook. */
 export async function insertGroup(
   db: Database,
   context: RequestContext,
-  given: NewGroupRow,
+  input: GroupInput,
   limits: LinkLimits = NO_LIMITS,
 ): Promise<string> {
   const { organizationId, now } = context
+  const { name, slug = slugOf(name), isDefault = false, webhooks = [] } = input
+  const id = newId('grp', now)
+  const labels = labelColumnsOf(input)
   return await inTransaction(db, async (transaction) => {
-    const id = newId('grp', now)
-    const slug = given.slug ?? slugOf(given.name)
-    const labels = labelColumnsOf(given)
-    await refuseTaken(transaction, context, labels.external_id)
+    await refuseTakenExternalId(transaction, context, labels.external_id)
     const { numInsertedOrUpdatedRows } = await transaction
       .insertInto('groups')
       .values({
         id,
         organization_id: organizationId,
         created_at: now,
-        name: given.name,
+        name,
         slug,
-        is_default: given.isDefault ? 1 : 0,
+        is_default: isDefault ? 1 : 0,
         monitors: 0,
         ...labels,
       })
@@ -153,21 +131,21 @@ export async function insertGroup(
       .executeTakeFirst()
     if (numInsertedOrUpdatedRows === 0n) throw slugTaken(slug)
     await insertLabels(transaction, GROUP_LABELS, [{ id, organization_id: organizationId, ...labels }])
-    const webhookIds = given.webhooks ?? []
-    if (webhookIds.length > 0) await setWebhooks(transaction, { organizationId, groupId: id, webhookIds }, limits)
-    const after = { name: given.name, slug, webhooks: webhookIds, ...labelsFromRow(labels) }
-    // The default group belongs to the organization, whose creation is recorded.
-    if (!given.isDefault) {
-      await recordAudit(transaction, context, { action: 'group.created', object: { id, label: given.name }, after })
+    if (webhooks.length > 0) await setWebhooks(transaction, context, id, webhooks, limits)
+    // The default group is part of the organization, whose creation is in the audit log.
+    if (!isDefault) {
+      const after = { name, slug, webhooks, ...labelsFromRow(labels) }
+      await recordAudit(transaction, context, { action: 'group.created', object: { id, label: name }, after })
     }
     return id
   })
 }
 
+/** By id or slug. Throws `not_found`, a 400 for an unknown webhook, a 409 for a slug or external id that is taken, and a 412. */
 export async function updateGroup(
   db: Database,
   context: RequestContext,
-  named: string,
+  idOrSlug: string,
   change: GroupChange,
   limits: LinkLimits,
   match?: Match,
@@ -176,23 +154,24 @@ export async function updateGroup(
   await inTransaction(db, async (transaction) => {
     if (change.webhooks !== undefined) await lockLinks(transaction, organizationId)
     if (typeof change.external_id === 'string') await lockOrganization(transaction, organizationId)
-    const row = await getGroupRow(transaction, context, named)
+    const row = await getGroupRow(transaction, context, idOrSlug)
     const [before] = await toGroups(transaction, organizationId, [row], AUDITED)
     const labels = labelColumnsOf({ ...labelsFromRow(row), ...change })
-    if (labels.external_id !== row.external_id) await refuseTaken(transaction, context, labels.external_id)
-    if (change.slug !== undefined && change.slug !== row.slug) {
-      if (await findGroupRow(transaction, context, change.slug)) throw slugTaken(change.slug)
+    if (labels.external_id !== row.external_id) {
+      await refuseTakenExternalId(transaction, context, labels.external_id)
     }
+    const { name = row.name, slug = row.slug } = change
+    if (slug !== row.slug && (await findGroupRow(transaction, context, slug))) throw slugTaken(slug)
     const { numUpdatedRows } = await transaction
       .updateTable('groups')
-      .set({ name: change.name ?? row.name, slug: change.slug ?? row.slug, ...labels, ...nextVersion })
+      .set({ name, slug, ...labels, ...nextVersion })
       .where('organization_id', '=', organizationId)
       .where('id', '=', row.id)
       .where(isMatch(match))
       .executeTakeFirst()
     if (numUpdatedRows === 0n) throw changedNothing(match)
     if (change.webhooks !== undefined) {
-      await setWebhooks(transaction, { organizationId, groupId: row.id, webhookIds: change.webhooks ?? [] }, limits)
+      await setWebhooks(transaction, context, row.id, change.webhooks ?? [], limits)
     }
     if (labels.tags !== row.tags || labels.metadata !== row.metadata) {
       await replaceLabels(transaction, GROUP_LABELS, [{ ...row, ...labels }])
@@ -203,52 +182,33 @@ export async function updateGroup(
   })
 }
 
-/** Two that take one external id wait for each other. */
-async function refuseTaken(db: Database, tenant: Tenant, externalId: string | null): Promise<void> {
+/** Requests that use the same external id wait for each other. */
+async function refuseTakenExternalId(db: Database, tenant: Tenant, externalId: string | null): Promise<void> {
   if (externalId === null) return
   await lockOrganization(db, tenant.organizationId)
   if ((await findIdsByExternalId(db, tenant, 'groups', [externalId])).size > 0) throw externalIdTaken(['external_id'])
 }
 
-/** Keeps `groups.monitors` true as monitors come (positive) and go (negative). `differences`: by the ids of groups. */
-export async function adjustMonitorCounts(
-  db: Database,
-  tenant: Tenant,
-  differences: Iterable<readonly [groupId: string, difference: number]>,
-): Promise<void> {
-  const { organizationId } = tenant
-  const changed = new Map([...differences].filter(([, difference]) => difference !== 0))
-  if (changed.size > 1) await lockGroups(db, tenant, [...changed.keys()])
-  const rows = [...changed].map(([id, new_monitors]) => ({ organization_id: organizationId, id, new_monitors }))
-  const key = { organization_id: 'text', id: 'text' } as const
-  await updateEach(db, { table: 'groups', key, add: { monitors: 'bigint' } }, rows)
-}
-
-/** In one order, so that two requests do not wait for each other. SQLite has one writer at a time. */
-export async function lockGroups(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<void> {
-  if (engineOf(db) === 'sqlite' || ids.length === 0) return
-  await sql`select id from groups where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}
-    order by id for no key update`.execute(db)
-}
-
 async function setWebhooks(
   db: Database,
-  { organizationId, groupId, webhookIds }: { organizationId: string; groupId: string; webhookIds: string[] },
+  { organizationId }: Tenant,
+  groupId: string,
+  webhookIds: string[],
   limits: LinkLimits,
 ): Promise<void> {
   refuse(await unknownWebhookErrors(db, { organizationId }, webhookIds))
-  const wanted = new Map(webhookIds.map((id, index) => [id, `webhooks.${index}`]))
-  await replaceLinks(db, { organizationId, side: 'group', id: groupId, wanted }, limits)
+  const targets = new Map(webhookIds.map((id, index) => [id, `webhooks.${index}`]))
+  await replaceLinks(db, { organizationId, side: 'group', id: groupId, targets }, limits)
 }
 
-/** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
+/** An error for each unknown webhook of the field `webhooks`, which may hold anything. */
 export async function unknownWebhookErrors(
   db: Database,
   { organizationId }: Tenant,
-  given: unknown,
+  webhooks: unknown,
 ): Promise<FieldErrors> {
-  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_NAMED) : []
-  const ids = [...new Set(named.filter((each) => typeof each === 'string'))]
+  const requested: unknown[] = Array.isArray(webhooks) ? webhooks.slice(0, MOST_NAMED) : []
+  const ids = [...new Set(requested.filter((id) => typeof id === 'string'))]
   if (ids.length === 0) return {}
   const rows = await db
     .selectFrom('webhooks')
@@ -257,8 +217,8 @@ export async function unknownWebhookErrors(
     .where(isOneOf(db, 'id', ids))
     .execute()
   const known = new Set<unknown>(rows.map(({ id }) => id))
-  const unknown = named.flatMap((id, index) => (known.has(id) ? [] : [[`webhooks.${index}`, UNKNOWN_WEBHOOK]]))
-  return Object.fromEntries(unknown)
+  const error = fieldError('unknown_reference', { resource: 'webhook' })
+  return Object.fromEntries(requested.flatMap((id, index) => (known.has(id) ? [] : [[`webhooks.${index}`, error]])))
 }
 
 async function toGroups(
@@ -268,36 +228,31 @@ async function toGroups(
   included: GroupInclusion,
 ): Promise<GroupResponse[]> {
   if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
   const links = await db
     .selectFrom('group_webhooks')
     .select(['group_id', 'webhook_id'])
     .where('organization_id', '=', organizationId)
-    .where(
-      'group_id',
-      'in',
-      rows.map(({ id }) => id),
-    )
+    .where('group_id', 'in', ids)
     .orderBy('group_id')
     .orderBy('webhook_id')
     .execute()
   const counts = included.includes('counts') ? await countByGroup(db, { organizationId }, rows) : undefined
-  const linksOf = Map.groupBy(links, (link) => link.group_id)
+  const linksByGroup = Map.groupBy(links, (link) => link.group_id)
   return rows.map((row) => {
-    const shown = { ...labelsFromRow(row), counts: counts?.get(row.id) }
-    const group: Group = {
+    const optional = { ...labelsFromRow(row), counts: counts?.get(row.id) }
+    const group: GroupResponse = {
       id: row.id,
       slug: row.slug,
       name: row.name,
       is_default: row.is_default === 1,
       monitors: row.monitors,
-      webhooks: (linksOf.get(row.id) ?? []).map((link) => link.webhook_id),
+      webhooks: (linksByGroup.get(row.id) ?? []).map((link) => link.webhook_id),
+      ...Object.fromEntries(included.map((name) => [name, optional[name]])),
     }
-    const added = Object.fromEntries(included.map((name) => [name, shown[name]]))
-    return withVersion({ ...group, ...added }, row.version)
+    return withVersion(group, row.version)
   })
 }
-
-const UNKNOWN_WEBHOOK = fieldError('unknown_reference', { resource: 'webhook' })
 
 const slugTaken = (slug: string) =>
   conflict(
@@ -305,20 +260,3 @@ const slugTaken = (slug: string) =>
     { slug: fieldError('taken') },
     'slug_taken',
   )
-
-/** So many texts are read of a field that may hold anything: each is looked up. */
-const MOST_READ = 100
-export const stringsOf = (given: unknown): string[] =>
-  Array.isArray(given) ? given.slice(0, MOST_READ).filter((each) => typeof each === 'string') : []
-
-/** The groups of a field that may hold anything, and by their fields those that do not exist. */
-export async function parseGroupList(db: Database, tenant: Tenant, given: unknown) {
-  const ids: string[] = []
-  const errors: FieldErrors = {}
-  for (const [index, named] of stringsOf(given).entries()) {
-    const group = await findGroupRow(db, tenant, named)
-    if (group) ids.push(group.id)
-    else errors[`groups.${index}`] = fieldError('unknown_reference', { resource: 'group' })
-  }
-  return { ids, errors }
-}

@@ -7,19 +7,18 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { JobResultsTable } from '../database/schema-jobs.ts'
-import { findGroups, getDefaultGroup } from '../groups/resolve.ts'
-import { UNKNOWN_GROUP } from '../groups/slug.ts'
-import { acceptCurrentValues } from '../monitors/accept.ts'
-import { lockMonitors, type MonitorUpdate, scheduleChecks, updateMonitors } from '../monitors/change-many.ts'
-import { auditOf, type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
-import { type ParsedChange, parseChange } from '../monitors/parse-change.ts'
+import { findGroups, getDefaultGroup, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import {
   countDeletable,
   deleteMonitors,
   type MonitorSnapshot,
   restoreMonitors,
   snapshotOf,
-} from '../monitors/remove.ts'
+} from '../monitors/delete.ts'
+import { auditOf, type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
+import { acceptCurrentValues, type ParsedChange, parseChange } from '../monitors/parse-monitor.ts'
+import { type MonitorUpdate, scheduleChecks } from '../monitors/schedule.ts'
+import { lockMonitors, updateMonitors } from '../monitors/update.ts'
 import { type FieldErrors, fieldCodes, fieldTexts, Problem } from '../problem.ts'
 import type { JobRow, Replacement, WantedChange } from './job.ts'
 import { retryRequests } from './retry-requests.ts'

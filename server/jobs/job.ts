@@ -3,7 +3,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobsTable } from '../database/schema-jobs.ts'
-import { INVALID_GROUP_NAME, isGroupName } from '../groups/slug.ts'
+import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
 import { instantOf, isoOf, isoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 

@@ -31,7 +31,7 @@ const counts = async (world: AppWorld) =>
   )
 
 onBothEngines('POST /monitors', (_fresh, engine) => {
-  test('answers with exactly the keys of the specification, and with those that it was asked to include', async () => {
+  test('returns exactly the keys of the specification and the included ones', async () => {
     const world = await givenApp(engine)
     const made = await post(world, '/monitors', WWW)
     expect(made.status).toBe(201)
@@ -56,7 +56,7 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
     expect(await counts(world)).toEqual({ default: 1, shop: 1 })
   })
 
-  test('refuses what no records can ever meet, and says what to write instead', async () => {
+  test('refuses expected values that no record can match, and suggests valid ones', async () => {
     const world = await givenApp(engine)
     for (const [given, field, remedy] of [
       [{ record_type: 'MX', expected_value: ['10'] }, 'expected_value.0', 'Use both, as in 10 mail.example.com'],
@@ -83,7 +83,7 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
     expect([status, body.expected_value]).toEqual([201, ['" "']])
   })
 
-  test('reports everything that is wrong at once, what the schema sees and what it cannot', async () => {
+  test('reports the errors of the schema and of the handler in one response', async () => {
     const world = await givenApp(engine)
     const answer = await post(world, '/monitors', {
       full_domain: 'a..b',
@@ -143,7 +143,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
     expect(await counts(world)).toEqual({ default: 0, shop: 2, other: 1 })
   })
 
-  test('one bad item and nothing is made; every error is at the path of its item', async () => {
+  test('creates nothing if one item is invalid, and reports every error at the path of its item', async () => {
     const world = await givenApp(engine)
     const answer = await post(world, '/monitors/bulk', {
       group: 'new-group',
@@ -176,7 +176,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
     expect(await counts(world)).toEqual({ default: 0 })
   })
 
-  test('takes 1 to 1000 items, and a body of more than a mebibyte', async () => {
+  test('accepts 1 to 1000 items, and a body of more than a mebibyte', async () => {
     const world = await givenApp(engine)
     const value = `v=spf1 ${'include:spf.example.com '.repeat(35)}-all`
     const many = (count: number) => ({
@@ -201,7 +201,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
     }
   })
 
-  test('ignore skips what is there already in the same group, and what the request repeats', async () => {
+  test('ignore skips monitors that exist in the same group, and repeated items', async () => {
     const world = await givenApp(engine)
     const pair = { full_domain: 'pair.example.com', record_type: 'A', expected_value: ['192.0.2.1', '192.0.2.2'] }
     await post(world, '/monitors/bulk', { monitors: [WWW, pair] })
@@ -224,7 +224,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
     expect(again.body).toHaveLength(2)
   })
 
-  test('of two that ignore the same at the same time, one makes it', async () => {
+  test('one of two simultaneous requests with ignore creates the monitor', async () => {
     const world = await givenApp(engine)
     const monitors = Array.from({ length: 50 }, (_, index) => ({ ...WWW, full_domain: `n${index}.example.com` }))
     const body = { ignore: true, monitors }
@@ -234,7 +234,7 @@ onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
   })
 })
 
-test('a full disk is a 503 that leaves nothing, and what was asked for works once there is space', async () => {
+test('a full disk is a 503 that stores nothing, and the request succeeds when there is space', async () => {
   const { url, drop } = await migratedDatabaseUrl('sqlite') // its file has no free pages that another test left
   onTestFinished(drop)
   const world = await givenApp('sqlite', {}, url)

@@ -4,10 +4,10 @@ import { type ConfirmationReason, shown, textOf, type VerdictReason } from '#con
 
 type Confirmation = { confirmation: ConfirmationReason[]; at?: string; paths: DiagnosisPath[] }
 
-/** A diagnosis as the database holds it: codes and parameters, without texts. */
+/** A diagnosis in the database: codes and parameters, without texts. */
 export type StoredDiagnosis = { verdict: VerdictReason } & Confirmation & { latest?: Confirmation }
 
-/** Before there were codes, only the texts were stored. */
+/** Older versions stored texts instead of codes. */
 type OlderConfirmation = { decided?: string; at?: string; paths?: DiagnosisPath[] }
 type OlderDiagnosis = { reason?: string } & OlderConfirmation & { latest?: OlderConfirmation }
 
@@ -17,36 +17,36 @@ export function readDiagnosis(json: string): StoredDiagnosis {
   const { reason = '', latest, ...confirmation } = stored as OlderDiagnosis
   return {
     verdict: { code: 'unclassified', params: { text: reason } },
-    ...confirmed(confirmation),
-    ...(latest && { latest: confirmed(latest) }),
+    ...upgradeConfirmation(confirmation),
+    ...(latest && { latest: upgradeConfirmation(latest) }),
   }
 }
 
-function confirmed({ decided = '', paths = [], ...beside }: OlderConfirmation): Confirmation {
-  return { confirmation: [{ code: 'unclassified', params: { text: decided } }], ...beside, paths }
+function upgradeConfirmation({ decided = '', paths = [], ...others }: OlderConfirmation): Confirmation {
+  return { confirmation: [{ code: 'unclassified', params: { text: decided } }], ...others, paths }
 }
 
-/** The representation, with the texts. */
+/** The diagnosis in a response, with texts. */
 export function toDiagnosis(json: string): Diagnosis {
   const { verdict, latest, ...confirmation } = readDiagnosis(json)
   return {
     reason: textOf(verdict),
     verdict: shown(verdict),
-    ...shownConfirmation(confirmation),
-    ...(latest && { latest: shownConfirmation(latest) }),
+    ...confirmationResponse(confirmation),
+    ...(latest && { latest: confirmationResponse(latest) }),
   }
 }
 
-function shownConfirmation({ confirmation, ...beside }: Confirmation) {
-  return { decided: confirmation.map(textOf).join(' '), confirmation: confirmation.map(shown), ...beside }
+function confirmationResponse({ confirmation, ...others }: Confirmation) {
+  return { decided: confirmation.map(textOf).join(' '), confirmation: confirmation.map(shown), ...others }
 }
 
-/** Why the monitor is in its state; null until a check ended. */
+/** Why the monitor is in its state; null before the first result. */
 export function toReason(json: string | null | undefined): (VerdictReason & { text: string }) | null {
   return json ? shown(readDiagnosis(json).verdict) : null
 }
 
-/** What is different from the expected values; null until a check ended, and where it learned no values. */
+/** The difference from the expected values; null before the first result, and if no values are known. */
 export function toDifference(json: string | null | undefined): Difference | null {
   return json ? differenceOf(readDiagnosis(json).verdict) : null
 }

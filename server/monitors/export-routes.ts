@@ -8,8 +8,8 @@ import type { Routes } from '../http/routes.ts'
 import { Problem } from '../problem.ts'
 import { type Export, exportMonitors, exportSelected } from './export.ts'
 
-/** Exports of one organization that a process writes at a time. */
-const AT_A_TIME = 2
+/** Exports of one organization that run at the same time in a process. */
+const MAX_RUNNING = 2
 
 const Text = (example: string) => ({ schema: Type.String(), example })
 const download = {
@@ -22,35 +22,35 @@ const download = {
 }
 
 export function exportRoutes(deps: Deps): Routes {
-  /** How many of each organization are being written. */
+  /** Running exports by organization. */
   const running = new Map<string, number>()
-  const stop = (organizationId: string) => {
-    const left = running.get(organizationId)! - 1
-    if (left > 0) running.set(organizationId, left)
+  const release = (organizationId: string) => {
+    const remaining = running.get(organizationId)! - 1
+    if (remaining > 0) running.set(organizationId, remaining)
     else running.delete(organizationId)
   }
 
   async function send(
     { context: { organizationId } }: FastifyRequest,
     reply: FastifyReply,
-    begin: () => Promise<Export>,
+    startExport: () => Promise<Export>,
   ) {
     const count = running.get(organizationId) ?? 0
-    if (count >= AT_A_TIME) {
+    if (count >= MAX_RUNNING) {
       reply.header('retry-after', '5')
       throw new Problem(429, `${count} exports of this organization are running. Wait until one ends.`)
     }
     running.set(organizationId, count + 1)
-    const exported = await begin().catch((error) => {
-      stop(organizationId)
+    const { content, type, fileName } = await startExport().catch((error) => {
+      release(organizationId)
       throw error
     })
-    exported.content.once('close', () => stop(organizationId))
-    reply.type(exported.type).header('content-disposition', `attachment; filename="${exported.name}"`)
-    return reply.send(exported.content)
+    content.once('close', () => release(organizationId))
+    reply.type(type).header('content-disposition', `attachment; filename="${fileName}"`)
+    return reply.send(content)
   }
 
-  // A HEAD would begin an export that nobody reads.
+  // A HEAD request would start an export that nobody reads.
   const exposeHeadRoute = false
   return async (app) => {
     app.get(
@@ -61,7 +61,7 @@ export function exportRoutes(deps: Deps): Routes {
           operationId: 'exportMonitors',
           summary: 'Export monitors',
           tags: ['Monitors'],
-          description: `Returns all monitors that match the filters of \`GET /monitors\`, in its order, as one download that counts as one read. At most ${AT_A_TIME} exports of an organization run at a time. If the connection ends before the download is complete, repeat the request.`,
+          description: `Returns all monitors that match the filters of \`GET /monitors\`, in its order, as one download that counts as one read. At most ${MAX_RUNNING} exports of an organization run at a time. If the connection ends before the download is complete, repeat the request.`,
           querystring: ExportQuery,
           response: { 200: download, '4xx': ErrorBody, '5xx': ErrorBody },
         },
@@ -69,7 +69,7 @@ export function exportRoutes(deps: Deps): Routes {
       (request, reply) => send(request, reply, () => exportMonitors(deps, request.context, request.query)),
     )
 
-    // A link of the dashboard cannot carry a header, so that it names the organization here.
+    // A link cannot set a header, so the dashboard names the organization here.
     const organization = Type.Optional(Type.String({ maxLength: 40 }))
     const querystring = Exactly({ ...ExportQuery.properties, organization }, withMetadataFilters)
     app.get(
@@ -80,7 +80,7 @@ export function exportRoutes(deps: Deps): Routes {
         return send(request, reply, () => exportMonitors(deps, request.context, query))
       },
     )
-    // More ids than an address can carry.
+    // A POST, because a URL is too short for all the ids.
     app.post(
       '/dashboard/api/monitors/export',
       { config: { writesNothing: true }, schema: { hide: true, body: SelectedExport } },

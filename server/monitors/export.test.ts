@@ -29,7 +29,7 @@ const TYPES: Partial<NewMonitor>[] = [
 ]
 
 onBothEngines('GET /monitors/export', (_fresh, engine) => {
-  test('has every monitor that the filter finds, in the order of the list, over many pages', async () => {
+  test('has every monitor that matches the filter, in the order of the list, over many pages', async () => {
     const world = await givenApp(engine)
     const some = (from: number, count: number, tags: string[]) =>
       Array.from({ length: count }, (_, at) => ({
@@ -58,7 +58,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     expect(rowsOf((await world.call(`${PATH}?tag=none&format=csv`)).text)).toEqual([])
   }, 60_000)
 
-  test('is a download of its type; what is wrong is a 400, and no other organization is shown', async () => {
+  test('is a download of its type, refuses invalid parameters, and shows no other organization', async () => {
     const world = await givenApp(engine)
     await bulk(world, TYPES)
     for (const [format, type] of Object.entries({ json: 'application/json', csv: 'text/csv', zone: 'text/dns' })) {
@@ -74,7 +74,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     expect((await world.call(PATH, { key })).body).toEqual([])
   })
 
-  test('a CSV of chosen columns has these alone, in their order and by the names of the API', async () => {
+  test('a CSV with selected columns has only these, in their order and with the names of the API', async () => {
     const world = await givenApp(engine)
     await bulk(world, [
       { ...TYPES[0], tags: ['prod', 'eu'], metadata: { customer: '=1', plan: 'free' } },
@@ -105,7 +105,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     )
   })
 
-  test('monitors that were selected are exported in the order given, more than one statement reads', async () => {
+  test('exports more selected monitors than one batch, in the order of the request', async () => {
     const world = await givenApp(engine)
     const some = Array.from({ length: 620 }, (_, at) => ({
       ...{ full_domain: `n${at}.example.com`, record_type: 'A', expected_value: '192.0.2.1' },
@@ -126,7 +126,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     expect((await post({ format: 'zone', columns: 'id' })).status).toBe(400)
   })
 
-  test('the JSON has what the API shows with the same fields included', async () => {
+  test('the JSON has the same fields as the API', async () => {
     const world = await givenApp(engine)
     await bulk(world, [{ ...TYPES[0], external_id: 'customer-1', tags: ['prod'], metadata: { customer: '1' } }])
     const [exported] = (await world.call(`${PATH}?external_id=customer-1`)).body
@@ -134,7 +134,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     expect(exported).toEqual((await world.call(`/monitors/${exported.id}?include=${include}`)).body)
   })
 
-  test('the CSV is changed and read back by external id: monitors, tags and metadata are as before but for the change', async () => {
+  test('importing a changed CSV by external id changes only the edited fields', async () => {
     const world = await givenApp(engine)
     const labels = (at: number) => ({ external_id: `id-${at}`, tags: ['=tag', 'eu'], metadata: { a: '=1', b: 'x=y' } })
     const made = await bulk(
@@ -166,7 +166,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     expect(after).toEqual(expected)
   })
 
-  test('the CSV and the zone file are read back by the import: every record is there already', async () => {
+  test('importing the CSV or the zone file again creates no monitor', async () => {
     const world = await givenApp(engine)
     await bulk(world, TYPES)
     const fates = async (body: object) => {
@@ -183,7 +183,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     expect(differing.sort()).toEqual(['example.com', 'example.com'])
   })
 
-  test('an organization has two exports at a time, and those that end or are given up make place', async () => {
+  test('an organization runs two exports at a time; a finished or aborted one frees its place', async () => {
     const world = await givenApp(engine)
     await bulk(world, TYPES)
     const all = await Promise.all(Array.from({ length: 5 }, () => world.call(PATH)))
@@ -198,7 +198,7 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
   })
 })
 
-test('a zone file has each zone after the other, with comments for what is no record', async () => {
+test('a zone file has one zone after the other, and comments for incomplete records', async () => {
   const world = await givenApp('sqlite')
   await bulk(world, TYPES)
   const lines = (await world.call(`${PATH}?format=zone`)).text.split('\n')

@@ -17,12 +17,11 @@ import type { Page } from '../http/pagination.ts'
 import { invalid } from '../problem.ts'
 import { listMonitors } from './list.ts'
 import { inclusionOf, type MonitorResponseRow, toMonitor } from './monitor.ts'
-import { absoluteHost, quotedStringsOf, readPasted } from './record-types/presentation.ts'
-import { findZonedType } from './record-types/record-types.ts'
+import { absoluteHost, parsePastedText, toQuotedStrings } from './record-types/presentation.ts'
+import { findZoneType } from './record-types/record-types.ts'
 import { getMonitors } from './store.ts'
 
-/** Monitors that are read at a time. */
-const AT_ONCE = 500
+const BATCH_SIZE = 500
 const WRITERS: Record<ExportFormat, () => Writer> = {
   json: jsonWriter,
   csv: () => csvWriter(COLUMNS),
@@ -30,98 +29,99 @@ const WRITERS: Record<ExportFormat, () => Writer> = {
 }
 const INCLUDED = inclusionOf(['frequency', 'group', 'external_id', 'tags', 'metadata'])
 
-const METADATA = new RegExp(METADATA_PARAMETER)
+const METADATA_COLUMN = new RegExp(METADATA_PARAMETER)
 
-export type Export = { name: string; type: string; content: Readable }
-type Reading = Pick<Deps, 'readList' | 'seal'>
-type Part = Pick<Page<MonitorResponseRow>, 'data' | 'after'>
+export type Export = { fileName: string; type: string; content: Readable }
+type ExportDeps = Pick<Deps, 'readList' | 'seal'>
+type Batch = Pick<Page<MonitorResponseRow>, 'data' | 'after'>
 
-/**
- * What GET /monitors lists for the query, all of it, page by page as the reader takes it. Throws what the list throws before the
- * first line.
- */
+/** All monitors of the query, read page by page as the client receives them. Throws what the list throws, before the first byte. */
 export async function exportMonitors(
-  { readList, seal }: Reading,
+  { readList, seal }: ExportDeps,
   tenant: Tenant,
-  { format, columns, ...given }: ExportQuery,
+  { format, columns, ...filters }: ExportQuery,
 ): Promise<Export> {
   const writer = writerOf(format, columns)
-  const query = format === 'zone' ? { order_by: 'domain' as const, ...given } : given
-  return await exported(writer, (after) =>
+  const order = format === 'zone' ? { order_by: 'domain' as const } : {}
+  return await newExport(writer, (after) =>
     readList(tenant, (db) => {
-      const wanted = { ...query, limit: AT_ONCE, ...(after === undefined ? {} : { after }) }
-      return listMonitors(db, seal, tenant, { query: wanted, included: INCLUDED })
+      const query = { ...order, ...filters, limit: BATCH_SIZE, ...(after === undefined ? {} : { after }) }
+      return listMonitors(db, seal, tenant, { query, included: INCLUDED })
     }),
   )
 }
 
-/** Those of the monitors that there still are, in the order given. */
+/** The existing monitors of the request, in its order. */
 export async function exportSelected(
-  { readList }: Reading,
+  { readList }: ExportDeps,
   tenant: Tenant,
   { format, columns, monitors }: SelectedExport,
 ): Promise<Export> {
   const ids = [...new Set(monitors)]
-  return await exported(writerOf(format, columns), async (after = '0') => {
-    const end = Number(after) + AT_ONCE
-    const some = ids.slice(Number(after), end)
-    const data = await readList(tenant, (db) => getMonitors(db, tenant, some, INCLUDED))
+  return await newExport(writerOf(format, columns), async (after = '0') => {
+    const end = Number(after) + BATCH_SIZE
+    const batch = ids.slice(Number(after), end)
+    const data = await readList(tenant, (db) => getMonitors(db, tenant, batch, INCLUDED))
     return { data, after: end < ids.length ? String(end) : null }
   })
 }
 
-async function exported(writer: Writer, read: (after?: string) => Promise<Part>): Promise<Export> {
+async function newExport(writer: Writer, read: (after?: string) => Promise<Batch>): Promise<Export> {
   const first = await read()
-  const { name, type } = writer
-  return { name, type, content: Readable.from(written(writer, first, read), { objectMode: false }) }
+  const { fileName, type } = writer
+  return { fileName, type, content: Readable.from(writeAll(writer, first, read), { objectMode: false }) }
 }
 
-async function* written(
-  { begin, some, end }: Writer,
-  first: Part,
-  read: (after: string) => Promise<Part>,
+async function* writeAll(
+  { begin, writeBatch, end }: Writer,
+  first: Batch,
+  read: (after: string) => Promise<Batch>,
 ): AsyncGenerator<string> {
   yield begin
   for (let page = first; ; page = await read(page.after!)) {
-    if (page.data.length > 0) yield some(page.data.map((row) => toMonitor(row, INCLUDED)))
+    if (page.data.length > 0) yield writeBatch(page.data.map((row) => toMonitor(row, INCLUDED)))
     if (page.after === null) break
   }
   if (end !== '') yield end
 }
 
-/** With columns it is a CSV, else JSON. Throws a 400 for columns that there are not. */
+/** The default is CSV with columns, JSON without. Throws a 400 for unknown columns. */
 function writerOf(format: ExportFormat | undefined, columns: string | undefined): Writer {
   if (columns === undefined) return WRITERS[format ?? 'json']()
   if (format !== undefined && format !== 'csv') throw invalid({ columns: fieldError('format_without_columns') })
-  return csvWriter(chosenColumns(columns))
+  return csvWriter(parseColumns(columns))
 }
 
-/** How an export is written: before its monitors, a part of them, and after them. Each writer is for one export. */
+/** Writes one export: `begin`, then the monitors in batches, then `end`. */
 type Writer = {
-  /** Of the download. */
-  name: string
+  fileName: string
   type: string
   begin: string
-  some(monitors: readonly MonitorResponse[]): string
+  writeBatch(monitors: readonly MonitorResponse[]): string
   end: string
 }
 
 function jsonWriter(): Writer {
-  let isFirst = true
-  const one = (monitor: MonitorResponse) => {
-    const text = `${isFirst ? '\n' : ',\n'}${JSON.stringify(monitor)}`
-    isFirst = false
+  let separator = '\n'
+  const write = (monitor: MonitorResponse) => {
+    const text = `${separator}${JSON.stringify(monitor)}`
+    separator = ',\n'
     return text
   }
-  const some = (monitors: readonly MonitorResponse[]) => monitors.map(one).join('')
-  return { name: 'monitors.json', type: 'application/json; charset=utf-8', begin: '[', some, end: '\n]\n' }
+  return {
+    fileName: 'monitors.json',
+    type: 'application/json; charset=utf-8',
+    begin: '[',
+    writeBatch: (monitors) => monitors.map(write).join(''),
+    end: '\n]\n',
+  }
 }
 
 type Columns = Record<string, (monitor: MonitorResponse) => unknown>
 
-/** What an import reads comes first. */
+/** The columns that an import reads come first. */
 const COLUMNS = {
-  name: ownerOf,
+  name: ownerName,
   type: ({ record_type }) => record_type,
   value: ({ expected_value }) => expected_value.map(inOneLine).join('\n'),
   exact: ({ is_exact_match }) => yesOrNo(is_exact_match),
@@ -143,7 +143,7 @@ const COLUMNS = {
   id: ({ id }) => id,
 } satisfies Columns
 
-/** The same by the names of the API. */
+/** The columns by the names of the API. */
 const FIELDS: Record<ExportColumn, Columns[string]> = {
   ...COLUMNS,
   domain: ({ domain }) => domain,
@@ -154,55 +154,55 @@ const FIELDS: Record<ExportColumn, Columns[string]> = {
   is_active: COLUMNS.active,
 }
 
-function chosenColumns(text: string): Columns {
+function parseColumns(text: string): Columns {
   const names = [...new Set(text.split(',').map((name) => name.trim()))]
-  const isField = (name: string): name is ExportColumn => EXPORT_COLUMNS.some((each) => each === name)
-  if (!names.every((name) => METADATA.test(name) || isField(name))) {
+  const isField = (name: string): name is ExportColumn => EXPORT_COLUMNS.some((column) => column === name)
+  if (!names.every((name) => METADATA_COLUMN.test(name) || isField(name))) {
     const allowed = [...EXPORT_COLUMNS, `${METADATA_PREFIX}<key>`].join(', ')
     throw invalid({ columns: fieldError('invalid_list', { allowed }) })
   }
   if (names.length > MAX_EXPORT_COLUMNS) {
     throw invalid({ columns: fieldError('too_many', { max: MAX_EXPORT_COLUMNS }) })
   }
-  const ofMetadata = (name: string) => (monitor: MonitorResponse) =>
+  const metadataColumn = (name: string) => (monitor: MonitorResponse) =>
     metadataValue(monitor.metadata, name.slice(METADATA_PREFIX.length))
-  return Object.fromEntries(names.map((name) => [name, isField(name) ? FIELDS[name] : ofMetadata(name)]))
+  return Object.fromEntries(names.map((name) => [name, isField(name) ? FIELDS[name] : metadataColumn(name)]))
 }
 
 function csvWriter(columns: Columns): Writer {
   const cells = Object.values(columns)
   return {
-    name: 'monitors.csv',
+    fileName: 'monitors.csv',
     type: 'text/csv; charset=utf-8',
     begin: csvText([Object.keys(columns)]),
-    some: (monitors) => csvText(monitors.map((monitor) => cells.map((cell) => cell(monitor)))),
+    writeBatch: (monitors) => csvText(monitors.map((monitor) => cells.map((cell) => cell(monitor)))),
     end: '',
   }
 }
 
-const yesOrNo = (is: boolean) => (is ? 'yes' : 'no')
+const yesOrNo = (value: boolean) => (value ? 'yes' : 'no')
 
-/** A cell has one value a line, and spaces around it do not count: others are quoted as in a zone file. */
+/** An import reads one value from each line of a cell, without the spaces around it. Other values are quoted as in a zone file. */
 const inOneLine = (value: string) =>
-  /[\r\n\u2028\u2029]/.test(value) || value.trim() !== value ? quotedStringsOf(readPasted(value)) : value
+  /[\r\n\u2028\u2029]/.test(value) || value.trim() !== value ? toQuotedStrings(parsePastedText(value)) : value
 
-function ownerOf({ subdomain, domain }: MonitorResponse): string {
+function ownerName({ subdomain, domain }: MonitorResponse): string {
   return [subdomain, domain].filter((part) => part !== '').join('.')
 }
 
-/** Expected values as records of RFC 1035. What leaves a part of its record open is a comment. */
+/** Expected values as records of RFC 1035. A value that is not a complete record is a comment. */
 function zoneWriter(): Writer {
-  let zone: string | undefined
-  const one = (monitor: MonitorResponse) => {
-    const isNext = monitor.domain !== zone
-    zone = monitor.domain
-    return `${isNext ? `\n$ORIGIN ${absoluteHost(monitor.domain)}\n` : ''}${recordsOf(monitor)}`
+  let origin: string | undefined
+  const write = (monitor: MonitorResponse) => {
+    const isNewOrigin = monitor.domain !== origin
+    origin = monitor.domain
+    return `${isNewOrigin ? `\n$ORIGIN ${absoluteHost(origin)}\n` : ''}${recordsOf(monitor)}`
   }
   return {
-    name: 'monitors.zone',
+    fileName: 'monitors.zone',
     type: 'text/dns; charset=utf-8',
     begin: '; Expected values of monitors. Monitors have no TTL: 3600 stands for any.\n$TTL 3600\n',
-    some: (monitors) => monitors.map(one).join(''),
+    writeBatch: (monitors) => monitors.map(write).join(''),
     end: '',
   }
 }
@@ -211,13 +211,13 @@ function recordsOf(monitor: MonitorResponse): string {
   const { record_type, expected_value } = monitor
   const isSpf = record_type === 'SPF'
   const type = isSpf ? 'TXT' : record_type
-  const toZoneFile = findZonedType(type)!.recordType.toZoneFile
-  const owner = absoluteHost(ownerOf(monitor))
+  const toZoneFile = findZoneType(type)!.recordType.toZoneFile
+  const owner = absoluteHost(ownerName(monitor))
   return expected_value
     .map((value) => {
-      const data = isSpf ? quotedStringsOf(value) : toZoneFile(value)
+      const data = isSpf ? toQuotedStrings(value) : toZoneFile(value)
       if (data !== undefined) return `${owner} IN ${type} ${data}\n`
-      // Of these only visible ASCII is left, so that no line begins in a comment.
+      // Only visible ASCII, so that a value cannot end the comment.
       return `; ${owner} ${type} ${value.replace(/[^\x20-\x7e]/g, '?')} is not a complete record.\n`
     })
     .join('')

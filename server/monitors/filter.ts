@@ -1,17 +1,16 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorFilters } from '#contract/monitor-list.ts'
 import { type MonitorState, STATES } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import type { Tables } from '../database/schema.ts'
 import { findIdsByExternalId, hasLabel, MONITOR_LABELS, metadataLabel, requestedLabels } from '../groups/labels.ts'
-import { findGroupRow } from '../groups/store.ts'
+import { findGroupRow, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import { parseNameFilter } from './names.ts'
 import { matchesSearch, parseSearch, type Search, withValue } from './search.ts'
 
-/** What monitors must be equal to: column of `monitors` → value. */
+/** Column of `monitors` → required value. */
 export type Equalities = Partial<
   Record<
     'group_id' | 'owner' | 'domain' | 'subdomain' | 'state' | 'record_type' | 'is_active' | 'external_id',
@@ -19,12 +18,12 @@ export type Equalities = Partial<
   >
 >
 
-/** Which monitors of an organization are meant: those that meet all of it. */
+/** Selects the monitors of an organization that meet all conditions. */
 export type MonitorFilter = {
   equals: Equalities
-  /** Where there are several; one is in `equals`. */
+  /** Empty for a single state, which is in `equals`. */
   states: readonly MonitorState[]
-  /** As `monitor_labels` has them. */
+  /** In the form of `monitor_labels`. */
   labels: readonly string[]
   search: Search | undefined
 }
@@ -32,8 +31,8 @@ export type MonitorFilter = {
 export const NO_FILTER: MonitorFilter = { equals: {}, states: [], labels: [], search: undefined }
 
 /**
- * Reads the query parameters of `GET /monitors`. Throws a 400 with each that cannot be used. `groupId`: only the monitors of this
- * group, whatever else is asked. A group that does not exist has no monitors.
+ * Parses the query parameters of `GET /monitors`. Throws a 400 with every invalid one. `groupId`: only monitors of this group, whatever
+ * else the query filters by. An unknown group has no monitors.
  */
 export async function parseFilter(
   db: Database,
@@ -46,17 +45,17 @@ export async function parseFilter(
   const states = state === undefined ? [] : parseStates(state)
   if (!name.ok || !states) {
     const code = state?.includes(',') ? 'invalid_list' : 'invalid_choice'
-    const wrongState = states ? {} : { state: fieldError(code, { allowed: STATES.join(', ') }) }
-    throw invalid({ ...(name.ok ? {} : name.problems), ...wrongState })
+    const stateError = states ? {} : { state: fieldError(code, { allowed: STATES.join(', ') }) }
+    throw invalid({ ...(name.ok ? {} : name.errors), ...stateError })
   }
   const equals: Equalities = { ...name.filter }
   const labels = requestedLabels(query)
   const groups = groupId === undefined ? [] : [groupId]
   if (group !== undefined) groups.push((await findGroupRow(db, tenant, group))?.id ?? '')
   if (customer !== undefined) {
-    const ofCustomer = (await findIdsByExternalId(db, tenant, 'groups', [customer])).get(customer)
-    if (ofCustomer === undefined) labels.push(metadataLabel('customer', customer))
-    else groups.push(ofCustomer)
+    const customerGroup = (await findIdsByExternalId(db, tenant, 'groups', [customer])).get(customer)
+    if (customerGroup === undefined) labels.push(metadataLabel('customer', customer))
+    else groups.push(customerGroup)
   }
   if (groups.length > 0) equals.group_id = groups.every((id) => id === groups[0]) ? groups[0]! : ''
   if (states.length === 1) equals.state = states[0]!
@@ -72,7 +71,7 @@ export async function parseFilter(
   }
 }
 
-/** What is wrong with a filter of a body, under its field `filter`; also a group that does not exist. */
+/** The errors of a filter in a body, below its field `filter`. An unknown group is an error too. */
 export async function filterErrors(
   db: Database,
   tenant: Tenant,
@@ -83,38 +82,22 @@ export async function filterErrors(
   const errors: FieldErrors = {}
   try {
     await parseFilter(db, tenant, filter)
-    const isKnown = group === undefined || (await findGroupRow(db, tenant, group))
-    if (!isKnown) errors.group = fieldError('unknown_reference', { resource: 'group' })
+    if (group !== undefined && !(await findGroupRow(db, tenant, group))) errors.group = UNKNOWN_GROUP
   } catch (error) {
     if (!(error instanceof Problem) || !error.errors) throw error
     Object.assign(errors, error.errors)
   }
-  return Object.fromEntries(Object.entries(errors).map(([field, each]) => [`filter.${field}`, each]))
+  return Object.fromEntries(Object.entries(errors).map(([field, error]) => [`filter.${field}`, error]))
 }
 
-/** In any letter case, each once. Undefined where one is no state. */
+/** In any letter case, without duplicates. Undefined if one is not a state. */
 function parseStates(text: string): MonitorState[] | undefined {
   const names = text.split(',').map((name) => name.trim().toUpperCase())
   const states = STATES.filter((state) => names.includes(state))
-  return names.every((name) => STATES.some((state) => state === name)) ? states : undefined
+  return names.every((name) => (STATES as readonly string[]).includes(name)) ? states : undefined
 }
 
-type Selecting = Pick<Tables, 'monitors'>
-
-/**
- * Adds the conditions to a statement that selects from `monitors`, the organization too. They hold whatever else the statement
- * says: lists choose the index to walk beside them (list-indexes.ts).
- */
-export function whereMonitors<T extends SelectQueryBuilder<never, never, object>>(
-  rows: T,
-  tenant: Tenant,
-  filter: MonitorFilter,
-): T {
-  const some = rows as unknown as SelectQueryBuilder<Selecting, 'monitors', object>
-  return some.where(matchesFilter(tenant, filter)) as unknown as T
-}
-
-/** The same as one condition. */
+/** The condition on rows of `monitors`, with the organization. */
 export function matchesFilter(tenant: Tenant, { equals, states, labels, search }: MonitorFilter): RawBuilder<boolean> {
   const terms = [sql<boolean>`monitors.organization_id = ${tenant.organizationId}`]
   for (const [column, value] of Object.entries(equals)) terms.push(sql`${sql.ref(`monitors.${column}`)} = ${value}`)

@@ -34,7 +34,7 @@ async function givenEvents({ deps: { db } }: AppWorld, monitorId: string, count:
 }
 
 onBothEngines('DELETE /groups/{group}?monitors=delete', (_fresh, engine) => {
-  test('deletes the monitors of the group and their events, and nothing of another', async () => {
+  test('deletes the monitors of the group and their events, and no others', async () => {
     const world = await givenApp(engine)
     const { db } = world.deps
     const { key } = await world.organization('Other')
@@ -53,7 +53,7 @@ onBothEngines('DELETE /groups/{group}?monitors=delete', (_fresh, engine) => {
     expect(entry).toMatchObject({ object: { label: 'shop' }, object_count: 2, object_ids: [first, second] })
   })
 
-  test('deletes an empty group, and with `move` keeps the monitors as without it', async () => {
+  test('deletes an empty group, and with `move` keeps the monitors', async () => {
     const world = await givenApp(engine)
     await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })
     expect((await remove(world, PATH)).status).toBe(204)
@@ -62,7 +62,7 @@ onBothEngines('DELETE /groups/{group}?monitors=delete', (_fresh, engine) => {
     expect((await world.call('/groups')).body.data).toMatchObject([{ slug: 'default', monitors: 2 }])
   })
 
-  test('deletes nothing where there is too much for one request, and names the job that does', async () => {
+  test('deletes nothing if there is too much for one request, and names the job to use', async () => {
     const world = await givenApp(engine)
     const remedy = expect.stringContaining('POST /jobs and {"action":"delete","filter":{"group":"shop"}}')
     const [first] = await givenMonitors(world, 'shop', 501)
@@ -78,7 +78,7 @@ onBothEngines('DELETE /groups/{group}?monitors=delete', (_fresh, engine) => {
     expect((await remove(world, PATH)).status).toBe(204)
   })
 
-  test('refuses the default group, an unknown word and a version that is no longer so', async () => {
+  test('refuses the default group, an unknown value and an old version', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world, 'shop', 1)
     expect((await remove(world, '/groups/default?monitors=delete')).status).toBe(409)

@@ -3,11 +3,11 @@ import type { RequestContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { Match } from '../database/versions.ts'
 import type { Deps } from '../deps.ts'
+import { deleteEmptyGroup, deleteGroup, getDeletableGroup, groupBeingFilled } from '../groups/delete.ts'
 import { lockLinks } from '../groups/links.ts'
-import { deleteEmptyGroup, deleteGroup, getDeletableGroup, groupBeingFilled } from '../groups/remove.ts'
 import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
 import { conflict } from '../problem.ts'
-import { countDeletable, deleteMonitors } from './remove.ts'
+import { countDeletable, deleteMonitors } from './delete.ts'
 
 export function groupDeletionRoute({ db }: Deps): Routes {
   return async (app) => {
@@ -34,16 +34,16 @@ export function groupDeletionRoute({ db }: Deps): Routes {
   }
 }
 
-/** In one transaction. Throws `not_found`, 412, and 409 for the default group and for more than one transaction deletes. */
+/** In one transaction. Throws `not_found`, 412, and 409 for the default group and for too many monitors or events. */
 async function deleteGroupWithMonitors(
   db: Database,
   context: RequestContext,
-  named: string,
+  idOrSlug: string,
   match: Match,
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
     await lockLinks(transaction, context.organizationId)
-    const { id, slug } = await getDeletableGroup(transaction, context, named, match)
+    const { id, slug } = await getDeletableGroup(transaction, context, idOrSlug, match)
     const rows = await transaction
       .selectFrom('monitors')
       .selectAll()
@@ -53,9 +53,9 @@ async function deleteGroupWithMonitors(
       .limit(MAX_DELETED_WITH_GROUP + 1)
       .modifyEnd(forUpdate(transaction))
       .execute()
-    const isMany = rows.length > MAX_DELETED_WITH_GROUP
-    // What it has deleted of a long history is rolled back.
-    if (isMany || (await countDeletable(transaction, context, rows)) < rows.length) throw tooMany(slug)
+    const isTooMany = rows.length > MAX_DELETED_WITH_GROUP
+    // `countDeletable` can delete some events; the transaction is then rolled back.
+    if (isTooMany || (await countDeletable(transaction, context, rows)) < rows.length) throw tooMany(slug)
     if (rows.length > 0) await deleteMonitors(transaction, context, rows, context.now)
     const ids = rows.map((row) => row.id)
     if (!(await deleteEmptyGroup(transaction, context, id, match, ids))) throw groupBeingFilled()

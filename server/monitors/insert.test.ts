@@ -5,8 +5,7 @@ import { lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
-import { SLOTS } from './schedule.ts'
-import { insertDueChecks } from './store.ts'
+import { insertDueChecks, SLOTS } from './schedule.ts'
 
 const newPlaces = (name: string, slots: number[]) =>
   slots.map((slot, place) => ({
@@ -21,7 +20,7 @@ const newPlaces = (name: string, slots: number[]) =>
   }))
 
 onBothEngines('the slots of new monitors', (fresh, engine) => {
-  test('are the next free ones where other monitors have theirs, and differ among themselves', async () => {
+  test('are the next free ones if their own are taken, and are all different', async () => {
     const db = await fresh()
     await insertDueChecks(db, newPlaces('other', [2 ** 51, 2 ** 51 + 1, 2 ** 51 + 3, SLOTS - 1]), 0)
     const rows = newPlaces('new', [2 ** 51, 7, 7, 2 ** 51, SLOTS - 1])
@@ -31,7 +30,7 @@ onBothEngines('the slots of new monitors', (fresh, engine) => {
     for (const { id, slot } of rows) expect(stored).toContainEqual({ id, slot })
   })
 
-  test('of many transactions that want the same ones at the same time, all get one', async () => {
+  test('are assigned to all of many transactions that request the same ones', async () => {
     const db = await fresh()
     const wanted = [9, 7, 8, 7, 12]
     await Promise.all(
@@ -43,7 +42,7 @@ onBothEngines('the slots of new monitors', (fresh, engine) => {
     expect(stored.map(({ slot }) => slot)).toEqual(Array.from({ length: 40 }, (_, index) => 7 + index))
   })
 
-  test('make no conflict of many creations at the same time', async () => {
+  test('cause no deadlock between simultaneous requests', async () => {
     const world = await givenApp(engine)
     const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], group: 'shop' }
     const answers = await Promise.all(
@@ -54,7 +53,7 @@ onBothEngines('the slots of new monitors', (fresh, engine) => {
 })
 
 describe('monitors with external ids (postgres)', () => {
-  test('and a change that creates the same group do not wait for each other', async () => {
+  test('and an update that creates the same group do not deadlock', async () => {
     const world = await givenApp('postgres')
     const { db, clock } = world.deps
     const { id } = await world.organization()

@@ -1,42 +1,47 @@
+import { sql } from 'kysely'
 import { recordAudit } from '../audit-log.ts'
-import type { RequestContext } from '../context.ts'
-import { insertAtOnce } from '../database/bulk.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { insertAtOnce, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { externalIdTaken, findIdsByExternalId, insertLabels, labelColumnsOf, MONITOR_LABELS } from '../groups/labels.ts'
-import { type GroupReference, getDefaultGroup, resolveGroups } from '../groups/resolve.ts'
-import { UNKNOWN_GROUP } from '../groups/slug.ts'
-import { adjustMonitorCounts } from '../groups/store.ts'
+import {
+  adjustMonitorCounts,
+  type GroupReference,
+  getDefaultGroup,
+  lockGroups,
+  resolveGroups,
+  UNKNOWN_GROUP,
+} from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import { type Quota, within } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { withoutKnown } from './duplicates.ts'
+import { yieldToEventLoop } from '../yield.ts'
 import { auditOf, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
 import type { MonitorDraft } from './parse-monitor.ts'
-import { slotOf } from './schedule.ts'
-import { countsOf, insertDueChecks, MONITOR } from './store.ts'
+import { insertDueChecks, slotOf } from './schedule.ts'
 import { startWaits, type WaitRequest, waitDeadline } from './waits.ts'
 
 export type CreatedMonitor = MonitorRow & MonitorResponseRow & Pick<MonitorDraft, 'waiting'>
 export type InsertOptions = {
-  /** Passes over what is there already. */
+  /** Skips existing monitors. */
   ignore?: boolean
-  /** Filled with the id of each draft's monitor, where some are passed over that of the one which is there already. */
+  /** Receives the id of each draft's monitor; for a skipped draft, of the existing monitor. */
   ids?: string[]
-  /** The field that names the group of the draft at each place, where that is not `group`. */
+  /** The field that names the group of each draft, if it is not `group`. */
   groupFields?: readonly string[]
-  /** The field that holds the list of the drafts, where there is one. */
+  /** The field with the list of drafts, if there is one. */
   itemFields?: string
-  /** By the plan; without it there is no limit. */
+  /** Undefined for no limit. */
   quota?: Quota | undefined
-  /** For the links of monitors that wait. */
+  /** Required for monitors that wait: it seals the links of their pages. */
   seal?: Seal
 }
 
 /**
- * Makes all of them or none, in their order. Groups are made where a slug is unknown. Their first checks are due at once.
- * Throws a 400 for the ids of groups that do not exist, and a 402 where the plan has no quota.
+ * Creates all monitors or none, in their order, and the groups of unknown slugs. The first checks are due immediately.
+ * Throws a 400 for unknown group ids, a 402 if the plan has no quota left, and a 409 for external ids that are taken.
  */
 export async function insertMonitors(
   db: Database,
@@ -51,88 +56,39 @@ export async function insertMonitors(
   })
 }
 
-type Inserting = { context: RequestContext; drafts: readonly MonitorDraft[] } & InsertOptions
+type Insert = { context: RequestContext; drafts: readonly MonitorDraft[] } & InsertOptions
 
-async function insertAll(db: Database, inserting: Inserting): Promise<CreatedMonitor[]> {
-  const { context, drafts } = inserting
+async function insertAll(db: Database, insert: Insert): Promise<CreatedMonitor[]> {
+  const { context, drafts } = insert
   const { organizationId, now } = context
-  // Two that take one external id wait for each other: before groups, in the same order as a change of an external id.
+  // Requests that use the same external id wait for each other. Updates also lock the organization before groups.
   if (drafts.some(({ labels }) => labels.external_id)) await lockOrganization(db, organizationId)
-  const groups = await groupsOf(db, inserting)
-  const given = drafts.map((draft, place) => newRow(organizationId, draft, groups[place]!, now))
+  const groups = await groupsOf(db, insert)
+  const requested = drafts.map((draft, index) => newRow(organizationId, draft, groups[index]!, now))
+  /** The id of the existing monitor, by the id of the skipped row. */
   const existing = new Map<string, string>()
-  const free = await withFreeExternalIds(db, inserting, given, existing)
-  const rows = inserting.ignore ? await withoutKnown(db, context, free, existing) : free
+  const free = await skipTakenExternalIds(db, insert, requested, existing)
+  const rows = insert.ignore ? await skipDuplicates(db, context, free, existing) : free
   const idOf = (id: string): string => (existing.has(id) ? idOf(existing.get(id)!) : id)
-  inserting.ids?.push(...given.map(({ id }) => idOf(id)))
+  insert.ids?.push(...requested.map(({ id }) => idOf(id)))
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', MONITOR, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
-  await adjustMonitorCounts(db, context, countsOf(rows, 1))
-  await waitFor(db, inserting, rows)
+  await adjustMonitorCounts(db, context, monitorsPerGroup(rows, 1))
+  await startWaitsOf(db, insert, rows)
   await recordCreated(db, context, rows)
   return rows
 }
 
-async function waitFor(
-  db: Database,
-  { context, drafts, seal, groupFields }: Inserting,
-  rows: readonly CreatedMonitor[],
-) {
-  const waiting = rows.flatMap(({ id, waiting }): WaitRequest[] =>
-    waiting ? [{ monitorId: id, key: waiting.key }] : [],
-  )
-  if (waiting.length === 0) return
-  if (!seal) throw new Error('Monitors that wait need a seal for their links.')
-  const isBulk = groupFields !== undefined || drafts.length > 1
-  await startWaits(db, seal, context, waiting, isBulk ? { until: 'monitors', setup_page: 'monitors' } : undefined)
-}
-
-/** Throws 409 with the fields of those that are taken or repeated; with `ignore` they are passed over. */
-async function withFreeExternalIds(
-  db: Database,
-  inserting: Inserting,
-  rows: CreatedMonitor[],
-  existing: Map<string, string>,
-): Promise<CreatedMonitor[]> {
-  const { context, ignore, itemFields } = inserting
-  const ids = rows.flatMap(({ external_id }) => external_id ?? [])
-  if (ids.length === 0) return rows
-  const taken = await findIdsByExternalId(db, context, 'monitors', ids)
-  const fields: string[] = []
-  const free = rows.filter(({ id, external_id }, place) => {
-    if (external_id === null) return true
-    if (!taken.has(external_id)) return taken.set(external_id, id)
-    existing.set(id, taken.get(external_id)!)
-    fields.push(itemFields ? `${itemFields}.${place}.external_id` : 'external_id')
-    return false
-  })
-  if (fields.length > 0 && !ignore) throw externalIdTaken(fields)
-  return free
-}
-
-async function recordCreated(db: Database, context: RequestContext, rows: readonly CreatedMonitor[]): Promise<void> {
-  const action = 'monitor.created'
-  const [first, second] = rows
-  if (!first) return
-  if (second) return await recordAudit(db, context, { action, object: {}, ids: rows.map(({ id }) => id) })
-  const object = { id: first.id, label: monitorLabel(first) }
-  const { waiting } = first
-  const wait = waiting && {
-    ...{ until: 'valid', deadline: waitDeadline(context.now), setup_page: waiting.key ?? undefined },
-  }
-  await recordAudit(db, context, { action, object, after: auditOf(first, first.group_slug, wait) })
-}
-
-async function groupsOf(db: Database, { context, drafts, groupFields }: Inserting): Promise<GroupReference[]> {
-  const named = new Set(drafts.flatMap(({ group }) => (group === null ? [] : [group])))
-  const groups = await resolveGroups(db, context, named)
-  const isPreset = drafts.some(({ group }) => group === null)
-  const preset = isPreset ? await getDefaultGroup(db, context) : undefined
-  const found = drafts.map(({ group }) => (group === null ? preset : groups.get(group)))
-  const unknown = found.flatMap((group, place) => (group ? [] : [[groupFields?.[place] ?? 'group', UNKNOWN_GROUP]]))
+async function groupsOf(db: Database, { context, drafts, groupFields }: Insert): Promise<GroupReference[]> {
+  const names = new Set(drafts.flatMap(({ group }) => group ?? []))
+  const named = await resolveGroups(db, context, names)
+  const needsDefault = drafts.some(({ group }) => group === null)
+  const defaultGroup = needsDefault ? await getDefaultGroup(db, context) : undefined
+  const groups = drafts.map(({ group }) => (group === null ? defaultGroup : named.get(group)))
+  const unknown = groups.flatMap((group, index) => (group ? [] : [[groupFields?.[index] ?? 'group', UNKNOWN_GROUP]]))
   if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
-  return found as GroupReference[]
+  return groups as GroupReference[]
 }
 
 function newRow(organizationId: string, draft: MonitorDraft, group: GroupReference, now: number): CreatedMonitor {
@@ -162,5 +118,190 @@ function newRow(organizationId: string, draft: MonitorDraft, group: GroupReferen
     ...labelColumnsOf(draft.labels),
     group_slug: group.slug,
     ...(draft.waiting && { waiting: draft.waiting }),
+  }
+}
+
+/** With `ignore`, skips the rows whose external id is taken or repeated; otherwise throws a 409 with their fields. */
+async function skipTakenExternalIds(
+  db: Database,
+  { context, ignore, itemFields }: Insert,
+  rows: CreatedMonitor[],
+  existing: Map<string, string>,
+): Promise<CreatedMonitor[]> {
+  const externalIds = rows.flatMap(({ external_id }) => external_id ?? [])
+  if (externalIds.length === 0) return rows
+  const taken = await findIdsByExternalId(db, context, 'monitors', externalIds)
+  const fields: string[] = []
+  const free = rows.filter(({ id, external_id }, index) => {
+    if (external_id === null) return true
+    if (!taken.has(external_id)) return taken.set(external_id, id)
+    existing.set(id, taken.get(external_id)!)
+    fields.push(itemFields ? `${itemFields}.${index}.external_id` : 'external_id')
+    return false
+  })
+  if (fields.length > 0 && !ignore) throw externalIdTaken(fields)
+  return free
+}
+
+async function startWaitsOf(
+  db: Database,
+  { context, drafts, seal, groupFields }: Insert,
+  rows: readonly CreatedMonitor[],
+) {
+  const waiting = rows.flatMap(({ id, waiting }): WaitRequest[] =>
+    waiting ? [{ monitorId: id, key: waiting.key }] : [],
+  )
+  if (waiting.length === 0) return
+  if (!seal) throw new Error('Monitors that wait need a seal for their links.')
+  const isBulk = groupFields !== undefined || drafts.length > 1
+  await startWaits(db, seal, context, waiting, isBulk ? { until: 'monitors', setup_page: 'monitors' } : undefined)
+}
+
+async function recordCreated(db: Database, context: RequestContext, rows: readonly CreatedMonitor[]): Promise<void> {
+  const action = 'monitor.created'
+  const [first, second] = rows
+  if (!first) return
+  if (second) return await recordAudit(db, context, { action, object: {}, ids: rows.map(({ id }) => id) })
+  const { waiting } = first
+  const wait = waiting && {
+    until: 'valid',
+    deadline: waitDeadline(context.now),
+    setup_page: waiting.key ?? undefined,
+  }
+  const object = { id: first.id, label: monitorLabel(first) }
+  await recordAudit(db, context, { action, object, after: auditOf(first, first.group_slug, wait) })
+}
+
+/** The change of each group's monitor count, by its id. */
+export function monitorsPerGroup(
+  rows: readonly Pick<MonitorRow, 'group_id'>[],
+  difference: 1 | -1,
+): Map<string, number> {
+  const groups = Map.groupBy(rows, ({ group_id }) => group_id)
+  return new Map([...groups].map(([id, { length }]) => [id, length * difference]))
+}
+
+export const MONITOR = {
+  id: 'text',
+  organization_id: 'text',
+  group_id: 'text',
+  created_at: 'bigint',
+  domain: 'text',
+  subdomain: 'text',
+  owner: 'text',
+  record_type: 'text',
+  expected_values: 'text',
+  is_exact_match: 'bigint',
+  is_active: 'bigint',
+  notify: 'text',
+  frequency: 'bigint',
+  state: 'text',
+  slot: 'bigint',
+  external_id: 'text',
+  tags: 'text',
+  metadata: 'text',
+} as const
+
+/** Two monitors are duplicates if they have the same group, name, type, mode and set of expected values. */
+export type DuplicateFields = Pick<
+  MonitorRow,
+  'group_id' | 'owner' | 'record_type' | 'is_exact_match' | 'expected_values'
+>
+type DuplicateRow = DuplicateFields & { id: string }
+
+/** The same text for duplicates. */
+export function duplicateKey({
+  group_id,
+  owner,
+  record_type,
+  is_exact_match,
+  expected_values,
+}: DuplicateFields): string {
+  return JSON.stringify([group_id, owner, record_type, is_exact_match, JSON.parse(expected_values).sort()])
+}
+
+/**
+ * The rows that duplicate no other, stored or in the list. `existing` receives the id of the duplicated monitor, by the id
+ * of the skipped row. Requests that do this in the same group wait for each other.
+ */
+async function skipDuplicates<T extends DuplicateRow>(
+  db: Database,
+  tenant: Tenant,
+  rows: readonly T[],
+  existing: Map<string, string>,
+): Promise<T[]> {
+  await lockGroups(db, tenant, [...new Set(rows.map(({ group_id }) => group_id))])
+  const firstIds = new Map<string, string>()
+  const firstIdOf = (row: DuplicateRow) => {
+    const key = duplicateKey(row)
+    if (!firstIds.has(key)) firstIds.set(key, row.id)
+    return firstIds.get(key)!
+  }
+  for await (const row of monitorsOfOwners(db, tenant, rows)) firstIdOf(row)
+  return rows.filter((row) => {
+    const id = firstIdOf(row)
+    if (id !== row.id) existing.set(row.id, id)
+    return id === row.id
+  })
+}
+
+/** `same`: the keys of duplicates. `others`: by `recordKey`, the oldest other monitors of the same name and type. */
+export type ExistingMonitors = {
+  same: ReadonlySet<string>
+  others: ReadonlyMap<string, readonly DuplicateRow[]>
+}
+
+export const recordKey = ({ owner, record_type }: Pick<DuplicateFields, 'owner' | 'record_type'>) =>
+  `${owner} ${record_type}`
+const MAX_OTHERS_OF_RECORD = 10
+
+/** The monitors that the organization already has of the rows' names. Takes no lock. */
+export async function findExisting(
+  db: Database,
+  tenant: Tenant,
+  rows: readonly DuplicateFields[],
+): Promise<ExistingMonitors> {
+  const keys = new Set(rows.map(duplicateKey))
+  const records = new Set(rows.map(recordKey))
+  const same = new Set<string>()
+  const others = new Map<string, DuplicateRow[]>()
+  for await (const row of monitorsOfOwners(db, tenant, rows)) {
+    const key = duplicateKey(row)
+    if (keys.has(key)) same.add(key)
+    const record = recordKey(row)
+    const known = others.get(record) ?? []
+    if (keys.has(key) || !records.has(record) || known.length === MAX_OTHERS_OF_RECORD) continue
+    others.set(record, [...known, row])
+  }
+  return { same, others }
+}
+
+const BATCH_SIZE = 500
+
+/** The monitors with the rows' owner names, the oldest of a name first, in batches: nothing limits how many there are. */
+async function* monitorsOfOwners(
+  db: Database,
+  { organizationId }: Tenant,
+  rows: readonly Pick<DuplicateFields, 'owner'>[],
+): AsyncGenerator<DuplicateRow> {
+  const owners = [...new Set(rows.map(({ owner }) => owner))].sort()
+  for (let start = 0; start < owners.length; start += BATCH_SIZE) {
+    const names = owners.slice(start, start + BATCH_SIZE)
+    for (let last = { owner: '', id: '' }; ; ) {
+      const batch: DuplicateRow[] = await db
+        .selectFrom('monitors')
+        .select(['id', 'group_id', 'owner', 'record_type', 'is_exact_match', 'expected_values'])
+        .where('organization_id', '=', organizationId)
+        .where(isOneOf(db, 'owner', names))
+        .where(sql<boolean>`(owner, id) > (${last.owner}, ${last.id})`)
+        .orderBy('owner')
+        .orderBy('id')
+        .limit(BATCH_SIZE)
+        .execute()
+      yield* batch
+      if (batch.length < BATCH_SIZE) break
+      last = batch.at(-1)!
+      await yieldToEventLoop()
+    }
   }
 }

@@ -3,7 +3,7 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import { systemContext } from '../context.ts'
 import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines, someoneWaits } from '../testing/database.ts'
-import { deleteMonitor } from './remove.ts'
+import { deleteMonitor } from './delete.ts'
 
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 const LABELS = { external_id: 'c300/www', tags: ['prod', 'eu'], metadata: { plan: 'business', customer: 'acme' } }
@@ -19,7 +19,7 @@ const idsOf = async ({ call }: AppWorld, query: string) => {
 }
 
 onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
-  test('are kept, shown where they are asked for, changed and cleared', async () => {
+  test('are stored, included on request, changed and cleared', async () => {
     const world = await givenApp(engine)
     const made = await post(world, `/monitors?${INCLUDE}`, { ...WWW, ...LABELS, tags: ['prod', 'eu', 'prod'] })
     expect([made.status, made.body]).toMatchObject([201, LABELS])
@@ -39,7 +39,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect(await world.deps.db.selectFrom('monitor_labels').selectAll().execute()).toEqual([])
   })
 
-  test('on_conflict: ignore answers with a monitor for each item, the new or the existing one', async () => {
+  test('on_conflict: ignore returns the new or the existing monitor for each item', async () => {
     const world = await givenApp(engine)
     const one = { full_domain: 'one.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
     const two = { ...one, full_domain: 'two.example.com', external_id: 'two' }
@@ -68,7 +68,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect([refused.status, Object.keys(refused.body.errors)]).toEqual([400, ['on_conflict']])
   })
 
-  test('on_conflict: update creates what is new and changes what has the external id, all or none', async () => {
+  test('on_conflict: update creates new monitors and updates those with the external id, all or none', async () => {
     const world = await givenApp(engine)
     const bulk = (monitors: object[], more: object = {}) =>
       post(world, '/monitors/bulk?include=group,frequency,tags', { on_conflict: 'update', monitors, ...more })
@@ -124,7 +124,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect(await idsOf(world, 'full_domain=www.example.com')).toHaveLength(2)
   })
 
-  test('a taken external id is a 409 that names each field, and is passed over with ignore', async () => {
+  test('a taken external id is a 409 that names each field; ignore skips the item', async () => {
     const world = await givenApp(engine)
     const first = await post(world, '/monitors', { ...WWW, external_id: 'one' })
     const again = await post(world, '/monitors', { ...WWW, external_id: 'one' })
@@ -158,7 +158,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect((await world.call('/monitors/external/two', { key })).status).toBe(404)
   })
 
-  test('what cannot be one is refused with the field and what is allowed', async () => {
+  test('invalid labels are refused with the field and the allowed values', async () => {
     const world = await givenApp(engine)
     const many = Array.from({ length: 21 }, (_, at) => `t${at}`)
     for (const [given, field] of [
@@ -185,7 +185,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect((await put(world, 'a', { ...WWW, external_id: 'b' })).body.errors).toHaveProperty('external_id')
   })
 
-  test('PUT makes the monitor, then changes it, once for each Idempotency-Key, and only the version of If-Match', async () => {
+  test('PUT creates or updates the monitor, once for each Idempotency-Key, and only in the version of If-Match', async () => {
     const world = await givenApp(engine)
     const made = await put(world, 'c1', { ...WWW, tags: ['prod'] }, { 'idempotency-key': 'one' })
     expect([made.status, made.body]).toMatchObject([201, { external_id: 'c1', tags: ['prod'] }])
@@ -202,7 +202,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect(new Set(racing.map(({ body }) => body.id)).size).toBe(1)
   })
 
-  test('filters: several states, tags, metadata, external id and customer, alone and together', async () => {
+  test('filters by states, tags, metadata, external id and customer, alone and combined', async () => {
     const world = await givenApp(engine)
     const shop = await post(world, '/groups', { name: 'Acme', external_id: 'acme' })
     const monitors = [
@@ -246,7 +246,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     expect((await world.call(`/monitors?tag=eu&limit=1&after=${page.after}`)).status).toBe(400)
   })
 
-  test('groups have them too', async () => {
+  test('groups have labels too', async () => {
     const world = await givenApp(engine)
     const made = await post(world, `/groups?${INCLUDE}`, { name: 'Acme', ...LABELS })
     expect([made.status, made.body]).toMatchObject([201, { name: 'Acme', ...LABELS }])
@@ -279,7 +279,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
   })
 })
 
-test('on_conflict: update makes a monitor again that is deleted at that moment (postgres)', async () => {
+test('on_conflict: update recreates a monitor that is deleted at the same time (postgres)', async () => {
   const world = await givenApp('postgres')
   const { db, clock } = world.deps
   const { id: organizationId } = await world.organization()

@@ -86,7 +86,7 @@ const withOnly = (monitor: MonitorResponse, included: readonly string[]) =>
   )
 
 onBothEngines('pages of monitors', (_fresh, engine) => {
-  test('hold what was asked for, whatever include, filter, order and direction were asked for before', async () => {
+  test('match the query, whatever include, filter, order and direction earlier queries had', async () => {
     const world = await givenApp(engine)
     const all = await givenMonitors(world)
     let asked = 0

@@ -7,10 +7,10 @@ import type { Order } from '../http/keyset-query.ts'
 import { type MonitorFilter, NO_FILTER } from './filter.ts'
 import { foundIds, isFoundFew, type Search, withRareTrigrams } from './search.ts'
 
-/** What each `order_by` of a list of monitors stands for; the first is the default. */
+/** The orders of a list of monitors, by `order_by`. The first is the default. */
 export const ORDERS = {
   created: { column: 'monitors.id' },
-  // A monitor of a version before has none until it is filled.
+  // Null for a monitor of an older version, until it is backfilled.
   name: { column: 'monitors.name_order', isNullable: true },
   domain: { column: 'monitors.domain' },
   subdomain: { column: 'monitors.subdomain' },
@@ -21,22 +21,21 @@ export const ORDERS = {
 } satisfies Record<string, Order>
 export type OrderName = keyof typeof ORDERS
 
-/**
- * `table` is walked in the order of `index`, whose condition is `where`; without one the planner decides. `order`: what the
- * order comes to. `among`: these monitors are looked up first, because few have such a label or text; `isInOrder`: in the order
- * of their ids; `isSearch`: they are those that the search finds.
- */
+/** How a list is read: in the order of an index, or by ids that are looked up first. */
 export type ListPlan = {
   table: 'monitors' | 'due_checks'
+  /** Undefined: the database chooses. */
   index: string | undefined
+  /** The condition of a partial index. */
   where?: string | undefined
   order: Order
-  among?: { ids: RawBuilder<{ id: string }>; isInOrder: boolean; isSearch?: boolean }
-  /** What is read instead where the next rows of the order hold too few that a search finds. */
+  /** The ids of a label or search that few monitors have. `isOrdered`: the ids are in the order of the list. */
+  lookup?: { ids: RawBuilder<{ id: string }>; isOrdered: boolean; isSearch: boolean }
+  /** The plan to use if the next rows of the order have too few matches. */
   sparse?: ListPlan
 }
 
-/** How a list of monitors is read so that a page costs the same whatever is asked and however many monitors there are. */
+/** The plan with which a page costs the same whatever the filter, and however many monitors there are. */
 export async function planList(
   db: Database,
   tenant: Tenant,
@@ -44,56 +43,65 @@ export async function planList(
   orderBy: OrderName,
 ): Promise<ListPlan> {
   const { equals, search } = filter
-  // Where all rows have one value the id alone is the order, and the filter's index has it.
+  // If all rows have the same value, the order is that of the ids, which the index of the filter has.
   const order: Order = orderBy in equals ? ORDERS.created : ORDERS[orderBy]
-  const isPostgres = engineOf(db) === 'postgres'
-  const inOrder: ListPlan = { order, ...INDEXES[orderBy], ...(isPostgres && { index: undefined }) }
   if (search) return await planSearch(db, tenant, search, order, indexedFiltersOf(db, tenant, filter))
-  // PostgreSQL's planner knows how many have such a label, but not in the order of another table.
+  const isPostgres = engineOf(db) === 'postgres'
+  const inOrder: ListPlan = { order, ...orderIndex(db, orderBy) }
+  // PostgreSQL estimates how many rows have a label, but not in the order of another table.
   if (isPostgres && order !== ORDERS.last_checked) return inOrder
   const filters = indexedFiltersOf(db, tenant, isPostgres ? { ...NO_FILTER, labels: filter.labels } : filter)
-  const isCreated = order === ORDERS.created
-  const chosen = filters.length === 0 ? undefined : await narrowestFilter(db, 'monitors', filters)
-  if (chosen && (chosen.isFew || (isCreated && hasOrder(chosen.filter)))) return along(tenant, chosen.filter, order)
-  return inOrder
+  const narrowest = filters.length === 0 ? undefined : await narrowestFilter(db, 'monitors', filters)
+  if (!narrowest) return inOrder
+  const hasOrder = order === ORDERS.created && !hasSeveralValues(narrowest.filter)
+  return narrowest.isFew || hasOrder ? planByFilter(tenant, narrowest.filter, order) : inOrder
 }
 
-/** Rows of another filter up to which each is compared with the search. */
-const MOST_COMPARED = 20_000
+/** Up to so many rows of another filter, each row is compared with the search. */
+const MAX_COMPARED = 20_000
 
-/** A page is read in its order where the next rows hold it, which is so for a text that many have; else all that are found are sorted. */
+/** Reads a page in its order if the next rows have enough matches, as for a common text. Otherwise sorts all matches. */
 async function planSearch(
   db: Database,
   tenant: Tenant,
-  given: Search,
+  requested: Search,
   order: Order,
   filters: readonly IndexedFilter[],
 ): Promise<ListPlan> {
-  const chosen = await narrowestFilter(db, 'monitors', filters, MOST_COMPARED)
-  if (chosen?.isFew) return along(tenant, chosen.filter, order)
-  const search = await withRareTrigrams(db, tenant, given)
-  const found = lookedUp(order, foundIds(db, tenant, search), false, true)
-  const isCompared = chosen !== undefined && chosen.count < MOST_COMPARED && !(await isFoundFew(db, tenant, search))
-  const sparse = isCompared ? along(tenant, chosen.filter, order) : found
-  const [name] = Object.entries(ORDERS).find(([, each]) => each === order)! as [OrderName, Order]
-  return { order, ...INDEXES[name], ...(engineOf(db) === 'postgres' && { index: undefined }), sparse }
+  const narrowest = await narrowestFilter(db, 'monitors', filters, MAX_COMPARED)
+  if (narrowest?.isFew) return planByFilter(tenant, narrowest.filter, order)
+  const search = await withRareTrigrams(db, tenant, requested)
+  const comparesRows =
+    narrowest !== undefined && narrowest.count < MAX_COMPARED && !(await isFoundFew(db, tenant, search))
+  const sparse = comparesRows
+    ? planByFilter(tenant, narrowest.filter, order)
+    : planLookup(order, { ids: foundIds(db, tenant, search), isOrdered: false, isSearch: true })
+  const [orderBy] = Object.entries(ORDERS).find(([, known]) => known === order)! as [OrderName, Order]
+  return { order, ...orderIndex(db, orderBy), sparse }
 }
 
-const lookedUp = (order: Order, ids: RawBuilder<{ id: string }>, isInOrder: boolean, isSearch = false): ListPlan => ({
+const planLookup = (order: Order, lookup: NonNullable<ListPlan['lookup']>): ListPlan => ({
   table: 'monitors',
   index: undefined,
   order,
-  among: { ids, isInOrder, isSearch },
+  lookup,
 })
 
-/** Several values of one column stand one behind the other in its index. */
-const hasOrder = ({ values }: IndexedFilter) => !values.some(Array.isArray)
+/** An index has the rows of one value in the order of their ids, but not those of several values. */
+const hasSeveralValues = ({ values }: IndexedFilter) => values.some(Array.isArray)
 
-function along({ organizationId }: Tenant, { table, index, where, values }: IndexedFilter, order: Order): ListPlan {
+function planByFilter({ organizationId }: Tenant, filter: IndexedFilter, order: Order): ListPlan {
+  const { table, index, where, values } = filter
   if (table !== 'monitor_labels') return { table: 'monitors', index, where, order }
   const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
     where organization_id = ${organizationId} and label = ${values[1]})`
-  return lookedUp(order, ids, order === ORDERS.created)
+  return planLookup(order, { ids, isOrdered: order === ORDERS.created, isSearch: false })
+}
+
+/** The table and index of an order. PostgreSQL chooses its indexes itself. */
+function orderIndex(db: Database, orderBy: OrderName): Pick<ListPlan, 'table' | 'index'> {
+  const { table, index } = INDEXES[orderBy]
+  return { table, index: engineOf(db) === 'postgres' ? undefined : index }
 }
 
 const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
@@ -107,48 +115,48 @@ const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
   incidence_count: { table: 'monitors', index: 'monitors_by_incidence_count' },
 }
 
-// In the words of the migration, so that the partial index is used.
+// Exactly the condition of the partial index in the migration.
 const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
 
-/** The indexes that serve a filter, and its labels; without the search. */
+/** The indexes that serve a filter and its labels, without the search. */
 export function indexedFiltersOf(db: Database, tenant: Tenant, filter: MonitorFilter): IndexedFilter[] {
   const filters = [...filter.labels.map((label) => byLabel(tenant, label)), ...byColumns(tenant, filter)]
   if (engineOf(db) === 'sqlite') return filters
-  return filters.map(({ columns, values, ...rest }) => {
-    const isOfGroup = !columns.includes('organization_id')
-    return {
-      ...rest,
-      index: undefined,
-      columns: isOfGroup ? ['organization_id', ...columns] : columns,
-      values: isOfGroup ? [tenant.organizationId, ...values] : values,
-    }
-  })
+  return filters.map(({ columns, values, ...filter }) =>
+    columns.includes('organization_id')
+      ? { ...filter, columns, values, index: undefined }
+      : {
+          ...filter,
+          columns: ['organization_id', ...columns],
+          values: [tenant.organizationId, ...values],
+          index: undefined,
+        },
+  )
 }
 
 function byColumns({ organizationId }: Tenant, { equals, states }: MonitorFilter): IndexedFilter[] {
   const { group_id, state, ...others } = equals
-  const wanted = state === undefined ? states : [state]
-  const isFailing = wanted.length > 0 && !wanted.includes('VALID') && !wanted.includes('UNSET')
+  const anyState = state === undefined ? states : [state]
+  const isFailing = anyState.length > 0 && !anyState.includes('VALID') && !anyState.includes('UNSET')
   if (group_id !== undefined && isFailing) {
     const columns = ['group_id', 'state']
     const both = { index: 'monitors_failing_in_group', columns, values: [group_id, state ?? states], where: IS_FAILING }
     return [both, ...byColumns({ organizationId }, { ...NO_FILTER, equals: others })]
   }
-  const any = states.length === 0 ? [] : [byColumn(organizationId, 'state', states)]
   return [
-    ...any,
+    ...(states.length === 0 ? [] : [byColumn(organizationId, 'state', states)]),
     ...Object.entries(equals).map(([column, value]) =>
-      column === 'group_id'
-        ? { index: 'monitors_by_group', columns: [column], values: [value], count: inGroup(organizationId, value) }
-        : byColumn(organizationId, column, value),
+      column === 'group_id' ? byGroup(organizationId, value) : byColumn(organizationId, column, value),
     ),
   ]
 }
 
-const inGroup = (organizationId: string, groupId: unknown) =>
-  sql<{
-    count: number
-  }>`select monitors as count from groups where organization_id = ${organizationId} and id = ${groupId}`
+const byGroup = (organizationId: string, groupId: string | number): IndexedFilter => ({
+  index: 'monitors_by_group',
+  columns: ['group_id'],
+  values: [groupId],
+  count: sql`select monitors as count from groups where organization_id = ${organizationId} and id = ${groupId}`,
+})
 
 const byColumn = (organizationId: string, column: string, value: unknown): IndexedFilter => ({
   index: `monitors_by_${column}`,
@@ -164,8 +172,8 @@ const byLabel = ({ organizationId }: Tenant, label: string): IndexedFilter => ({
   values: [organizationId, label],
 })
 
-/** SQLite reads what stands on the left of a cross join first. */
-export function amongThose(db: Database, ids: RawBuilder<{ id: string }>) {
-  const rows = db.selectFrom(ids.as('those')).crossJoin('monitors').whereRef('monitors.id', '=', 'those.id')
+/** SQLite reads the left side of a cross join first. */
+export function monitorsByIds(db: Database, ids: RawBuilder<{ id: string }>) {
+  const rows = db.selectFrom(ids.as('ids')).crossJoin('monitors').whereRef('monitors.id', '=', 'ids.id')
   return rows as unknown as SelectQueryBuilder<Tables, 'monitors', object>
 }

@@ -31,7 +31,7 @@ const [WWW, WIDE, MX, ORG, PTR] = [
 ]
 
 onBothEngines('GET /monitors', (_fresh, engine) => {
-  test('filters, alone and together', async () => {
+  test('filters work alone and combined', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world)
     const group = (await world.call('/groups/shop')).body.id
@@ -80,7 +80,7 @@ onBothEngines('GET /monitors', (_fresh, engine) => {
     }
   })
 
-  test('what cannot be a filter is refused with what can', async () => {
+  test('invalid filters are refused with the allowed values', async () => {
     const world = await givenApp(engine)
     for (const [query, errors] of [
       [

@@ -7,44 +7,42 @@ import type { Tables } from '../database/schema.ts'
 import type { Builder } from '../http/keyset-query.ts'
 import { listPage, orderOf, type Page } from '../http/pagination.ts'
 import type { Signer } from '../seal.ts'
-import { type MonitorFilter, parseFilter, whereMonitors } from './filter.ts'
-import { amongThose, type ListPlan, ORDERS, type OrderName, planList } from './list-indexes.ts'
+import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
+import { type ListPlan, monitorsByIds, ORDERS, type OrderName, planList } from './list-indexes.ts'
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { isExact } from './search.ts'
 import type { Links } from './setup-pages.ts'
 import { columnsOf } from './store.ts'
 import { withWaits } from './waits.ts'
 
-/** A page of representations as JSON. Throws as `listMonitors` does. */
+/** The page as JSON. Throws as `listMonitors` does. */
 export async function listMonitorsAsJson(
   db: Database,
   links: Links,
   tenant: Tenant,
-  listed: ListedMonitors,
+  list: MonitorList,
 ): Promise<string> {
-  const page = await listMonitors(db, links.seal, tenant, listed)
-  const rows = listed.included.wait ? await withWaits(db, links, tenant, page.data) : page.data
-  return JSON.stringify({ ...page, data: rows.map((row) => toMonitor(row, listed.included)) })
+  const page = await listMonitors(db, links.seal, tenant, list)
+  const rows = list.included.wait ? await withWaits(db, links, tenant, page.data) : page.data
+  return JSON.stringify({ ...page, data: rows.map((row) => toMonitor(row, list.included)) })
 }
 
-export type ListedMonitors = { query: Omit<MonitorQuery, 'include'>; included: Inclusion; groupId?: string }
+/** `groupId`: only monitors of this group, whatever else the query filters by. */
+type MonitorList = { query: Omit<MonitorQuery, 'include'>; included: Inclusion; groupId?: string | undefined }
 
-/**
- * Throws a 400 for a filter or cursor that cannot be used. `groupId`: only the monitors of this group, whatever else the
- * query asks. A group that does not exist has no monitors.
- */
+/** Throws a 400 for an invalid filter or cursor. */
 export async function listMonitors(
   db: Database,
   seal: Signer,
   tenant: Tenant,
-  { query, included, groupId }: ListedMonitors,
+  { query, included, groupId }: MonitorList,
 ): Promise<Page<MonitorResponseRow>> {
   const { organizationId } = tenant
   const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
   const filter = await parseFilter(db, tenant, query, groupId)
   const plan = await planList(db, tenant, filter, orderBy)
-  const read = (plan: ListPlan) => rowsOf(db, tenant, plan, filter, included)
-  const { rows, id, order } = read(plan)
+  const select = (plan: ListPlan) => selectRows(db, tenant, plan, filter, included)
+  const { rows, id, order } = select(plan)
   return await listPage<MonitorResponseRow>(rows, {
     seal,
     query,
@@ -58,64 +56,70 @@ export async function listMonitors(
       filter.labels,
       filter.search ?? [],
     ],
-    sparse: plan.sparse && { all: orderedRows(db, tenant, plan), instead: read(plan.sparse) },
+    sparse: plan.sparse && { all: selectInOrder(db, tenant, plan), instead: select(plan.sparse) },
   })
 }
 
-/** What is read by a plan: the rows, their id, and the order. */
-function rowsOf(db: Database, tenant: Tenant, plan: ListPlan, filter: MonitorFilter, included: Inclusion) {
-  const { among, table, where } = plan
-  const id = among?.isInOrder ? 'those.id' : table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
-  const isSearched = among?.isSearch && filter.search && isExact(filter.search)
+/** The statement of a plan, its id column and its order. */
+function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: MonitorFilter, included: Inclusion) {
+  const { lookup, table, where } = plan
+  const id = lookup?.isOrdered ? 'ids.id' : idColumnOf(table)
+  const isSearchDone = lookup?.isSearch && filter.search && isExact(filter.search)
   const { states } = filter
-  const left = { ...filter, ...(isSearched && { search: undefined }), ...(plan.sparse && { states: [] }) }
-  let rows = whereMonitors((from(db, plan) as Joined).select(columnsOf(included)), tenant, left)
-  // A part of the order is walked. By several states SQLite would skip through the same index for each organization.
+  const remaining = {
+    ...filter,
+    ...(isSearchDone && { search: undefined }),
+    ...(plan.sparse && { states: [] }),
+  }
+  let rows = fromTables(db, plan).select(columnsOf(included)).where(matchesFilter(tenant, remaining))
+  // A case hides the states from SQLite, which would read a range of the index for each state.
   if (plan.sparse && states.length > 0) {
     rows = rows.where(sql<boolean>`case when monitors.state in (${sql.join(states)}) then 1 else 0 end = 1`)
   }
   if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
   if (table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', tenant.organizationId)
-  const joined = included.group
+  const withGroup = included.group
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
-  const order = among?.isInOrder ? { column: id } : plan.order
-  return { rows: joined as unknown as Builder<MonitorResponseRow>, id, order }
+  const order = lookup?.isOrdered ? { column: id } : plan.order
+  return { rows: withGroup as unknown as Builder<MonitorResponseRow>, id, order }
 }
 
-/** All of the organization, from the table and index that has the order. */
-function orderedRows(
+/** All monitors of the organization, from the table and index of the order. */
+function selectInOrder(
   db: Database,
   { organizationId }: Tenant,
   { table, index }: ListPlan,
 ): Builder<MonitorResponseRow> {
-  const rows = db.selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
-  const id = table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id'
   const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
-  return rows.select(sql<string>`${sql.ref(id)}`.as('id')).where(organization) as unknown as Builder<MonitorResponseRow>
+  return db
+    .selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
+    .select(sql<string>`${sql.ref(idColumnOf(table))}`.as('id'))
+    .where(organization) as unknown as Builder<MonitorResponseRow>
 }
 
+const idColumnOf = (table: ListPlan['table']) => (table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id')
+
 /**
- * A monitor's `last_checked` stands beside its place in the schedule. Where that is the order, the two tables are joined, in
- * SQLite in the order written; else it is looked up for each row, so that PostgreSQL has no join to plan and walks the index of
- * the order.
+ * `last_checked` is a column of `due_checks`. For this order the two tables are joined, and SQLite reads them in the written order.
+ * For every other order a subquery reads it for each row: PostgreSQL then uses the index of the order.
  */
-function from(db: Database, { table, index, order, among }: ListPlan) {
+function fromTables(db: Database, { table, index, order, lookup }: ListPlan): JoinedTables {
   const first = index === undefined ? table : withIndex(table, { index })
-  const rows = among ? amongThose(db, among.ids) : db.selectFrom(first as 'monitors')
+  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(first as 'monitors')
   if (order !== ORDERS.last_checked) {
     const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
       where due_checks.slot = monitors.slot)`
-    return (rows as Joined).select(lastChecked.as('last_checked_at'))
+    return (rows as JoinedTables).select(lastChecked.as('last_checked_at'))
   }
   const joined = rows.crossJoin((table === 'monitors' ? 'due_checks' : 'monitors') as 'due_checks')
-  // Each table is found by its own key.
-  const found =
+  // The second table is found by its key.
+  const matched =
     table === 'monitors'
       ? joined.whereRef('due_checks.slot', '=', 'monitors.slot')
       : joined.whereRef('monitors.id', '=', 'due_checks.monitor_id')
-  return found.select('due_checks.last_checked_at')
+  return matched.select('due_checks.last_checked_at')
 }
 
-/** Both tables' columns may be named; which are there is decided above. */
-type Joined = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', object>
+/** The plan decides which of the two tables are in the statement. */
+type JoinedTables = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', object>

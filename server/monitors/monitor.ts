@@ -10,10 +10,10 @@ import { isoOf, isoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 
-/** Without what triggers write, where it was just made. */
+/** `name_order` is written by a trigger, so a row that was just inserted lacks it. */
 export type MonitorRow = Omit<Selectable<MonitorsTable>, 'name_order'> & { name_order?: string | null }
 
-/** What a representation is made of; the last three where they are asked for. */
+/** The columns that a response is built from. Those of `?include=` are optional. */
 export type MonitorResponseRow = Pick<
   MonitorRow,
   | 'id'
@@ -36,17 +36,17 @@ export type MonitorResponseRow = Pick<
     wait?: Wait | null
   }
 
-/** What a monitor is called in the audit log. */
+/** The label of a monitor in the audit log. */
 export const monitorLabel = ({ owner, record_type }: Pick<MonitorRow, 'owner' | 'record_type'>) =>
   `${owner} ${record_type}`
 
 type Configuration = Pick<MonitorRow, 'domain' | 'subdomain' | 'record_type' | 'expected_values' | 'is_exact_match'> &
   Pick<MonitorRow, 'is_active' | 'notify' | 'frequency' | 'external_id' | 'tags' | 'metadata'>
 
-/** Absent where nobody decided about it. */
+/** Absent if the request does not change the wait. */
 type AuditedWait = { until?: string | null; deadline?: string | null; setup_page?: string | undefined }
 
-/** What people decide about a monitor, for the audit log. `group`: its slug. */
+/** The configuration of a monitor, for the audit log. `group`: its slug. */
 export const auditOf = (row: Configuration, group: string | undefined, wait: AuditedWait = {}) => ({
   domain: row.domain,
   subdomain: row.subdomain,
@@ -61,15 +61,14 @@ export const auditOf = (row: Configuration, group: string | undefined, wait: Aud
   ...labelsFromRow(row),
 })
 
-/** What an answer holds beyond the specification's representation. */
+/** The optional fields of a response. */
 export type Inclusion = Record<(typeof INCLUDES)[number], boolean>
-const including = (isIncluded: (name: (typeof INCLUDES)[number]) => boolean) =>
-  Object.fromEntries(INCLUDES.map((name) => [name, isIncluded(name)])) as Inclusion
-export const inclusionOf = (names: readonly string[]): Inclusion => including((name) => names.includes(name))
-export const INCLUDE_NOTHING: Inclusion = including(() => false)
-export const INCLUDE_EVERYTHING: Inclusion = including(() => true)
+export const inclusionOf = (names: readonly string[]): Inclusion =>
+  Object.fromEntries(INCLUDES.map((name) => [name, names.includes(name)])) as Inclusion
+export const INCLUDE_NOTHING = inclusionOf([])
+export const INCLUDE_EVERYTHING = inclusionOf(INCLUDES)
 
-/** The representation of the specification, with exactly its keys, and those that the caller asked to include. */
+/** The response: exactly the keys of the specification, and the included ones. */
 export function toMonitor(row: MonitorResponseRow, included: Inclusion): MonitorResponse {
   const monitor: MonitorResponse = {
     id: row.id,
@@ -95,20 +94,20 @@ export function toMonitor(row: MonitorResponseRow, included: Inclusion): Monitor
   if (included.difference) monitor.difference = toDifference(row.diagnosis)
   if (included.diagnosis) monitor.diagnosis = row.diagnosis ? toDiagnosis(row.diagnosis) : null
   if (row.wait === undefined) return withVersion(monitor, row.version)
-  const asRead = included.wait ? undefined : monitor
-  return withVersion({ ...monitor, wait: row.wait }, row.version, asRead)
+  // The response to `until` has the wait, the response to GET has not.
+  return withVersion({ ...monitor, wait: row.wait }, row.version, included.wait ? undefined : monitor)
 }
 
-/** Reads `?include=`, in any letter case. Throws a 400 that lists what can be included. */
+/** Parses `?include=`, in any letter case. Throws a 400 that lists the allowed fields. */
 export function parseInclude(text: string | undefined): Inclusion {
   if (text === undefined || text === '') return INCLUDE_NOTHING
-  // Where the body is at fault too, the query was not looked at by its schema: one given twice is a list.
+  // If the body is invalid too, the query was not validated: a repeated parameter is a list.
   if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
   const names = text
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '')
-  if (names.some((name) => !INCLUDES.some((known) => known === name))) {
+  if (names.some((name) => !INCLUDES.some((allowed) => allowed === name))) {
     throw invalid({ include: fieldError('invalid_list', { allowed: INCLUDES.join(', ') }) })
   }
   return inclusionOf(names)

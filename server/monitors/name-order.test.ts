@@ -28,7 +28,7 @@ async function givenMonitors(world: AppWorld, names: readonly string[]): Promise
 }
 
 onBothEngines('monitors ordered by name', (_fresh, engine) => {
-  test('are together by zone, in the order of their labels, both ways, page by page and after a new name', async () => {
+  test('are sorted by zone and label, in both directions, over several pages and after a rename', async () => {
     const world = await givenApp(engine)
     const ids = await givenMonitors(world, IN_ORDER.toSorted())
     expect(await namesOf(world)).toEqual(IN_ORDER)

@@ -70,12 +70,12 @@ describe('a PTR monitor accepts an address or any reverse name', () => {
     const parsed = parseMonitorName({ domain: '192.0.2.10' }, 'A')
     expect(parsed).toEqual({
       ok: false,
-      problems: { domain: expect.objectContaining({ text: expect.stringMatching(/IP address.*PTR.*use a name/) }) },
+      errors: { domain: expect.objectContaining({ text: expect.stringMatching(/IP address.*PTR.*use a name/) }) },
     })
   })
 })
 
-describe('one answer names the errors of all fields', () => {
+describe('one response names the errors of all fields', () => {
   test.each<[NameInput, Record<string, RegExp>]>([
     [{}, { domain: /domain or full_domain is required/ }],
     [{ domain: '' }, { domain: /empty/ }],
@@ -99,17 +99,17 @@ describe('one answer names the errors of all fields', () => {
     [{ domain: 'example..com', subdomain: '0/25' }, { domain: /empty label/ }],
     [{ domain: 'example.com', subdomain: '0/25' }, { subdomain: /"\/" is not allowed/ }],
   ])('%o', (input, reasons) => {
-    const problems = Object.fromEntries(
+    const errors = Object.fromEntries(
       Object.entries(reasons).map(([k, re]) => [k, expect.objectContaining({ text: expect.stringMatching(re) })]),
     )
-    expect(parseMonitorName(input, 'A')).toEqual({ ok: false, problems })
+    expect(parseMonitorName(input, 'A')).toEqual({ ok: false, errors })
   })
 })
 
 const label = fc.stringMatching(/^[a-z0-9_]([a-z0-9-]{0,10}[a-z0-9])?$/)
 const fullName = fc.array(label, { minLength: 1, maxLength: 6 }).map((labels) => `${labels.join('.')}.example.co.uk`)
 
-test('however a name is split, and however it is spelt, the full_domain filter finds it', () => {
+test('the full_domain filter finds a name however it is split or spelled', () => {
   fc.assert(
     fc.property(fullName, fc.nat(), (full, at) => {
       const labels = full.split('.')
@@ -122,7 +122,7 @@ test('however a name is split, and however it is spelt, the full_domain filter f
   )
 })
 
-test('what was made of a full domain is accepted again as domain and subdomain', () => {
+test('the parts of a full domain are accepted as domain and subdomain', () => {
   fc.assert(
     fc.property(fullName, (full) => {
       const split = parseMonitorName({ full_domain: full }, 'A')
@@ -148,20 +148,20 @@ test.each<[NameInput, object]>([
   expect(parseNameFilter(input)).toEqual({ ok: true, filter })
 })
 
-test('a filter that is no name is refused for each field', () => {
+test('an invalid name is refused in every filter field', () => {
   const parsed = parseNameFilter({ domain: 'a..b', subdomain: '..' })
   const sentence = expect.objectContaining({ code: 'empty_label' })
-  expect(parsed).toEqual({ ok: false, problems: { domain: sentence, subdomain: sentence } })
+  expect(parsed).toEqual({ ok: false, errors: { domain: sentence, subdomain: sentence } })
 })
 
-test('any text is refused with a sentence or stored as a name that is accepted again', () => {
+test('any text is refused with a message or becomes a name that is accepted again', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.domain(), fc.ipV4(), fc.ipV6())
   const types = fc.constantFrom<MonitorRecordType>('A', 'PTR')
   fc.assert(
     fc.property(text, text, types, (domain, subdomain, type) => {
       const parsed = parseMonitorName({ domain, subdomain }, type)
       if (parsed.ok) expect(parseMonitorName(parsed.name, type)).toEqual(parsed)
-      else expect(Object.values(parsed.problems).every(({ text }) => /^[A-Zm"].*\.$/su.test(text))).toBe(true)
+      else expect(Object.values(parsed.errors).every(({ text }) => /^[A-Zm"].*\.$/su.test(text))).toBe(true)
     }),
     { numRuns: 500 },
   )

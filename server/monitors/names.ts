@@ -3,69 +3,68 @@ import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { reverseName } from '../dns/addresses.ts'
 import { endsInNumber, parseDomainName } from '../dns/names.ts'
+import type { FieldErrors } from '../problem.ts'
 
-/** As a caller gives it. `full_domain` overrides the other two, as it does in the list's filter. */
+/** The name in a request. `full_domain` overrides the other two fields. */
 export type NameInput = {
   domain?: string | undefined
   subdomain?: string | undefined
   full_domain?: string | undefined
 }
 
-/** `owner` is the name that is asked for, in the form of `Question.name`. `domain` is `.` for the root, `subdomain` is '' for the apex. */
+/** `owner`: the queried name, in the form of `Question.name`. `domain` is `.` for the root, `subdomain` is '' for the apex. */
 export type MonitorName = { domain: string; subdomain: string; owner: string }
 
-/** A monitor meets the filter when each given part equals its own. */
+/** Selects the monitors whose parts equal those of the filter. */
 export type NameFilter = { owner?: string; domain?: string; subdomain?: string }
 
-export type NameProblems = Record<string, FieldError>
+const MAX_LENGTH = { domain: 255, subdomain: 255, full_domain: 512 }
 
-const MAX_CHARACTERS = { domain: 255, subdomain: 255, full_domain: 512 }
-
-type Field = keyof typeof MAX_CHARACTERS
+type Field = keyof typeof MAX_LENGTH
 type ParsedField = { ok: true; name: string } | { ok: false; reason: FieldError }
 
-/** The name to watch. For PTR an IP address is accepted as `domain` or `full_domain` and becomes its reverse name. */
+/** The name to monitor. For PTR, `domain` or `full_domain` may be an IP address, which becomes its reverse name. */
 export function parseMonitorName(
   input: NameInput,
   recordType: MonitorRecordType,
-): { ok: true; name: MonitorName } | { ok: false; problems: NameProblems } {
+): { ok: true; name: MonitorName } | { ok: false; errors: FieldErrors } {
   if (input.full_domain !== undefined) {
     const parsed = parseName('full_domain', input.full_domain, recordType === 'PTR')
-    if (!parsed.ok) return { ok: false, problems: { full_domain: parsed.reason } }
-    if (endsInNumber(parsed.name)) return { ok: false, problems: { full_domain: noTopLevel(parsed.name) } }
-    return { ok: true, name: split(parsed.name) }
+    if (!parsed.ok) return { ok: false, errors: { full_domain: parsed.reason } }
+    if (endsInNumber(parsed.name)) return { ok: false, errors: { full_domain: noTopLevel(parsed.name) } }
+    return { ok: true, name: splitAtRegistrableDomain(parsed.name) }
   }
-  const problems: NameProblems = {}
+  const errors: FieldErrors = {}
   const domain = parseDomain(input.domain, recordType)
-  if (!domain.ok) problems.domain = domain.reason
+  if (!domain.ok) errors.domain = domain.reason
   const subdomain = parseSubdomain(input.subdomain ?? '', domain.ok ? domain.name : undefined)
-  if (!subdomain.ok) problems.subdomain = subdomain.reason
-  if (!domain.ok || !subdomain.ok) return { ok: false, problems }
-  const name = joined(subdomain.name, domain.name)
+  if (!subdomain.ok) errors.subdomain = subdomain.reason
+  if (!domain.ok || !subdomain.ok) return { ok: false, errors }
+  const name = joinName(subdomain.name, domain.name)
   if (endsInNumber(name.owner))
-    return { ok: false, problems: { [domain.name === '' ? 'subdomain' : 'domain']: noTopLevel(name.owner) } }
+    return { ok: false, errors: { [domain.name === '' ? 'subdomain' : 'domain']: noTopLevel(name.owner) } }
   return { ok: true, name }
 }
 
-/** The filters of a list in the form in which monitors are stored. With `full_domain` the other two are ignored. */
+/** The filters of a list, in the form in which monitors are stored. */
 export function parseNameFilter(
   input: NameInput,
-): { ok: true; filter: NameFilter } | { ok: false; problems: NameProblems } {
-  const problems: NameProblems = {}
+): { ok: true; filter: NameFilter } | { ok: false; errors: FieldErrors } {
+  const errors: FieldErrors = {}
   const filter: NameFilter = {}
   if (input.full_domain !== undefined) {
     const parsed = parseName('full_domain', input.full_domain, true)
     if (parsed.ok) filter.owner = parsed.name
-    else problems.full_domain = parsed.reason
+    else errors.full_domain = parsed.reason
   } else {
     const domain = input.domain === undefined ? undefined : parseName('domain', input.domain, true)
     if (domain?.ok) filter.domain = domain.name || '.'
-    else if (domain) problems.domain = domain.reason
+    else if (domain) errors.domain = domain.reason
     const subdomain = input.subdomain === undefined ? undefined : parseSubdomain(input.subdomain, undefined)
     if (subdomain?.ok) filter.subdomain = subdomain.name
-    else if (subdomain) problems.subdomain = subdomain.reason
+    else if (subdomain) errors.subdomain = subdomain.reason
   }
-  return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, filter }
+  return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, filter }
 }
 
 function parseDomain(text: string | undefined, recordType: MonitorRecordType): ParsedField {
@@ -74,7 +73,7 @@ function parseDomain(text: string | undefined, recordType: MonitorRecordType): P
 }
 
 function parseName(field: Field, text: string, takesAddress: boolean): ParsedField {
-  const tooLong = overlong(field, text)
+  const tooLong = lengthError(field, text)
   if (tooLong) return refused(tooLong)
   const reverse = reverseName(text)
   if (reverse === undefined) return parseDomainName(text)
@@ -82,42 +81,43 @@ function parseName(field: Field, text: string, takesAddress: boolean): ParsedFie
   return { ok: true, name: reverse }
 }
 
-/** The name of the subdomain alone; judged together with its domain, because both share the length of one name. */
+/** Parsed together with its domain, because the limit on the length is that of the whole name. */
 function parseSubdomain(text: string, domain: string | undefined): ParsedField {
-  const tooLong = overlong('subdomain', text)
+  const tooLong = lengthError('subdomain', text)
   if (tooLong) return refused(tooLong)
   const relative = text.replace(/[.\u3002\uff0e\uff61]$/, '')
   // A zone file writes the apex as @. RFC 1035 section 5.1.
   if (relative === '' || relative === '@') return { ok: true, name: '' }
-  // Below arpa every label is allowed, so that an unknown domain adds no second complaint.
+  // If the domain is invalid, the subdomain is parsed below arpa, which allows every label: the response then has one error.
   const suffix = domain ?? 'arpa'
   const whole = parseDomainName(`${relative}.${suffix}`)
   if (!whole.ok) return whole
   return { ok: true, name: suffix === '' ? whole.name : whole.name.slice(0, -suffix.length - 1) }
 }
 
-function split(owner: string): MonitorName {
+function splitAtRegistrableDomain(owner: string): MonitorName {
   const { domain, subdomain } = splitAtPublicSuffix(owner, {
     allowPrivateDomains: false,
     extractHostname: false,
     validateHostname: false,
     detectIp: false,
   })
-  // A public suffix itself, or a single label that no list knows, has no registrable domain.
+  // A public suffix and an unknown single label have no registrable domain.
   if (!domain) return { domain: owner || '.', subdomain: '', owner }
   return { domain, subdomain: subdomain ?? '', owner }
 }
 
-function joined(subdomain: string, domain: string): MonitorName {
+function joinName(subdomain: string, domain: string): MonitorName {
   return { domain: domain || '.', subdomain, owner: [subdomain, domain].filter((part) => part !== '').join('.') }
 }
 
 const noTopLevel = (value: string) => fieldError('no_top_level_domain', { value })
 
-function overlong(field: Field, text: string): FieldError | undefined {
-  const allowed = MAX_CHARACTERS[field]
-  if (text.length <= allowed || (text.length <= 2 * allowed && Array.from(text).length <= allowed)) return undefined
-  return fieldError('too_long', { max: allowed })
+function lengthError(field: Field, text: string): FieldError | undefined {
+  const max = MAX_LENGTH[field]
+  // A character has one or two UTF-16 code units.
+  if (text.length <= max || (text.length <= 2 * max && Array.from(text).length <= max)) return undefined
+  return fieldError('too_long', { max })
 }
 
 function refused(reason: FieldError): ParsedField {
@@ -125,15 +125,16 @@ function refused(reason: FieldError): ParsedField {
 }
 
 /**
- * The name in a text as people paste it: of a URL its host, of a mail address what stands behind the @, of an IP address the
- * name of its PTR records. What is none of them is given back without its spaces.
+ * The name in a pasted text: the host of a URL, the domain of a mail address, the reverse name of an IP address. Returns any other
+ * text without the spaces around it.
  */
 export function pastedName(text: string): string {
-  const given = text.trim()
-  if (reverseName(given) === undefined && parseDomainName(given).ok) return given
-  const rest = given.replace(/^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:)/i, '')
-  const authority = rest.split(/[/?#]/)[0]!.split('@').at(-1)!
+  const trimmed = text.trim()
+  const reverse = reverseName(trimmed)
+  if (reverse !== undefined || parseDomainName(trimmed).ok) return reverse ?? trimmed
+  const withoutScheme = trimmed.replace(/^(?:[a-z][a-z0-9+.-]*:\/\/|mailto:)/i, '')
+  const authority = withoutScheme.split(/[/?#]/)[0]!.split('@').at(-1)!
   const [, bracketed, plain] = authority.match(/^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/) ?? []
   const host = (bracketed ?? plain ?? authority).trim()
-  return reverseName(given) ?? reverseName(host) ?? host
+  return reverseName(host) ?? host
 }

@@ -11,57 +11,56 @@ import {
 } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
-import { unknownGroupErrors } from '../groups/resolve.ts'
-import { getGroupRow } from '../groups/store.ts'
+import { getGroupRow, unknownGroupErrors } from '../groups/resolve.ts'
 import { once } from '../http/idempotency.ts'
 import { Answers, asItIs, NoContent, Params, type Routes, written } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { paceOf, quotaFor } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
-import { fieldAt, groupsNamed, itemAt, parseMonitors } from './bulk.ts'
 import { countMonitors } from './counts.ts'
-import { updateGroupMonitors } from './group-wide.ts'
+import { deleteMonitor } from './delete.ts'
 import { insertMonitors } from './insert.ts'
-import { type ListedMonitors, listMonitorsAsJson } from './list.ts'
+import { listMonitorsAsJson } from './list.ts'
 import { type MonitorResponseRow, parseInclude, toMonitor } from './monitor.ts'
-import { parseMonitor } from './parse-monitor.ts'
-import { deleteMonitor } from './remove.ts'
+import { bulkField, bulkGroups, bulkItem, parseMonitor, parseMonitors } from './parse-monitor.ts'
 import { checkNow, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
+import { updateGroupMonitors } from './update-group-monitors.ts'
 import { upsertMonitors } from './upsert.ts'
 import { monitorResponse, withWaits } from './waits.ts'
 
 const MonitorPage = PageOf(MonitorResponse)
 const MonitorList = Type.Array(MonitorResponse, { title: 'MonitorList', examples: [[exampleOf(MonitorResponse)]] })
-const OneQuery = Type.Object({ include: Include }, { additionalProperties: false })
+const IncludeQuery = Type.Object({ include: Include }, { additionalProperties: false })
 const tags = ['Monitors']
 const BULK_BYTES = 16 * 1024 * 1024
+
+type Database = Deps['db']
 
 export function monitorRoutes(deps: Deps): Routes {
   const { db, clock, seal } = deps
   const links = { seal, baseUrl: deps.config.baseUrl }
   return async (app) => {
     app.setSerializerCompiler(asItIs)
-    const querystring = OneQuery
-    const one = { params: Params('monitor'), querystring }
-    // What the schema refuses and what only we can judge are reported together.
+    const querystring = IncludeQuery
+    const monitor = { params: Params('monitor'), querystring }
+    // The handlers report the errors of the schema together with their own.
     const attachValidation = true
 
-    const listed = async (db: Deps['db'], tenant: Tenant, { include, ...query }: MonitorQuery, groupId?: string) => {
-      const included = parseInclude(include)
-      const wanted: ListedMonitors = { query, included, ...(groupId === undefined ? {} : { groupId }) }
-      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, links, tenant, wanted))
+    const listPage = async (db: Database, tenant: Tenant, { include, ...query }: MonitorQuery, groupId?: string) => {
+      const list = { query, included: parseInclude(include), groupId }
+      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, links, tenant, list))
     }
-    const shown = async (
-      db: Deps['db'],
-      organizationId: string,
+    const readMonitor = async (
+      db: Database,
+      tenant: Tenant,
       id: string,
       include: string | undefined,
       hasWait = false,
     ) => {
       const included = parseInclude(include)
-      const row = await getMonitor(db, { organizationId }, id, included)
-      return await monitorResponse(db, links, { organizationId }, row, included, hasWait)
+      const row = await getMonitor(db, tenant, id, included)
+      return await monitorResponse(db, links, tenant, row, included, hasWait)
     }
 
     app.get(
@@ -75,7 +74,7 @@ export function monitorRoutes(deps: Deps): Routes {
           response: Answers(200, MonitorPage),
         },
       },
-      ({ query, context }) => deps.readList(context, (db) => listed(db, context, query)),
+      ({ query, context }) => deps.readList(context, (db) => listPage(db, context, query)),
     )
 
     app.get(
@@ -109,7 +108,7 @@ export function monitorRoutes(deps: Deps): Routes {
       ({ params, query, context }) =>
         deps.readList(context, async (db) => {
           const { id } = await getGroupRow(db, context, params.group)
-          return await listed(db, context, query, id)
+          return await listPage(db, context, query, id)
         }),
     )
 
@@ -154,23 +153,23 @@ export function monitorRoutes(deps: Deps): Routes {
         const included = parseInclude(request.query.include)
         return once(request, reply, db, {
           prepare: async () => {
-            const refused = schemaErrors(request)
+            const errors = schemaErrors(request)
             const parsed = parseMonitor(request.body)
-            if (!parsed.ok || refused) {
-              const unknown = await unknownGroupErrors(db, context, { group: request.body.group })
-              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
+            if (!parsed.ok || errors) {
+              const groupErrors = await unknownGroupErrors(db, context, { group: request.body.group })
+              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
             }
             const pace = await paceOf(deps, context)
             const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
             return { draft, quota: await quotaFor(deps, context, 'monitors') }
           },
           effect: async (db, { draft, quota }) => {
-            const [made] = await insertMonitors(db, context, [draft], { quota, seal })
-            return made!
+            const [created] = await insertMonitors(db, context, [draft], { quota, seal })
+            return created!
           },
-          answer: (db, made) => {
-            reply.code(201).header('location', `/monitors/${made.id}`)
-            return monitorResponse(db, links, context, made, included, made.waiting !== undefined)
+          answer: (db, created) => {
+            reply.code(201).header('location', `/monitors/${created.id}`)
+            return monitorResponse(db, links, context, created, included, created.waiting !== undefined)
           },
         })
       },
@@ -195,53 +194,48 @@ export function monitorRoutes(deps: Deps): Routes {
       (request, reply) => {
         const { body, context } = request
         const included = parseInclude(request.query.include)
-        let rows: MonitorResponseRow[] | undefined
+        let createdRows: MonitorResponseRow[] | undefined
         return once(request, reply, db, {
           prepare: async () => {
-            const refused = schemaErrors(request)
+            const invalidFields = schemaErrors(request)
             const { drafts, errors } = await parseMonitors(body)
-            if (refused || Object.keys(errors).length > 0) {
-              const unknown = await unknownGroupErrors(db, context, groupsNamed(body))
-              throw invalid({ ...errors, ...unknown, ...refused })
+            if (invalidFields || Object.keys(errors).length > 0) {
+              const groupErrors = await unknownGroupErrors(db, context, bulkGroups(body))
+              throw invalid({ ...errors, ...groupErrors, ...invalidFields })
             }
             const pace = await paceOf(deps, context)
-            const paced = drafts.map((draft, place) => ({
-              ...draft,
-              frequency: pace(body.monitors[place]?.frequency ?? body.frequency),
-            }))
-            return { paced, quota: await quotaFor(deps, context, 'monitors') }
+            for (const [index, draft] of drafts.entries()) draft.frequency = pace(bulkItem(body, index).frequency)
+            return { drafts, quota: await quotaFor(deps, context, 'monitors') }
           },
-          effect: async (db, { paced, quota }): Promise<string[] | { ids: string[]; created: number }> => {
+          effect: async (db, { drafts, quota }): Promise<string[] | { ids: string[]; created: number }> => {
+            const fieldAt = (index: number, field: string) => bulkField(body, index, field)
             if (body.on_conflict === 'update') {
-              const items = paced.map((draft, place) => {
-                const given = itemAt(body, place)
-                return { externalId: given.external_id!, given, draft }
+              const items = drafts.map((draft, index) => {
+                const change = bulkItem(body, index)
+                return { externalId: change.external_id!, change, draft }
               })
-              return await upsertMonitors(db, context, {
-                ...{ items, quota, seal },
-                fieldAt: (place, field) => fieldAt(body, place, field),
-              })
+              return await upsertMonitors(db, context, { items, fieldAt, quota, seal })
             }
             const ids: string[] = []
-            const made = await insertMonitors(db, context, paced, {
+            const created = await insertMonitors(db, context, drafts, {
               ignore: body.on_conflict === 'ignore' || (body.ignore ?? false),
               ids,
               itemFields: 'monitors',
-              groupFields: paced.map((_, place) => fieldAt(body, place, 'group')),
+              groupFields: drafts.map((_, index) => fieldAt(index, 'group')),
               quota,
               seal,
             })
-            if (body.on_conflict !== undefined) return { ids, created: made.length }
-            rows = made
-            return made.map(({ id }) => id)
+            if (body.on_conflict !== undefined) return { ids, created: created.length }
+            createdRows = created
+            return created.map(({ id }) => id)
           },
-          answer: async (db, made) => {
-            const { ids, created } = Array.isArray(made) ? { ids: made, created: undefined } : made
+          answer: async (db, result) => {
+            const { ids, created } = Array.isArray(result) ? { ids: result, created: undefined } : result
             reply.code(created === 0 ? 200 : 201)
-            const shown = rows ?? (await getMonitors(db, context, ids, included))
+            const rows = createdRows ?? (await getMonitors(db, context, ids, included))
             const hasWaits = included.wait || body.monitors.some(({ until }) => until !== undefined)
-            const withTheirs = hasWaits ? await withWaits(db, links, context, shown) : shown
-            return withTheirs.map((row) => toMonitor(row, included))
+            const responseRows = hasWaits ? await withWaits(db, links, context, rows) : rows
+            return responseRows.map((row) => toMonitor(row, included))
           },
         })
       },
@@ -254,11 +248,11 @@ export function monitorRoutes(deps: Deps): Routes {
           operationId: 'getMonitor',
           summary: 'Get a monitor',
           tags,
-          ...one,
+          ...monitor,
           response: Answers(200, MonitorResponse),
         },
       },
-      ({ params, query, context }) => shown(db, context.organizationId, params.monitor, query.include),
+      ({ params, query, context }) => readMonitor(db, context, params.monitor, query.include),
     )
 
     app.patch(
@@ -272,19 +266,17 @@ export function monitorRoutes(deps: Deps): Routes {
           tags,
           description:
             'Fields you leave out keep their values. A new name or record type clears `current_value`. A new name, record type or expectation sets `state` to UNSET and starts a check.',
-          ...one,
+          ...monitor,
           body: MonitorChange,
           response: Answers(200, MonitorResponse),
         },
       },
       async (request) => {
         const { params, body, context } = request
-        const refused = schemaErrors(request)
-        if (!refused) (await paceOf(deps, context))(body.frequency)
-        const { match } = request
-        await updateMonitor(db, context, params.monitor, body, { refused, match, seal })
-        const { include } = request.query
-        return await shown(db, context.organizationId, params.monitor, include, body.until !== undefined)
+        const errors = schemaErrors(request)
+        if (!errors) (await paceOf(deps, context))(body.frequency)
+        await updateMonitor(db, context, params.monitor, body, { schemaErrors: errors, match: request.match, seal })
+        return await readMonitor(db, context, params.monitor, request.query.include, body.until !== undefined)
       },
     )
 
@@ -305,7 +297,7 @@ export function monitorRoutes(deps: Deps): Routes {
             summary,
             tags,
             description,
-            ...one,
+            ...monitor,
             response: Answers(200, MonitorResponse),
           },
         },
@@ -313,7 +305,7 @@ export function monitorRoutes(deps: Deps): Routes {
           const { params, query, context } = request
           return once(request, reply, db, {
             effect: (db) => updateMonitor(db, context, params.monitor, { is_active }),
-            answer: (db) => shown(db, context.organizationId, params.monitor, query.include),
+            answer: (db) => readMonitor(db, context, params.monitor, query.include),
           })
         },
       )
@@ -328,7 +320,7 @@ export function monitorRoutes(deps: Deps): Routes {
           tags,
           description:
             'Starts a check outside the schedule. The response shows the monitor before the check: read it again until `last_checked` has changed. Returns 409 if the monitor is disabled.',
-          ...one,
+          ...monitor,
           response: Answers(202, MonitorResponse),
         },
       },
@@ -338,7 +330,7 @@ export function monitorRoutes(deps: Deps): Routes {
           effect: (db) => checkNow(db, context, params.monitor, clock.now()),
           answer: (db) => {
             reply.code(202)
-            return shown(db, context.organizationId, params.monitor, query.include)
+            return readMonitor(db, context, params.monitor, query.include)
           },
         })
       },

@@ -17,7 +17,7 @@ test('the next check lies after now and within one interval', () => {
   )
 })
 
-test('a check that ran late does not shift the ones after it', () => {
+test('a late check does not delay the checks after it', () => {
   fc.assert(
     fc.property(instant, slot, frequency, fc.nat(200_000), (now, slot, frequency, late) => {
       const due = nextDueAt(now, { slot, frequency })
@@ -26,7 +26,7 @@ test('a check that ran late does not shift the ones after it', () => {
   )
 })
 
-test('1,000 monitors made in one millisecond are spread over the whole interval', () => {
+test('1,000 monitors created in one millisecond are spread over the whole interval', () => {
   const ids = Array.from({ length: 1_000 }, () => newId('mon', 1_700_000_000_000))
   const tenths = new Map<number, number>()
   for (const id of ids) {
@@ -37,7 +37,7 @@ test('1,000 monitors made in one millisecond are spread over the whole interval'
   expect(Math.max(...tenths.values())).toBeLessThan(180)
 })
 
-test('a few monitors made one after the other have places side by side, and never more than four', () => {
+test('up to four monitors created in a row have adjacent slots', () => {
   const slots = Array.from({ length: 1_000 }, () => slotOf(newId('mon', 1_700_000_000_000)))
   expect(new Set(slots).size).toBe(1_000)
   const neighbours = [...Map.groupBy(slots, (slot) => Math.floor(slot / 128)).values()].map(({ length }) => length)

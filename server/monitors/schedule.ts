@@ -1,11 +1,15 @@
 import { hash } from 'node:crypto'
+import { type Columns, insertEachFree, isOneOf, updateEach } from '../database/bulk.ts'
+import { type Database, forUpdate } from '../database/database.ts'
+import type { MonitorRow } from './monitor.ts'
+import type { ParsedChange } from './parse-monitor.ts'
 
 export const SLOTS = 2 ** 52
 
 /**
- * A monitor's fixed place within every interval, 0..2^52-1, spread evenly whatever the ids look like. Up to four monitors
- * made one after the other lie side by side, on one page of `due_checks`: so making many writes fewer pages. Of a million
- * monitors two have the same place with a probability of 1 to 1,000; anyone who inserts them sees to that.
+ * A monitor's fixed position in every interval, 0..2^52-1, spread evenly whatever the ids look like. Up to four monitors created
+ * in a row get adjacent slots, on one page of `due_checks`: a bulk insert then writes fewer pages. Of a million monitors two have
+ * the same slot with a probability of 1 to 1,000; `insertDueChecks` resolves that.
  */
 export function slotOf(monitorId: string): number {
   const last = monitorId.charCodeAt(monitorId.length - 1)
@@ -14,25 +18,133 @@ export function slotOf(monitorId: string): number {
 }
 
 /**
- * The first instant after `now` at which a monitor of this slot comes round. It depends on slot and interval alone, so
- * monitors made together do not come due together, and a check that ran late does not shift those after it.
+ * The first instant after `now` at which a monitor of this slot is due. It depends on slot and interval alone: monitors created
+ * together are not due together, and a late check does not delay the checks after it.
  */
 export function nextDueAt(now: number, { slot, frequency }: { slot: number; frequency: number }): number {
   const intervalMs = frequency * 60_000
-  const place = Math.floor((slot / SLOTS) * intervalMs)
-  const intervals = Math.floor((now - place) / intervalMs) + 1
-  return intervals * intervalMs + place
+  const offset = Math.floor((slot / SLOTS) * intervalMs)
+  const intervals = Math.floor((now - offset) / intervalMs) + 1
+  return intervals * intervalMs + offset
+}
+
+/** `due_at`: of the first check, if that is not now. */
+type NewDueCheck = Pick<
+  MonitorRow,
+  'id' | 'organization_id' | 'slot' | 'is_active' | 'owner' | 'record_type' | 'is_exact_match' | 'frequency'
+> & { due_at?: number }
+
+/**
+ * Schedules the first checks. A monitor whose slot is taken gets the next free one, in its row too. The insert decides
+ * whether a slot is free, so it is safe beside other transactions.
+ */
+export async function insertDueChecks(db: Database, rows: readonly NewDueCheck[], now: number): Promise<void> {
+  let remaining = [...rows]
+  while (remaining.length > 0) {
+    // In the order of the key, so that two transactions do not wait for each other.
+    remaining.sort((a, b) => a.slot - b.slot)
+    const dueChecks = remaining.map((row) => ({
+      ...row,
+      monitor_id: row.id,
+      due_at: row.is_active ? (row.due_at ?? now) : null,
+    }))
+    const inserted = await insertEachFree(db, { table: 'due_checks', columns: DUE_CHECK, key: 'slot' }, dueChecks)
+    remaining = remaining.filter((_, index) => !inserted[index])
+    for (const row of remaining) row.slot = (row.slot + 1) % SLOTS
+  }
+}
+
+const DUE_CHECK = {
+  slot: 'bigint',
+  monitor_id: 'text',
+  organization_id: 'text',
+  due_at: 'bigint',
+  owner: 'text',
+  record_type: 'text',
+  is_exact_match: 'bigint',
+  frequency: 'bigint',
+} as const
+
+/** `groupId`: the group to move to. `checkAt`: when a check that the change starts is due. */
+export type MonitorUpdate = { row: MonitorRow; changed: ParsedChange; groupId?: string | undefined; checkAt: number }
+
+/**
+ * Reschedules changed monitors that are locked. A check in progress loses its claim, so that its result is discarded. A new
+ * frequency never delays the next check, and repeats a check in progress, which would return to the old interval.
+ */
+export async function rescheduleChecks(db: Database, updates: readonly MonitorUpdate[], now: number): Promise<void> {
+  const affected = updates.filter(
+    ({ changed }) => changed.resetsState || changed.isActiveChanged || changed.isFrequencyChanged,
+  )
+  const dueChecks = await lockDueChecks(db, affected)
+  const rows = affected.map(({ row, changed, checkAt }) => {
+    const { columns, resetsState, isActiveChanged, isReenabledFailing } = changed
+    const { due_at, claimed_by } = dueChecks.get(row.slot)!
+    const isActive = (columns.is_active ?? row.is_active) === 1
+    const frequency = columns.frequency ?? row.frequency
+    const startsCheck = resetsState || isActiveChanged || claimed_by !== null
+    const dueAt = Math.min(startsCheck ? checkAt : (due_at ?? now), nextDueAt(now, { slot: row.slot, frequency }))
+    return {
+      columns: resetsState ? RESET : isReenabledFailing ? FORGET_RESULT : NO_RESET,
+      slot: row.slot,
+      new_due_at: isActive ? dueAt : null,
+      new_claimed_by: null,
+      new_frequency: frequency,
+      new_owner: columns.owner ?? row.owner,
+      new_record_type: columns.record_type ?? row.record_type,
+      new_is_exact_match: columns.is_exact_match ?? row.is_exact_match,
+      new_fingerprint: null,
+      new_streak: 0,
+      new_inconclusive_count: 0,
+      new_planned_change_id: null,
+    }
+  })
+  for (const [columns, same] of Map.groupBy(rows, (row) => row.columns)) {
+    await updateEach(db, { table: 'due_checks', key: SLOT, set: { ...SCHEDULE, ...columns } }, same)
+  }
+}
+
+const SLOT = { slot: 'bigint' } as const
+const SCHEDULE: Columns = { due_at: 'bigint', claimed_by: 'bigint', frequency: 'bigint' }
+const NO_RESET: Columns = {}
+const FORGET_RESULT: Columns = { fingerprint: 'bigint' }
+const RESET: Columns = {
+  owner: 'text',
+  record_type: 'text',
+  is_exact_match: 'bigint',
+  fingerprint: 'bigint',
+  streak: 'bigint',
+  inconclusive_count: 'bigint',
+  planned_change_id: 'text',
+}
+
+/** Call it after the monitors are locked: checks lock in this order too. */
+async function lockDueChecks(db: Database, monitors: readonly { row: MonitorRow }[]) {
+  if (monitors.length === 0) return new Map<number, { due_at: number | null; claimed_by: number | null }>()
+  const slots = monitors.map(({ row }) => row.slot)
+  const dueChecks = await db
+    .selectFrom('due_checks')
+    .select(['slot', 'due_at', 'claimed_by'])
+    .where(isOneOf(db, 'slot', slots, 'bigint'))
+    .orderBy('slot')
+    .modifyEnd(forUpdate(db))
+    .execute()
+  return new Map(dueChecks.map((dueCheck) => [dueCheck.slot, dueCheck]))
 }
 
 /**
- * When a monitor is due that gets another interval: never later than it was. One that is being checked is checked again,
- * because that check would return to the old interval.
+ * Starts checks of monitors that are locked: at `checkAt`, and never later than they were due. Skips disabled monitors and
+ * checks in progress.
  */
-export function replan(
-  { due_at, claimed_by }: { due_at: number | null; claimed_by: number | null },
-  place: { slot: number; frequency: number },
-  now: number,
-): number {
-  if (claimed_by !== null) return now
-  return Math.min(due_at ?? now, nextDueAt(now, place))
+export async function scheduleChecks(
+  db: Database,
+  monitors: readonly { row: MonitorRow; checkAt: number }[],
+): Promise<void> {
+  const dueChecks = await lockDueChecks(db, monitors)
+  const rows = monitors.flatMap(({ row, checkAt }) => {
+    const { due_at, claimed_by } = dueChecks.get(row.slot)!
+    if (due_at === null || claimed_by !== null || due_at <= checkAt) return []
+    return [{ slot: row.slot, new_due_at: checkAt }]
+  })
+  await updateEach(db, { table: 'due_checks', key: SLOT, set: { due_at: 'bigint' } }, rows)
 }

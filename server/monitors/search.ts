@@ -4,62 +4,59 @@ import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { FEW } from '../database/index-hints.ts'
 import { parseDomainName } from '../dns/names.ts'
-import { asciiLowerCase, containsText as hasCharacters } from '../groups/labels.ts'
+import { asciiLowerCase, containsText } from '../groups/labels.ts'
 import { invalid } from '../problem.ts'
 import { pastedName } from './names.ts'
 
-/** Names from the first on, up to the second. */
+/** `from` is included, `to` is not. */
 type NameRange = readonly [from: string, to: string]
 
-/**
- * Every word is in the text of a monitor, in one of its forms, and `value` in its expected values. `names`: where no word is long
- * enough for the index, names begin with it.
- */
+/** Matches monitors whose search text has every word and whose expected values have `value`. */
 export type Search = {
+  /** Each word in its alternative forms. */
   words: readonly (readonly string[])[]
+  /** Set if no word is long enough for the index: the name is in this range. */
   names?: NameRange
   value?: string
-  /** What the index is asked for, by the form of a word; all its trigrams unless given. */
+  /** The trigrams to look up for a form of a word. Default: all of them. */
   trigrams?: ReadonlyMap<string, readonly string[]>
 }
 
-/** Sorts behind every character of a stored name. */
-const LAST = '\u007f'
-/** Characters of a word that the index knows. */
-const TRIGRAM = 3
-/** Trigrams that a search looks up; what they find is compared with the whole words. */
-const MOST_TRIGRAMS = 60
+/** Sorts after every character of a stored name. */
+const LAST_CHARACTER = '\u007f'
+const TRIGRAM_LENGTH = 3
+/** A search looks up so many trigrams, and compares the matches with the whole words. */
+const MAX_TRIGRAMS = 60
 
-/** What contains these words, written as people write names. Throws a 400 for an empty one. */
+/** Throws a 400 for an empty search. */
 export function parseSearch(text: string): Search {
   const words = [...new Set(text.split(/\s+/).filter((word) => word !== ''))].map(formsOf)
   if (words.length === 0) throw invalid({ search: fieldError('blank_search') })
   if (words.some(isLong)) return { words }
-  const [[prefix = ''] = [], ...rest] = words
-  return { words: rest, names: [prefix, prefix + LAST] }
+  const [[prefix = ''] = [], ...others] = words
+  return { words: others, names: [prefix, prefix + LAST_CHARACTER] }
 }
 
-/** Adds what an expected value contains. */
 export const withValue = (search: Search | undefined, value: string): Search => ({
   words: [],
   ...search,
   value: asciiLowerCase(value),
 })
 
-/** As it is written, and the name in a URL, a mail address, an IP address or one with letters beyond ASCII. */
+/** The word itself, and the name in a URL, a mail address, an IP address or an internationalized name. */
 function formsOf(word: string): string[] {
-  const given = asciiLowerCase(word)
+  const lowerCase = asciiLowerCase(word)
   const pasted = pastedName(word)
   const name = parseDomainName(pasted)
-  const isName = name.ok && name.name !== '' && name.name !== given
-  // What ends in a dot is a label that is complete: the name goes on with a dot, or ends there.
-  const form = isName ? name.name + (pasted.endsWith('.') ? '\n' : '') : given
-  return form === given ? [given] : [given, form]
+  const isName = name.ok && name.name !== '' && name.name !== lowerCase
+  if (!isName) return [lowerCase]
+  // A name with a final dot is complete: in the search text a line break follows it.
+  return [lowerCase, name.name + (pasted.endsWith('.') ? '\n' : '')]
 }
 
-const isLong = (forms: readonly string[]) => forms.every((form) => Array.from(form).length >= TRIGRAM)
+const isLong = (forms: readonly string[]) => forms.every((form) => Array.from(form).length >= TRIGRAM_LENGTH)
 
-/** Of a row of `monitors`. A scalar subquery, so that PostgreSQL looks up each row instead of joining all texts. */
+/** The condition on a row of `monitors`. A scalar subquery: PostgreSQL then looks up each row instead of joining all texts. */
 export function matchesSearch({ organizationId }: Tenant, search: Search): RawBuilder<boolean> {
   const { names } = search
   const terms: RawBuilder<boolean>[] = []
@@ -77,133 +74,137 @@ export function matchesSearch({ organizationId }: Tenant, search: Search): RawBu
 
 const hasTerms = ({ words, value }: Search) => words.length > 0 || value !== undefined
 
-/** Each word, in one of its forms, is in the text of `texts`, and the value in its expected values. */
+/** The condition on a row of `texts`. */
 function contains({ words, value }: Search): RawBuilder<boolean> {
-  const terms = words.map((forms) => sql<boolean>`(${sql.join(forms.map(isIn), sql` or `)})`)
-  if (value !== undefined) terms.push(hasCharacters(sql`texts.text`, value, BEFORE_VALUES))
+  const terms = words.map(
+    (forms) =>
+      sql<boolean>`(${sql.join(
+        forms.map((form) => containsText(sql`texts.text`, form)),
+        sql` or `,
+      )})`,
+  )
+  if (value !== undefined) terms.push(containsText(sql`texts.text`, value, BEFORE_VALUES))
   return sql.join(terms, sql` and `)
 }
 
-/** The expected values are the last line of a text, behind the lines of the tags and the metadata. */
+/** The expected values are the last line of a text, after the tags and the metadata. */
 const BEFORE_VALUES = '%\n[%\n{%}\n[%'
 
-const isIn = (form: string) => hasCharacters(sql`texts.text`, form)
-
-/** Whether `foundIds` are all that a search finds and no others. */
+/** Whether `foundIds` returns exactly the matches. Otherwise it returns more, and the rows must be compared with the search. */
 export const isExact = (search: Search): boolean => search.names === undefined || !hasTerms(search)
 
-/** Texts that say how many have a word. */
-const SAMPLE = 1_000
+/** The texts from which the number of matches is estimated. */
+const SAMPLE_SIZE = 1_000
 
-/**
- * Whether so many have it that reading the texts finds enough sooner than PostgreSQL's index, which collects all before it gives the first.
- */
+/** Whether so many texts match that reading them is faster than PostgreSQL's index, which collects all matches before the first one. */
 async function isCommon(db: Database, { organizationId }: Tenant, search: Search): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from (
-    select text from monitor_texts where organization_id = ${organizationId} order by monitor_id limit ${SAMPLE}) as texts
+    select text from monitor_texts where organization_id = ${organizationId} order by monitor_id limit ${SAMPLE_SIZE}) as texts
     where ${contains(search)}`.execute(db)
-  return rows[0]!.count > SAMPLE / 4
+  return rows[0]!.count > SAMPLE_SIZE / 4
 }
 
-/** `foundIds` for counting. */
-export async function countedIds(db: Database, tenant: Tenant, search: Search, most: number) {
-  const isRead = engineOf(db) === 'postgres' && !search.names && (await isCommon(db, tenant, search))
-  if (!isRead) return foundIds(db, tenant, search, most)
+/** Up to `max` ids of `foundIds`, for counting. */
+export async function countedIds(db: Database, tenant: Tenant, search: Search, max: number) {
+  const readsTexts = engineOf(db) === 'postgres' && !search.names && (await isCommon(db, tenant, search))
+  if (!readsTexts) return foundIds(db, tenant, search, max)
   const { organizationId } = tenant
   return sql<{ id: string }>`(select monitor_id as id from monitor_texts as texts
-    where texts.organization_id = ${organizationId} and ${contains(search)} limit ${most})`
+    where texts.organization_id = ${organizationId} and ${contains(search)} limit ${max})`
 }
 
-/** The ids of monitors that a search finds, each once, from an index; at most `most`. The other filters are not looked at. */
-export function foundIds(db: Database, tenant: Tenant, search: Search, most?: number): RawBuilder<{ id: string }> {
-  const limit = most === undefined ? sql`` : sql`limit ${most}`
+/** The distinct ids of the matches, from an index, without the other filters. */
+export function foundIds(db: Database, tenant: Tenant, search: Search, max?: number): RawBuilder<{ id: string }> {
+  const limit = max === undefined ? sql`` : sql`limit ${max}`
   if (search.names && search.value === undefined) return idsByName(db, tenant, search.names, limit)
   const { organizationId } = tenant
   if (engineOf(db) === 'postgres') {
     return sql`(select monitor_id as id from monitor_texts as texts
       where texts.organization_id = ${organizationId} and ${hasTrigrams(tenant, search)} and ${contains(search)} ${limit})`
   }
-  // The numbers of the organization bound what is walked of each trigram's list.
-  const bound = (which: 'min' | 'max') =>
-    sql`(select ${sql.raw(which)}(number) from monitor_texts where organization_id = ${organizationId})`
+  // The numbers of the organization limit what is read of each trigram's list.
+  const bound = (aggregate: 'min' | 'max') =>
+    sql`(select ${sql.raw(aggregate)}(number) from monitor_texts where organization_id = ${organizationId})`
   return sql`(select texts.monitor_id as id from monitor_search cross join monitor_texts as texts
     where monitor_search match ${matchOf(search)}
       and monitor_search.rowid >= ${bound('min')} and monitor_search.rowid <= ${bound('max')}
       and texts.number = monitor_search.rowid and texts.organization_id = ${organizationId} and ${contains(search)} ${limit})`
 }
 
-const lookedUp = ({ words, value }: Search): Search['words'] => (value === undefined ? words : [...words, [value]])
+const wordsAndValue = ({ words, value }: Search): Search['words'] => (value === undefined ? words : [...words, [value]])
 
-/** In the words of the migration, so that the index is used. Numbers of a trigram are those of its octets. */
+/** Exactly the expression of the index in the migration. */
 function hasTrigrams({ organizationId }: Tenant, search: Search) {
   const numbersOf = (trigram: string) => sql`search_trigrams(${organizationId}, ${trigram})`
   const has = (form: string) =>
     sql`search_trigrams(organization_id, text) @> (${sql.join(trigramsFor(search, form).map(numbersOf), sql` || `)})`
-  const terms = indexed(lookedUp(search)).map((forms) => sql`(${sql.join(forms.map(has), sql` or `)})`)
+  const terms = indexed(wordsAndValue(search)).map((forms) => sql`(${sql.join(forms.map(has), sql` or `)})`)
   return sql.join(terms, sql` and `)
 }
 
-/** Texts that say how common a trigram is: the oldest, and as many of the newest. */
-const SAMPLED = 100
-/** A trigram that a larger part of the texts has leaves so many that to look it up takes longer than it saves. */
-const COMMON = 0.5
+/** The oldest and the newest texts, so many of each, show how common a trigram is. */
+const TRIGRAM_SAMPLE_SIZE = 100
+/** Looking up a trigram that a larger part of the texts has takes longer than it saves. */
+const MAX_TRIGRAM_FREQUENCY = 0.5
 
 /**
- * The search without the trigrams that most texts of the organization have ("com", "ple"): their lists in the index are the longest. The
- * rarest of a word stays.
+ * The search without the trigrams that most texts of the organization have ("com", "ple"): their lists in the index are the longest.
+ * Each word keeps at least its rarest trigram.
  */
 export async function withRareTrigrams(db: Database, { organizationId }: Tenant, search: Search): Promise<Search> {
   if (search.names && search.value === undefined) return search
   const texts = db.selectFrom('monitor_texts').select('text').where('organization_id', '=', organizationId)
-  // One after the other: in a transaction of PostgreSQL there is one connection.
-  const oldest = await texts.orderBy('monitor_id').limit(SAMPLED).execute()
-  const newest = await texts.orderBy('monitor_id', 'desc').limit(SAMPLED).execute()
+  // One after the other, because a transaction of PostgreSQL has one connection.
+  const oldest = await texts.orderBy('monitor_id').limit(TRIGRAM_SAMPLE_SIZE).execute()
+  const newest = await texts.orderBy('monitor_id', 'desc').limit(TRIGRAM_SAMPLE_SIZE).execute()
   const rows = [...oldest, ...newest]
   const rareOf = (form: string) => {
     const counted = trigramsOf(form).map((trigram) => {
       return { trigram, count: rows.filter(({ text }) => text.includes(trigram)).length }
     })
-    const rare = counted.filter(({ count }) => count <= rows.length * COMMON)
-    const kept = rare.length > 0 ? rare : counted.sort((one, other) => one.count - other.count).slice(0, 1)
-    return kept.map(({ trigram }) => trigram)
+    const rare = counted.filter(({ count }) => count <= rows.length * MAX_TRIGRAM_FREQUENCY)
+    const selected = rare.length > 0 ? rare : counted.sort((a, b) => a.count - b.count).slice(0, 1)
+    return selected.map(({ trigram }) => trigram)
   }
-  const forms = indexed(lookedUp(search)).flat()
+  const forms = indexed(wordsAndValue(search)).flat()
   return { ...search, trigrams: new Map(forms.map((form) => [form, rareOf(form)])) }
 }
 
 const trigramsFor = ({ trigrams }: Search, form: string) => trigrams?.get(form) ?? trigramsOf(form)
 
-/** The expression of FTS5. Its trigrams are characters. */
+/** The query of FTS5. */
 const matchOf = (search: Search): string =>
-  indexed(lookedUp(search))
+  indexed(wordsAndValue(search))
     .map((forms) => `(${forms.map((form) => `(${trigramsFor(search, form).map(quoted).join(' AND ')})`).join(' OR ')})`)
     .join(' AND ')
 
 const trigramsOf = (form: string) => {
   const characters = Array.from(form)
-  const trigrams = characters.slice(0, 1 - TRIGRAM).map((_, at) => characters.slice(at, at + TRIGRAM).join(''))
+  const trigrams = characters
+    .slice(0, 1 - TRIGRAM_LENGTH)
+    .map((_, index) => characters.slice(index, index + TRIGRAM_LENGTH).join(''))
   return [...new Set(trigrams)]
 }
 const quoted = (term: string) => `"${term.replaceAll('"', '""')}"`
 
-/** The words that the index knows, as far as it is asked for them. */
+/** The beginnings of the words that are looked up in the index. */
 function indexed(words: Search['words']): string[][] {
-  const each = Math.max(TRIGRAM, Math.floor(MOST_TRIGRAMS / words.length))
-  const some = words.filter(isLong).slice(0, MOST_TRIGRAMS / TRIGRAM)
-  return some.map((forms) => forms.map((form) => Array.from(form).slice(0, each).join('')))
+  const length = Math.max(TRIGRAM_LENGTH, Math.floor(MAX_TRIGRAMS / words.length))
+  const longWords = words.filter(isLong).slice(0, MAX_TRIGRAMS / TRIGRAM_LENGTH)
+  return longWords.map((forms) => forms.map((form) => Array.from(form).slice(0, length).join('')))
 }
 
-/** From the two indexes of names. */
+/** From the indexes of the owner names and of the domains. */
 function idsByName(db: Database, { organizationId }: Tenant, [from, to]: NameRange, limit: RawBuilder<unknown>) {
-  const by = (column: 'owner' | 'domain') =>
+  const monitorsBy = (column: 'owner' | 'domain') =>
     engineOf(db) === 'sqlite' ? sql`monitors indexed by ${sql.ref(`monitors_by_${column}`)}` : sql`monitors`
-  const some = (column: 'owner' | 'domain') => sql`select id from (select id from ${by(column)}
+  const idsBy = (column: 'owner' | 'domain') => sql`select id from (select id from ${monitorsBy(column)}
     where organization_id = ${organizationId} and ${sql.ref(column)} >= ${from} and ${sql.ref(column)} < ${to}
     ${limit}) as ${sql.ref(`of_${column}`)}`
-  return sql<{ id: string }>`(${some('owner')} union ${some('domain')})`
+  return sql<{ id: string }>`(${idsBy('owner')} union ${idsBy('domain')})`
 }
 
-/** Whether so few are found that they can be sorted for each page. */
+/** Whether so few monitors match that they can be sorted for each page. */
 export async function isFoundFew(db: Database, tenant: Tenant, search: Search): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`select count(*) as count
     from ${foundIds(db, tenant, search, FEW)} as found`.execute(db)

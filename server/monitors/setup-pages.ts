@@ -6,6 +6,7 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { SetupPagesTable } from '../database/schema-setup.ts'
+import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
@@ -14,11 +15,11 @@ import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 
 /**
- * Public pages that show a customer what to enter in the DNS. Everyone who has the link sees the page: the token has 256 random bits, is
- * found by its hash, and is kept sealed, so that members can copy the link again.
+ * Public pages that show a customer which records to create. Anyone with the link sees the page. The token in it has 256 random bits.
+ * The database finds it by its hash, and stores it sealed, so that members can copy the link again.
  */
 
-/** What links are made of. */
+/** What the links are built from. */
 export type Links = { seal: Seal; baseUrl: string }
 type PageRow = Selectable<SetupPagesTable>
 
@@ -31,7 +32,7 @@ export function pageUrl({ seal, baseUrl }: Links, { id, token }: Pick<PageRow, '
   return `${baseUrl}/connect/${seal.open(token, pageTokenContext(id))}`
 }
 
-/** The ids of a page for each key; null is a page of its own. Pages that there are stay valid for as long again. */
+/** Creates a page for each key, or extends the existing one; null is a page for one monitor. Returns the ids in the order of the keys. */
 export async function ensurePages(
   db: Database,
   seal: Seal,
@@ -51,11 +52,11 @@ export async function ensurePages(
     .returning(['id', 'key'])
     .execute()
   const byKey = new Map(pages.map(({ id, key }) => [key, id]))
-  const own = pages.filter(({ key }) => key === null).map(({ id }) => id)
-  return keys.map((key) => (key === null ? own.pop()! : byKey.get(key)!))
+  const withoutKey = pages.filter(({ key }) => key === null).map(({ id }) => id)
+  return keys.map((key) => (key === null ? withoutKey.pop()! : byKey.get(key)!))
 }
 
-/** Their links work for as long again. */
+/** The links stay valid for another full period. */
 export async function extendPages(
   db: Database,
   { organizationId, now }: Pick<RequestContext, 'organizationId' | 'now'>,
@@ -100,33 +101,20 @@ export async function listSetupPages(
   return { ...page, data: await toSetupPages(db, links, page.data) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`, also for a page of another organization. */
 export async function getSetupPage(db: Database, links: Links, tenant: Tenant, id: string): Promise<SetupPage> {
-  const [page] = await toSetupPages(db, links, [await lockPage(db, tenant, id, false)])
+  const [page] = await toSetupPages(db, links, [await getTenantRow(db, 'setup_pages', tenant, id)])
   return page!
-}
-
-async function lockPage(db: Database, { organizationId }: Tenant, id: string, isLocked = true): Promise<PageRow> {
-  let rows = db.selectFrom('setup_pages').selectAll().where('organization_id', '=', organizationId).where('id', '=', id)
-  if (isLocked) rows = rows.modifyEnd(forUpdate(db))
-  const row = await rows.executeTakeFirst()
-  if (!row) throw notFound()
-  return row
 }
 
 async function toSetupPages(db: Database, links: Links, rows: readonly PageRow[]): Promise<SetupPage[]> {
   if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
   const monitors = await db
     .selectFrom('waits')
     .select(['page_id', 'monitor_id'])
     .where('organization_id', '=', rows[0]!.organization_id)
-    .where(
-      isOneOf(
-        db,
-        'page_id',
-        rows.map(({ id }) => id),
-      ),
-    )
+    .where(isOneOf(db, 'page_id', ids))
     .orderBy('monitor_id')
     .execute()
   return rows.map((row) =>
@@ -144,26 +132,21 @@ async function toSetupPages(db: Database, links: Links, rows: readonly PageRow[]
   )
 }
 
-/** Replaces the link: the one before stops working. Throws `not_found`. */
+/** Replaces the link; the previous one stops working. Throws `not_found`. */
 export async function renewSetupPage(db: Database, seal: Seal, context: RequestContext, id: string): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const row = await lockPage(transaction, context, id)
+    const row = await getTenantRow(transaction, 'setup_pages', context, id, forUpdate(transaction))
     const link = newLink(seal, id, context.now)
-    await transaction
-      .updateTable('setup_pages')
-      .set({ ...link, ...nextVersion })
-      .where('organization_id', '=', context.organizationId)
-      .where('id', '=', id)
-      .execute()
+    await updateTenantRow(transaction, 'setup_pages', context, id, { ...link, ...nextVersion })
     await recordAudit(transaction, context, { action: 'setup_page.renewed', object: objectOf(row) })
   })
 }
 
-/** Revokes the link. The monitors stay, and go on waiting. Throws `not_found` and 412. */
+/** Revokes the link. The monitors stay and continue to wait. Throws `not_found` and 412. */
 export async function deleteSetupPage(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId } = context
   await inTransaction(db, async (transaction) => {
-    const row = await lockPage(transaction, context, id)
+    const row = await getTenantRow(transaction, 'setup_pages', context, id, forUpdate(transaction))
     refuseStale(row, match)
     await transaction
       .updateTable('waits')
@@ -171,11 +154,7 @@ export async function deleteSetupPage(db: Database, context: RequestContext, id:
       .where('organization_id', '=', organizationId)
       .where('page_id', '=', id)
       .execute()
-    await transaction
-      .deleteFrom('setup_pages')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
+    await deleteTenantRow(transaction, 'setup_pages', context, id)
     const before = { key: row.key, expires: isoOf(row.expires_at) }
     await recordAudit(transaction, context, { action: 'setup_page.deleted', object: objectOf(row), before })
   })
@@ -200,7 +179,7 @@ export async function pageIdsOf(
   return rows.map(({ page_id }) => page_id!)
 }
 
-/** Deletes those of the pages that have no monitor left. Call it after monitors were deleted. */
+/** Deletes the pages that have no monitor left. */
 export async function deleteEmptyPages(
   db: Database,
   { organizationId }: Tenant,
@@ -224,7 +203,7 @@ export async function deleteEmptyPages(
     .execute()
 }
 
-/** Of a link; throws `not_found` where it is none, was revoked or has expired. */
+/** Throws `not_found` if the link is unknown, revoked or expired. */
 export async function getPageByToken(db: Database, token: string, now: number) {
   const page = await db
     .selectFrom('setup_pages')
@@ -244,7 +223,7 @@ export async function getPageByToken(db: Database, token: string, now: number) {
 
 export type PageMonitor = Awaited<ReturnType<typeof monitorsOfPage>>[number]
 
-/** In the order in which they were made. */
+/** In the order of creation. */
 export function monitorsOfPage(db: Database, organizationId: string, pageId: string) {
   return db
     .selectFrom('waits')

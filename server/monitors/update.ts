@@ -1,84 +1,72 @@
 import type { MonitorChange } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
-import type { RequestContext } from '../context.ts'
+import type { RequestContext, Tenant } from '../context.ts'
+import { type Columns, isOneOf, updateAtOnce } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { lockOrganization } from '../database/tenant-row.ts'
+import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { externalIdTaken, findIdsByExternalId, MONITOR_LABELS, replaceLabels } from '../groups/labels.ts'
-import { type GroupReference, getGroupSlug, resolveGroups, unknownGroupErrors } from '../groups/resolve.ts'
-import { UNKNOWN_GROUP } from '../groups/slug.ts'
-import { adjustMonitorCounts } from '../groups/store.ts'
+import { adjustMonitorCounts, resolveGroups, UNKNOWN_GROUP, unknownGroupErrors } from '../groups/resolve.ts'
 import { isoOf } from '../http/times.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { leaveIncidents } from './left-incidents.ts'
+import { leaveIncidents } from './incident-membership.ts'
 import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
-import { type ParsedChange, parseChange } from './parse-change.ts'
-import { cancelPlannedChanges } from './planned-change.ts'
-import { replan } from './schedule.ts'
-import { lockMonitor } from './store.ts'
+import { parseChange } from './parse-monitor.ts'
+import { type MonitorUpdate, rescheduleChecks } from './schedule.ts'
 import { findWait, restartWaits, startWaits, stopWait, waitDeadline } from './waits.ts'
 
-/** Throws `not_found`, a 400 with what the schema refused already and what the change itself has wrong, and a 412. */
+/** Throws `not_found`, a 412, and a 400 with the errors of the change and those that the schema found. */
 export async function updateMonitor(
   db: Database,
   context: RequestContext,
   id: string,
-  given: MonitorChange,
-  { refused = {}, match, seal }: { refused?: FieldErrors | undefined; match?: Match; seal?: Seal } = {},
+  change: MonitorChange,
+  { schemaErrors = {}, match, seal }: { schemaErrors?: FieldErrors | undefined; match?: Match; seal?: Seal } = {},
 ): Promise<void> {
-  const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
-    // Two that take one external id wait for each other.
-    if (typeof given.external_id === 'string') await lockOrganization(transaction, organizationId)
+    // Requests that use the same external id wait for each other.
+    if (typeof change.external_id === 'string') await lockOrganization(transaction, context.organizationId)
     const row = await lockMonitor(transaction, context, id)
-    const parsed = parseChange(row, given)
-    const errors = { ...(parsed.ok ? {} : parsed.errors), ...refused }
+    const parsed = parseChange(row, change)
+    const errors = { ...(parsed.ok ? {} : parsed.errors), ...schemaErrors }
     if (!parsed.ok || Object.keys(errors).length > 0) {
-      throw invalid({ ...errors, ...(await unknownGroupErrors(transaction, context, { group: given.group })) })
+      throw invalid({ ...errors, ...(await unknownGroupErrors(transaction, context, { group: change.group })) })
     }
     refuseStale(row, match)
     const { changed } = parsed
-    const group = changed.group === null ? null : await groupOf(transaction, context, changed.group)
-    const groupId = group?.id ?? row.group_id
-    const columns = groupId === row.group_id ? changed.columns : { ...changed.columns, group_id: groupId }
-    const wait = await changeWait(transaction, context, id, given, seal)
-    if (Object.keys(columns).length === 0 && !wait) return
+    const group = changed.group === null ? undefined : await resolveGroup(transaction, context, changed.group)
+    const isMoved = group !== undefined && group.id !== row.group_id
+    const wait = await updateWait(transaction, context, id, change, seal)
+    const { columns } = changed
+    const columnNames = [...Object.keys(columns), ...(isMoved ? ['group_id'] : []), ...(wait ? ['until'] : [])]
+    if (columnNames.length === 0) return
     if (columns.external_id) {
       const taken = await findIdsByExternalId(transaction, context, 'monitors', [columns.external_id])
       if (taken.size > 0) throw externalIdTaken(['external_id'])
     }
-    await transaction
-      .updateTable('monitors')
-      .set({ ...columns, ...nextVersion })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    await updatePlace(transaction, row, changed, now)
-    if (columns.is_active === 0 || changed.resetsState) await leaveIncidents(transaction, organizationId, [id], now)
-    if (changed.resetsState) {
-      await restartWaits(transaction, organizationId, [id], now)
-      await cancelPlannedChanges(transaction, context, [id], now)
-    }
-    if (columns.tags !== undefined || columns.metadata !== undefined) {
-      await replaceLabels(transaction, MONITOR_LABELS, [{ ...row, ...columns } as MonitorRow])
-    }
-    const isMoved = groupId !== row.group_id
-    const groupBefore = isMoved ? await getGroupSlug(transaction, context, row.group_id) : undefined
-    const before = auditOf(row, groupBefore, wait?.before)
-    const after = auditOf({ ...row, ...columns } as MonitorRow, isMoved ? group?.slug : undefined, wait?.after)
-    const action = actionOf([...Object.keys(columns), ...(wait ? ['until'] : [])], after.is_active)
+    const groupId = isMoved ? group.id : undefined
+    await updateMonitors(transaction, context, [{ row, changed, groupId, checkAt: context.now }], context.now)
+    const slugBefore = isMoved ? (await getTenantRow(transaction, 'groups', context, row.group_id)).slug : undefined
+    const before = auditOf(row, slugBefore, wait?.before)
+    const after = auditOf({ ...row, ...columns } as MonitorRow, isMoved ? group.slug : undefined, wait?.after)
+    const action = auditActionOf(columnNames, after.is_active)
     await recordAudit(transaction, context, { action, object: { id, label: monitorLabel(row) }, before, after })
-    if (!isMoved) return
-    await adjustMonitorCounts(transaction, context, [
-      [row.group_id, -1],
-      [groupId, 1],
-    ])
   })
 }
 
-/** What the change of `until` is in the audit log; undefined where it changes nothing. */
-async function changeWait(
+/** Locks the whole row until the transaction ends; a check that would write to it waits. Throws `not_found`. */
+export const lockMonitor = (db: Database, tenant: Tenant, id: string): Promise<MonitorRow> =>
+  getTenantRow(db, 'monitors', tenant, id, forUpdate(db))
+
+async function resolveGroup(db: Database, context: RequestContext, idOrSlug: string) {
+  const group = (await resolveGroups(db, context, new Set([idOrSlug]))).get(idOrSlug)
+  if (!group) throw invalid({ group: UNKNOWN_GROUP })
+  return group
+}
+
+/** Starts or stops the wait. Returns the change for the audit log, undefined if there is none. */
+async function updateWait(
   db: Database,
   context: RequestContext,
   id: string,
@@ -99,38 +87,94 @@ async function changeWait(
   return { before, after: { until, deadline: waitDeadline(context.now), setup_page } }
 }
 
-export function actionOf(columns: readonly string[], isActive: boolean) {
+export function auditActionOf(columns: readonly string[], isActive: boolean) {
   if (columns.some((column) => column !== 'is_active')) return 'monitor.updated'
   return isActive ? 'monitor.enabled' : 'monitor.disabled'
 }
 
-async function groupOf(db: Database, context: RequestContext, named: string): Promise<GroupReference> {
-  const found = (await resolveGroups(db, context, new Set([named]))).get(named)
-  if (!found) throw invalid({ group: UNKNOWN_GROUP })
-  return found
+/** The existing rows, locked until the transaction ends, in the order of their ids. */
+export async function lockMonitors(
+  db: Database,
+  { organizationId }: Tenant,
+  ids: readonly string[],
+): Promise<MonitorRow[]> {
+  return await db
+    .selectFrom('monitors')
+    .selectAll()
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', ids))
+    .orderBy('id')
+    .modifyEnd(forUpdate(db))
+    .execute()
 }
 
-/** The monitor's place in the schedule. A check that is in progress loses its claim, so that what it finds is discarded. */
-async function updatePlace(db: Database, row: MonitorRow, changed: ParsedChange, now: number): Promise<void> {
-  const { columns, resetsState, isActiveChanged, isReenabledFailing, isFrequencyChanged } = changed
-  if (!resetsState && !isActiveChanged && !isFrequencyChanged) return
-  const place = db.selectFrom('due_checks').select(['due_at', 'claimed_by']).where('slot', '=', row.slot)
-  const current = await place.modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
-  const isActive = (columns.is_active ?? row.is_active) === 1
-  const frequency = columns.frequency ?? row.frequency
-  const isAtOnce = resetsState || isActiveChanged
+/** Writes the changes of monitors that are locked, with everything that follows from them except the audit log. */
+export async function updateMonitors(
+  db: Database,
+  tenant: Tenant,
+  updates: readonly MonitorUpdate[],
+  now: number,
+): Promise<void> {
+  const { organizationId } = tenant
+  await updateRows(db, tenant, updates)
+  const relabelled = updates.filter(({ changed: { columns } }) => 'tags' in columns || 'metadata' in columns)
+  const labelledRows = relabelled.map(({ row, changed }) => ({ ...row, ...changed.columns }) as MonitorRow)
+  await replaceLabels(db, MONITOR_LABELS, labelledRows)
+  await rescheduleChecks(db, updates, now)
+  const left = updates.filter(({ changed }) => changed.resetsState || changed.columns.is_active === 0)
+  await leaveIncidents(db, organizationId, idsOf(left), now)
+  const reset = idsOf(updates.filter(({ changed }) => changed.resetsState))
+  await restartWaits(db, organizationId, reset, now)
+  await cancelPlannedChanges(db, tenant, reset, now)
+  const differences = new Map<string, number>()
+  const add = (groupId: string, difference: number) =>
+    differences.set(groupId, (differences.get(groupId) ?? 0) + difference)
+  for (const { row, groupId } of updates) {
+    if (groupId === undefined) continue
+    add(row.group_id, -1)
+    add(groupId, 1)
+  }
+  await adjustMonitorCounts(db, tenant, differences)
+}
+
+const idsOf = (updates: readonly MonitorUpdate[]) => updates.map(({ row }) => row.id)
+
+/** One statement for each set of changed columns, because each written column also writes its index. */
+async function updateRows(db: Database, { organizationId }: Tenant, updates: readonly MonitorUpdate[]): Promise<void> {
+  const changes = updates.map(({ row, changed, groupId }) => {
+    const columns: Record<string, unknown> = { ...changed.columns, ...(groupId && { group_id: groupId }) }
+    return { row, columns, names: Object.keys(columns).sort() }
+  })
+  for (const same of Map.groupBy(changes, ({ names }) => names.join()).values()) {
+    const { names } = same[0]!
+    const set = Object.fromEntries(names.map((name) => [name, COLUMN_TYPES[name] ?? 'text']))
+    const rows = same.map(({ row, columns }) => ({
+      id: row.id,
+      organization_id: organizationId,
+      new_version: 1,
+      ...Object.fromEntries(names.map((name) => [`new_${name}`, columns[name]])),
+    }))
+    await updateAtOnce(db, { table: 'monitors', key: ID, set, add: { version: 'bigint' } }, rows)
+  }
+}
+
+const ID = { id: 'text', organization_id: 'text' } as const
+/** The other columns are texts. */
+const COLUMN_TYPES: Columns = { is_exact_match: 'bigint', is_active: 'bigint', frequency: 'bigint' }
+
+/** A planned change is based on the previous expectation. */
+async function cancelPlannedChanges(
+  db: Database,
+  { organizationId }: Tenant,
+  monitorIds: readonly string[],
+  now: number,
+): Promise<void> {
+  if (monitorIds.length === 0) return
   await db
-    .updateTable('due_checks')
-    .set({
-      owner: columns.owner ?? row.owner,
-      record_type: columns.record_type ?? row.record_type,
-      is_exact_match: columns.is_exact_match ?? row.is_exact_match,
-      frequency,
-      due_at: !isActive ? null : isAtOnce ? now : replan(current, { slot: row.slot, frequency }, now),
-      claimed_by: null,
-      ...(isReenabledFailing ? { fingerprint: null } : {}),
-      ...(resetsState ? { fingerprint: null, streak: 0, inconclusive_count: 0, planned_change_id: null } : {}),
-    })
-    .where('slot', '=', row.slot)
+    .updateTable('planned_changes')
+    .set({ outcome: 'CANCELED', closed_at: now, ...nextVersion })
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'monitor_id', monitorIds))
+    .where('outcome', 'is', null)
     .execute()
 }

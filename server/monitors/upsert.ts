@@ -5,137 +5,131 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { type Match, stale } from '../database/versions.ts'
 import { externalIdTaken, findIdsByExternalId } from '../groups/labels.ts'
-import { findGroups, resolveGroups } from '../groups/resolve.ts'
-import { UNKNOWN_GROUP } from '../groups/slug.ts'
+import { findGroups, resolveGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import type { Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { lockMonitors, type MonitorUpdate, updateMonitors } from './change-many.ts'
 import { insertMonitors } from './insert.ts'
 import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
-import { parseChange } from './parse-change.ts'
-import type { MonitorDraft } from './parse-monitor.ts'
-import { actionOf, updateMonitor } from './update.ts'
+import { type MonitorDraft, parseChange } from './parse-monitor.ts'
+import type { MonitorUpdate } from './schedule.ts'
+import { auditActionOf, lockMonitors, updateMonitor, updateMonitors } from './update.ts'
 
-/** `given`: what was sent. `draft`: the same as a monitor to make. */
-export type Upsert = {
-  externalId: string
-  given: MonitorUpsert
-  draft: MonitorDraft
-  quota: Quota | undefined
-  seal: Seal
-}
+/** `change`: the request, for an existing monitor. `draft`: the same as a new monitor. */
+type UpsertItem = { externalId: string; change: MonitorUpsert; draft: MonitorDraft }
+type UpsertOptions = { quota: Quota | undefined; seal: Seal }
 
 /**
- * Makes the monitor, or changes the one that has the external id: of two requests at the same time one makes it. Throws a 412
- * for a version that it does not have, also where there is none.
+ * Creates the monitor, or updates the one with the external id. Of two requests at the same time, one creates it. Throws a 412 if
+ * `match` names another version, or if there is no monitor.
  */
 export async function upsertMonitor(
   db: Database,
   context: RequestContext,
-  { externalId, given, draft, quota, seal }: Upsert,
+  { externalId, change, draft, quota, seal }: UpsertItem & UpsertOptions,
   match: Match,
 ): Promise<{ id: string; isNew: boolean }> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
     const id = (await findIdsByExternalId(transaction, context, 'monitors', [externalId])).get(externalId)
     if (id !== undefined) {
-      await updateMonitor(transaction, context, id, given, { match, seal })
+      await updateMonitor(transaction, context, id, change, { match, seal })
       return { id, isNew: false }
     }
     if (match !== undefined) throw stale()
     const labels = { ...draft.labels, external_id: externalId }
-    const [made] = await insertMonitors(transaction, context, [{ ...draft, labels }], { quota, seal })
-    return { id: made!.id, isNew: true }
+    const [created] = await insertMonitors(transaction, context, [{ ...draft, labels }], { quota, seal })
+    return { id: created!.id, isNew: true }
   })
 }
 
 /** `fieldAt`: the path of an item's field. */
-export type Upserts = {
-  items: readonly Pick<Upsert, 'externalId' | 'given' | 'draft'>[]
-  fieldAt: (place: number, field: string) => string
-} & Pick<Upsert, 'quota' | 'seal'>
+type Upserts = { items: readonly UpsertItem[]; fieldAt: (index: number, field: string) => string } & UpsertOptions
 
 /**
- * The same for many, all or none. Returns the ids in the order of the items, and how many are new. Throws a 400 with what cannot be
- * changed so, and a 409 for an external id that is there twice.
+ * Upserts all items or none. Returns the ids in the order of the items, and how many are new. Throws a 400 for changes that are
+ * not possible, and a 409 for a repeated external id.
  */
 export async function upsertMonitors(
   db: Database,
   context: RequestContext,
-  { items, fieldAt, quota, seal }: Upserts,
+  upserts: Upserts,
 ): Promise<{ ids: string[]; created: number }> {
-  const places = Map.groupBy(items.keys(), (place) => items[place]!.externalId)
-  const repeated = [...places.values()].flatMap(([, ...others]) => others)
-  if (repeated.length > 0) throw externalIdTaken(repeated.map((place) => fieldAt(place, 'external_id')))
+  const { items, fieldAt, quota, seal } = upserts
+  const indexes = Map.groupBy(items.keys(), (index) => items[index]!.externalId)
+  const repeated = [...indexes.values()].flatMap(([, ...others]) => others)
+  if (repeated.length > 0) throw externalIdTaken(repeated.map((index) => fieldAt(index, 'external_id')))
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
-    const taken = await findIdsByExternalId(transaction, context, 'monitors', [...places.keys()])
-    // One that was deleted meanwhile is made again.
+    const taken = await findIdsByExternalId(transaction, context, 'monitors', [...indexes.keys()])
+    // A monitor can be deleted before it is locked; it is then created again.
     const rows = await lockMonitors(transaction, context, [...taken.values()])
-    const known = new Map(rows.map((row) => [row.external_id!, row]))
-    await changeKnown(transaction, context, { items, fieldAt, quota, seal }, known)
-    const added = [...items.entries()].filter(([, { externalId }]) => !known.has(externalId))
+    const existing = new Map(rows.map((row) => [row.external_id!, row]))
+    await updateExisting(transaction, context, upserts, existing)
+    const added = [...items.entries()].filter(([, { externalId }]) => !existing.has(externalId))
     const drafts = added.map(([, { draft }]) => draft)
-    const groupFields = added.map(([place]) => fieldAt(place, 'group'))
-    const made =
+    const groupFields = added.map(([index]) => fieldAt(index, 'group'))
+    const created =
       drafts.length === 0 ? [] : await insertMonitors(transaction, context, drafts, { groupFields, quota, seal })
-    const ids = new Map([...known.values(), ...made].map(({ external_id, id }) => [external_id!, id]))
-    return { ids: items.map(({ externalId }) => ids.get(externalId)!), created: made.length }
+    const ids = new Map([...rows, ...created].map(({ external_id, id }) => [external_id!, id]))
+    return { ids: items.map(({ externalId }) => ids.get(externalId)!), created: created.length }
   })
 }
 
-async function changeKnown(
+async function updateExisting(
   db: Database,
   context: RequestContext,
   { items, fieldAt, seal }: Upserts,
   rows: ReadonlyMap<string, MonitorRow>,
 ): Promise<void> {
   const { now } = context
-  const changing = [...items.entries()].filter(([, { externalId }]) => rows.has(externalId))
-  const named = changing.flatMap(([, { given }]) => given.group ?? [])
-  const groups = await resolveGroups(db, context, new Set(named))
+  const existing = [...items.entries()].filter(([, { externalId }]) => rows.has(externalId))
+  const groups = await resolveGroups(db, context, new Set(existing.flatMap(([, { change }]) => change.group ?? [])))
   const errors: FieldErrors = {}
-  const changes: MonitorUpdate[] = []
-  const waiting: { place: number; id: string; given: MonitorUpsert }[] = []
-  for (const [place, { externalId, given }] of changing) {
+  const addErrors = (index: number, itemErrors: FieldErrors) => {
+    for (const [field, error] of Object.entries(itemErrors)) errors[fieldAt(index, field)] = error
+  }
+  const updates: MonitorUpdate[] = []
+  const waiting: { index: number; id: string; change: MonitorUpsert }[] = []
+  for (const [index, { externalId, change }] of existing) {
     const row = rows.get(externalId)!
-    const parsed = parseChange(row, given)
-    const group = given.group == null ? undefined : groups.get(given.group)
-    if (given.group != null && !group) errors[fieldAt(place, 'group')] = UNKNOWN_GROUP
+    const parsed = parseChange(row, change)
+    const group = change.group == null ? undefined : groups.get(change.group)
+    if (change.group != null && !group) addErrors(index, { group: UNKNOWN_GROUP })
     if (!parsed.ok) {
-      for (const [field, error] of Object.entries(parsed.errors)) errors[fieldAt(place, field)] = error
+      addErrors(index, parsed.errors)
       continue
     }
-    // Who waits has a link too, which is made one by one.
-    if (given.until !== undefined) {
-      waiting.push({ place, id: row.id, given })
+    // A wait also needs a setup page, so these monitors are updated one by one.
+    if (change.until !== undefined) {
+      waiting.push({ index, id: row.id, change })
       continue
     }
     const groupId = group && group.id !== row.group_id ? group.id : undefined
     if (Object.keys(parsed.changed.columns).length === 0 && groupId === undefined) continue
-    changes.push({ row, changed: parsed.changed, groupId, checkAt: now })
+    updates.push({ row, changed: parsed.changed, groupId, checkAt: now })
   }
   if (Object.keys(errors).length > 0) throw invalid(errors)
-  for (const { place, id, given } of waiting) {
-    await updateMonitor(db, context, id, given, { seal }).catch((error) => {
+  for (const { index, id, change } of waiting) {
+    await updateMonitor(db, context, id, change, { seal }).catch((error) => {
       if (!(error instanceof Problem && error.errors)) throw error
-      throw invalid(Object.fromEntries(Object.entries(error.errors).map(([field, of]) => [fieldAt(place, field), of])))
+      addErrors(index, error.errors)
+      throw invalid(errors)
     })
   }
-  if (changes.length === 0) return
-  await updateMonitors(db, context, changes, now)
-  await recordChanges(db, context, changes)
+  if (updates.length === 0) return
+  await updateMonitors(db, context, updates, now)
+  await recordUpdates(db, context, updates)
 }
 
-/** Each monitor has its own entry: what a synchronization changes differs from monitor to monitor. */
-async function recordChanges(db: Database, context: RequestContext, changes: readonly MonitorUpdate[]): Promise<void> {
-  const moves = changes.flatMap(({ row, groupId }) => (groupId === undefined ? [] : [row.group_id, groupId]))
-  const groups = await findGroups(db, context, [...new Set(moves)])
-  const audited = changes.map(({ row, changed: { columns }, groupId }): Audited => {
+/** One entry for each monitor: a synchronization changes different fields of each. */
+async function recordUpdates(db: Database, context: RequestContext, updates: readonly MonitorUpdate[]): Promise<void> {
+  const groupIds = updates.flatMap(({ row, groupId }) => (groupId === undefined ? [] : [row.group_id, groupId]))
+  const groups = await findGroups(db, context, [...new Set(groupIds)])
+  const audited = updates.map(({ row, changed: { columns }, groupId }): Audited => {
     const [from, to] = groupId === undefined ? [] : [groups.get(row.group_id)?.slug, groups.get(groupId)?.slug]
     const after = auditOf({ ...row, ...columns } as MonitorRow, to)
-    const action = actionOf([...Object.keys(columns), ...(groupId ? ['group_id'] : [])], after.is_active)
+    const action = auditActionOf([...Object.keys(columns), ...(groupId ? ['group_id'] : [])], after.is_active)
     return { action, object: { id: row.id, label: monitorLabel(row) }, before: auditOf(row, from), after }
   })
   await recordAudits(db, context, audited)

@@ -11,23 +11,21 @@ import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts
 import { ensurePages, extendPages, type Links, pageUrl } from './setup-pages.ts'
 
 /**
- * Monitors that wait until their expected records are there. `due_waits` says when the zone's name servers are asked again, beside
- * the regular checks, whose places in `due_checks` stay as they are.
+ * Monitors that wait for their expected records. `due_waits` schedules queries to the name servers of the zone, in addition to the
+ * regular checks in `due_checks`.
  */
 
 const WAIT_MS = WAIT_HOURS * 60 * 60_000
-/** Between two questions of one organization: its waits never send more than five in a second. */
+/** Between two queries of one organization: its waits send at most five in a second. */
 export const QUERY_SPACING_MS = 200
 
-/** What `until` adds to the audit log. */
+/** As the audit log shows it. */
 export const waitDeadline = (now: number): string => isoOf(now + WAIT_MS)
 
-/** `key`: of the page, null where the monitor has one for itself; `pageId`: of the page that it has already. */
+/** `key`: of the setup page, null for a page of its own. `pageId`: of the page that the monitor already has. */
 export type WaitRequest = { monitorId: string; key: string | null; pageId?: string | null }
 
-/**
- * Begins to wait, or starts the wait again. `fields`: the names of the fields that are at fault where too many wait. Throws a 400.
- */
+/** Starts or restarts waits. Throws a 400, at these `fields` of the request, if too many monitors wait or share a page. */
 export async function startWaits(
   db: Database,
   seal: Seal,
@@ -41,16 +39,12 @@ export async function startWaits(
   if (open + waiting.length > MAX_WAITING) {
     throw invalid({ [fields.until]: fieldError('too_many_waiting', { max: MAX_WAITING }) })
   }
-  const without = waiting.filter(({ key, pageId }) => key !== null || !pageId)
-  const made = await ensurePages(
-    db,
-    seal,
-    context,
-    without.map(({ key }) => key),
-  )
-  const kept = waiting.flatMap(({ key, pageId }) => (key === null && pageId ? [pageId] : []))
-  await extendPages(db, context, kept)
-  const pages = new Map(without.map(({ monitorId }, place) => [monitorId, made[place]!]))
+  const needPage = waiting.filter(({ key, pageId }) => key !== null || !pageId)
+  const keys = needPage.map(({ key }) => key)
+  const pageIds = await ensurePages(db, seal, context, keys)
+  const existingPageIds = waiting.flatMap(({ key, pageId }) => (key === null && pageId ? [pageId] : []))
+  await extendPages(db, context, existingPageIds)
+  const pages = new Map(needPage.map(({ monitorId }, index) => [monitorId, pageIds[index]!]))
   const rows = waiting.map(({ monitorId, pageId }) => ({
     organization_id: organizationId,
     monitor_id: monitorId,
@@ -58,26 +52,29 @@ export async function startWaits(
     started_at: now,
     deadline_at: now + WAIT_MS,
   }))
-  const cleared = { ended_at: null, result: null, check_count: 0, seen: null, seen_at: null }
-  const due = rows.map(({ organization_id, monitor_id }, place) => ({
-    ...{ organization_id, monitor_id, due_at: now + place * QUERY_SPACING_MS, claimed_by: null },
+  const restarted = { ended_at: null, result: null, check_count: 0, seen: null, seen_at: null }
+  const dueRows = rows.map(({ organization_id, monitor_id }, index) => ({
+    organization_id,
+    monitor_id,
+    due_at: now + index * QUERY_SPACING_MS,
+    claimed_by: null,
   }))
-  for (let from = 0; from < rows.length; from += SLICE) {
+  for (let start = 0; start < rows.length; start += BATCH_SIZE) {
     await db
       .insertInto('waits')
-      .values(rows.slice(from, from + SLICE))
+      .values(rows.slice(start, start + BATCH_SIZE))
       .onConflict((conflict) =>
         conflict.columns(['organization_id', 'monitor_id']).doUpdateSet(({ ref }) => ({
           page_id: ref('excluded.page_id'),
           started_at: now,
           deadline_at: now + WAIT_MS,
-          ...cleared,
+          ...restarted,
         })),
       )
       .execute()
     await db
       .insertInto('due_waits')
-      .values(due.slice(from, from + SLICE))
+      .values(dueRows.slice(start, start + BATCH_SIZE))
       .onConflict((conflict) =>
         conflict
           .columns(['organization_id', 'monitor_id'])
@@ -85,12 +82,13 @@ export async function startWaits(
       )
       .execute()
   }
-  await refuseCrowdedPages(db, organizationId, [...new Set(made)], fields.setup_page)
+  await refuseFullPages(db, organizationId, [...new Set(pageIds)], fields.setup_page)
 }
 
-const SLICE = 200
+/** Rows of one statement. */
+const BATCH_SIZE = 200
 
-/** How many of the organization wait, up to the limit. */
+/** The monitors of the organization that wait, counted up to the limit. */
 export async function countOpenWaits(db: Database, organizationId: string): Promise<number> {
   const { count } = await db
     .selectFrom((from) =>
@@ -107,8 +105,8 @@ export async function countOpenWaits(db: Database, organizationId: string): Prom
   return Number(count)
 }
 
-async function refuseCrowdedPages(db: Database, organizationId: string, ids: readonly string[], field: string) {
-  const crowded = await db
+async function refuseFullPages(db: Database, organizationId: string, ids: readonly string[], field: string) {
+  const full = await db
     .selectFrom('waits')
     .select('page_id')
     .where('organization_id', '=', organizationId)
@@ -117,10 +115,10 @@ async function refuseCrowdedPages(db: Database, organizationId: string, ids: rea
     .having(({ fn }) => fn.countAll(), '>', MAX_MONITORS_PER_PAGE)
     .limit(1)
     .execute()
-  if (crowded.length > 0) throw invalid({ [field]: fieldError('too_many_on_page', { max: MAX_MONITORS_PER_PAGE }) })
+  if (full.length > 0) throw invalid({ [field]: fieldError('too_many_on_page', { max: MAX_MONITORS_PER_PAGE }) })
 }
 
-/** Stops to wait; without an event. */
+/** Causes no event. */
 export async function stopWait(
   db: Database,
   { organizationId, now }: Pick<RequestContext, 'organizationId' | 'now'>,
@@ -140,7 +138,7 @@ export async function stopWait(
     .execute()
 }
 
-/** What was seen answers another question now, and so does a look that is in progress: there is another one at once. */
+/** Discards the last result and a query in progress, which are about the previous expectation, and queries again immediately. */
 export async function restartWaits(
   db: Database,
   organizationId: string,
@@ -162,7 +160,7 @@ export async function restartWaits(
     .execute()
 }
 
-/** The last wait of a monitor; undefined where there was none. */
+/** The last wait of a monitor. */
 export async function findWait(db: Database, { organizationId }: Tenant, monitorId: string) {
   return await db
     .selectFrom('waits')
@@ -172,7 +170,7 @@ export async function findWait(db: Database, { organizationId }: Tenant, monitor
     .executeTakeFirst()
 }
 
-/** The rows with what `include=wait` shows. */
+/** The rows with their waits, for `include=wait`. */
 export async function withWaits<T extends { id: string; state: string }>(
   db: Database,
   links: Links,
@@ -181,7 +179,7 @@ export async function withWaits<T extends { id: string; state: string }>(
 ): Promise<(T & { wait: Wait | null })[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
-  const found = await db
+  const waits = await db
     .selectFrom('waits')
     .leftJoin('setup_pages', (join) =>
       join
@@ -193,21 +191,20 @@ export async function withWaits<T extends { id: string; state: string }>(
     .where('waits.organization_id', '=', organizationId)
     .where(isOneOf(db, 'waits.monitor_id', ids))
     .execute()
-  const waits = new Map(found.map((wait) => [wait.monitor_id, wait]))
+  const waitsByMonitor = new Map(waits.map((wait) => [wait.monitor_id, wait]))
   return rows.map((row) => {
-    const wait = waits.get(row.id)
+    const wait = waitsByMonitor.get(row.id)
     if (!wait || wait.result === 'stopped') return { ...row, wait: null }
     const { id, token, expires_at } = wait
     const page =
       id === null || token === null || expires_at === null
         ? null
         : { id, url: pageUrl(links, { id, token }), expires: isoOf(expires_at) }
-    // The regular check has found it; the wait itself ends a moment later.
-    const isValid = wait.result === 'valid' || (wait.result === null && row.state === 'VALID')
     return {
       ...row,
       wait: {
-        state: wait.result ?? (isValid ? 'valid' : 'waiting'),
+        // A regular check can find the records a moment before the wait ends.
+        state: wait.result ?? (row.state === 'VALID' ? 'valid' : 'waiting'),
         started: isoOf(wait.started_at),
         deadline: isoOf(wait.deadline_at),
         ended: isoOrNull(wait.ended_at),
@@ -217,7 +214,7 @@ export async function withWaits<T extends { id: string; state: string }>(
   })
 }
 
-/** A representation. `hasWait`: what the caller asked for with `until` is in the answer. */
+/** `hasWait`: the request has `until`, so the response has the wait. */
 export async function monitorResponse(
   db: Database,
   links: Links,
@@ -226,6 +223,7 @@ export async function monitorResponse(
   included: Inclusion,
   hasWait = false,
 ): Promise<MonitorResponse> {
-  const [shown] = included.wait || hasWait ? await withWaits(db, links, tenant, [row]) : [row]
-  return toMonitor(shown!, included)
+  if (!included.wait && !hasWait) return toMonitor(row, included)
+  const [rowWithWait] = await withWaits(db, links, tenant, [row])
+  return toMonitor(rowWithWait!, included)
 }

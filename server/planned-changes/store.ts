@@ -17,9 +17,9 @@ import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf, isoOrNull, parseTimes } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
-import { isSameSet } from '../monitors/parse-change.ts'
+import { isSameSet } from '../monitors/parse-monitor.ts'
 import { parseExpectedValues } from '../monitors/record-types/record-types.ts'
-import { lockMonitor } from '../monitors/store.ts'
+import { lockMonitor } from '../monitors/update.ts'
 import { conflict, type FieldErrors, invalid, refuse } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type OpenChange, type Progress, phaseOf } from './planned-change.ts'
@@ -252,7 +252,7 @@ function parse(monitor: MonitorRow | undefined, given: Given, now: number, refus
         )
       : undefined
   if (values && !values.ok) {
-    for (const [field, error] of Object.entries(values.problems))
+    for (const [field, error] of Object.entries(values.errors))
       errors[field.replace(/^expected_value/, 'new_value')] = error
   }
   if (values?.ok && isSameSet(values.values, JSON.parse(monitor!.expected_values)))

@@ -1,18 +1,18 @@
 /**
- * DNS providers, recognized by the names of a zone's name servers, and how each of them wants a record to be entered. To add one: a
- * line here, from the provider's own documentation; the first whose pattern fits is taken.
+ * DNS providers, recognized by the names of their name servers, and how to enter a record there. To add a provider, add an entry from its
+ * documentation. The first entry that matches is used.
  */
 export type Provider = {
   name: string
-  /** Fits the whole name of a name server, in lower case. */
+  /** Matches the names of its name servers, in lower case. */
   nameServers: RegExp
-  /** Where its customers edit records. */
+  /** The page where customers edit records. */
   url: string
-  /** What the form calls the part of the name before the zone, and what it takes for the zone itself. */
+  /** The label of the field for the name within the zone, and what to enter for the apex. */
   host: { label: string; apex: string }
-  /** What takes the place of a CNAME at the zone's own name, which the DNS does not allow (RFC 1034 section 3.6.2). */
+  /** The alternative to a CNAME at the apex, which the DNS does not allow (RFC 1034 section 3.6.2). */
   apexCname: string
-  /** Beside the usual steps, in this order. */
+  /** Shown after the usual steps, in this order. `for`: the record types; all by default. */
   hints?: readonly { for?: readonly string[]; text: string }[]
 }
 
@@ -92,7 +92,7 @@ export const PROVIDERS: readonly Provider[] = [
   },
   {
     name: 'OVHcloud',
-    // Rented servers have names such as ns3000952.ovh.net, and sdns2.ovh.net is a secondary for them.
+    // Not ns3000952.ovh.net, a rented server, and not sdns2.ovh.net, its secondary.
     nameServers: /^d?ns\d{1,3}\.(ovh\.(net|ca)|anycast\.me)$/,
     url: 'https://www.ovh.com/manager/#/web/domain',
     host: { label: 'Sub-domain', apex: '' },
@@ -188,12 +188,11 @@ export const PROVIDERS: readonly Provider[] = [
   },
 ]
 
-/** By the first of the name servers that is known; undefined where none is. */
 export function providerOf(nameServers: readonly string[]): Provider | undefined {
   return PROVIDERS.find((provider) => nameServers.some((name) => provider.nameServers.test(name.toLowerCase())))
 }
 
-/** What to do, one sentence a step. `host`: of the record within its zone; empty for the zone's own name. */
+/** The usual steps at the provider. */
 export function stepsOf({ name, host: { label, apex } }: Provider, zone: string, isApex: boolean): string[] {
   const atApex = apex === '' ? `leave "${label}" empty` : `enter ${apex} as "${label}"`
   return [
@@ -205,7 +204,7 @@ export function stepsOf({ name, host: { label, apex } }: Provider, zone: string,
   ]
 }
 
-/** What is particular to a record of this type here. */
+/** What to know about a record of this type at this provider. */
 export function hintsOf(provider: Provider | undefined, type: string, isApex: boolean): string[] {
   const hints = (provider?.hints ?? [])
     .filter(({ for: types }) => !types || types.includes(type))

@@ -5,12 +5,12 @@ import { getPageByToken, monitorsOfPage, type PageMonitor } from '../monitors/se
 import { notFound } from '../problem.ts'
 import { hintsOf, providerOf, stepsOf } from './providers.ts'
 
-/** Seconds. Short enough to correct a mistake soon. */
+/** Seconds. Short, so that a mistake can be corrected soon. */
 const TTL = 3_600
 
-const MOST_FOUND = 20
+const MAX_FOUND_VALUES = 20
 
-/** What the link shows: the name of the organization, and of its monitors those of this page. Throws `not_found`. */
+/** The name of the organization and the records of the page. Throws `not_found`. */
 export async function readPublicPage(db: Database, token: string, now: number): Promise<PublicPage> {
   const { organization_id, id, organization, logo } = await getPageByToken(db, token, now)
   const monitors = await monitorsOfPage(db, organization_id, id)
@@ -19,24 +19,20 @@ export async function readPublicPage(db: Database, token: string, now: number): 
   return { organization, logo, ttl: TTL, is_done: records.every(({ state }) => state === 'valid'), records }
 }
 
-/** What the loop that asks the name servers wrote, or the regular checks after it ended. */
-type Seen = {
-  state: string
-  values: string[]
-  unexpected: string[]
-}
-/** What the loop knows of the zone stays true. */
-type SeenZone = { zone: string | null; nameServers: string[] }
+/** The last result of the wait worker, or of the regular checks after the wait ended. */
+type Result = { state: string; values: string[]; unexpected: string[] }
+/** The zone that the wait worker found. Still used after the wait ended. */
+type Zone = { zone: string | null; nameServers: string[] }
 
 function toRecord(monitor: PageMonitor): PublicRecord {
-  const looked: (Seen & SeenZone) | null = monitor.seen === null ? null : JSON.parse(monitor.seen)
-  const isOpen = monitor.ended_at === null
-  const seen = isOpen ? looked : checkedOf(monitor)
-  const zone = zoneOf(monitor, looked)
+  const waitResult: (Result & Zone) | null = monitor.seen === null ? null : JSON.parse(monitor.seen)
+  const isWaiting = monitor.ended_at === null
+  const result = isWaiting ? waitResult : regularResult(monitor)
+  const zone = zoneName(monitor, waitResult)
   const isApex = monitor.owner === zone
   const host = isApex ? '@' : monitor.owner.slice(0, -zone.length - 1)
-  const provider = providerOf(looked?.nameServers ?? [])
-  const state = stateOf(monitor, seen)
+  const provider = providerOf(waitResult?.nameServers ?? [])
+  const state = recordState(monitor, result)
   const isValid = state === 'valid'
   const expected: string[] = JSON.parse(monitor.expected_values)
   const current: string[] = monitor.current_values === null ? [] : JSON.parse(monitor.current_values)
@@ -45,25 +41,25 @@ function toRecord(monitor: PageMonitor): PublicRecord {
     name: monitor.owner,
     zone,
     type: monitor.record_type === 'SPF' ? 'TXT' : monitor.record_type,
-    values: expected.map((value) => entryOf(monitor.record_type, value)),
+    values: expected.map((value) => splitPriority(monitor.record_type, value)),
     state,
-    found: isValid || seen === null ? current.slice(0, MOST_FOUND) : foundBy(seen),
-    unexpected: isValid ? [] : (seen?.unexpected ?? []),
+    found: isValid || result === null ? current.slice(0, MAX_FOUND_VALUES) : foundValues(result),
+    unexpected: isValid ? [] : (result?.unexpected ?? []),
     has_other_records: monitor.is_exact_match === 0,
-    checked: isoOrNull(isOpen ? monitor.seen_at : monitor.last_checked_at),
+    checked: isoOrNull(isWaiting ? monitor.seen_at : monitor.last_checked_at),
     provider: provider ? { name: provider.name, url: provider.url, steps: stepsOf(provider, zone, isApex) } : null,
     notes: hintsOf(provider, monitor.record_type, isApex),
   }
 }
 
-/** As it is stored, of several SPF records. */
+/** The stored verdict of several SPF records. */
 type Verdict = { code?: string; params?: { observed?: string[]; unexpected?: string[] } }
 
-/** After the wait only the regular checks look. Null before the first of them. */
-function checkedOf({ state, expected_values, current_values, diagnosis }: PageMonitor): Seen | null {
+/** Null before the first regular check. */
+function regularResult({ state, expected_values, current_values, diagnosis }: PageMonitor): Result | null {
   if (state === 'UNSET') return null
   const { code, params }: Verdict = (diagnosis === null ? null : JSON.parse(diagnosis).verdict) ?? {}
-  // No values of the monitor, but what the customer has to change.
+  // Not the values of the monitor, but the records that the customer has to change.
   if (state === 'BAD_SETUP' && code === 'several_spf_records')
     return { state, values: params?.observed ?? [], unexpected: params?.unexpected ?? [] }
   const expected: string[] = JSON.parse(expected_values)
@@ -71,29 +67,29 @@ function checkedOf({ state, expected_values, current_values, diagnosis }: PageMo
   return { state, values, unexpected: values.filter((value) => !expected.includes(value)) }
 }
 
-/** Null after a failure: it says nothing of the records. */
-function foundBy({ state, values }: Seen): string[] | null {
+/** Null if the lookup failed. */
+function foundValues({ state, values }: Result): string[] | null {
   const isUnknown = state === 'TIMEOUT' || state === 'INVALID' || (state === 'BAD_SETUP' && values.length === 0)
-  return isUnknown ? null : values.slice(0, MOST_FOUND)
+  return isUnknown ? null : values.slice(0, MAX_FOUND_VALUES)
 }
 
-function zoneOf({ owner, domain }: PageMonitor, seen: SeenZone | null): string {
-  const zone = seen?.zone ?? ''
+function zoneName({ owner, domain }: PageMonitor, found: Zone | null): string {
+  const zone = found?.zone ?? ''
   const isInZone = zone !== '' && zone.includes('.') && (owner === zone || owner.endsWith(`.${zone}`))
   if (isInZone) return zone
-  // Names without DNS yet are entered in the zone of the registered domain.
+  // A domain without DNS has no zone yet: its records belong to the registered domain.
   return owner === domain || owner.endsWith(`.${domain}`) ? domain : owner
 }
 
-function stateOf({ state, result }: PageMonitor, seen: Seen | null): RecordState {
-  if (state === 'VALID') return 'valid'
-  if (result === 'timed_out') return 'timed_out'
-  if (seen?.state === 'VALID') return 'found'
-  return seen?.state === 'MISMATCH' || seen?.state === 'BAD_SETUP' ? 'wrong' : 'waiting'
+function recordState(monitor: PageMonitor, result: Result | null): RecordState {
+  if (monitor.state === 'VALID') return 'valid'
+  if (monitor.result === 'timed_out') return 'timed_out'
+  if (result?.state === 'VALID') return 'found'
+  return result?.state === 'MISMATCH' || result?.state === 'BAD_SETUP' ? 'wrong' : 'waiting'
 }
 
-/** Providers have a field of its own for the priority. */
-function entryOf(type: string, value: string) {
+/** Providers have a separate field for the priority of an MX record. */
+function splitPriority(type: string, value: string) {
   const [, priority, host] = (type === 'MX' && /^(\d+) (\S+)$/.exec(value)) || []
   return host === undefined ? { value, priority: null } : { value: host, priority: priority! }
 }

@@ -14,7 +14,7 @@ import { readPublicPage } from './public-page.ts'
 
 const tags = ['Setup pages']
 
-/** What members do with the public links; the pages themselves are made with their monitors. */
+/** Manages the public links. A page is created together with its monitors. */
 export function setupPageRoutes({ db, seal, config }: Deps): Routes {
   const links = { seal, baseUrl: config.baseUrl }
   const params = Params('setup_page')
@@ -79,7 +79,7 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
   }
 }
 
-/** Strict: nothing from elsewhere, no frames, no forms. */
+/** Only resources of this server, no frames, no forms. */
 const POLICY = [
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'",
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -88,13 +88,13 @@ const POLICY = [
 /** Built by npm (`scripts/build-dashboard.ts`). */
 const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
 
-/** `GET /connect/{token}`: what a customer sees without signing in. Counted for each client address. */
+/** `GET /connect/{token}`: the public page of a customer, with a rate limit for each client network. */
 export function publicPageRoutes({ db, clock, config }: Deps): Routes {
   return async (app) => {
     const limiter = new Limiter({ db, clock })
     refuseUnknownFields(app)
     app.addHook('onRequest', async (request, reply) => {
-      // The link is a secret: no search engine, no cache and no other site may learn it.
+      // The link is a secret: it must not reach search engines, caches and other sites.
       reply.headers({
         'content-security-policy': POLICY,
         'referrer-policy': 'no-referrer',
@@ -104,8 +104,8 @@ export function publicPageRoutes({ db, clock, config }: Deps): Routes {
         'cross-origin-resource-policy': 'same-origin',
       })
       const budget = budgetOf('setup_page', config.limits)
-      const standing = await limiter.take(networkOf(request.ip), budget)
-      enforceLimit(standing, clock.now(), reply, { ...budget, isKnown: false })
+      const usage = await limiter.take(networkOf(request.ip), budget)
+      enforceLimit(usage, clock.now(), reply, { ...budget, isKnown: false })
     })
     const params = Params('token')
     const hide = true
@@ -125,7 +125,7 @@ export function publicPageRoutes({ db, clock, config }: Deps): Routes {
   }
 }
 
-/** The page itself says so to people. */
+/** The page shows the error. */
 function isNotFound(error: unknown): false {
   if (error instanceof Problem && error.status === 404) return false
   throw error

@@ -25,7 +25,7 @@ const open = (world: AppWorld, path: string, from?: string) =>
   world.call(`${path}/state`, { key: null, ...(from === undefined ? {} : { from }) })
 
 onBothEngines('setup pages', (_fresh, engine) => {
-  test('one call answers the link, and the link shows what to enter and nothing else', async () => {
+  test('one request returns the link, and its page shows only the records to create', async () => {
     const world = await givenApp(engine)
     await world.call('/monitors', { method: 'POST', body: { ...SHOP, full_domain: 'secret.example.com' } })
     const { monitor, page, path } = await givenPage(world, { setup_page: 'customer-4711', group: 'internal' })
@@ -60,7 +60,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect((await world.call(`/setup-pages/${page.id}`)).body).toMatchObject({ ...page, monitors: [monitor.id] })
   })
 
-  test('a page shows the logo of its organization, and no other', async () => {
+  test('a page shows only the logo of its organization', async () => {
     const world = await givenApp(engine)
     const { path } = await givenPage(world)
     const { key } = await world.organization('Second')
@@ -74,7 +74,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect(answer.headers['content-security-policy']).toContain("img-src 'self' data:;")
   })
 
-  test('a page does not say that records are absent when no name server answered', async () => {
+  test('a page does not report missing records when no name server answered', async () => {
     const world = await givenApp(engine)
     const { path } = await givenPage(world)
     const record = async (state: string) => {
@@ -89,7 +89,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     for (const state of ['NOT_FOUND', 'NO_DATA']) expect(await record(state)).toEqual(['waiting', []])
   })
 
-  test('a page shows what the regular checks found after the wait ended, and nothing of another question', async () => {
+  test('after the wait a page shows the result of the regular checks, and none of a previous expectation', async () => {
     const world = await givenApp(engine)
     const { monitor, path } = await givenPage(world)
     const { db } = world.deps
@@ -144,7 +144,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect([due.claimed_by, due.due_at! <= world.deps.clock.now()]).toEqual([null, true])
   })
 
-  test('a monitor shows its wait only to who asks for it', async () => {
+  test('a monitor shows its wait only on request', async () => {
     const world = await givenApp(engine)
     const { monitor } = await givenPage(world)
     const path = `/monitors/${monitor.id}`
@@ -157,7 +157,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect(plain.body).not.toHaveProperty('wait')
   })
 
-  test('monitors with one key share a page, also of one bulk request, and it goes with the last of them', async () => {
+  test('monitors with the same key share a page, also in one bulk request; deleting the last one deletes the page', async () => {
     const world = await givenApp(engine)
     const key = { until: 'valid', setup_page: 'customer-1' }
     const apex = { full_domain: 'example.com', record_type: 'A', expected_value: '192.0.2.1', ...key }
@@ -184,7 +184,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect((await world.call(`/setup-pages/${page.id}`)).status).toBe(404)
   })
 
-  test('a link that is renewed, revoked, expired or made up is a 404', async () => {
+  test('a replaced, revoked, expired or invented link is a 404', async () => {
     const world = await givenApp(engine)
     const { monitor, page, path } = await givenPage(world)
     const renewed = await world.call(`/setup-pages/${page.id}/renew`, { method: 'POST', body: {} })
@@ -214,7 +214,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect((await open(world, pathOf(third.body.wait.setup_page.url))).status).toBe(200)
   })
 
-  test('stops to wait, and the wait may begin again', async () => {
+  test('a wait can be stopped and restarted', async () => {
     const world = await givenApp(engine)
     const { monitor, page } = await givenPage(world)
     const change = (body: object) => world.call(`/monitors/${monitor.id}`, { method: 'PATCH', body })
@@ -229,7 +229,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     })
   })
 
-  test('belongs to its organization', async () => {
+  test('other organizations cannot read or change a page', async () => {
     const world = await givenApp(engine)
     const { page } = await givenPage(world, { setup_page: 'mine' })
     const { key } = await world.organization('Other')
@@ -250,7 +250,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect(theirs.body).toMatchObject({ organization: 'Other', records: [{}] })
   })
 
-  test('is refused where too many monitors wait or share a page', async () => {
+  test('a wait is refused if too many monitors wait or share a page', async () => {
     const world = await givenApp(engine)
     const one = { ...SHOP, until: 'valid' }
     const many = (count: number, fields = {}) => Array.from({ length: count }, () => ({ ...one, ...fields }))
@@ -264,7 +264,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect(refused.headers['x-error-fields']).toBe('until=too_many_waiting;max=1000')
   })
 
-  test('limits the requests of one client address, known links and unknown ones alike', async () => {
+  test('requests are limited by client address, for valid and invalid links', async () => {
     const world = await givenApp(engine, { SETUP_PAGE_LIMIT: '2' })
     const { path } = await givenPage(world)
     expect((await open(world, path, '192.0.2.7')).status).toBe(200)
@@ -275,7 +275,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect((await open(world, path, '192.0.2.8')).status).toBe(200)
   })
 
-  test('keeps its link when SECRET is rotated', async () => {
+  test('a link still works after SECRET is rotated', async () => {
     const world = await givenApp(engine)
     const { page, path } = await givenPage(world)
     const { db, seal, config } = world.deps
@@ -289,7 +289,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
   })
 })
 
-test('providers are recognized by the name of a name server, and by no part of one', () => {
+test('providers are recognized by the whole name of a name server', () => {
   const known = {
     'kate.ns.cloudflare.com': 'Cloudflare',
     'ns-1234.awsdns-26.org': 'Amazon Route 53',

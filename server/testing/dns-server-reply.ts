@@ -10,7 +10,7 @@ import {
 } from 'dns-packet'
 import { rcodeName } from '../dns/messages.ts'
 import type { ExtendedError } from '../dns/outcome.ts'
-import { findZonedType } from '../monitors/record-types/record-types.ts'
+import { findZoneType } from '../monitors/record-types/record-types.ts'
 import type { Found } from './dns-server-zone.ts'
 
 export type Query = { packet: DecodedPacket; name: string; type: string; edns: boolean; udpPayload: number }
@@ -32,7 +32,7 @@ export function readQuery(octets: Buffer): Query | undefined {
     if (!question) return undefined
     const opt = packet.additionals?.find((record) => record.type === 'OPT')
     const udpPayload = opt?.type === 'OPT' ? Math.max(512, opt.udpPayloadSize) : 512
-    const type = findZonedType(question.type.replace('UNKNOWN_', 'TYPE'))?.type ?? question.type
+    const type = findZoneType(question.type.replace('UNKNOWN_', 'TYPE'))?.type ?? question.type
     return { packet, name: question.name.toLowerCase(), type, edns: opt !== undefined, udpPayload }
   } catch {
     return undefined

@@ -6,7 +6,7 @@ import { MalformedPacket } from '../dns/wire.ts'
 import { isMatch } from '../monitors/record-types/compare.ts'
 import {
   expectationOf,
-  findZonedType,
+  findZoneType,
   parseExpectedValues,
   recordTypeOf,
 } from '../monitors/record-types/record-types.ts'
@@ -40,7 +40,7 @@ const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string
 /** What holds for every record type, and what the examples say of this one. */
 export function testRecordType(type: MonitorRecordType, { record, isSingle = false, ...examples }: Samples): void {
   const { rdata = [], malformed = [], stored = [], refused = [], flexible = [], zone, monitored } = examples
-  const { recordType } = findZonedType(type) ?? {}
+  const { recordType } = findZoneType(type) ?? {}
   const records = fc.uniqueArray(record, { minLength: 1, maxLength: isSingle ? 1 : 6 }).map((values) => values.sort())
 
   describe(type, () => {
@@ -77,7 +77,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
         fc.property(written, fc.boolean(), (text, isExactMatch) => {
           const parsed = parseExpectedValues(text, type, isExactMatch)
           if (parsed.ok) expect(parseExpectedValues(parsed.values, type, isExactMatch)).toEqual(parsed)
-          else expect(parsed.problems.expected_value?.text).toMatch(/^.+\.$/su)
+          else expect(parsed.errors.expected_value?.text).toMatch(/^.+\.$/su)
         }),
         { numRuns: 500 },
       )
@@ -124,8 +124,8 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
 
     if (refused.length > 0) {
       test.each(refused)('%s is refused: %s', (written, reason) => {
-        const problems = { expected_value: expect.objectContaining({ text: expect.stringContaining(reason) }) }
-        expect(parseExpectedValues(written, type, true)).toEqual({ ok: false, problems })
+        const errors = { expected_value: expect.objectContaining({ text: expect.stringContaining(reason) }) }
+        expect(parseExpectedValues(written, type, true)).toEqual({ ok: false, errors })
       })
     }
 
@@ -218,7 +218,7 @@ export function matches(
   isExactMatch: boolean,
 ): boolean {
   const parsed = parseExpectedValues(written, type, isExactMatch)
-  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems))
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
   const { queryType, observe, difference, flexibleView } = recordTypeOf(type)
   const seen = flexibleView && !isExactMatch ? records.map(flexibleView) : [...records]
   const rrset = { name: 'www.example.com', type: queryType, ttl: 60, values: seen }

@@ -16,11 +16,11 @@ const takesIfMatch = { takesIfMatch: true }
 
 /** Saved lists of monitors, shared with the team. */
 export function viewRoutes({ db, seal }: Deps): Routes {
-  // What the schema refuses and what only we can judge are reported together.
-  const refuseWrong = async (request: FastifyRequest) => {
-    const refused = schemaErrors(request)
+  // The filter can be parsed only if the schema accepts it.
+  const validateBody = async (request: FastifyRequest) => {
+    const errors = schemaErrors(request)
     const { filter } = request.body as ViewChange
-    refuse({ ...(refused ? {} : await filterErrors(db, request.context, filter)), ...refused })
+    refuse(errors ?? (await filterErrors(db, request.context, filter)))
   }
   return async (app) => {
     const list = {
@@ -43,7 +43,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
     app.post('/views', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
       return once(request, reply, db, {
-        prepare: () => refuseWrong(request),
+        prepare: () => validateBody(request),
         effect: (db) => insertView(db, context, body),
         answer: (db, id) => {
           reply.code(201).header('location', `/views/${id}`)
@@ -66,7 +66,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
     }
     app.patch('/views/:view', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
       const { params, body, context, match } = request
-      await refuseWrong(request)
+      await validateBody(request)
       await updateView(db, context, { id: params.view, change: body as ViewChange, match })
       return await getView(db, context, params.view)
     })

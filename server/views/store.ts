@@ -4,7 +4,7 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { ViewsTable } from '../database/schema-people.ts'
-import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
+import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { isoOf } from '../http/times.ts'
@@ -31,13 +31,13 @@ export async function listViews(
   return { ...page, data: page.data.map(toView) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`, also for a view of another organization. */
 export async function getView(db: Database, tenant: Tenant, id: string): Promise<View> {
   return toView(await getTenantRow(db, 'views', tenant, id))
 }
 
-/** Returns the id. Throws 409 where the organization has as many as it may. */
-export async function insertView(db: Database, context: RequestContext, given: NewView): Promise<string> {
+/** Returns the id. Throws a 409 if the organization has the maximum number of views. */
+export async function insertView(db: Database, context: RequestContext, view: NewView): Promise<string> {
   const { organizationId, actor, now } = context
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
@@ -50,7 +50,7 @@ export async function insertView(db: Database, context: RequestContext, given: N
       throw conflict(`Limit reached: an organization has at most ${MAX_VIEWS} views. Delete one first.`)
     }
     const id = newId('viw', now)
-    const { name, filter = {}, order_by = 'created', order_way = 'asc', columns = null, density = null } = given
+    const { name, filter = {}, order_by = 'created', order_way = 'asc', columns = null, density = null } = view
     await transaction
       .insertInto('views')
       .values({
@@ -74,12 +74,10 @@ export async function updateView(
     const row = await getTenantRow(transaction, 'views', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = toView(row)
-    await transaction
-      .updateTable('views')
-      .set({ ...columnsOf({ ...before, ...change }), ...nextVersion })
-      .where('organization_id', '=', context.organizationId)
-      .where('id', '=', id)
-      .execute()
+    await updateTenantRow(transaction, 'views', context, id, {
+      ...columnsOf({ ...before, ...change }),
+      ...nextVersion,
+    })
     const after = await getView(transaction, context, id)
     await recordAudit(transaction, context, { action: 'view.updated', object: { id, label: row.name }, before, after })
   })
@@ -90,19 +88,15 @@ export async function deleteView(db: Database, context: RequestContext, id: stri
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'views', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    await transaction
-      .deleteFrom('views')
-      .where('organization_id', '=', context.organizationId)
-      .where('id', '=', id)
-      .execute()
+    await deleteTenantRow(transaction, 'views', context, id)
     const object = { id, label: row.name }
     await recordAudit(transaction, context, { action: 'view.deleted', object, before: toView(row) })
   })
 }
 
-type Saved = Pick<View, 'name' | 'filter' | 'order_by' | 'order_way' | 'columns' | 'density'>
+type ViewSettings = Pick<View, 'name' | 'filter' | 'order_by' | 'order_way' | 'columns' | 'density'>
 
-const columnsOf = ({ name, filter, order_by, order_way, columns, density }: Saved) => ({
+const columnsOf = ({ name, filter, order_by, order_way, columns, density }: ViewSettings) => ({
   name,
   filter: JSON.stringify(filter),
   order_by,

@@ -14,7 +14,7 @@ const FAILING = {
 const post = ({ call }: AppWorld, body: unknown) => call('/views', { method: 'POST', body })
 
 onBothEngines('views', (_fresh, engine) => {
-  test('a view keeps filters, order, columns and density, and is changed by field', async () => {
+  test('a view has filters, order, columns and density, and each can be changed', async () => {
     const world = await givenApp(engine)
     const made = await post(world, FAILING)
     expect(made.status).toBe(201)
@@ -34,7 +34,7 @@ onBothEngines('views', (_fresh, engine) => {
     expect((await world.call(path)).status).toBe(404)
   })
 
-  test('what GET /monitors would refuse is refused, with the field', async () => {
+  test('filters that GET /monitors refuses are refused with the field', async () => {
     const world = await givenApp(engine)
     const refused = async (body: object) => (await post(world, { name: 'View', ...body })).body.errors
     expect(await refused({ filter: { state: 'BROKEN' } })).toHaveProperty(['filter.state'])
@@ -49,7 +49,7 @@ onBothEngines('views', (_fresh, engine) => {
     expect(change.body.errors).toHaveProperty(['filter.state'])
   })
 
-  test('another organization does not see them', async () => {
+  test('other organizations cannot see a view', async () => {
     const world = await givenApp(engine)
     const { id } = (await post(world, FAILING)).body
     const { key } = await world.organization('Other')
@@ -60,7 +60,7 @@ onBothEngines('views', (_fresh, engine) => {
     expect((await world.call(`/views/${id}`)).body.name).toBe('Failing mail')
   })
 
-  test('an organization has a limited number of them', async () => {
+  test('an organization has a limited number of views', async () => {
     const world = await givenApp(engine)
     const { id: organization_id } = await world.organization()
     const view = { organization_id, created_at: 0, created_by: 'Ada', name: 'View', filter: '{}' }

@@ -6,7 +6,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
-import { findGroupRow } from '../groups/store.ts'
+import { findGroupRow } from '../groups/resolve.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
 import type { Seal } from '../seal.ts'
@@ -117,7 +117,7 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
     await lockLinks(transaction, organizationId)
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    const groups = await replaceLinks(transaction, { organizationId, side: 'webhook', id, wanted: new Map() })
+    const groups = await replaceLinks(transaction, { organizationId, side: 'webhook', id, targets: new Map() })
     await transaction
       .deleteFrom('webhooks')
       .where('organization_id', '=', organizationId)

@@ -6,8 +6,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { getTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
-import { findGroups } from '../groups/resolve.ts'
-import { UNKNOWN_GROUP } from '../groups/slug.ts'
+import { findGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import { conflict, type FieldErrors, notFound, Problem, refuse } from '../problem.ts'
 
 /** Links the webhook to exactly these groups, named by id or slug. Throws a 400 for one that does not exist, and for too many. */
@@ -18,7 +17,7 @@ export async function linkGroups(
 ): Promise<void> {
   const { fields, unknown } = await fieldsOfGroups(db, organizationId, named)
   refuse(unknown)
-  await replaceLinks(db, { organizationId, side: 'webhook', id: webhookId, wanted: fields }, limits)
+  await replaceLinks(db, { organizationId, side: 'webhook', id: webhookId, targets: fields }, limits)
 }
 
 /** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
@@ -65,9 +64,9 @@ export async function setLink(
     if (before.includes(group.id) === isLinked) return
     const after = isLinked ? [...before, group.id].sort() : before.filter((id) => id !== group.id)
     const links = { organizationId, side: 'webhook', id: webhookId } as const
-    const wanted = new Map(after.map((id) => [id, id]))
+    const targets = new Map(after.map((id) => [id, id]))
     try {
-      await replaceLinks(transaction, { ...links, wanted }, limits)
+      await replaceLinks(transaction, { ...links, targets }, limits)
     } catch (error) {
       // The fields of a refusal are those of a body, which this request does not have.
       if (error instanceof Problem) throw conflict(TOO_MANY)

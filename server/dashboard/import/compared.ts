@@ -9,7 +9,7 @@ import type { Tenant } from '../../context.ts'
 import { isOneOf } from '../../database/bulk.ts'
 import type { Database } from '../../database/database.ts'
 import { type LabelRow, labelColumnsOf } from '../../groups/labels.ts'
-import { type DuplicateFields, duplicateKey } from '../../monitors/duplicates.ts'
+import { type DuplicateFields, duplicateKey } from '../../monitors/insert.ts'
 import { parseMonitorName } from '../../monitors/names.ts'
 import { findGroupIds } from './group-store.ts'
 

@@ -4,7 +4,7 @@ import type { Metadata } from '#contract/labels.ts'
 import { NOTIFY, type Notify } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { unprotected } from '../../http/csv.ts'
-import { findZonedType } from '../../monitors/record-types/record-types.ts'
+import { findZoneType } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { csvRecords } from './csv-records.ts'
 import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
@@ -81,7 +81,7 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
     if (isUnwatched(type)) return { ...refused(line, cells, 'not_monitored', whyUnwatched(type)), fate: 'skip' }
     return refused(line, cells, 'unknown_type', `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`)
   }
-  const { skipped } = findZonedType(type)?.recordType ?? {}
+  const { skipped } = findZoneType(type)?.recordType ?? {}
   if (skipped !== undefined && isExact) return { ...refused(line, cells, 'not_monitored', skipped), fate: 'skip' }
   if (isExact === undefined)
     return refused(line, cells, 'invalid_choice', `exact must be yes or no, not "${cells.exact}".`)
@@ -131,7 +131,7 @@ function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] 
     .split(/\r?\n/)
     .map((each) => each.trim())
     .filter((each) => each !== '')
-  const { lacksPriority } = findZonedType(type)?.recordType ?? {}
+  const { lacksPriority } = findZoneType(type)?.recordType ?? {}
   if (!lacksPriority || !/^\d+$/.test(priority)) return values
   return values.map((each) => (lacksPriority(each) ? `${priority} ${each}` : each))
 }

@@ -17,7 +17,7 @@ type Guess = { name: string; found: Found }
 /** The usual records of a domain that exist. Throws a 400 for an invalid name. */
 export async function discover(deps: LookupDeps, text: string): Promise<InputRow[]> {
   const parsed = parseMonitorName({ full_domain: pastedName(text) }, 'PTR')
-  if (!parsed.ok) throw invalid({ domain: parsed.problems.full_domain! })
+  if (!parsed.ok) throw invalid({ domain: parsed.errors.full_domain! })
   const domain = parsed.name.owner
   const apex = await askTypes(deps, domain, typesLikelyAt('apex'))
   const gone = apex.find(({ outcome }) => outcome === 'NOT_FOUND')

@@ -12,7 +12,7 @@ import {
   type ExistingMonitors,
   findExisting,
   recordKey,
-} from '../../monitors/duplicates.ts'
+} from '../../monitors/insert.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/parse-monitor.ts'
 import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/record-types.ts'
 import { paceOf } from '../../organization/quota.ts'

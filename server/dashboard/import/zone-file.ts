@@ -1,8 +1,8 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { ImportReason } from '#contract/import-codes.ts'
-import { type Token, withOctets } from '../../monitors/record-types/presentation.ts'
+import { escapeAsOctets, type Token } from '../../monitors/record-types/presentation.ts'
 import type { RecordType } from '../../monitors/record-types/record-type.ts'
-import { findZonedType, isGenericForm, readGenericForm } from '../../monitors/record-types/record-types.ts'
+import { findZoneType, isGenericForm, readGenericForm } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
 import { type Entry, MOST_CHARACTERS, zoneEntries } from './zone-tokens.ts'
@@ -50,7 +50,7 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
   if (reading.owner === undefined) return refused(entry, 'name_required', 'The first record must have a name.')
   const head = readHead(rest)
   if (head.type === undefined) return refused(entry, 'required', 'The record type is missing.', reading.owner)
-  const known = findZonedType(head.type.toUpperCase())
+  const known = findZoneType(head.type.toUpperCase())
   const type = known?.type ?? head.type.toUpperCase()
   const record = { line: entry.line, name: reading.owner, type, values: [], isExact: true }
   if (head.class !== 'IN')
@@ -125,9 +125,9 @@ function nameOf(raw: string, reading: Reading): string {
     if (reading.origin === undefined) reading.needsOrigin = true
     const origin = reading.origin ?? ''
     if (raw === '@') return origin
-    return `${withOctets(raw)}${origin === '.' ? '.' : `.${origin}`}`
+    return `${escapeAsOctets(raw)}${origin === '.' ? '.' : `.${origin}`}`
   }
-  return withOctets(raw)
+  return escapeAsOctets(raw)
 }
 
 const absolute = (name: string) => (name.endsWith('.') ? name : `${name}.`)

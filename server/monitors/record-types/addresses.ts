@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { fieldError } from '#contract/field-errors.ts'
-import { canonicalAddress } from '../../dns/addresses.ts'
+import { canonicalAddress, ipv6Text } from '../../dns/addresses.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
@@ -12,14 +12,25 @@ type Family = {
   text(octets: Buffer): string
 }
 
-/** A and AAAA differ in the family alone. */
-export function addressRecord(family: Family): RecordType {
+/** RFC 1035 section 3.4.1. */
+export const a = addressRecord({
+  queryType: 'A',
+  code: 1,
+  name: 'IPv4',
+  bits: 32,
+  text: ([a, b, c, d]) => `${a}.${b}.${c}.${d}`,
+})
+
+/** RFC 3596 section 2. */
+export const aaaa = addressRecord({ queryType: 'AAAA', code: 28, name: 'IPv6', bits: 128, text: ipv6Text })
+
+function addressRecord(family: Family): RecordType {
   return {
     name: family.queryType,
     queryType: family.queryType,
     code: family.code,
     parts: 'address',
-    likelyAt: ['apex', 'host'],
+    suggestedFor: ['apex', 'host'],
     read: (rdata) => family.text(rdata.octets(family.bits / 8)),
     parseExpected: (text, isExactMatch) => parseExpected(family, text.trim(), isExactMatch),
     observe: observeAll,
@@ -34,7 +45,8 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 const ADDRESSES: Comparison<string | [Address, number], string> = {
   expected: (text) => (text.includes('/') ? familyOf(text).parseCIDR(text) : text),
   observed: (text) => text,
-  meets: (wanted, found) => (typeof wanted === 'string' ? wanted === found : isInBlock(found, wanted)),
+  matches: (expected, observed) =>
+    typeof expected === 'string' ? expected === observed : isInBlock(observed, expected),
 }
 
 function parseExpected(family: Family, text: string, isExactMatch: boolean): ParsedValue {
@@ -54,7 +66,7 @@ function parseBlock(family: Family, address: string, prefix: string): ParsedValu
   }
   const length = Number(prefix)
   const network = networkAddress(address, length)
-  // Zeroing the bits would be a guess: the address alone may be meant.
+  // The bits are not cleared, because the request may mean the address alone.
   if (network !== address) {
     return refused(fieldError('bits_beyond_prefix', { address, prefix: length, first: network }))
   }

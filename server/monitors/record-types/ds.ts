@@ -1,11 +1,11 @@
-import { digestMisfit, fieldRecord, hexField, numberField } from './fields.ts'
+import { digestLengthError, fieldRecord, hexField, numberField } from './fields.ts'
 
-/** RFC 4034 section 5.1; names of the algorithms: its appendix A.1, RFC 5155, 5702, 6605 and 8080. */
+/** RFC 4034 section 5.1. Names of the algorithms: appendix A.1, RFC 5155, 5702, 6605 and 8080. */
 export const ds = fieldRecord({
   queryType: 'DS',
   code: 43,
   parts: 'key-tag algorithm digest-type digest',
-  likelyAt: ['apex'],
+  suggestedFor: ['apex'],
   fields: [
     numberField('key tag', 16),
     numberField('algorithm', 8, {
@@ -15,5 +15,5 @@ export const ds = fieldRecord({
     numberField('digest type', 8, { 'SHA-1': 1, SHA1: 1, 'SHA-256': 2, SHA256: 2, 'SHA-384': 4, SHA384: 4 }),
     hexField('digest'),
   ],
-  misfit: ([, , type, digest]) => digestMisfit('digest', type, digest, { 1: 20, 2: 32, 4: 48 }),
+  validate: ([, , type, digest]) => digestLengthError('digest', type, digest, { 1: 20, 2: 32, 4: 48 }),
 })

@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/field-errors.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
-import { parseHostOrRoot } from './fields.ts'
+import { parseHostOrRoot } from './hosts.ts'
 import { absoluteHost } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
@@ -9,16 +9,17 @@ type Exchange = { priority: string | undefined; host: string }
 const EXCHANGES: Comparison<Exchange, Exchange> = {
   expected: exchangeOf,
   observed: exchangeOf,
-  meets: ({ priority, host }, found) => host === found.host && (priority === undefined || priority === found.priority),
+  matches: (expected, observed) =>
+    expected.host === observed.host && (expected.priority === undefined || expected.priority === observed.priority),
 }
 
-/** RFC 1035 section 3.3.9. A host, or a priority and a host. A priority counts only where the expectation states it. */
+/** RFC 1035 section 3.3.9. A host, or a priority and a host. The priority is compared only if the expected value has one. */
 export const mx: RecordType = {
   name: 'MX',
   queryType: 'MX',
   code: 15,
   parts: 'priority host',
-  likelyAt: ['apex', 'host'],
+  suggestedFor: ['apex', 'host'],
   read: (rdata) => `${rdata.uint16()} ${rdata.name()}`,
   parseExpected,
   observe: observeAll,
@@ -31,7 +32,7 @@ export const mx: RecordType = {
   lacksPriority: (value) => !/\s/.test(value),
 }
 
-// The root as the host says that the domain takes no mail. RFC 7505 section 3.
+// The root as the host means that the domain accepts no mail. RFC 7505 section 3.
 function parseExpected(text: string): ParsedValue {
   const [first = '', second, ...more] = text.trim().split(/\s+/)
   if (second === undefined && /^\d+$/.test(first)) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { testRecordType } from '../../testing/record-type-laws.ts'
-import { quotedOctets } from './presentation.ts'
+import { quoteOctets } from './presentation.ts'
 
 const SIP = '100 10 "U" "E2U+sip" "!^.*$!sip:info@example.com!" .'
 const HTTP = '100 50 "S" "http+N2L+N2C+N2R" "" www.example.com' // RFC 3403 section 6.2
@@ -9,7 +9,7 @@ testRecordType('NAPTR', {
   record: fc
     .tuple(fc.nat(65_535), fc.nat(65_535), fc.constantFrom('"U"', '"S"', '""'), fc.uint8Array({ maxLength: 255 }))
     .map(
-      ([order, preference, flags, text]) => `${order} ${preference} ${flags} "x" ${quotedOctets(Buffer.from(text))} .`,
+      ([order, preference, flags, text]) => `${order} ${preference} ${flags} "x" ${quoteOctets(Buffer.from(text))} .`,
     ),
   rdata: [
     ['0064000a0175074532552b7369701b215e2e2a24217369703a696e666f406578616d706c652e636f6d2100', SIP],

@@ -1,11 +1,11 @@
 import { fieldRecord, hostField, numberField, stringField } from './fields.ts'
 
-/** RFC 3403 section 4.1. The case of the flags does not matter; that of the services is compared as it is written. */
+/** RFC 3403 section 4.1. Letter case matters in the services, not in the flags. */
 export const naptr = fieldRecord({
   queryType: 'NAPTR',
   code: 35,
   parts: 'order preference flags services expression replacement',
-  likelyAt: [],
+  suggestedFor: [],
   fields: [
     numberField('order', 16),
     numberField('preference', 16),

@@ -1,18 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 
-// How rdata is written in zone files, and pasted from them. RFC 1035 section 5.1.
+// The presentation format of rdata in zone files. RFC 1035 section 5.1.
 
-/**
- * `raw`: as it is written, escapes and all; of a quoted string what is inside its quotes. `isGlued`: no space before it, as in
- * `key="value"`.
- */
+/** `raw`: the text with its escapes, without the quotes. `isGlued`: no space before it, as in `key="value"`. */
 export type Token = { raw: string; isQuoted: boolean; isGlued?: boolean }
 
-// Blanks and parentheses, a quoted string and whether it is closed, and other text.
+// Spaces and parentheses; a quoted string and its closing quote; other text.
 const PART = /([\s()]+)|"((?:[^"\\]|\\.)*)("?)|((?:[^\s()"\\]|\\.)+)|\\/gsu
 
-/** The parts of an expected value; parentheses of a record over several lines are dropped. Undefined for a quote that stays open. */
-export function tokensOf(text: string): Token[] | undefined {
+/** Ignores parentheses, which join lines. Undefined if a quote is not closed. */
+export function tokenize(text: string): Token[] | undefined {
   const tokens: Token[] = []
   let isGlued = false
   for (const [, spaces, quoted, close, plain] of text.matchAll(PART)) {
@@ -26,13 +23,12 @@ export function tokensOf(text: string): Token[] | undefined {
   return tokens
 }
 
-/** As it was written. */
-export function writtenToken({ raw, isQuoted }: Token): string {
+export function formatToken({ raw, isQuoted }: Token): string {
   return isQuoted ? `"${raw}"` : raw
 }
 
-/** The octets that a written text stands for: `\DDD` is one octet, any other character after a backslash is itself. */
-export function unescaped(raw: string): Buffer {
+/** The octets of a text with escapes: `\DDD` is one octet; any other character after a backslash is itself. */
+export function unescapeOctets(raw: string): Buffer {
   const parts = raw.match(/\\(?:[01]\d\d|2[0-4]\d|25[0-5])|\\.|[^\\]+/gsu) ?? []
   return Buffer.concat(
     parts.map((part) => {
@@ -42,72 +38,71 @@ export function unescaped(raw: string): Buffer {
   )
 }
 
-/** A name with each escaped character as `\DDD`, the one escape that names are given with. */
-export function withOctets(name: string): string {
-  return name.replace(/\\(?:\d{3}|.)/gsu, (written) => {
-    const inside = written.slice(1)
-    if (inside.length === 3) return written
-    if (/^[a-z0-9_-]$/i.test(inside)) return inside
-    return Array.from(Buffer.from(inside), octetText).join('')
+/** A name with `\DDD` as its only escape. */
+export function escapeAsOctets(name: string): string {
+  return name.replace(/\\(?:\d{3}|.)/gsu, (sequence) => {
+    const escaped = sequence.slice(1)
+    if (escaped.length === 3) return sequence
+    if (/^[a-z0-9_-]$/i.test(escaped)) return escaped
+    return Array.from(Buffer.from(escaped), octetText).join('')
   })
 }
 
-/** Octets in quotes, in ASCII: the inverse of `unescaped`. */
-export function quotedOctets(octets: Buffer): string {
+/** Octets as quoted ASCII text: the inverse of `unescapeOctets`. */
+export function quoteOctets(octets: Buffer): string {
   return `"${Array.from(octets, escapedOctet).join('')}"`
 }
 
-/** A canonical host name as zone files have it: with a dot at its end. */
+/** A canonical host name with a final dot, as in zone files. */
 export const absoluteHost = (host: string): string => (host.endsWith('.') ? host : `${host}.`)
 
-/** A text as strings of at most 255 octets each, in quotes. */
-export function quotedStringsOf(text: string): string {
+/** A text as quoted strings of at most 255 octets each. */
+export function toQuotedStrings(text: string): string {
   const octets = Buffer.from(text)
   const count = Math.max(1, Math.ceil(octets.length / 255))
-  return Array.from({ length: count }, (_, at) => quotedOctets(octets.subarray(at * 255, (at + 1) * 255))).join(' ')
+  return Array.from({ length: count }, (_, index) => quoteOctets(octets.subarray(index * 255, (index + 1) * 255))).join(
+    ' ',
+  )
 }
 
-/** Octets as UTF-8 where they are, as `\DDD` where not; also NUL, which no database takes as text. */
-export function utf8Text(text: Buffer): string {
+/** Octets as text, with `\DDD` for octets that are not UTF-8 and for NUL, which databases do not store in texts. */
+export function decodeUtf8(text: Buffer): string {
   if (isUtf8(text) && !text.includes(0)) return text.toString('utf8')
   const parts: string[] = []
-  for (let at = 0; at < text.length; ) {
-    const length = utf8Length(text, at)
-    parts.push(length === 0 ? octetText(text[at]!) : text.toString('utf8', at, at + length))
-    at += length || 1
+  for (let offset = 0; offset < text.length; ) {
+    const length = utf8Length(text, offset)
+    parts.push(length === 0 ? octetText(text[offset]!) : text.toString('utf8', offset, offset + length))
+    offset += length || 1
   }
   return parts.join('')
 }
 
-/**
- * The text of a TXT expectation: the quoted strings of a zone file are joined and their escapes read; anything else is the text
- * itself, spaces included.
- */
-export function readPasted(text: string): string {
+/** The text of an expected TXT value: quoted strings are joined and unescaped; anything else is the text itself, with its spaces. */
+export function parsePastedText(text: string): string {
   const strings = quotedStrings(text)
-  return utf8Text(strings === undefined ? Buffer.from(text) : Buffer.concat(strings.map(unescaped)))
+  return decodeUtf8(strings === undefined ? Buffer.from(text) : Buffer.concat(strings.map(unescapeOctets)))
 }
 
-/** The inverse of `readPasted`: the text itself, quoted only where it would be read as something else. */
-export function writtenText(text: string): string {
+/** The inverse of `parsePastedText`: the text, in quotes only if it would be parsed as another text. */
+export function quoteIfNeeded(text: string): string {
   if (text.trim() !== '' && quotedStrings(text) === undefined) return text
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
-// Blanks, the inside of a string and whether it is closed. It matches at one place only, so that its cost is linear.
+// Spaces, the content of a string and its closing quote. Sticky, so that its cost is linear.
 const STRING = /\s*"((?:[^"\\]|\\.)*)("?)/suy
 
-/** Of one or more quoted strings, as dig and zone files print them; opendkim-genkey adds parentheses. Undefined for other text. */
+/** The contents of one or more quoted strings, as in dig and zone files; opendkim-genkey adds parentheses. Undefined for other text. */
 function quotedStrings(text: string): string[] | undefined {
-  const written = text.trim()
-  const isEnclosed = written.startsWith('(') && written.endsWith(')')
-  const list = isEnclosed ? written.slice(1, -1).trim() : written
+  const trimmed = text.trim()
+  const isEnclosed = trimmed.startsWith('(') && trimmed.endsWith(')')
+  const list = isEnclosed ? trimmed.slice(1, -1).trim() : trimmed
   const strings: string[] = []
   STRING.lastIndex = 0
   while (STRING.lastIndex < list.length) {
-    const [, inside, close] = STRING.exec(list) ?? []
-    if (inside === undefined || close === '') return undefined
-    strings.push(inside)
+    const [, content, close] = STRING.exec(list) ?? []
+    if (content === undefined || close === '') return undefined
+    strings.push(content)
   }
   return strings.length > 0 ? strings : undefined
 }
@@ -122,11 +117,11 @@ function octetText(octet: number): string {
   return `\\${String(octet).padStart(3, '0')}`
 }
 
-// Of the character that begins there; 0 where none does, and for NUL.
-function utf8Length(text: Buffer, at: number): number {
-  const octet = text[at]!
+/** The length of the character at the offset; 0 for NUL and if no character begins there. */
+function utf8Length(text: Buffer, offset: number): number {
+  const octet = text[offset]!
   if (octet < 0x80) return octet === 0 ? 0 : 1
-  if (octet < 0xc2 || octet > 0xf4 || ((text[at + 1] ?? 0) & 0xc0) !== 0x80) return 0
+  if (octet < 0xc2 || octet > 0xf4 || ((text[offset + 1] ?? 0) & 0xc0) !== 0x80) return 0
   const length = octet < 0xe0 ? 2 : octet < 0xf0 ? 3 : 4
-  return at + length <= text.length && isUtf8(text.subarray(at, at + length)) ? length : 0
+  return offset + length <= text.length && isUtf8(text.subarray(offset, offset + length)) ? length : 0
 }

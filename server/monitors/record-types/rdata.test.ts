@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { QuestionType } from '../../dns/outcome.ts'
 import { rdataText } from '../../dns/rdata.ts'
-import { utf8Text } from './presentation.ts'
+import { decodeUtf8 } from './presentation.ts'
 import { RDATA_FORMATS } from './record-types.ts'
 
 function textOf(type: QuestionType, octets: (number | string)[]): string {
@@ -62,9 +62,9 @@ describe('rdata that does not fit its type is malformed', () => {
   })
 })
 
-test('text is UTF-8 where it is, and octets where it is not', () => {
-  expect(utf8Text(Buffer.from('Grüße 🎉 \\ "x"'))).toBe('Grüße 🎉 \\ "x"')
-  expect(utf8Text(Buffer.from([0xf0, 0x9f, 0x8e, 97, 0, 0xed, 0xa0, 0x80]))).toBe(
+test('octets that are not UTF-8 are escaped', () => {
+  expect(decodeUtf8(Buffer.from('Grüße 🎉 \\ "x"'))).toBe('Grüße 🎉 \\ "x"')
+  expect(decodeUtf8(Buffer.from([0xf0, 0x9f, 0x8e, 97, 0, 0xed, 0xa0, 0x80]))).toBe(
     '\\240\\159\\142a\\000\\237\\160\\128',
   )
 })

@@ -219,24 +219,24 @@ describe('CNAME', () => {
     expect({ flexible: outcome('CNAME', expected, ['shop.provider.example'], false, chain) }).toEqual({ flexible })
   })
 
-  test('two names of the chain meet a flexible expectation', () => {
+  test('a flexible expectation can have two names of the chain', () => {
     const expected = ['shop.provider.example', 'pop7.cdn.example']
     expect(outcome('CNAME', expected, ['shop.provider.example'], false, chain)).toBe(true)
   })
 
-  test('shows the first target alone', () => {
+  test('observes only the first target', () => {
     expect(recordTypeOf('CNAME').observe(answer('CNAME', ['shop.provider.example'], chain))).toEqual([
       'shop.provider.example',
     ])
   })
 })
 
-test('SPF shows the SPF records alone', () => {
+test('SPF observes only the SPF records', () => {
   const records = ['token=1', 'V=SPF1', 'v=spf1 -all', 'v=spf10', ' v=spf1']
   expect(recordTypeOf('SPF').observe(answer('SPF', records))).toEqual(['V=SPF1', 'v=spf1 -all'])
 })
 
-test('the difference names what is missing and, in exact mode, what is extra', () => {
+test('the difference has missing values and, in exact mode, extra values', () => {
   const { difference } = recordTypeOf('MX')
   const observed = ['10 a.example', '20 b.example']
   expect(difference(['a.example', '5 c.example'], observed, true, [])).toEqual({

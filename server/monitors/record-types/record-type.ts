@@ -7,53 +7,50 @@ import type { Token } from './presentation.ts'
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>
 
-/** `value` is what is stored and compared. */
+/** `value`: the canonical text that is stored and compared. */
 export type ParsedValue = { ok: true; value: string } | { ok: false; reason: FieldError }
 
-/** Apex of a zone, name of a service (`_443._tcp.www`), name of an address (below arpa), or any other name. */
+/** The apex of a zone, a service (`_443._tcp.www`), a reverse name (below arpa), or any other name. */
 export type NameKind = 'apex' | 'service' | 'address' | 'host'
 
-/** What a monitor needs to know of its record type, but for the texts in `contract/record-types.ts`. Every function is pure. */
+/** How a record type is monitored. Its texts are in `contract/record-types.ts`. Every function is pure. */
 export type MonitoredType = {
   name: MonitorRecordType
-  /** What is queried for it. */
+  /** The type to query. */
   queryType: QuestionType
-  /** The names for which a new monitor is offered the records that are there. */
-  likelyAt: readonly NameKind[]
-  /** One expected value as a person writes it. Given its own `value` again it returns the same. */
+  /** The kinds of names for which the dashboard suggests a monitor of the existing records. */
+  suggestedFor: readonly NameKind[]
+  /** Parses one expected value. Parsing a stored value returns the same value. */
   parseExpected(text: string, isExactMatch: boolean): ParsedValue
-  /** The values that a monitor shows, sorted, without duplicates; empty when the answer holds none of the type. */
+  /** The values of the answer, sorted, without duplicates; empty if it has none of this type. */
   observe(answer: Answer): string[]
-  /** `expected` comes from `parseExpected`, `observed` from `observe`, `chain` from the same answer. */
+  /** `expected`: from `parseExpected`. `observed`: from `observe`. `chain`: of the same answer. */
   difference(
     expected: readonly string[],
     observed: readonly string[],
     isExactMatch: boolean,
     chain: CnameChain,
   ): Difference
-  /** Providers show its first number in a column of its own: whether `value` lacks it. */
+  /** Whether `value` lacks its priority, which providers show in a separate column. */
   lacksPriority?(value: string): boolean
-  /** An observed value as an expected value is written; itself unless given. */
+  /** An observed value as an expected value. Default: unchanged. */
   asExpected?(value: string, isExactMatch: boolean): string
-  /** What a flexible monitor looks at of a record's text, so that other changes are none; all of it unless given. */
+  /** The part of a value that a flexible monitor compares. Default: all of it. */
   flexibleView?(value: string): string
-  /** Whether a new monitor expects exactly the records that are there now; it does unless given. */
+  /** Whether a suggested monitor has exact mode. Default: yes. */
   isExactByDefault?(observed: readonly string[]): boolean
 }
 
-/** All that is particular to a record type that zones hold. SPF is none: it is queried and written as TXT. */
+/** A record type of the DNS. SPF is none: it is queried and written as TXT. */
 export type RecordType = MonitoredType &
   RdataFormat & {
-    /** Its fields in their order: "priority host". */
+    /** The fields in order: "priority host". */
     parts: string
-    /** Why records of zone files are passed over; they are not unless given. */
+    /** Why the import of a zone file skips these records. Default: it imports them. */
     skipped?: string
-    /**
-     * The data of a zone file's record as an expected value is written; undefined where its parts are others. `wholeName`
-     * completes a name by the origin.
-     */
+    /** The rdata in a zone file as an expected value; undefined if it is malformed. `wholeName` appends the origin to a name. */
     fromZoneFile(data: readonly Token[], wholeName: (name: string) => string): string | undefined
-    /** An expected value as the data of a zone file's record; undefined for one that leaves parts of the record open. */
+    /** An expected value as rdata in a zone file; undefined if it is not a complete record. */
     toZoneFile(value: string): string | undefined
   }
 

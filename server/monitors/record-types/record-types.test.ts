@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expectationOf, MAX_EXPECTED_VALUE, parseExpectedValues } from './record-types.ts'
+import { expectationOf, MAX_EXPECTED_VALUE_LENGTH, parseExpectedValues } from './record-types.ts'
 
 test.each([
   ['A', 'www.example.com', true, /not an IPv4 address/],
@@ -36,11 +36,11 @@ test.each([
   ['NS', 'ns1.7.', true, /ends in a number/],
   ['CNAME', '1.1.1', false, /ends in a number/],
   ['CAA', `${'a'.repeat(256)} "x"`, true, /at most 255 characters/],
-  ['TXT', 'x'.repeat(MAX_EXPECTED_VALUE + 1), true, /at most 1000 characters/],
+  ['TXT', 'x'.repeat(MAX_EXPECTED_VALUE_LENGTH + 1), true, /at most 1000 characters/],
 ] as const)('%s refuses "%s"', (type, text, isExactMatch, reason) => {
   expect(parseExpectedValues(text, type, isExactMatch)).toEqual({
     ok: false,
-    problems: { expected_value: expect.objectContaining({ text: expect.stringMatching(reason) }) },
+    errors: { expected_value: expect.objectContaining({ text: expect.stringMatching(reason) }) },
   })
 })
 
@@ -61,7 +61,7 @@ test.each([
   expect(parseExpectedValues(written, type, true)).toEqual({ ok: true, values: [stored] })
 })
 
-test('duplicates are folded, and the order in which they were written is kept', () => {
+test('duplicates are removed, and the order is kept', () => {
   const parsed = parseExpectedValues(['B.example.', 'a.example', 'b.EXAMPLE'], 'NS', true)
   expect(parsed).toEqual({ ok: true, values: ['b.example', 'a.example'] })
 })
@@ -71,26 +71,22 @@ test.each(['CNAME', 'SPF'] as const)('two %s values are refused in exact mode, s
   const sentence = `A name has only one ${type} record. Use one expected value, or set is_exact_match to false.`
   expect(parseExpectedValues(values, type, true)).toEqual({
     ok: false,
-    problems: { expected_value: expect.objectContaining({ text: sentence }) },
+    errors: { expected_value: expect.objectContaining({ text: sentence }) },
   })
   expect(parseExpectedValues([values[0]!, values[0]!], type, true)).toMatchObject({ ok: true })
   expect(parseExpectedValues(values, type, false)).toEqual({ ok: true, values })
 })
 
-test('every value at fault is named by its place', () => {
+test('every invalid value is reported at its index', () => {
   const parsed = parseExpectedValues(['192.0.2.1', 'x', '', '::1'], 'A', true)
-  expect(parsed.ok || Object.keys(parsed.problems)).toEqual([
-    'expected_value.1',
-    'expected_value.2',
-    'expected_value.3',
-  ])
+  expect(parsed.ok || Object.keys(parsed.errors)).toEqual(['expected_value.1', 'expected_value.2', 'expected_value.3'])
 })
 
 test.each([0, 11])('%i values are refused', (count) => {
   const parsed = parseExpectedValues(new Array(count).fill('192.0.2.1'), 'A', true)
   expect(parsed).toEqual({
     ok: false,
-    problems: { expected_value: expect.objectContaining({ text: expect.stringMatching(/Use 1 to 10/) }) },
+    errors: { expected_value: expect.objectContaining({ text: expect.stringMatching(/Use 1 to 10/) }) },
   })
 })
 
@@ -103,11 +99,11 @@ test.each([
   expect(expectationOf('TXT', [text])).toEqual({ values: [expected], isExact: true })
 })
 
-test('of a text that is yet to come, others may be beside it', () => {
+test('a monitor for a missing text allows other texts', () => {
   expect(expectationOf('TXT', [])).toEqual({ values: [], isExact: false })
 })
 
-test('of more records than can be expected the first ten are, and there may be more', () => {
+test('if there are more than ten records, the first ten are expected in flexible mode', () => {
   const values = Array.from({ length: 12 }, (_, at) => `192.0.2.${at}`)
   expect(expectationOf('A', values)).toEqual({ values: values.slice(0, 10), isExact: false })
 })

@@ -1,17 +1,15 @@
-import { type FieldError, fieldError } from '#contract/field-errors.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { type RdataFormat, type RdataFormats, rdataText } from '../../dns/rdata.ts'
 import { MalformedPacket } from '../../dns/wire.ts'
-import { a } from './a.ts'
-import { aaaa } from './aaaa.ts'
+import type { FieldErrors } from '../../problem.ts'
+import { a, aaaa } from './addresses.ts'
 import { caa } from './caa.ts'
-import { cname } from './cname.ts'
 import { ds } from './ds.ts'
+import { cname, ns, ptr } from './hosts.ts'
 import { mx } from './mx.ts'
 import { naptr } from './naptr.ts'
-import { ns } from './ns.ts'
-import { type Token, tokensOf } from './presentation.ts'
-import { ptr } from './ptr.ts'
+import { type Token, tokenize } from './presentation.ts'
 import { type MonitoredType, type ParsedValue, type RecordType, refused } from './record-type.ts'
 import { soa } from './soa.ts'
 import { spf } from './spf.ts'
@@ -21,10 +19,10 @@ import { https, svcb } from './svcb.ts'
 import { tlsa } from './tlsa.ts'
 import { txt } from './txt.ts'
 
-type Zoned = Exclude<MonitorRecordType, 'SPF'>
+type ZoneType = Exclude<MonitorRecordType, 'SPF'>
 
-/** The types that zones hold. */
-const ZONED: { readonly [T in Zoned]: RecordType } = {
+/** The types that zone files have. */
+const ZONE_TYPES: { readonly [T in ZoneType]: RecordType } = {
   A: a,
   AAAA: aaaa,
   CNAME: cname,
@@ -43,65 +41,65 @@ const ZONED: { readonly [T in Zoned]: RecordType } = {
   NAPTR: naptr,
 }
 
-const MONITORED: { readonly [T in MonitorRecordType]: MonitoredType } = { ...ZONED, SPF: spf }
+const MONITORED_TYPES: { readonly [T in MonitorRecordType]: MonitoredType } = { ...ZONE_TYPES, SPF: spf }
 
 /** For the DNS client. */
-export const RDATA_FORMATS: RdataFormats = ZONED
+export const RDATA_FORMATS: RdataFormats = ZONE_TYPES
 
 export function recordTypeOf(type: MonitorRecordType): MonitoredType {
-  return MONITORED[type]
+  return MONITORED_TYPES[type]
 }
 
-/** What a zone file calls a type: its name, or TYPE and its number (RFC 3597 section 5). Undefined for one that is not monitored. */
-export function findZonedType(name: string): { type: Zoned; recordType: RecordType } | undefined {
-  return zoned.get(name)
+/** By its name in a zone file, or TYPE and its number (RFC 3597 section 5). Undefined for a type that cannot be monitored. */
+export function findZoneType(name: string): { type: ZoneType; recordType: RecordType } | undefined {
+  return zoneTypesByName.get(name)
 }
 
-const zoned: ReadonlyMap<string, { type: Zoned; recordType: RecordType }> = new Map(
-  (Object.keys(ZONED) as Zoned[]).flatMap((type) => {
-    const found = { type, recordType: ZONED[type] }
-    return [[type as string, found] as const, [`TYPE${ZONED[type].code}`, found] as const]
+const zoneTypesByName = new Map<string, { type: ZoneType; recordType: RecordType }>(
+  (Object.keys(ZONE_TYPES) as ZoneType[]).flatMap((type) => {
+    const zoneType = { type, recordType: ZONE_TYPES[type] }
+    return [
+      [type, zoneType],
+      [`TYPE${zoneType.recordType.code}`, zoneType],
+    ]
   }),
 )
 
-// Expected values as people write them
-
-/** The path of the value at fault (`expected_value` or `expected_value.<i>`) → what is wrong. */
-export type ExpectedValueProblems = Record<string, FieldError>
-export type ParsedExpectedValues = { ok: true; values: string[] } | { ok: false; problems: ExpectedValueProblems }
+/** `errors`: at `expected_value` or `expected_value.<i>`. */
+export type ParsedExpectedValues = { ok: true; values: string[] } | { ok: false; errors: FieldErrors }
 
 export const MAX_EXPECTED_VALUES = 10
-/** In characters, each. */
-export const MAX_EXPECTED_VALUE = 1000
+/** Characters of one value. */
+export const MAX_EXPECTED_VALUE_LENGTH = 1000
 
 /**
- * Checks and normalises 1 to 10 expected values; a bare string is a list of one, duplicates are folded.
- * Stored values must pass again when the type or the mode changes: exact mode refuses a block of addresses.
+ * Validates and normalizes 1 to 10 expected values, and removes duplicates. A string is a list of one. If the type or the mode of a
+ * monitor changes, its stored values are parsed again: exact mode refuses a block of addresses.
  */
 export function parseExpectedValues(
-  given: string | readonly string[],
+  input: string | readonly string[],
   recordType: MonitorRecordType,
   isExactMatch: boolean,
 ): ParsedExpectedValues {
-  const texts = typeof given === 'string' ? [given] : given
+  const texts = typeof input === 'string' ? [input] : input
   if (texts.length < 1 || texts.length > MAX_EXPECTED_VALUES) {
     const reason = fieldError('wrong_number_of_values', { max: MAX_EXPECTED_VALUES, count: texts.length })
-    return { ok: false, problems: { expected_value: reason } }
+    return { ok: false, errors: { expected_value: reason } }
   }
-  const problems: ExpectedValueProblems = {}
+  const errors: FieldErrors = {}
   const values = new Set<string>()
   for (const [index, text] of texts.entries()) {
     const parsed = parseOne(text, recordType, isExactMatch)
     if (parsed.ok) values.add(parsed.value)
-    else problems[typeof given === 'string' ? 'expected_value' : `expected_value.${index}`] = parsed.reason
+    else errors[typeof input === 'string' ? 'expected_value' : `expected_value.${index}`] = parsed.reason
   }
   if (values.size > 1 && isExactMatch && RECORD_TYPE_TEXTS[recordType].isSingle) {
-    problems.expected_value = fieldError('single_value_only', { record_type: recordType })
+    errors.expected_value = fieldError('single_value_only', { record_type: recordType })
   }
-  return Object.keys(problems).length > 0 ? { ok: false, problems } : { ok: true, values: [...values] }
+  return Object.keys(errors).length > 0 ? { ok: false, errors } : { ok: true, values: [...values] }
 }
 
-/** What a new monitor would expect of the records that are there now. */
+/** The expectation of a new monitor for the existing records. */
 export function expectationOf(
   type: MonitorRecordType,
   observed: readonly string[],
@@ -113,34 +111,35 @@ export function expectationOf(
 }
 
 function parseOne(text: string, recordType: MonitorRecordType, isExactMatch: boolean): ParsedValue {
-  if (isOverlong(text)) return overlong(text)
-  const parsed = recordTypeOf(recordType).parseExpected(readable(text, recordType), isExactMatch)
-  // Escapes can make a value longer than what was written.
-  return parsed.ok && isOverlong(parsed.value) ? overlong(parsed.value) : parsed
+  if (isTooLong(text)) return tooLong(text)
+  const parsed = recordTypeOf(recordType).parseExpected(resolveGenericForm(text, recordType), isExactMatch)
+  // Escapes can make the stored value longer than the input.
+  return parsed.ok && isTooLong(parsed.value) ? tooLong(parsed.value) : parsed
 }
 
-/** Data in the form for any type as the value that it stands for; a text may be anything. */
-function readable(text: string, type: MonitorRecordType): string {
-  const found = RECORD_TYPE_TEXTS[type].isText ? undefined : findZonedType(type)
-  const data = found && text.trimStart().startsWith('\\#') ? tokensOf(text) : undefined
-  return (found && data && isGenericForm(data) && readGenericForm(found.recordType, data)) || text
+/** The value of data in the generic form. Other input is returned unchanged. */
+function resolveGenericForm(text: string, type: MonitorRecordType): string {
+  const zoneType = RECORD_TYPE_TEXTS[type].isText ? undefined : findZoneType(type)
+  const data = zoneType && text.trimStart().startsWith('\\#') ? tokenize(text) : undefined
+  return (zoneType && data && isGenericForm(data) && readGenericForm(zoneType.recordType, data)) || text
 }
 
-function isOverlong(text: string): boolean {
-  if (text.length <= MAX_EXPECTED_VALUE || text.length > 2 * MAX_EXPECTED_VALUE) return text.length > MAX_EXPECTED_VALUE
-  return Array.from(text).length > MAX_EXPECTED_VALUE
+function isTooLong(text: string): boolean {
+  if (text.length <= MAX_EXPECTED_VALUE_LENGTH || text.length > 2 * MAX_EXPECTED_VALUE_LENGTH)
+    return text.length > MAX_EXPECTED_VALUE_LENGTH
+  return Array.from(text).length > MAX_EXPECTED_VALUE_LENGTH
 }
 
-function overlong(text: string): ParsedValue {
-  return refused(fieldError('value_too_long', { value: text, max: MAX_EXPECTED_VALUE }))
+function tooLong(text: string): ParsedValue {
+  return refused(fieldError('value_too_long', { value: text, max: MAX_EXPECTED_VALUE_LENGTH }))
 }
 
-/** Whether the data is in the form for any type, `\# 4 c0000201`: its octets in hexadecimal, their number before them. */
+/** The generic form of every type: `\# 4 c0000201`, the number of octets and the octets in hexadecimal. RFC 3597 section 5. */
 export function isGenericForm(data: readonly Token[]): boolean {
   return data[0]?.raw === '\\#' && !data[0].isQuoted
 }
 
-/** The canonical text of data in that form; undefined where it is not that of the type. RFC 3597 section 5. */
+/** The canonical text of data in the generic form; undefined if it is not rdata of the type. */
 export function readGenericForm(format: RdataFormat, [, length, ...digits]: readonly Token[]): string | undefined {
   const written = digits.map(({ raw }) => raw).join('')
   const octets = Buffer.from(written, 'hex')

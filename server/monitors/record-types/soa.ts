@@ -2,7 +2,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import { durationField, type Field, fieldRecord, fieldsOf, hostField, numberField } from './fields.ts'
 import { type RecordType, refused } from './record-type.ts'
 
-/** People write it as the mail address that it stands for: the dots before the @ then belong to one label. */
+/** Also accepts a mail address. The dots before its @ belong to one label. */
 const mailbox: Field = {
   ...hostField,
   parse: (token) => {
@@ -16,7 +16,7 @@ const record = fieldRecord({
   queryType: 'SOA',
   code: 6,
   parts: 'mname rname serial refresh retry expire minimum',
-  likelyAt: ['apex'],
+  suggestedFor: ['apex'],
   fields: [
     hostField,
     mailbox,
@@ -28,7 +28,7 @@ const record = fieldRecord({
   ],
 })
 
-/** RFC 1035 section 3.3.13. The serial changes with every change of the zone: a flexible monitor does not look at it. */
+/** RFC 1035 section 3.3.13. A flexible monitor ignores the serial, which changes with every change of the zone. */
 export const soa: RecordType = {
   ...record,
   skipped:

@@ -1,14 +1,14 @@
 import { fieldError } from '#contract/field-errors.ts'
 import { canonicalAddress } from '../../dns/addresses.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
-import { readPasted } from './presentation.ts'
+import { parsePastedText } from './presentation.ts'
 import { type MonitoredType, type ParsedValue, refused } from './record-type.ts'
 
-/** The TXT records that are SPF (RFC 7208). Exact: the same text but for runs of spaces. Flexible: every term present. */
+/** The TXT records that are SPF (RFC 7208). Exact mode ignores repeated spaces. Flexible mode requires every expected term. */
 export const spf: MonitoredType = {
   name: 'SPF',
   queryType: 'TXT',
-  likelyAt: ['apex', 'host'],
+  suggestedFor: ['apex', 'host'],
   parseExpected,
   observe: (answer) => observeAll(answer).filter(isSpf),
   difference: (expected, observed, isExactMatch) =>
@@ -17,24 +17,24 @@ export const spf: MonitoredType = {
 
 const TEXTS: Comparison<string, string> = {
   expected: (text) => text,
-  observed: collapsed,
-  meets: (expected, observed) => expected === observed,
+  observed: collapseSpaces,
+  matches: (expected, observed) => expected === observed,
 }
 
 const TERMS: Comparison<Set<string>, Set<string>> = {
   expected: spfTerms,
   observed: spfTerms,
-  meets: (expected, observed) => expected.isSubsetOf(observed),
+  matches: (expected, observed) => expected.isSubsetOf(observed),
 }
 
 function parseExpected(text: string): ParsedValue {
-  // A line break or a tab can only come from the page it was pasted from.
-  const value = collapsed(readPasted(text).replace(/\s/g, ' '))
+  // Line breaks and tabs come from the page that the text was copied from.
+  const value = collapseSpaces(parsePastedText(text).replace(/\s/g, ' '))
   if (isSpf(value)) return { ok: true, value }
   return refused(fieldError('invalid_spf', { value: text }))
 }
 
-function collapsed(text: string): string {
+function collapseSpaces(text: string): string {
   return text.replace(/ {2,}/g, ' ').trim()
 }
 
@@ -46,19 +46,19 @@ export function isSpf(text: string): boolean {
 /** The mechanisms and modifiers of an SPF record in comparable form. */
 export function spfTerms(text: string): Set<string> {
   const [, ...terms] = text.split(' ').filter((term) => term !== '')
-  // A hostile record holds 32,000 terms; most of them are the same.
+  // A hostile record can have 32,000 terms, most of them the same.
   return new Set(Array.from(new Set(terms), comparableTerm))
 }
 
 /** RFC 7208 section 4.6.1: letter case does not matter, `+` is the default qualifier, a modifier has none. */
 function comparableTerm(term: string): string {
-  const written = term.includes('%') ? lowerCase(term) : term.toLowerCase()
-  if (/^[a-z][a-z0-9._-]*=/.test(written)) return withoutRootDot(written)
-  const [, qualifier, mechanism = ''] = written.match(/^([+?~-]?)(.*)$/s) ?? []
+  const normalized = term.includes('%') ? lowerCase(term) : term.toLowerCase()
+  if (/^[a-z][a-z0-9._-]*=/.test(normalized)) return withoutRootDot(normalized)
+  const [, qualifier, mechanism = ''] = normalized.match(/^([+?~-]?)(.*)$/s) ?? []
   return `${qualifier || '+'}${comparableAddress(mechanism) ?? withoutRootDot(mechanism)}`
 }
 
-// In a macro the letter's case says whether its text is URL-escaped. RFC 7208 section 7.3.
+// Letter case matters in macros: upper case means URL-escaped. RFC 7208 section 7.3.
 function lowerCase(term: string): string {
   return term.replace(/%\{[^}%]*\}?|[^%]+|%/g, (part) =>
     part.startsWith('%{') && part.endsWith('}') ? part : part.toLowerCase(),
@@ -70,8 +70,8 @@ function comparableAddress(mechanism: string): string | undefined {
   const [, name, ip = '', length] = mechanism.match(/^(ip4|ip6):([^/]*)(?:\/(\d+))?$/) ?? []
   const address = canonicalAddress(ip)
   if (name === undefined || address === undefined) return undefined
-  const whole = name === 'ip4' ? 32 : 128
-  return `${name}:${address}/${length === undefined ? whole : Number(length)}`
+  const fullLength = name === 'ip4' ? 32 : 128
+  return `${name}:${address}/${length === undefined ? fullLength : Number(length)}`
 }
 
 function withoutRootDot(term: string): string {

@@ -1,11 +1,11 @@
-import { digestMisfit, fieldRecord, hexField, numberField } from './fields.ts'
+import { digestLengthError, fieldRecord, hexField, numberField } from './fields.ts'
 
 /** RFC 4255 section 3.1; SHA-256: RFC 6594. */
 export const sshfp = fieldRecord({
   queryType: 'SSHFP',
   code: 44,
   parts: 'algorithm fingerprint-type fingerprint',
-  likelyAt: ['host'],
+  suggestedFor: ['host'],
   fields: [numberField('algorithm', 8), numberField('fingerprint type', 8), hexField('fingerprint')],
-  misfit: ([, type, digest]) => digestMisfit('fingerprint', type, digest, { 1: 20, 2: 32 }),
+  validate: ([, type, digest]) => digestLengthError('fingerprint', type, digest, { 1: 20, 2: 32 }),
 })

@@ -3,33 +3,32 @@ import { addressOctets, ipv6Text } from '../../dns/addresses.ts'
 import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
 import { hostField, numberField, parseField } from './fields.ts'
-import { absoluteHost, quotedOctets, type Token, tokensOf, unescaped, writtenToken } from './presentation.ts'
+import { absoluteHost, formatToken, quoteOctets, type Token, tokenize, unescapeOctets } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 const PARTS = 'priority target key=value…'
 
 /** RFC 9460 section 2. */
-export const svcb = serviceBinding({ queryType: 'SVCB', code: 64, likelyAt: ['service'] })
+export const svcb = serviceBinding({ queryType: 'SVCB', code: 64, suggestedFor: ['service'] })
 
 /** RFC 9460 section 9. */
-export const https = serviceBinding({ queryType: 'HTTPS', code: 65, likelyAt: ['apex', 'host'] })
+export const https = serviceBinding({ queryType: 'HTTPS', code: 65, suggestedFor: ['apex', 'host'] })
 
-/**
- * SVCB and HTTPS: priority target key=value…. In the normal form the parameters are in the order of their keys' numbers,
- * and lists are sorted, as their order means nothing.
- */
-function serviceBinding(own: Pick<RecordType, 'code' | 'likelyAt'> & { queryType: 'SVCB' | 'HTTPS' }): RecordType {
+/** In the canonical form the parameters are in the order of their key numbers, and lists are sorted, because order does not matter. */
+function serviceBinding(type: Pick<RecordType, 'code' | 'suggestedFor'> & { queryType: 'SVCB' | 'HTTPS' }): RecordType {
   return {
-    ...own,
-    name: own.queryType,
+    ...type,
+    name: type.queryType,
     parts: PARTS,
     read,
-    parseExpected: (text, isExactMatch) => parseExpected(own.queryType, text, isExactMatch),
+    parseExpected: (text, isExactMatch) => parseExpected(type.queryType, text, isExactMatch),
     observe: observeAll,
     difference: (expected, observed, isExactMatch) =>
       isExactMatch ? compareTexts(expected, observed, true) : compareBy(BINDINGS, expected, observed, false),
     fromZoneFile: ([priority, target, ...params], wholeName) =>
-      priority && target ? joined([priority, { raw: wholeName(target.raw), isQuoted: false }, ...params]) : undefined,
+      priority && target
+        ? joinTokens([priority, { raw: wholeName(target.raw), isQuoted: false }, ...params])
+        : undefined,
     toZoneFile: (value) => {
       const [, priority = '', target = '', params = ''] = /^(\S+) (\S+)((?: .*)?)$/s.exec(value) ?? []
       return priority === '*' || target === '*' ? undefined : `${priority} ${absoluteHost(target)}${params}`
@@ -43,20 +42,20 @@ const PRIORITY = numberField('priority', 16)
 // RFC 9460 section 2.2. In AliasMode (priority 0) parameters are ignored: section 2.4.2.
 function read(rdata: RdataReader): string {
   const parts = [PRIORITY.read(rdata), rdata.name()]
-  for (let last = -1; !rdata.isAtEnd; ) {
+  for (let previous = -1; !rdata.isAtEnd; ) {
     const key = rdata.uint16()
     const octets = rdata.octets(rdata.uint16())
-    if (key <= last) throw rdata.malformed('the parameters of a service are not in the order of their keys')
-    last = key
+    if (key <= previous) throw rdata.malformed('the parameters of a service are not in the order of their keys')
+    previous = key
     const value = kindOf(key).read(octets)
     if (value === undefined) throw rdata.malformed(`the parameter ${keyName(key)} of a service cannot be read`)
-    if (parts[0] !== '0') parts.push(writtenParam(key, value))
+    if (parts[0] !== '0') parts.push(formatParam(key, value))
   }
   return parts.join(' ')
 }
 
 function parseExpected(type: string, text: string, isExactMatch: boolean): ParsedValue {
-  const [priority, target, ...rest] = tokensOf(text) ?? []
+  const [priority, target, ...rest] = tokenize(text) ?? []
   if (!priority || !target) {
     return refused(
       fieldError('invalid_record', { value: text, record_type: type, format: PARTS, example: '1 . alpn=h2,h3' }),
@@ -66,24 +65,28 @@ function parseExpected(type: string, text: string, isExactMatch: boolean): Parse
   if (!first.ok) return first
   if (!second.ok) return second
   const params = new Map<number, string>()
-  for (const { key, raw } of paramsOf(rest)) {
+  for (const { key, raw } of parseParams(rest)) {
     const number = keyNumber(key)
     if (number === undefined) return refused(fieldError('unknown_parameter', { parameter: key }))
     if (params.has(number)) return refused(fieldError('repeated_parameter', { parameter: key }))
-    const { write, read: readBack, wrong } = kindOf(number)
-    const octets = write(unescaped(raw))
-    const value = octets && readBack(octets)
-    if (value === undefined) return refused(fieldError(wrong, { parameter: key, value: raw }))
+    const { write, read, errorCode } = kindOf(number)
+    const octets = write(unescapeOctets(raw))
+    const value = octets && read(octets)
+    if (value === undefined) return refused(fieldError(errorCode, { parameter: key, value: raw }))
     params.set(number, value)
   }
-  const reason = misfit(first.value, params, isExactMatch)
+  const reason = validateParams(first.value, params, isExactMatch)
   if (reason !== undefined) return refused(reason)
-  const written = [...params].sort(([one], [other]) => one - other).map(([key, value]) => writtenParam(key, value))
-  return { ok: true, value: [first.value, second.value, ...written].join(' ') }
+  const sorted = [...params].sort(([a], [b]) => a - b).map(([key, value]) => formatParam(key, value))
+  return { ok: true, value: [first.value, second.value, ...sorted].join(' ') }
 }
 
-/** What no client would accept. A flexible expectation may leave parameters out. RFC 9460 sections 2.4.2, 7.1.1 and 8. */
-function misfit(priority: string, params: ReadonlyMap<number, string>, isExactMatch: boolean): FieldError | undefined {
+/** The error of a record that no client accepts. A flexible monitor may omit parameters. RFC 9460 sections 2.4.2, 7.1.1 and 8. */
+function validateParams(
+  priority: string,
+  params: ReadonlyMap<number, string>,
+  isExactMatch: boolean,
+): FieldError | undefined {
   if (priority === '0' && params.size > 0) return fieldError('alias_with_parameters')
   if (!isExactMatch) return undefined
   if (params.has(2) && !params.has(1)) return fieldError('alpn_required')
@@ -96,31 +99,31 @@ type Binding = { priority: string; target: string; params: ReadonlyMap<string, r
 const BINDINGS: Comparison<Binding, Binding> = {
   expected: bindingOf,
   observed: bindingOf,
-  meets: (wanted, found) =>
-    (wanted.priority === '*' || wanted.priority === found.priority) &&
-    (wanted.target === '*' || wanted.target === found.target) &&
-    [...wanted.params].every(([key, items]) => {
-      const there = found.params.get(key)
-      return there !== undefined && items.every((item) => there.includes(item))
+  matches: (expected, observed) =>
+    (expected.priority === '*' || expected.priority === observed.priority) &&
+    (expected.target === '*' || expected.target === observed.target) &&
+    [...expected.params].every(([key, items]) => {
+      const observedItems = observed.params.get(key)
+      return observedItems !== undefined && items.every((item) => observedItems.includes(item))
     }),
 }
 
-/** Of a value in canonical text. */
+/** Parses a value in canonical form. */
 function bindingOf(value: string): Binding {
-  const [priority, target, ...rest] = tokensOf(value) ?? []
-  const params = paramsOf(rest).map(({ key, raw }): [string, string[]] => {
-    const text = unescaped(raw).toString('latin1')
+  const [priority, target, ...rest] = tokenize(value) ?? []
+  const params = parseParams(rest).map(({ key, raw }): [string, string[]] => {
+    const text = unescapeOctets(raw).toString('latin1')
     return [key, kindOf(keyNumber(key)!).isList ? listItems(text) : [text]]
   })
   return { priority: priority?.raw ?? '', target: target?.raw ?? '', params: new Map(params) }
 }
 
 /** `key`, `key=value` and `key="value"`. */
-function paramsOf(tokens: readonly Token[]): { key: string; raw: string }[] {
+function parseParams(tokens: readonly Token[]): { key: string; raw: string }[] {
   const params: { key: string; raw: string }[] = []
-  for (const [place, { raw, isQuoted, isGlued }] of tokens.entries()) {
-    const before = tokens[place - 1]
-    if (isQuoted && isGlued && before && !before.isQuoted && before.raw.endsWith('=')) params.at(-1)!.raw = raw
+  for (const [index, { raw, isQuoted, isGlued }] of tokens.entries()) {
+    const previous = tokens[index - 1]
+    if (isQuoted && isGlued && previous && !previous.isQuoted && previous.raw.endsWith('=')) params.at(-1)!.raw = raw
     else {
       const [key = '', ...value] = raw.split('=')
       params.push({ key: key.toLowerCase(), raw: value.join('=') })
@@ -129,8 +132,8 @@ function paramsOf(tokens: readonly Token[]): { key: string; raw: string }[] {
   return params
 }
 
-function joined(tokens: readonly Token[]): string {
-  return tokens.map((token, at) => `${at > 0 && !token.isGlued ? ' ' : ''}${writtenToken(token)}`).join('')
+function joinTokens(tokens: readonly Token[]): string {
+  return tokens.map((token, index) => `${index > 0 && !token.isGlued ? ' ' : ''}${formatToken(token)}`).join('')
 }
 
 // RFC 9460 section 14.3.2; RFC 9461 for dohpath, RFC 9540 for ohttp.
@@ -144,7 +147,7 @@ function keyNumber(name: string): number | undefined {
   return number < 65_535 ? number : undefined
 }
 
-type WrongParameter = Extract<
+type ParameterErrorCode = Extract<
   FieldCode,
   | 'parameter_not_empty'
   | 'invalid_port'
@@ -155,10 +158,9 @@ type WrongParameter = Extract<
   | 'invalid_ipv6_list'
 >
 
-/** Values are one character per octet: `read` from the wire, undefined where they cannot be; `write` from text. */
+/** `read`: a value from the wire, one character per octet. `write`: the octets of a text. Both return undefined for an invalid value. */
 type Kind = {
-  /** What a value is that cannot be one of the parameter. */
-  wrong: WrongParameter
+  errorCode: ParameterErrorCode
   isList?: true
   read(octets: Buffer): string | undefined
   write(text: Buffer): Buffer | undefined
@@ -187,19 +189,19 @@ function kindOf(key: number): Kind {
 }
 
 const OCTETS: Kind = {
-  wrong: 'parameter_not_empty',
+  errorCode: 'parameter_not_empty',
   read: (octets) => octets.toString('latin1'),
   write: (text) => text,
 }
 
 const NOTHING: Kind = {
-  wrong: 'parameter_not_empty',
+  errorCode: 'parameter_not_empty',
   read: (octets) => (octets.length === 0 ? '' : undefined),
   write: (text) => text,
 }
 
 const PORT: Kind = {
-  wrong: 'invalid_port',
+  errorCode: 'invalid_port',
   read: (octets) => (octets.length === 2 ? String(octets.readUInt16BE()) : undefined),
   write: (text) => {
     const port = /^\d{1,5}$/.test(text.toString('latin1')) ? Number(text) : 65_536
@@ -208,7 +210,7 @@ const PORT: Kind = {
 }
 
 const BASE64: Kind = {
-  wrong: 'invalid_base64',
+  errorCode: 'invalid_base64',
   read: (octets) => (octets.length === 0 ? undefined : octets.toString('base64')),
   write: (text) => {
     const octets = Buffer.from(text.toString('latin1'), 'base64')
@@ -216,13 +218,13 @@ const BASE64: Kind = {
   },
 }
 
-/** Keys in the order of their numbers, each once, `mandatory` itself not among them. */
+/** Keys in the order of their numbers, without duplicates and without `mandatory` itself. */
 const MANDATORY: Kind = {
-  wrong: 'invalid_parameter_list',
+  errorCode: 'invalid_parameter_list',
   isList: true,
   read: (octets) => {
-    const keys = parts(octets, 2)?.map((each) => each.readUInt16BE())
-    const isSorted = keys?.every((key, at) => key > (keys[at - 1] ?? 0))
+    const keys = chunks(octets, 2)?.map((chunk) => chunk.readUInt16BE())
+    const isSorted = keys?.every((key, index) => key > (keys[index - 1] ?? 0))
     return isSorted ? keys?.map(keyName).join(',') : undefined
   },
   write: (text) => {
@@ -230,20 +232,20 @@ const MANDATORY: Kind = {
       .toString('latin1')
       .split(',')
       .map((name) => keyNumber(name.toLowerCase()))
-    return keys.includes(undefined) ? undefined : uint16s((keys as number[]).sort((one, other) => one - other))
+    return keys.includes(undefined) ? undefined : uint16s((keys as number[]).sort((a, b) => a - b))
   },
 }
 
 const PROTOCOLS: Kind = {
-  wrong: 'invalid_protocols',
+  errorCode: 'invalid_protocols',
   isList: true,
   read: (octets) => {
     const items: string[] = []
-    for (let at = 0; at < octets.length; ) {
-      const next = at + 1 + octets[at]!
-      if (octets[at] === 0 || next > octets.length) return undefined
-      items.push(octets.toString('latin1', at + 1, next).replace(/[,\\]/g, '\\$&'))
-      at = next
+    for (let offset = 0; offset < octets.length; ) {
+      const next = offset + 1 + octets[offset]!
+      if (octets[offset] === 0 || next > octets.length) return undefined
+      items.push(octets.toString('latin1', offset + 1, next).replace(/[,\\]/g, '\\$&'))
+      offset = next
     }
     return items.length === 0 ? undefined : [...new Set(items)].sort().join(',')
   },
@@ -257,42 +259,44 @@ const PROTOCOLS: Kind = {
 const ADDRESSES_V4 = addresses('invalid_ipv4_list', 4, ([a, b, c, d]) => `${a}.${b}.${c}.${d}`)
 const ADDRESSES_V6 = addresses('invalid_ipv6_list', 16, ipv6Text)
 
-function addresses(wrong: WrongParameter, length: number, text: (octets: Buffer) => string): Kind {
+function addresses(errorCode: ParameterErrorCode, length: number, format: (octets: Buffer) => string): Kind {
   return {
-    wrong,
+    errorCode,
     isList: true,
     read: (octets) => {
-      const sorted = parts(octets, length)?.sort(Buffer.compare).map(text)
+      const sorted = chunks(octets, length)?.sort(Buffer.compare).map(format)
       return sorted && [...new Set(sorted)].join(',')
     },
-    write: (written) => {
-      const items = written
+    write: (text) => {
+      const items = text
         .toString('latin1')
         .split(',')
-        .map((each) => addressOctets(each))
-      if (items.some((each) => each?.length !== length)) return undefined
-      return Buffer.concat(items.map((each) => Buffer.from(each!)))
+        .map((address) => addressOctets(address))
+      if (items.some((octets) => octets?.length !== length)) return undefined
+      return Buffer.concat(items.map((octets) => Buffer.from(octets!)))
     },
   }
 }
 
-/** Addresses of equal length; undefined if their lengths differ or there are none. */
-function parts(octets: Buffer, length: number): Buffer[] | undefined {
+/** Undefined if the octets are empty or not a multiple of the length. */
+function chunks(octets: Buffer, length: number): Buffer[] | undefined {
   if (octets.length === 0 || octets.length % length !== 0) return undefined
-  return Array.from({ length: octets.length / length }, (_, at) => octets.subarray(at * length, (at + 1) * length))
+  return Array.from({ length: octets.length / length }, (_, index) =>
+    octets.subarray(index * length, (index + 1) * length),
+  )
 }
 
 function uint16s(numbers: readonly number[]): Buffer {
   return Buffer.from(numbers.flatMap((number) => [number >> 8, number & 255]))
 }
 
-/** A comma or a backslash of an item has a backslash before it. RFC 9460 appendix A.1. */
+/** A backslash escapes a comma or a backslash of an item. RFC 9460 appendix A.1. */
 function listItems(text: string): string[] {
   return (`,${text}`.match(/,(?:[^,\\]|\\.)*/gs) ?? []).map((item) => item.slice(1).replace(/\\(.)/gs, '$1'))
 }
 
-function writtenParam(key: number, value: string): string {
+function formatParam(key: number, value: string): string {
   if (value === '') return keyName(key)
   const isPlain = /^[\x21-\x7e]+$/.test(value) && !/["\\();]/.test(value)
-  return `${keyName(key)}=${isPlain ? value : quotedOctets(Buffer.from(value, 'latin1'))}`
+  return `${keyName(key)}=${isPlain ? value : quoteOctets(Buffer.from(value, 'latin1'))}`
 }

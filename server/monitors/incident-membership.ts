@@ -4,8 +4,8 @@ import type { Database } from '../database/database.ts'
 export const isFailing = (state: string): boolean => state !== 'VALID' && state !== 'UNSET'
 
 /**
- * Notes that monitors no longer count as failing because they are deleted, disabled or have another expectation: no event says so. In the
- * transaction that changes them. `alerts/evaluate.ts` takes them out of their incidents.
+ * Marks monitors that no longer fail because they are deleted, disabled or have a new expectation, which causes no event. Call it in
+ * the transaction of the change. `alerts/evaluate.ts` then removes them from their incidents.
  */
 export async function leaveIncidents(db: Database, organizationId: string, monitorIds: readonly string[], now: number) {
   if (monitorIds.length === 0) return
@@ -19,7 +19,7 @@ export async function leaveIncidents(db: Database, organizationId: string, monit
   if (numUpdatedRows > 0n) await evaluateIncidents(db, organizationId, now)
 }
 
-/** Notes that monitors which left their incidents still fail, in the transaction of the check that found it: no event says so. */
+/** Marks monitors that left their incidents and still fail, which causes no event. Call it in the transaction of the check. */
 export async function returnToIncidents(
   db: Database,
   organizationId: string,
@@ -49,7 +49,7 @@ export async function returnToIncidents(
 }
 
 async function evaluateIncidents(db: Database, organizationId: string, now: number): Promise<void> {
-  // Written also where it is due already: an evaluation that is about to end waits for this transaction.
+  // Updates the row even if it is due, so that an evaluation that is about to end waits for this transaction.
   await db
     .updateTable('due_evaluations')
     .set(({ fn, ref, val }) => ({ due_at: fn.coalesce(ref('due_at'), val(now)) }))

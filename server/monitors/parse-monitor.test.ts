@@ -31,7 +31,7 @@ const counts = async (world: AppWorld) =>
   ])
 
 onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
-  test('changes what is sent and keeps the rest; what is equal in meaning is no change', async () => {
+  test('changes only the sent fields; an equivalent value is no change', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     const before = (await world.call(`/monitors/${id}?include=frequency,group,diagnosis`)).body
@@ -75,7 +75,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     expect(claim).toMatchObject({ owner, record_type, is_exact_match: is_exact_match ? 1 : 0 })
   })
 
-  test('a check that is in progress when the question changes is discarded', async () => {
+  test('a check in progress is discarded when the record or expectation changes', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     world.pass(5 * MINUTE_MS)
@@ -96,7 +96,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
     expect((await patch(world, id, { record_type: 'AAAA', expected_value: '2001:db8::1' })).status).toBe(200)
   })
 
-  test('what may not be empty cannot be cleared, and everything that is wrong is reported at once', async () => {
+  test('required fields cannot be cleared, and all errors are reported at once', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     for (const field of [
@@ -164,7 +164,7 @@ onBothEngines('PATCH /monitors/{id}', (_fresh, engine) => {
 })
 
 onBothEngines('POST /monitors/{id}/enable and /disable', (_fresh, engine) => {
-  test('a disabled monitor is not checked and loses the check in progress; an enabled one is checked at once', async () => {
+  test('disabling stops the checks and discards the one in progress; enabling starts a check immediately', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     world.pass(5 * MINUTE_MS)
@@ -184,7 +184,7 @@ onBothEngines('POST /monitors/{id}/enable and /disable', (_fresh, engine) => {
     expect(await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 9 })).toHaveLength(0)
   })
 
-  test('a check can be asked for at any time', async () => {
+  test('a check can be requested at any time', async () => {
     const world = await givenApp(engine)
     const id = await givenCheckedMonitor(world)
     expect(await world.call(`/monitors/${id}/check`, { method: 'POST' })).toMatchObject({ status: 202, body: { id } })

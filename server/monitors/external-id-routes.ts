@@ -16,7 +16,7 @@ import { monitorResponse } from './waits.ts'
 
 const tags = ['Monitors']
 
-/** Monitors by the ids that integrators gave them. */
+/** Monitors by the ids that API clients gave them. */
 export function externalIdRoutes(deps: Deps): Routes {
   const { db, seal } = deps
   const links = { seal, baseUrl: deps.config.baseUrl }
@@ -65,19 +65,18 @@ export function externalIdRoutes(deps: Deps): Routes {
         const included = parseInclude(request.query.include)
         return once(request, reply, db, {
           prepare: async () => {
-            const wrong = schemaErrors(request)
-            const refused = { ...externalIdErrors(params.external_id, body.external_id), ...wrong }
+            const errors = { ...externalIdErrors(params.external_id, body.external_id), ...schemaErrors(request) }
             const parsed = parseMonitor(body)
-            if (!parsed.ok || Object.keys(refused).length > 0) {
-              const unknown = await unknownGroupErrors(db, context, { group: body.group })
-              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...unknown, ...refused })
+            if (!parsed.ok || Object.keys(errors).length > 0) {
+              const groupErrors = await unknownGroupErrors(db, context, { group: body.group })
+              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
             }
             const pace = await paceOf(deps, context)
             const draft = { ...parsed.draft, frequency: pace(body.frequency) }
             return { draft, quota: await quotaFor(deps, context, 'monitors') }
           },
           effect: (db, prepared) =>
-            upsertMonitor(db, context, { externalId: params.external_id, given: body, ...prepared, seal }, match),
+            upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, seal }, match),
           answer: async (db, { id, isNew }) => {
             if (isNew) reply.code(201).header('location', `/monitors/${id}`)
             const row = await getMonitor(db, context, id, included)
