@@ -53,7 +53,7 @@ export function Sessions() {
               </span>
             </div>
             {current ? (
-              <Badge tone="good">This session</Badge>
+              <Badge tone="good" label="This session" />
             ) : (
               <Button size="sm" isBusy={end.isPending && end.variables === id} onClick={() => end.mutate(id)}>
                 Sign out

@@ -52,15 +52,7 @@ export function TwoFactor() {
     <Section
       title="Two-factor authentication"
       hint="Signing in also asks for a code from your authenticator app."
-      actions={
-        isOn ? (
-          <Badge tone="good" icon={ShieldCheck}>
-            On
-          </Badge>
-        ) : (
-          <Badge tone="idle">Off</Badge>
-        )
-      }
+      actions={isOn ? <Badge tone="good" icon={ShieldCheck} label="On" /> : <Badge tone="idle" label="Off" />}
     >
       <div className="flex flex-wrap gap-2">
         {isOn ? (

@@ -11,7 +11,7 @@ import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { type Column, PagedTable, type PagedTableProps } from '../ui/table.tsx'
+import { type Column, PagedTable, type PagedTableProps, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { alertQuery, alertsQuery, channelsQuery } from './queries.ts'
 
@@ -73,11 +73,7 @@ const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string
     id: 'message',
     header: 'Message',
     meta: { cellClassName: 'max-w-80 min-w-0' },
-    cell: ({
-      row: {
-        original: { id, title, kind },
-      },
-    }) => (
+    cell: rowCell(({ id, title, kind }) => (
       <>
         <button
           type="button"
@@ -88,7 +84,7 @@ const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string
         </button>
         {title !== null && <p className="text-xs text-faint">{KINDS[kind]}</p>}
       </>
-    ),
+    )),
   },
   { id: 'status', header: 'Status', cell: ({ row }) => <AlertBadge alert={row.original} /> },
   {
@@ -101,7 +97,7 @@ const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string
     id: 'time',
     header: 'Time',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({ row: { original: alert } }) =>
+    cell: rowCell((alert) =>
       alert.status === 'PENDING' && alert.next_attempt ? (
         <>
           due <Time at={alert.next_attempt} />
@@ -109,16 +105,13 @@ const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string
       ) : (
         <Time at={alert.sent ?? alert.created} />
       ),
+    ),
   },
 ]
 
 function AlertBadge({ alert }: { alert: Pick<Alert, 'status'> }) {
   const { word, tone, icon } = STATUSES[alert.status]
-  return (
-    <Badge tone={tone} icon={icon}>
-      {word}
-    </Badge>
-  )
+  return <Badge tone={tone} icon={icon} label={word} />
 }
 
 type DialogProps = { id: string; channel: (id: string) => string; onClose: () => void }

@@ -24,7 +24,7 @@ import { Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { Badge } from '../ui/state.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { Attempts } from './alert-log.tsx'
@@ -85,11 +85,7 @@ const columnsWith = (
     id: 'name',
     header: 'Name',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({
-      row: {
-        original: { name, type, settings },
-      },
-    }) => (
+    cell: rowCell(({ name, type, settings }) => (
       <>
         <p className="font-medium break-words">{name}</p>
         <p className="text-xs break-words text-faint">
@@ -97,39 +93,42 @@ const columnsWith = (
           {type === 'email' && `: ${recipientsText(settings)}`}
         </p>
       </>
-    ),
+    )),
   },
   {
     id: 'status',
     header: 'Status',
     meta: { cellClassName: 'max-w-72' },
-    cell: ({ row: { original: channel } }) => (
+    cell: rowCell((channel) => (
       <>
         <ChannelBadge channel={channel} />
         {channel.last_error && <p className="mt-1 line-clamp-3 text-xs text-soft">{channel.last_error}</p>}
       </>
-    ),
+    )),
   },
   {
     id: 'last_sent',
     header: 'Last sent',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({ row: { original } }) =>
+    cell: rowCell((original) =>
       original.last_sent ? <Time at={original.last_sent} /> : <span className="text-faint">never</span>,
+    ),
   },
   {
     id: 'actions',
     header: 'Actions',
     meta: { isHeaderHidden: true, className: 'w-px' },
-    cell: ({ row: { original: channel } }) =>
-      onTest && (
-        <div className="flex justify-end gap-2">
-          <Button size="sm" onClick={() => onTest(channel)}>
-            <Send /> <span className="max-sm:sr-only">Send test</span>
-          </Button>
-          <ChannelMenu channel={channel} />
-        </div>
-      ),
+    cell: rowCell(
+      (channel) =>
+        onTest && (
+          <div className="flex justify-end gap-2">
+            <Button size="sm" onClick={() => onTest(channel)}>
+              <Send /> <span className="max-sm:sr-only">Send test</span>
+            </Button>
+            <ChannelMenu channel={channel} />
+          </div>
+        ),
+    ),
   },
 ]
 
@@ -139,20 +138,11 @@ function recipientsText({ owners, addresses }: Record<string, unknown>): string 
 }
 
 function ChannelBadge({ channel: { is_active, last_error } }: { channel: Channel }) {
-  if (!is_active)
-    return (
-      <Badge tone="idle" icon={PauseCircle}>
-        Disabled
-      </Badge>
-    )
+  if (!is_active) return <Badge tone="idle" icon={PauseCircle} label="Disabled" />
   return last_error === null ? (
-    <Badge tone="good" icon={CircleCheck}>
-      Active
-    </Badge>
+    <Badge tone="good" icon={CircleCheck} label="Active" />
   ) : (
-    <Badge tone="bad" icon={CircleAlert}>
-      Failing
-    </Badge>
+    <Badge tone="bad" icon={CircleAlert} label="Failing" />
   )
 }
 

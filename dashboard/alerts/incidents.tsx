@@ -13,7 +13,7 @@ import { Field, TextArea } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge, STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { AlertList } from './alert-log.tsx'
 import { IncidentCare, IncidentTimeline } from './incident-care.tsx'
@@ -54,11 +54,7 @@ const COLUMNS: Column<Incident>[] = [
     id: 'domain',
     header: 'Domain',
     meta: { cellClassName: 'max-w-80 min-w-0' },
-    cell: ({
-      row: {
-        original: { id, zone, state },
-      },
-    }) => (
+    cell: rowCell(({ id, zone, state }) => (
       <>
         <Link
           to="/alerts"
@@ -71,7 +67,7 @@ const COLUMNS: Column<Incident>[] = [
           {STATE_DISPLAY[state].label}
         </p>
       </>
-    ),
+    )),
   },
   { id: 'status', header: 'Status', cell: ({ row }) => <IncidentBadge incident={row.original} /> },
   {
@@ -101,20 +97,11 @@ const lastedText = ({ opened, resolved }: Incident) =>
   durationText((resolved === null ? Date.now() : Date.parse(resolved)) - Date.parse(opened))
 
 function IncidentBadge({ incident: { resolved, acknowledged } }: { incident: Incident }) {
-  if (resolved !== null)
-    return (
-      <Badge tone="good" icon={CircleCheck}>
-        Resolved
-      </Badge>
-    )
+  if (resolved !== null) return <Badge tone="good" icon={CircleCheck} label="Resolved" />
   return acknowledged === null ? (
-    <Badge tone="bad" icon={CircleAlert}>
-      Open
-    </Badge>
+    <Badge tone="bad" icon={CircleAlert} label="Open" />
   ) : (
-    <Badge tone="warn" icon={Eye}>
-      Acknowledged
-    </Badge>
+    <Badge tone="warn" icon={Eye} label="Acknowledged" />
   )
 }
 

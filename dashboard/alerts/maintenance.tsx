@@ -11,7 +11,7 @@ import { EmptyState } from '../ui/empty-state.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { Badge } from '../ui/state.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
@@ -67,12 +67,12 @@ const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindo
     id: 'window',
     header: 'RateLimit',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({ row: { original: window } }) => (
+    cell: rowCell((window) => (
       <>
         <p className="font-medium break-words">{window.name}</p>
         <p className="text-xs break-words text-faint">{includedText(window, groupName)}</p>
       </>
-    ),
+    )),
   },
   {
     id: 'period',
@@ -84,11 +84,7 @@ const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindo
     id: 'rrule',
     header: 'Repeats',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({
-      row: {
-        original: { rrule, timezone },
-      },
-    }) =>
+    cell: rowCell(({ rrule, timezone }) =>
       rrule === null ? (
         'Once'
       ) : (
@@ -97,6 +93,7 @@ const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindo
           <p className="text-xs text-faint">{timezone}</p>
         </>
       ),
+    ),
   },
   { id: 'status', header: 'Status', cell: ({ row }) => <Status window={row.original} /> },
   {
@@ -121,23 +118,9 @@ function Period({ window: { occurrences, from, to } }: { window: MaintenanceWind
 }
 
 function Status({ window: { is_active, occurrences } }: { window: MaintenanceWindow }) {
-  if (is_active)
-    return (
-      <Badge tone="warn" icon={Wrench}>
-        Active
-      </Badge>
-    )
-  if (occurrences.length === 0)
-    return (
-      <Badge tone="idle" icon={CircleCheck}>
-        Ended
-      </Badge>
-    )
-  return (
-    <Badge tone="idle" icon={CalendarClock}>
-      Scheduled
-    </Badge>
-  )
+  if (is_active) return <Badge tone="warn" icon={Wrench} label="Active" />
+  if (occurrences.length === 0) return <Badge tone="idle" icon={CircleCheck} label="Ended" />
+  return <Badge tone="idle" icon={CalendarClock} label="Scheduled" />
 }
 
 /** Which monitors, in a line. */

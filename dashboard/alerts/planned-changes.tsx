@@ -3,11 +3,11 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { CalendarClock } from 'lucide-react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { nameOf } from '../events/event-change.tsx'
-import { ChangeState } from '../monitors/monitor-planned.tsx'
+import { ChangeState } from '../monitors/monitor-planned-change.tsx'
 import { monitorQuery } from '../monitors/monitor-queries.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Section } from '../ui/page.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { changesQuery } from './queries.ts'
 
@@ -46,11 +46,7 @@ const COLUMNS: Column<PlannedChange>[] = [
     id: 'record',
     header: 'Record',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({
-      row: {
-        original: { monitor_id },
-      },
-    }) => (
+    cell: rowCell(({ monitor_id }) => (
       <Link
         to="/monitors/$monitor"
         params={{ monitor: monitor_id }}
@@ -58,32 +54,24 @@ const COLUMNS: Column<PlannedChange>[] = [
       >
         <RecordName monitor={monitor_id} />
       </Link>
-    ),
+    )),
   },
   {
     id: 'change',
     header: 'Change',
     meta: { className: 'hidden sm:table-cell', cellClassName: 'min-w-0' },
-    cell: ({
-      row: {
-        original: { old_value, new_value },
-      },
-    }) => (
+    cell: rowCell(({ old_value, new_value }) => (
       <>
         <Code className="break-all">{old_value.join(', ')}</Code> →{' '}
         <Code className="break-all">{new_value.join(', ')}</Code>
       </>
-    ),
+    )),
   },
   {
     id: 'period',
     header: 'Period',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({
-      row: {
-        original: { from, to },
-      },
-    }) => (
+    cell: rowCell(({ from, to }) => (
       <>
         <Time at={from} isExact />
         <br />
@@ -91,7 +79,7 @@ const COLUMNS: Column<PlannedChange>[] = [
           to <Time at={to} isExact />
         </span>
       </>
-    ),
+    )),
   },
   { id: 'state', header: 'Status', cell: ({ row }) => <ChangeState state={row.original.state} /> },
 ]

@@ -21,7 +21,7 @@ import { EmptyState } from '../ui/empty-state.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { Section } from '../ui/page.tsx'
 import { Badge, STATE_DISPLAY } from '../ui/state.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { channelsQuery, rulesQuery } from './queries.ts'
@@ -79,13 +79,13 @@ const columnsWith = (rules: readonly AlertRule[], channelName: NameOf, groupName
     id: 'rule',
     header: 'Rule',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({ row: { original: rule } }) => (
+    cell: rowCell((rule) => (
       <>
         <p className="font-medium break-words">{rule.name}</p>
         <p className="text-xs break-words text-faint">{filterText(rule, groupName)}</p>
         <Overlaps names={rules.filter((other) => mayOverlap(rule, other)).map(({ name }) => name)} />
       </>
-    ),
+    )),
   },
   {
     id: 'channels',
@@ -97,20 +97,18 @@ const columnsWith = (rules: readonly AlertRule[], channelName: NameOf, groupName
     id: 'delay',
     header: 'After',
     meta: { className: 'hidden md:table-cell', cellClassName: 'whitespace-nowrap text-soft' },
-    cell: ({ row: { original } }) => (original.delay === 0 ? 'at once' : `${original.delay} min`),
+    cell: rowCell((original) => (original.delay === 0 ? 'at once' : `${original.delay} min`)),
   },
   {
     id: 'status',
     header: 'Status',
-    cell: ({
-      row: {
-        original: { is_active },
-      },
-    }) => (
-      <Badge tone={is_active ? 'good' : 'idle'} icon={is_active ? CircleCheck : PauseCircle}>
-        {is_active ? 'Active' : 'Disabled'}
-      </Badge>
-    ),
+    cell: rowCell(({ is_active }) => (
+      <Badge
+        tone={is_active ? 'good' : 'idle'}
+        icon={is_active ? CircleCheck : PauseCircle}
+        label={is_active ? 'Active' : 'Disabled'}
+      />
+    )),
   },
   {
     id: 'actions',

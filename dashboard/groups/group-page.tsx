@@ -43,7 +43,7 @@ function Known({ group }: { group: GroupResponse }) {
       back={BACK}
       heading={
         <span className="flex flex-wrap items-center gap-2.5">
-          {group.name} {group.is_default && group.name !== 'Default' && <Badge tone="idle">Default</Badge>}
+          {group.name} {group.is_default && group.name !== 'Default' && <Badge tone="idle" label="Default" />}
         </span>
       }
       lead={

@@ -11,7 +11,7 @@ import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge, STATE_DISPLAY, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
-import { type Column, DataTable } from '../ui/table.tsx'
+import { type Column, DataTable, rowCell } from '../ui/table.tsx'
 import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
@@ -89,7 +89,7 @@ const columnsWith = (
   {
     id: 'name',
     header: 'Name',
-    cell: ({ row: { original: group } }) => (
+    cell: rowCell((group) => (
       <>
         <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <Link
@@ -99,13 +99,13 @@ const columnsWith = (
           >
             {group.name}
           </Link>
-          {group.is_default && group.name !== 'Default' && <Badge tone="idle">Default</Badge>}
+          {group.is_default && group.name !== 'Default' && <Badge tone="idle" label="Default" />}
         </span>
         <span className="mt-1 block md:hidden">
           <States group={group} />
         </span>
       </>
-    ),
+    )),
   },
   {
     id: 'slug',
@@ -117,16 +117,12 @@ const columnsWith = (
     id: 'monitors',
     header: 'Monitors',
     meta: { className: 'text-right', cellClassName: 'tabular-nums' },
-    cell: ({
-      row: {
-        original: { slug, name, monitors },
-      },
-    }) => (
+    cell: rowCell(({ slug, name, monitors }) => (
       <Link to="/monitors" search={{ group: slug }} className="rounded-sm hover:underline">
         {monitors.toLocaleString()}
         <span className="sr-only"> monitors of {name}</span>
       </Link>
-    ),
+    )),
   },
   {
     id: 'states',
@@ -138,22 +134,20 @@ const columnsWith = (
     id: 'webhooks',
     header: 'Webhooks',
     meta: { cellClassName: 'text-soft' },
-    cell: ({ row: { original: group } }) => {
+    cell: rowCell((group) => {
       const webhooks = new Set([...group.webhooks, ...(ofAll ?? [])])
       return ofAll && webhooks.size === 0 ? (
-        <Badge tone="warn" icon={BellOff}>
-          None
-        </Badge>
+        <Badge tone="warn" icon={BellOff} label="None" />
       ) : (
         webhooks.size.toLocaleString()
       )
-    },
+    }),
   },
   {
     id: 'actions',
     header: 'Actions',
     meta: { isHeaderHidden: true, className: 'w-12', cellClassName: 'py-1! pr-2! pl-0! text-right' },
-    cell: ({ row: { original: group } }) => onAsk && <GroupMenu group={group} onAsk={onAsk} />,
+    cell: rowCell((group) => onAsk && <GroupMenu group={group} onAsk={onAsk} />),
   },
 ]
 

@@ -16,30 +16,14 @@ import { cancelJob, isRunning, resultsQuery, undoJob } from './queries.ts'
 export function JobBadge({ job: { state } }: { job: Job }) {
   switch (state) {
     case 'finished':
-      return (
-        <Badge tone="good" icon={CircleCheck}>
-          Finished
-        </Badge>
-      )
+      return <Badge tone="good" icon={CircleCheck} label="Finished" />
     case 'canceled':
-      return (
-        <Badge tone="idle" icon={CirclePause}>
-          Canceled
-        </Badge>
-      )
+      return <Badge tone="idle" icon={CirclePause} label="Canceled" />
     case 'failed':
-      return (
-        <Badge tone="bad" icon={CircleAlert}>
-          Failed
-        </Badge>
-      )
+      return <Badge tone="bad" icon={CircleAlert} label="Failed" />
     case 'queued':
     case 'running':
-      return (
-        <Badge tone="warn" icon={Hourglass}>
-          {state === 'queued' ? 'Queued' : 'Running'}
-        </Badge>
-      )
+      return <Badge tone="warn" icon={Hourglass} label={state === 'queued' ? 'Queued' : 'Running'} />
   }
 }
 

@@ -7,7 +7,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Fact, Facts, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { JobBadge, JobProgress, JobResults } from './job-view.tsx'
 import { progressText, titleOf } from './job-words.ts'
@@ -63,7 +63,7 @@ const COLUMNS: Column<Job>[] = [
     id: 'job',
     header: 'Job',
     meta: { cellClassName: 'w-full max-w-0 sm:w-auto sm:max-w-80' },
-    cell: ({ row: { original: job } }) => (
+    cell: rowCell((job) => (
       <>
         <Link
           to="/jobs"
@@ -74,7 +74,7 @@ const COLUMNS: Column<Job>[] = [
         </Link>
         {job.dry_run && <p className="text-xs text-faint">Preview</p>}
       </>
-    ),
+    )),
   },
   { id: 'status', header: 'Status', cell: ({ row }) => <JobBadge job={row.original} /> },
   {

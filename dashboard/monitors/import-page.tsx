@@ -14,9 +14,9 @@ import { ImportSource } from './import-source.tsx'
 import { type Plan, usePlan, useRun } from './import-state.ts'
 import { canImport, ImportReview } from './import-table.tsx'
 import { ReadOnlyNotice } from './list-placeholders.tsx'
-import { groupName, useGroups, useListeners, useWatchSettings, type WatchSettings } from './new-settings.ts'
+import { groupName, type MonitorSettings, useGroups, useMonitorSettings, useReceivingWebhooks } from './new-settings.ts'
 import { SettingsFields } from './new-settings-fields.tsx'
-import { differSentence, importSentence } from './new-words.ts'
+import { differencesSummary, importSummary } from './new-text.ts'
 
 export function ImportPage() {
   const { can } = useSession()
@@ -36,7 +36,7 @@ function Import() {
   const { from, group } = useSearch({ from: '/signed-in/monitors/import' })
   const navigate = useNavigate({ from: '/monitors/import' })
   const [texts, setTexts] = useState(EMPTY_INPUT)
-  const [settings, setSettings] = useWatchSettings(group)
+  const [settings, setSettings] = useMonitorSettings(group)
   const { plan, isPlanning, problem, make, forget } = usePlan()
   const input: ImportInput = { ...texts, from: SOURCES.find((source) => source === from) ?? 'zone' }
   const change = ({ from: source, ...next }: ImportInput) => {
@@ -45,7 +45,7 @@ function Import() {
   }
   const changeSource = (source: Source) =>
     void navigate({ search: { from: source, ...(group ? { group } : {}) }, replace: true, resetScroll: false })
-  const changeSettings = (next: WatchSettings) => {
+  const changeSettings = (next: MonitorSettings) => {
     setSettings(next)
     const isGroupChanged =
       next.group !== settings.group || (next.newGroup === undefined) !== (settings.newGroup === undefined)
@@ -86,10 +86,10 @@ const focus = (node: HTMLElement | null) => node?.focus()
 type PreviewProps = {
   plan: Plan
   problem: unknown
-  settings: WatchSettings
-  onSettingsChange: (settings: WatchSettings) => void
+  settings: MonitorSettings
+  onSettingsChange: (settings: MonitorSettings) => void
   onCompare: (compare: Compare | undefined) => void
-  onGroupCreated: (settings: WatchSettings) => void
+  onGroupCreated: (settings: MonitorSettings) => void
   onBack: () => void
   onRestart: () => void
 }
@@ -191,10 +191,10 @@ function ImportSummary({
 }: {
   rows: readonly IndexedRow[]
   selected: readonly IndexedRow[]
-  settings: WatchSettings
+  settings: MonitorSettings
 }) {
   const groups = useGroups()
-  const listeners = useListeners(settings, groups)
+  const listeners = useReceivingWebhooks(settings, groups)
   const { frequency, notify } = settings
   const selected = all.filter(({ row }) => row.fate === 'make')
   const differing = rows.filter(({ row }) => row.fate === 'differs').length
@@ -204,8 +204,8 @@ function ImportSummary({
   ).length
   return (
     <p className="text-sm wrap-anywhere text-soft">
-      {differing > 0 && `${differSentence(differing, all.length - selected.length)} `}
-      {importSentence({
+      {differing > 0 && `${differencesSummary(differing, all.length - selected.length)} `}
+      {importSummary({
         count,
         own: withOwnSettings,
         frequency,

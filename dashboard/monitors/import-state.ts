@@ -5,7 +5,7 @@ import type { Monitor } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { type ImportInput, importRequest, indexedRows } from './import-input.ts'
 import { type IndexedRow, type Run, runImport } from './import-run.ts'
-import { bodyOf, type WatchSettings, withGroupMade } from './new-settings.ts'
+import { bodyOf, createNewGroup, type MonitorSettings } from './new-settings.ts'
 
 export type Plan = { input: ImportInput; rows: IndexedRow[]; gone: ImportPlan['gone'] }
 
@@ -17,7 +17,7 @@ export function usePlan() {
   const [plan, setPlan] = useState<Plan>()
   const [isPlanning, setPlanning] = useState(false)
   const [problem, setProblem] = useState<unknown>()
-  const make = async (input: ImportInput, { group, newGroup }: WatchSettings) => {
+  const make = async (input: ImportInput, { group, newGroup }: MonitorSettings) => {
     const target = newGroup === undefined ? group : NEW_GROUP
     setPlanning(true)
     setProblem(undefined)
@@ -44,13 +44,13 @@ export function useRun() {
   const queries = useQueryClient()
   const start = async (
     rows: readonly IndexedRow[],
-    settings: WatchSettings,
-    onGroupCreated: (created: WatchSettings) => void,
+    settings: MonitorSettings,
+    onGroupCreated: (created: MonitorSettings) => void,
   ) => {
     setPhase('running')
     setProblem(undefined)
     try {
-      const ready = await withGroupMade(settings)
+      const ready = await createNewGroup(settings)
       if (ready !== settings) onGroupCreated(ready)
       setGroup(ready.group)
       await runImport(rows, bodyOf(ready), {

@@ -7,7 +7,7 @@ import { cx } from '../ui/class-names.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Checkbox } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
-import { Cells, type Column, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
+import { Cells, type Column, rowCell, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
 import type { IndexedRow } from './import-run.ts'
 
 export type Fate = ImportRow['fate']
@@ -156,16 +156,12 @@ function columnsWith(isSelectable: boolean): Column<IndexedRow>[] {
         cellClassName:
           'text-xs leading-5 text-faint tabular-nums max-md:col-start-3 max-md:row-start-2 max-md:text-right',
       },
-      cell: ({
-        row: {
-          original: { row },
-        },
-      }) => (
+      cell: rowCell(({ row }) => (
         <>
           {row.line !== null && <span className="md:hidden">line </span>}
           {row.line}
         </>
-      ),
+      )),
     },
     {
       id: 'name',

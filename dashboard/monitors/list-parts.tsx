@@ -67,7 +67,7 @@ type LightCheckboxProps = {
 
 /** A lightweight Checkbox for long lists. */
 export function LightCheckbox({ label, isOn, isIndeterminate, cell, onChange }: LightCheckboxProps) {
-  const LogoMark = isIndeterminate ? (
+  const mark = isIndeterminate ? (
     <span className="h-0.5 w-2 bg-current" />
   ) : (
     <Check className="size-3" strokeWidth={3.5} />
@@ -91,7 +91,7 @@ export function LightCheckbox({ label, isOn, isIndeterminate, cell, onChange }: 
         )}
       />
       {(isOn || isIndeterminate) && (
-        <span className="pointer-events-none absolute inset-0 grid place-items-center text-on-accent">{LogoMark}</span>
+        <span className="pointer-events-none absolute inset-0 grid place-items-center text-on-accent">{mark}</span>
       )}
     </label>
   )

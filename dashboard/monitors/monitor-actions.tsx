@@ -15,7 +15,7 @@ import type { Checking } from './monitor-checking.ts'
 import { curlOf } from './monitor-curl.ts'
 import { MonitorEdit } from './monitor-edit.tsx'
 import { type MonitorDetails, monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
-import { useWaiting } from './monitor-wait.tsx'
+import { useStartWait } from './monitor-wait.tsx'
 
 const PlanDialog = lazy(async () => ({ default: (await import('./monitor-plan-dialog.tsx')).PlanDialog }))
 
@@ -23,25 +23,25 @@ type ActionsProps = { monitor: MonitorDetails; checking: Checking }
 
 export function MonitorActions({ monitor, checking }: ActionsProps) {
   const { can } = useSession()
-  const [isOpen, setOpen] = useState<'edit' | 'plan' | 'curl' | 'delete'>()
-  const close = () => setOpen(undefined)
-  const turn = useSwitch(monitor)
-  const wait = useWaiting(monitor)
-  const mayWrite = can('write')
+  const [dialog, setDialog] = useState<'edit' | 'plan' | 'curl' | 'delete'>()
+  const close = () => setDialog(undefined)
+  const toggle = useToggleActive(monitor)
+  const wait = useStartWait(monitor)
+  const canWrite = can('write')
   return (
     <>
-      {mayWrite && monitor.is_active && (
+      {canWrite && monitor.is_active && (
         <Button isBusy={checking.phase === 'checking'} onClick={checking.start}>
           <RotateCw /> Check now
         </Button>
       )}
-      {mayWrite && !monitor.is_active && (
-        <Button variant="primary" onClick={turn}>
+      {canWrite && !monitor.is_active && (
+        <Button variant="primary" onClick={toggle}>
           <Play /> Enable
         </Button>
       )}
-      {mayWrite && (
-        <Button onClick={() => setOpen('edit')}>
+      {canWrite && (
+        <Button onClick={() => setDialog('edit')}>
           <Pencil /> Edit
         </Button>
       )}
@@ -52,18 +52,18 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
           </Button>
         }
       >
-        {mayWrite && (
-          <MenuItem icon={CalendarClock} onSelect={() => setOpen('plan')}>
+        {canWrite && (
+          <MenuItem icon={CalendarClock} onSelect={() => setDialog('plan')}>
             Plan a change
           </MenuItem>
         )}
-        <MenuItem icon={SquareTerminal} onSelect={() => setOpen('curl')}>
+        <MenuItem icon={SquareTerminal} onSelect={() => setDialog('curl')}>
           Copy as curl
         </MenuItem>
-        {mayWrite && (
+        {canWrite && (
           <>
             {monitor.is_active && (
-              <MenuItem icon={Pause} onSelect={turn}>
+              <MenuItem icon={Pause} onSelect={toggle}>
                 Disable
               </MenuItem>
             )}
@@ -73,22 +73,22 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
               </MenuItem>
             )}
             <MenuSeparator />
-            <MenuItem icon={Trash2} isDangerous onSelect={() => setOpen('delete')}>
+            <MenuItem icon={Trash2} isDangerous onSelect={() => setDialog('delete')}>
               Delete
             </MenuItem>
           </>
         )}
       </Menu>
-      <MonitorEdit monitor={monitor} isOpen={isOpen === 'edit'} onClose={close} />
-      <Suspense>{isOpen === 'plan' && <PlanDialog monitor={monitor} onClose={close} />}</Suspense>
-      <CurlDialog monitor={monitor} isOpen={isOpen === 'curl'} onClose={close} />
-      <DeleteDialog monitor={monitor} isOpen={isOpen === 'delete'} onClose={close} />
+      <MonitorEdit monitor={monitor} isOpen={dialog === 'edit'} onClose={close} />
+      <Suspense>{dialog === 'plan' && <PlanDialog monitor={monitor} onClose={close} />}</Suspense>
+      <CurlDialog monitor={monitor} isOpen={dialog === 'curl'} onClose={close} />
+      <DeleteDialog monitor={monitor} isOpen={dialog === 'delete'} onClose={close} />
     </>
   )
 }
 
 /** Enables a disabled monitor and disables an active one. */
-function useSwitch({ id, is_active }: MonitorDetails): () => void {
+function useToggleActive({ id, is_active }: MonitorDetails): () => void {
   const refresh = useRefresh()
   const toast = useToast()
   return async () => {
@@ -108,23 +108,23 @@ type DialogProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => vo
 
 function CurlDialog({ monitor, isOpen, onClose }: DialogProps) {
   const { me } = useSession()
-  const { show, make } = curlOf(monitor, me.server.base_url)
+  const { show, create } = curlOf(monitor, me.server.base_url)
   return (
     <Dialog
       isOpen={isOpen}
       onClose={onClose}
       isWide
-      title="As curl"
+      title="Copy as curl"
       description="Set $ZONEWATCH_KEY to an API key first. Create keys in the settings."
     >
       <div className="flex flex-col gap-4">
         <div className="flex flex-col gap-1.5">
           <h3 className="text-sm font-medium">Get this monitor</h3>
-          <Snippet text={show} label="Copy the command that gets it" />
+          <Snippet text={show} label="Copy the GET command" />
         </div>
         <div className="flex flex-col gap-1.5">
           <h3 className="text-sm font-medium">Create a copy</h3>
-          <Snippet text={make} label="Copy the command that creates it" />
+          <Snippet text={create} label="Copy the create command" />
         </div>
       </div>
     </Dialog>

@@ -4,19 +4,23 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { nameOf } from '../events/event-change.tsx'
 
-/** What to do now. `steps`: sentences, the first thing first. `add` and `remove`: records as they are written at a provider. */
+/** What to do. `steps` are sentences in order, `add` and `remove` records in the form that DNS providers use. */
 export type Advice = { title: string; steps: string[]; add: string[]; remove: string[] }
 
-type Watched = Pick<
+type MonitorFacts = Pick<
   MonitorResponse,
   'state' | 'record_type' | 'domain' | 'subdomain' | 'expected_value' | 'current_value' | 'is_active' | 'is_exact_match'
 >
 
-/** In plain words, for anyone who looks after the zone. Pure. */
-export function adviceFor(monitor: Watched, difference: ValueDifference, diagnosis: Diagnosis | undefined): Advice {
+/** Instructions for the owner of the zone. Pure. */
+export function adviceFor(
+  monitor: MonitorFacts,
+  difference: ValueDifference,
+  diagnosis: Diagnosis | undefined,
+): Advice {
   const paths = diagnosis?.paths ?? []
-  const at = placedAt(monitor, paths)
-  const type = recordWord(monitor)
+  const location = locateRecord(monitor, paths)
+  const type = recordText(monitor)
   switch (monitor.state) {
     case 'UNSET':
       return monitor.is_active
@@ -25,24 +29,24 @@ export function adviceFor(monitor: Watched, difference: ValueDifference, diagnos
     case 'VALID':
       return advice('No action needed', `The ${type} is as expected.`)
     case 'MISMATCH':
-      return mismatch(monitor, difference, at)
+      return mismatch(monitor, difference, location)
     case 'NOT_FOUND':
-      return { ...notFound(monitor, at), add: monitor.expected_value }
+      return { ...notFound(monitor, location), add: monitor.expected_value }
     case 'NO_DATA':
-      return { ...noData(monitor, at), add: monitor.expected_value }
+      return { ...noData(monitor, location), add: monitor.expected_value }
     case 'TIMEOUT':
-      return timeout(paths, at)
+      return timeout(paths, location)
     case 'INVALID':
-      return invalid(paths, at)
+      return invalid(paths, location)
     case 'BAD_SETUP':
-      return badSetup(monitor, paths, at)
+      return badSetup(monitor, paths, location)
   }
 }
 
 const advice = (title: string, ...steps: string[]): Advice => ({ title, steps, add: [], remove: [] })
 
-function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: IndexedRow): Advice {
-  // In flexible mode nothing is extra; where a name can have one record only, the wrong one has to make room all the same.
+function mismatch(monitor: MonitorFacts, { missing, extra }: ValueDifference, location: RecordLocation): Advice {
+  // In flexible mode nothing is extra. If a name can have only one record, the wrong one is replaced all the same.
   const { isSingle } = RECORD_TYPE_TEXTS[monitor.record_type]
   const remove = extra.length === 0 && isSingle ? (monitor.current_value ?? []) : extra
   const parts = [
@@ -50,71 +54,73 @@ function mismatch(monitor: Watched, { missing, extra }: ValueDifference, at: Ind
     missing.length > 0 && remove.length === 0 ? 'Add the missing records' : undefined,
     missing.length === 0 && remove.length > 0 ? 'Remove the unexpected records' : undefined,
   ]
-  const records = recordWord(monitor, Math.max(missing.length, remove.length))
+  const records = recordText(monitor, Math.max(missing.length, remove.length))
   return {
     title: parts.find((part) => part !== undefined) ?? 'Compare the records',
-    steps: at.alias
+    steps: location.alias
       ? [
-          `The records are at the end of the CNAME chain ${chainOf(at)}.`,
-          `Change the ${records} of ${at.owner}, or point the CNAME of ${at.alias} to another name.`,
+          `The records are at the end of the CNAME chain ${chainText(location)}.`,
+          `Change the ${records} of ${location.owner}, or point the CNAME of ${location.alias} to another name.`,
         ]
-      : [`Change the ${records} of ${at.owner} ${placeOf(monitor)}.`],
+      : [`Change the ${records} of ${location.owner} ${providerText(monitor)}.`],
     add: missing,
     remove,
   }
 }
 
-function notFound(monitor: Watched, at: IndexedRow): Advice {
-  if (at.alias) return brokenAlias(monitor, at, `The CNAME chain ${chainOf(at)} ends at a name that does not exist.`)
+function notFound(monitor: MonitorFacts, location: RecordLocation): Advice {
+  if (location.alias)
+    return brokenAlias(monitor, location, `The CNAME chain ${chainText(location)} ends at a name that does not exist.`)
   if (monitor.subdomain === '' && monitor.record_type !== 'PTR') {
     return advice(
       'Restore the domain',
       `The domain ${monitor.domain} does not exist. Check at your registrar that it is registered, has not expired and has name servers.`,
     )
   }
-  if (monitor.record_type === 'PTR') return advice('Create the name', `Create ${nameOf(monitor)} ${placeOf(monitor)}.`)
+  if (monitor.record_type === 'PTR')
+    return advice('Create the name', `Create ${nameOf(monitor)} ${providerText(monitor)}.`)
   return advice(
     'Create the name',
-    `Create ${nameOf(monitor)} ${placeOf(monitor)} with the ${recordWord(monitor, monitor.expected_value.length)} below.`,
+    `Create ${nameOf(monitor)} ${providerText(monitor)} with the ${recordText(monitor, monitor.expected_value.length)} below.`,
     `If all of ${monitor.domain} is missing, check at your registrar whether the domain has expired.`,
   )
 }
 
-function noData(monitor: Watched, at: IndexedRow): Advice {
-  if (at.alias) {
-    const sentence = `The CNAME chain ${chainOf(at)} ends at a name without ${recordWord(monitor)}.`
-    return brokenAlias(monitor, at, sentence)
+function noData(monitor: MonitorFacts, location: RecordLocation): Advice {
+  if (location.alias) {
+    const sentence = `The CNAME chain ${chainText(location)} ends at a name without ${recordText(monitor)}.`
+    return brokenAlias(monitor, location, sentence)
   }
   return advice(
     'Add the record',
-    `${at.owner} exists. Add the ${recordWord(monitor, monitor.expected_value.length)} below ${placeOf(monitor)}.`,
+    `${location.owner} exists. Add the ${recordText(monitor, monitor.expected_value.length)} below ${providerText(monitor)}.`,
   )
 }
 
-function brokenAlias(monitor: Watched, at: IndexedRow, sentence: string): Advice {
+function brokenAlias(monitor: MonitorFacts, location: RecordLocation, sentence: string): Advice {
   return advice(
     'Fix the CNAME or its target',
     sentence,
-    `Point the CNAME of ${at.alias} to a name that exists, or create the ${recordWord(monitor, monitor.expected_value.length)} at ${at.owner}.`,
+    `Point the CNAME of ${location.alias} to a name that exists, or create the ${recordText(monitor, monitor.expected_value.length)} at ${location.owner}.`,
   )
 }
 
-function timeout(paths: readonly DiagnosisPath[], { zone }: IndexedRow): Advice {
-  // That recursive servers are silent too is only its echo.
-  const silent = serversOf(
+function timeout(paths: readonly DiagnosisPath[], { zone }: RecordLocation): Advice {
+  // Recursive resolvers time out as a consequence, so they are not listText.
+  const silent = serverNames(
     paths,
     ({ path, outcome }) => path === 'authoritative' && (outcome?.kind === 'timeout' || outcome?.kind === 'unreachable'),
   )
   return advice(
     'Restore the name servers',
     silent.length > 0
-      ? `Check that these name servers run and can be reached on port 53 over UDP and TCP: ${listed(silent)}.`
+      ? `Check that these name servers run and can be reached on port 53 over UDP and TCP: ${listText(silent)}.`
       : `Check that the name servers of ${zone} run and can be reached on port 53 over UDP and TCP.`,
     'If you use a DNS provider, check its status page.',
   )
 }
 
-function invalid(paths: readonly DiagnosisPath[], { owner, zone }: IndexedRow): Advice {
+function invalid(paths: readonly DiagnosisPath[], { owner, zone }: RecordLocation): Advice {
   const failures = paths.flatMap(({ outcome }) => (outcome?.kind === 'failure' ? [outcome] : []))
   if (failures.some(({ bogus }) => bogus)) {
     return advice(
@@ -143,12 +149,12 @@ function invalid(paths: readonly DiagnosisPath[], { owner, zone }: IndexedRow): 
   )
 }
 
-function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: IndexedRow): Advice {
+function badSetup(monitor: MonitorFacts, paths: readonly DiagnosisPath[], location: RecordLocation): Advice {
   const lame = paths.flatMap(({ outcome }) => (outcome?.kind === 'lame' ? [outcome] : []))
   if (lame.length > 0) {
     return advice(
       'Correct the name servers',
-      `None of the name servers that ${lame.at(-1)?.zone ?? at.zone} is delegated to serves the zone.`,
+      `None of the name servers that ${lame.at(-1)?.zone ?? location.zone} is delegated to serves the zone.`,
       'Set up the zone there, or enter the name servers of your DNS provider at your registrar.',
     )
   }
@@ -157,8 +163,8 @@ function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: Indexed
     return {
       title: 'Keep one SPF record',
       steps: [
-        ...(at.alias ? [`The records are at the end of the CNAME chain ${chainOf(at)}.`] : []),
-        `Mail servers treat more than one SPF record as an error. Combine the mechanisms in one record of ${at.owner} and remove the others.`,
+        ...(location.alias ? [`The records are at the end of the CNAME chain ${chainText(location)}.`] : []),
+        `Mail servers treat more than one SPF record as an error. Combine the mechanisms in one record of ${location.owner} and remove the others.`,
       ],
       add: [],
       remove: records.filter((record) => !monitor.expected_value.includes(record)),
@@ -166,8 +172,8 @@ function badSetup(monitor: Watched, paths: readonly DiagnosisPath[], at: Indexed
   }
   return advice(
     'Break the CNAME loop',
-    at.alias
-      ? `The CNAME chain of ${nameOf(monitor)} is a loop: ${at.alias} points to ${at.owner}. Point it to a name that has records.`
+    location.alias
+      ? `The CNAME chain of ${nameOf(monitor)} is a loop: ${location.alias} points to ${location.owner}. Point it to a name that has records.`
       : `The CNAME chain of ${nameOf(monitor)} is a loop. Find it in the evidence below and point one CNAME to a name that has records.`,
   )
 }
@@ -178,49 +184,49 @@ function spfRecords(paths: readonly DiagnosisPath[]): string[] {
 }
 
 /**
- * Where the record is, by the CNAME records in the evidence. `owner` has it, `alias` is the name whose CNAME record points
- * there (undefined: the name that is watched owns the record itself), `zone` is what is delegated.
+ * Where the record is, after the CNAME chain in the evidence. `owner` has the record, `alias` is the name whose CNAME points to
+ * it (undefined without a CNAME chain), `zone` is the delegated zone.
  */
-type IndexedRow = { owner: string; alias: string | undefined; names: string[]; zone: string }
+type RecordLocation = { owner: string; alias: string | undefined; names: string[]; zone: string }
 
-function placedAt(monitor: Watched, paths: readonly DiagnosisPath[]): IndexedRow {
+function locateRecord(monitor: MonitorFacts, paths: readonly DiagnosisPath[]): RecordLocation {
   const name = nameOf(monitor)
-  // What settled the verdict stands last.
+  // Later paths win: they decided the verdict.
   const targets = new Map(
     paths.flatMap(({ outcome }) =>
       outcome && 'chain' in outcome ? outcome.chain.map((link) => [link.name, link.target || '.'] as const) : [],
     ),
   )
   const names = [name]
-  // Who watches a CNAME record means the record of the name itself.
-  for (let at = monitor.record_type === 'CNAME' ? undefined : targets.get(name); at; at = targets.get(at)) {
-    const isLoop = names.includes(at)
-    names.push(at)
+  // A monitor of a CNAME record is about the record of the name itself.
+  for (let next = monitor.record_type === 'CNAME' ? undefined : targets.get(name); next; next = targets.get(next)) {
+    const isLoop = names.includes(next)
+    names.push(next)
     if (isLoop) break
   }
   const owner = names.at(-1)!
   return { owner, alias: names.at(-2), names, zone: names.length > 1 ? owner : monitor.domain }
 }
 
-function chainOf({ names }: IndexedRow): string {
+function chainText({ names }: RecordLocation): string {
   const shown = names.length > 5 ? [...names.slice(0, 3), '…', names.at(-1)] : names
   return shown.join(' → ')
 }
 
-function serversOf(paths: readonly DiagnosisPath[], isSo: (path: DiagnosisPath) => boolean): string[] {
-  return [...new Set(paths.filter(isSo).map(({ name, server }) => name ?? server))]
+function serverNames(paths: readonly DiagnosisPath[], matches: (path: DiagnosisPath) => boolean): string[] {
+  return [...new Set(paths.filter(matches).map(({ name, server }) => name ?? server))]
 }
 
-function listed(names: readonly string[]): string {
+function listText(names: readonly string[]): string {
   const shown = names.slice(0, 4)
   if (names.length > shown.length) return `${shown.join(', ')} and ${names.length - shown.length} more`
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
 }
 
-/** Who can change the record. */
-function placeOf({ record_type }: Pick<Watched, 'record_type'>): string {
+/** Where the record is changed. */
+function providerText({ record_type }: Pick<MonitorFacts, 'record_type'>): string {
   return RECORD_TYPE_TEXTS[record_type].place ?? 'at your DNS provider'
 }
 
-const recordWord = ({ record_type }: Pick<Watched, 'record_type'>, count = 1): string =>
+const recordText = ({ record_type }: Pick<MonitorFacts, 'record_type'>, count = 1): string =>
   `${RECORD_TYPE_TEXTS[record_type].name ?? record_type} record${count === 1 ? '' : 's'}`

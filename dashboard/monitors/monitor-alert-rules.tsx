@@ -7,7 +7,7 @@ import { monitorRulesQuery } from '../alerts/queries.ts'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 
-/** Who is notified when the monitor fails, and why the other rules are not about it. */
+/** The rules that apply to the monitor, and why the others do not. */
 export function MonitorAlertRules({ id }: { id: string }) {
   const { data: rules, error } = useQuery(monitorRulesQuery(id))
   return (
@@ -63,11 +63,11 @@ function Rule({ rule }: { rule: MonitorRule }) {
 
 const REASONS: Record<Exclude<MonitorRule['reason'], 'matches' | 'state'>, string> = {
   inactive: 'Does not apply: the rule is disabled.',
-  group: 'Does not apply: it is about other groups.',
-  name: 'Does not apply: it is about other names.',
-  tag: 'Does not apply: it is about monitors with other tags.',
-  type: 'Does not apply: it is about other record types.',
-  never_valid: 'Does not apply yet: the monitor was never valid.',
+  group: 'Does not apply: it covers other groups.',
+  name: 'Does not apply: it covers other names.',
+  tag: 'Does not apply: it covers other tags.',
+  type: 'Does not apply: it covers other record types.',
+  never_valid: 'Does not apply yet: the monitor has never been valid.',
   no_channel: 'Does not apply: its channels are disabled.',
 }
 
@@ -75,6 +75,6 @@ function problemMessage({ reason, states, delay, channels }: MonitorRule): strin
   if (reason !== 'matches' && reason !== 'state') return REASONS[reason]
   const to = channels.map(({ name }) => name).join(', ')
   const when = delay === 0 ? 'at once' : `after ${delay} min`
-  const words = states.map((state) => STATE_LABELS[state as keyof typeof STATE_LABELS] ?? state)
-  return `${words.length === 0 ? 'Every failure' : words.join(', ')}: ${when}, to ${to}.`
+  const labels = states.map((state) => STATE_LABELS[state as keyof typeof STATE_LABELS] ?? state)
+  return `${labels.length === 0 ? 'Every failure' : labels.join(', ')}: ${when}, to ${to}.`
 }

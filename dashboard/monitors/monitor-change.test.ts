@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changeOf, draftOf, isNewQuestion, tidied } from './monitor-change.ts'
+import { changeOf, draftOf, resetsState, withoutEmptyLines } from './monitor-change.ts'
 import type { MonitorDetails } from './monitor-queries.ts'
 
 const monitor: MonitorDetails = {
@@ -47,12 +47,12 @@ test('each field that differs is sent, as the API takes it', () => {
 })
 
 test('another record or expectation is a new question; frequency and notifications are not', () => {
-  expect(isNewQuestion(changeOf(monitor, { ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
-  expect(isNewQuestion(changeOf(monitor, { ...draft, name: 'example.com' }))).toBe(true)
-  expect(isNewQuestion(changeOf(monitor, { ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)
+  expect(resetsState(changeOf(monitor, { ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
+  expect(resetsState(changeOf(monitor, { ...draft, name: 'example.com' }))).toBe(true)
+  expect(resetsState(changeOf(monitor, { ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)
 })
 
 test('empty lines go, and one line stays to be written in', () => {
-  expect(tidied(['a', ' ', 'b'])).toEqual(['a', 'b'])
-  expect(tidied(['', ''])).toEqual([''])
+  expect(withoutEmptyLines(['a', ' ', 'b'])).toEqual(['a', 'b'])
+  expect(withoutEmptyLines(['', ''])).toEqual([''])
 })

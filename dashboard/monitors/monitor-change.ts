@@ -3,9 +3,9 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 import { nameOf } from '../events/event-change.tsx'
 import type { MonitorDetails } from './monitor-queries.ts'
-import { NOTIFY_CHOICES } from './new-words.ts'
+import { NOTIFY_CHOICES } from './new-text.ts'
 
-/** A monitor as its form holds it. */
+/** The values of the form. */
 export type Draft = {
   name: string
   record_type: MonitorRecordType
@@ -26,15 +26,15 @@ export const draftOf = (monitor: MonitorDetails): Draft => ({
   group: monitor.group ?? '',
 })
 
-const filled = (values: readonly string[]) => values.filter((value) => value.trim() !== '')
+const withoutEmpty = (values: readonly string[]) => values.filter((value) => value.trim() !== '')
 
 export const FIELDS: Fields<Draft> = {
   name: { label: 'Name', text: (name) => name, same: (one, other) => one.trim() === other.trim() },
   record_type: { label: 'Type', text: (type) => type },
   expected_value: {
     label: 'Expected values',
-    text: (values) => filled(values).join(', '),
-    same: (one, other) => sameSet(filled(one), filled(other)),
+    text: (values) => withoutEmpty(values).join(', '),
+    same: (one, other) => sameSet(withoutEmpty(one), withoutEmpty(other)),
   },
   is_exact_match: { label: 'Match', text: (isExact) => (isExact ? 'Exact' : 'Flexible') },
   notify: {
@@ -45,20 +45,20 @@ export const FIELDS: Fields<Draft> = {
   group: { label: 'Group', text: (slug) => slug },
 }
 
-/** Lines left empty say nothing. One stays, so that there is a field to write in. */
-export const tidied = (values: readonly string[]): string[] => {
-  const kept = filled(values)
-  return kept.length > 0 ? kept : ['']
+/** Removes empty lines, but keeps one input. */
+export const withoutEmptyLines = (values: readonly string[]): string[] => {
+  const nonEmpty = withoutEmpty(values)
+  return nonEmpty.length > 0 ? nonEmpty : ['']
 }
 
-/** Only what differs is sent: what another person changed meanwhile stays. */
+/** Only the changed fields, so that concurrent changes of other fields are kept. */
 export function changeOf(monitor: MonitorDetails, draft: Draft): MonitorChange {
-  const was = draftOf(monitor)
-  const differs = (name: keyof Draft) => !isSame(FIELDS, name, was, draft)
+  const before = draftOf(monitor)
+  const differs = (name: keyof Draft) => !isSame(FIELDS, name, before, draft)
   return {
     ...(differs('name') ? { full_domain: draft.name.trim() } : {}),
     ...(differs('record_type') ? { record_type: draft.record_type } : {}),
-    ...(differs('expected_value') ? { expected_value: filled(draft.expected_value) } : {}),
+    ...(differs('expected_value') ? { expected_value: withoutEmpty(draft.expected_value) } : {}),
     ...(differs('is_exact_match') ? { is_exact_match: draft.is_exact_match } : {}),
     ...(differs('notify') ? { notify: draft.notify } : {}),
     ...(differs('frequency') ? { frequency: Number(draft.frequency) } : {}),
@@ -66,6 +66,6 @@ export function changeOf(monitor: MonitorDetails, draft: Draft): MonitorChange {
   }
 }
 
-/** Whether the state starts over: another record, or another expectation. */
-export const isNewQuestion = ({ full_domain, record_type, expected_value, is_exact_match }: MonitorChange): boolean =>
+/** Whether the change resets the state, because the query or the expected values change. */
+export const resetsState = ({ full_domain, record_type, expected_value, is_exact_match }: MonitorChange): boolean =>
   [full_domain, record_type, expected_value, is_exact_match].some((field) => field !== undefined)

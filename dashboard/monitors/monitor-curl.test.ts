@@ -21,9 +21,9 @@ const monitor: MonitorResponse = {
 }
 
 test('the command that makes it holds what the API takes, and quotes what a shell would read', () => {
-  const { make } = curlOf(monitor, 'https://watch.example.com/')
-  expect(make).toContain("curl -X POST 'https://watch.example.com/monitors'")
-  const [, body] = /-d '([\s\S]*)'$/.exec(make)!
+  const { create } = curlOf(monitor, 'https://watch.example.com/')
+  expect(create).toContain("curl -X POST 'https://watch.example.com/monitors'")
+  const [, body] = /-d '([\s\S]*)'$/.exec(create)!
   expect(body).toContain(`it'\\''s $here`)
   expect(JSON.parse(body!.replaceAll(`'\\''`, "'"))).toEqual({
     domain: 'example.com',
@@ -38,7 +38,7 @@ test('the command that makes it holds what the API takes, and quotes what a shel
 })
 
 test('the key is named and never written', () => {
-  const { show, make } = curlOf(monitor, 'https://watch.example.com')
-  for (const command of [show, make]) expect(command).toContain('"X-Api-Key: $ZONEWATCH_KEY"')
+  const { show, create } = curlOf(monitor, 'https://watch.example.com')
+  for (const command of [show, create]) expect(command).toContain('"X-Api-Key: $ZONEWATCH_KEY"')
   expect(show).toContain("'https://watch.example.com/monitors/mon_1?include=frequency,group,diagnosis'")
 })

@@ -1,10 +1,10 @@
 import type { MonitorResponse, NewMonitor } from '#contract/monitors.ts'
 
-/** Where someone puts their key in; the page does not know any. */
+/** A shell variable, because the page does not know an API key. */
 const KEY = '-H "X-Api-Key: $ZONEWATCH_KEY"'
 
-/** The commands that show this monitor, and that would make one like it. */
-export function curlOf(monitor: MonitorResponse, baseUrl: string): { show: string; make: string } {
+/** The curl commands that get this monitor and that create a copy. */
+export function curlOf(monitor: MonitorResponse, baseUrl: string): { show: string; create: string } {
   const { domain, subdomain, record_type, expected_value, is_exact_match, notify, frequency, group, is_active } =
     monitor
   const body: NewMonitor = {
@@ -20,15 +20,15 @@ export function curlOf(monitor: MonitorResponse, baseUrl: string): { show: strin
   }
   const base = baseUrl.replace(/\/$/, '')
   return {
-    show: `curl ${KEY} \\\n  ${quoted(`${base}/monitors/${monitor.id}?include=frequency,group,diagnosis`)}`,
-    make: [
-      `curl -X POST ${quoted(`${base}/monitors`)}`,
+    show: `curl ${KEY} \\\n  ${shellQuote(`${base}/monitors/${monitor.id}?include=frequency,group,diagnosis`)}`,
+    create: [
+      `curl -X POST ${shellQuote(`${base}/monitors`)}`,
       KEY,
-      `-H ${quoted('Content-Type: application/json')}`,
-      `-d ${quoted(JSON.stringify(body, null, 2))}`,
+      `-H ${shellQuote('Content-Type: application/json')}`,
+      `-d ${shellQuote(JSON.stringify(body, null, 2))}`,
     ].join(' \\\n  '),
   }
 }
 
 /** For a POSIX shell. */
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`

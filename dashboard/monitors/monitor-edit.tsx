@@ -11,15 +11,15 @@ import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { changeOf, draftOf, FIELDS, isNewQuestion, tidied } from './monitor-change.ts'
+import { changeOf, draftOf, FIELDS, resetsState, withoutEmptyLines } from './monitor-change.ts'
 import { type MonitorDetails, monitorPath, useRefresh } from './monitor-queries.ts'
 import { MonitorValues } from './monitor-values.tsx'
 import { useGroups, useShortestFrequency } from './new-settings.ts'
-import { modeWords, NOTIFY_CHOICES } from './new-words.ts'
+import { matchText, NOTIFY_CHOICES } from './new-text.ts'
 
 type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
 
-/** Every field of a monitor. The form begins with what is stored when it opens. */
+/** The form is loaded when the dialog opens. */
 export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
   const form = useId()
   const [isBusy, setBusy] = useState(false)
@@ -61,15 +61,15 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
   const shortest = useShortestFrequency()
   const save = async (event: FormEvent) => {
     event.preventDefault()
-    // The server names values by their place among those that are sent.
-    if (change.expected_value) set({ expected_value: tidied(draft.expected_value) })
+    // Errors of the server refer to the index of the values that were sent.
+    if (change.expected_value) set({ expected_value: withoutEmptyLines(draft.expected_value) })
     if (!edit.isChanged) return onDone()
     onBusy(true)
     const saved = await edit.save()
     onBusy(false)
     if (!saved) return
     await refresh()
-    toast.done(isNewQuestion(change) && saved.is_active ? 'Saved. Zonewatch is checking the record now.' : 'Saved.')
+    toast.done(resetsState(change) && saved.is_active ? 'Saved. Zonewatch is checking the record now.' : 'Saved.')
     onDone()
   }
   const nameError =
@@ -77,7 +77,7 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
   return (
     <form id={id} onSubmit={save} noValidate className="flex flex-col gap-4">
       <ConflictNote {...edit} fields={FIELDS} />
-      {problem !== undefined && !isOfFields(problem) && <ProblemNote problem={problem} fields={PATHS} />}
+      {problem !== undefined && !areAllAtFields(problem) && <ProblemNote problem={problem} fields={PATHS} />}
       <div className="grid grid-cols-[minmax(0,1fr)_7rem] gap-3">
         <Field label="Name" error={nameError}>
           <Input isCode value={draft.name} onChange={(event) => set({ name: event.target.value })} />
@@ -96,12 +96,12 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
         label="Match"
         value={draft.is_exact_match ? 'exact' : 'flexible'}
         options={[
-          { value: 'exact', label: 'Exact', hint: modeWords(draft.record_type, draft.expected_value, true) },
-          { value: 'flexible', label: 'Flexible', hint: modeWords(draft.record_type, draft.expected_value, false) },
+          { value: 'exact', label: 'Exact', hint: matchText(draft.record_type, draft.expected_value, true) },
+          { value: 'flexible', label: 'Flexible', hint: matchText(draft.record_type, draft.expected_value, false) },
         ]}
         onChange={(mode) => set({ is_exact_match: mode === 'exact' })}
       />
-      {isNewQuestion(change) && (
+      {resetsState(change) && (
         <p role="status" className="rounded-md bg-accent-wash px-3 py-2.5 text-sm text-accent-ink">
           This changes the query or the expected values. Zonewatch resets the state and checks the monitor at once; the
           result is recorded as a first result.
@@ -135,15 +135,15 @@ const PATHS = ['full_domain', 'domain', 'subdomain', 'record_type', 'expected_va
   ...['notify', 'frequency', 'group'],
 )
 
-/** Whether each of its sentences stands at a field of the form. */
-function isOfFields(problem: unknown): boolean {
+/** Whether the fields of the form show all errors. */
+function areAllAtFields(problem: unknown): boolean {
   const paths = Object.keys((problem as { errors?: object }).errors ?? {})
   return paths.length > 0 && paths.every((path) => PATHS.includes(path.split('.')[0]!))
 }
 
 const TYPES = RECORD_TYPES.map((type) => ({ value: type, label: type }))
-/** The monitor's own group is among them also where it is none of the first hundred. */
-function useGroupOptions(own: string) {
-  const options = (useGroups() ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
-  return options.some(({ value }) => value === own) ? options : [{ value: own, label: own }, ...options]
+/** Includes the group of the monitor even if it is not one of the first hundred. */
+function useGroupOptions(slug: string) {
+  const options = (useGroups() ?? []).map((group) => ({ value: group.slug, label: group.name }))
+  return options.some(({ value }) => value === slug) ? options : [{ value: slug, label: slug }, ...options]
 }

@@ -11,7 +11,7 @@ import { Time } from '../ui/time.tsx'
 import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
 import { type EventDetails, eventQuery } from './monitor-queries.ts'
 
-/** The event that the address names (`?event=`), with the evidence it rests on. */
+/** The event of the URL parameter `event`, with its evidence. */
 export function MonitorEvent({ monitor }: { monitor: string }) {
   const { event: id } = useSearch({ from: '/signed-in/monitors/$monitor' })
   const navigate = useNavigate({ from: '/monitors/$monitor' })
@@ -61,7 +61,7 @@ function Details({ event }: { event: EventDetails }) {
         <Fact name="Values">
           <ValueDiff event={event} />
         </Fact>
-        <Fact name="Expected then">
+        <Fact name="Expected at that time">
           {domain.expected_value.map((value) => (
             <p key={value} className="font-mono text-xs leading-5">
               <ValueText value={value} />
@@ -69,7 +69,7 @@ function Details({ event }: { event: EventDetails }) {
           ))}
           <span className="text-xs text-faint">{domain.is_exact_match ? 'Exact match' : 'Flexible match'}</span>
         </Fact>
-        <Fact name="Seen by">
+        <Fact name="Checks">
           {plural(incidence_count, 'First check in this state', (number) => `${number} checks in a row in this state`)}
         </Fact>
         <Fact name="Event">

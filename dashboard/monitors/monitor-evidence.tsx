@@ -5,12 +5,11 @@ import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Time } from '../ui/time.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
-import { chainOf, FLAGS, saidBy } from './monitor-evidence-words.ts'
+import { answerText, chainNames, FLAGS } from './monitor-evidence-text.ts'
 
-/** More than these are shown on demand. */
-const FEW = 6
+const MAX_COLLAPSED = 6
 
-/** When the evidence was collected: it is kept from the check that found the state, and may be older than the last check. */
+/** When the evidence was collected. It is from the check that found the state, and may be older than the last check. */
 export function EvidenceDate({ at, lastChecked }: { at: string | undefined; lastChecked?: string | null }) {
   if (at === undefined) return 'Collection time unknown.'
   const isOlder = lastChecked != null && Date.parse(lastChecked) - Date.parse(at) > SAME_CHECK_MS
@@ -21,31 +20,31 @@ export function EvidenceDate({ at, lastChecked }: { at: string | undefined; last
   )
 }
 
-/** The longest that one check takes, confirmation included. */
+/** The maximum duration of one check, including its confirmation. */
 const SAME_CHECK_MS = 60_000
 
 /** Each server that was queried, in order. */
 export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
-  const [isWhole, setWhole] = useState(false)
-  const shown = isWhole ? paths : paths.slice(0, FEW)
+  const [isExpanded, setExpanded] = useState(false)
+  const shown = isExpanded ? paths : paths.slice(0, MAX_COLLAPSED)
   if (paths.length === 0) return <p className="px-4 py-3 text-sm text-faint">No server was queried.</p>
   return (
     <>
       <ol className="divide-y divide-line">
-        {shown.map((path, at) => (
-          <Exchange key={at} path={path} />
+        {shown.map((path, index) => (
+          <Exchange key={index} path={path} />
         ))}
       </ol>
-      {paths.length > FEW && (
+      {paths.length > MAX_COLLAPSED && (
         <div className="border-t border-line px-4 py-2.5">
           <Button
             size="sm"
             variant="quiet"
-            aria-expanded={isWhole}
-            onClick={() => setWhole(!isWhole)}
+            aria-expanded={isExpanded}
+            onClick={() => setExpanded(!isExpanded)}
             className="-ml-2.5"
           >
-            {isWhole ? 'Show fewer' : `Show all ${paths.length}`}
+            {isExpanded ? 'Show fewer' : `Show all ${paths.length}`}
           </Button>
         </div>
       )}
@@ -56,21 +55,21 @@ export function Evidence({ paths }: { paths: readonly DiagnosisPath[] }) {
 function Exchange({ path }: { path: DiagnosisPath }) {
   return (
     <li className="grid gap-x-6 gap-y-2 px-4 py-3 md:grid-cols-[minmax(0,15rem)_minmax(0,1fr)_auto]">
-      <Asked path={path} />
-      <Answered path={path} />
-      <Manner path={path} />
+      <ServerName path={path} />
+      <Answer path={path} />
+      <QueryMeta path={path} />
     </li>
   )
 }
 
-function Asked({ path: { path, name, server } }: { path: DiagnosisPath }) {
-  const [icon, word] = path === 'recursive' ? [Waypoints, 'Recursive resolver'] : [Server, 'Name server']
+function ServerName({ path: { path, name, server } }: { path: DiagnosisPath }) {
+  const [icon, label] = path === 'recursive' ? [Waypoints, 'Recursive resolver'] : [Server, 'Name server']
   const Icon = icon as typeof Server
   return (
     <div className="flex min-w-0 gap-2.5">
       <Icon className="mt-0.5 size-4 shrink-0 text-faint" strokeWidth={1.9} aria-hidden="true" />
       <div className="min-w-0">
-        <p className="text-xs text-faint">{word}</p>
+        <p className="text-xs text-faint">{label}</p>
         <p className="font-mono text-xs leading-5 break-all">{name ?? server}</p>
         {name && <p className="font-mono text-xs break-all text-faint">{server}</p>}
       </div>
@@ -78,12 +77,12 @@ function Asked({ path: { path, name, server } }: { path: DiagnosisPath }) {
   )
 }
 
-function Answered({ path }: { path: DiagnosisPath }) {
-  const { words, values, ttl, chain } = saidBy(path)
+function Answer({ path }: { path: DiagnosisPath }) {
+  const { text, values, ttl, chain } = answerText(path)
   return (
     <div className="flex min-w-0 flex-col gap-1 pl-6.5 text-sm md:pl-0">
       {chain.length > 0 && <Chain chain={chain} />}
-      {words && <p>{words}</p>}
+      {text && <p>{text}</p>}
       {values.length > 0 && (
         <ul className="font-mono text-xs leading-5">
           {values.map((value) => (
@@ -104,13 +103,12 @@ function Answered({ path }: { path: DiagnosisPath }) {
   )
 }
 
-/** The aliases on the way, each with an arrow to the next. */
-function Chain({ chain }: { chain: Parameters<typeof chainOf>[0] }) {
+function Chain({ chain }: { chain: Parameters<typeof chainNames>[0] }) {
   return (
     <ol aria-label="CNAME chain" className="flex flex-wrap items-center gap-x-1.5 gap-y-1">
-      {chainOf(chain).map(({ name, ttl }, at) => (
-        <li key={at} className="flex items-center gap-1.5">
-          {at > 0 && <ArrowRight className="size-3.5 shrink-0 text-faint" aria-hidden="true" />}
+      {chainNames(chain).map(({ name, ttl }, index) => (
+        <li key={index} className="flex items-center gap-1.5">
+          {index > 0 && <ArrowRight className="size-3.5 shrink-0 text-faint" aria-hidden="true" />}
           <span className="rounded-md border border-line bg-sunken px-1.5 font-mono text-xs leading-5 break-all">
             {name}
           </span>
@@ -121,8 +119,8 @@ function Chain({ chain }: { chain: Parameters<typeof chainOf>[0] }) {
   )
 }
 
-/** How the answer came: code, flags, transport, duration, and when the server was asked. */
-function Manner({ path: { rcode, flags, transport, ms, at } }: { path: DiagnosisPath }) {
+/** Response code, flags, transport, duration and time of the query. */
+function QueryMeta({ path: { rcode, flags, transport, ms, at } }: { path: DiagnosisPath }) {
   return (
     <div className="flex flex-wrap items-center gap-x-2 pl-6.5 md:w-44 md:content-start md:justify-end md:pl-0">
       {rcode && <span className="font-mono text-xs leading-6 font-medium">{rcode}</span>}
@@ -148,7 +146,7 @@ function Manner({ path: { rcode, flags, transport, ms, at } }: { path: Diagnosis
       </span>
       {at !== undefined && (
         <span className="text-xs text-faint tabular-nums md:w-full md:text-right">
-          <span className="sr-only">asked </span>
+          <span className="sr-only">queried </span>
           <Time at={at} isExact="clock" />
         </span>
       )}

@@ -11,7 +11,6 @@ import { ProblemNote, ProblemPage } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
 import { historyQuery, type MonitorDetails } from './monitor-queries.ts'
 
-/** The monitor's events, the newest first. */
 export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
   const { data, error, isPending, isFetchingNextPage, hasNextPage, fetchNextPage, refetch } = useInfiniteQuery(
     historyQuery(monitor.id),
@@ -49,7 +48,7 @@ export function MonitorHistory({ monitor }: { monitor: MonitorDetails }) {
 
 function hintOf(count: number): string {
   const changes = plural(count, '1 change.', (number) => `${number} changes.`)
-  return `${count === 0 ? 'No changes.' : changes} First results of a new monitor or new expected values are not counted.`
+  return `${count === 0 ? 'No changes.' : changes} The first result of a new monitor or of new expected values is not counted.`
 }
 
 function Line({ event }: { event: Event }) {
@@ -63,7 +62,7 @@ function Line({ event }: { event: Event }) {
         to="."
         search={(search) => ({ ...search, event: event.id })}
         resetScroll={false}
-        // The whole line leads to the event; its time stays above, for its tooltip.
+        // The link covers the whole line. The time is above it, for its tooltip.
         className="w-fit rounded-sm leading-5 after:absolute after:inset-0"
       >
         <StateChange event={event} />

@@ -1,25 +1,26 @@
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { nameOf } from '../events/event-change.tsx'
 import { Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
+import { Badge } from '../ui/state.tsx'
+import { Time } from '../ui/time.tsx'
 import { MonitorActions } from './monitor-actions.tsx'
 import { MonitorAlertRules } from './monitor-alert-rules.tsx'
 import { useChecking } from './monitor-checking.ts'
 import { MonitorEvent } from './monitor-event.tsx'
 import { Evidence, EvidenceDate } from './monitor-evidence.tsx'
-import { MonitorFacts, MonitorName } from './monitor-header.tsx'
 import { MonitorHistory } from './monitor-history.tsx'
-import { monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
+import { type MonitorDetails, monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
 import { MonitorRecords } from './monitor-records.tsx'
 import { MonitorTimeline } from './monitor-timeline.tsx'
 import { MonitorVerdict } from './monitor-verdict.tsx'
 import { MonitorWait } from './monitor-wait.tsx'
 
 const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
-const MaintenanceNote = lazy(async () => ({ default: (await import('./monitor-planned.tsx')).MaintenanceNote }))
-const MonitorPlanned = lazy(async () => ({ default: (await import('./monitor-planned.tsx')).MonitorPlanned }))
+const MaintenanceNote = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MaintenanceNote }))
+const MonitorPlanned = lazy(async () => ({ default: (await import('./monitor-planned-change.tsx')).MonitorPlanned }))
 
 const back = { to: '/monitors', label: 'Monitors' } as const
 
@@ -28,8 +29,8 @@ export function MonitorPage() {
   const { data, error, isPending, refetch } = useQuery(monitorQuery(id))
   const checking = useChecking(data?.monitor)
   const refresh = useRefresh()
-  if (isPending) return <Waiting />
-  // What was seen last stays on the screen when asking again fails; a monitor that is gone does not.
+  if (isPending) return <LoadingPage />
+  // After a failed refresh the last data stay visible, unless the monitor was deleted.
   if (!data || (error && 'status' in error && error.status === 404)) {
     return (
       <Page title="Monitor" back={back}>
@@ -96,7 +97,7 @@ export function MonitorPage() {
   )
 }
 
-function Waiting() {
+function LoadingPage() {
   return (
     <Page
       title="Monitor"
@@ -122,4 +123,64 @@ function Waiting() {
       </div>
     </Page>
   )
+}
+
+function MonitorName({ monitor }: { monitor: MonitorDetails }) {
+  const { domain, subdomain, record_type } = monitor
+  return (
+    <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      <span className="font-mono text-[0.95em] break-all">
+        {subdomain !== '' && (
+          <>
+            {subdomain}
+            <span className="text-faint">.</span>
+          </>
+        )}
+        <span className={subdomain === '' ? undefined : 'text-soft'}>{domain}</span>
+      </span>
+      <span className="rounded-md border border-line bg-surface px-1.5 font-mono text-sm font-medium text-soft">
+        {record_type}
+      </span>
+      {!monitor.is_active && <Badge tone="idle" label="Disabled" />}
+      <span className="sr-only">{nameOf(monitor)}</span>
+    </span>
+  )
+}
+
+/** Last check, interval, group and notifications in one line. */
+function MonitorFacts({ monitor }: { monitor: MonitorDetails }) {
+  const { is_active, frequency, group, last_checked, notify } = monitor
+  return (
+    <ul className="flex flex-wrap gap-x-1.5 *:after:ml-1.5 *:after:content-['·'] *:last:after:content-none">
+      <li>
+        {last_checked === null ? (
+          'Never checked'
+        ) : (
+          <>
+            Checked <Time at={last_checked} />
+          </>
+        )}
+      </li>
+      <li>{is_active ? `every ${frequency} minutes` : 'not checked while disabled'}</li>
+      {group !== undefined && (
+        <li>
+          group{' '}
+          <Link
+            to="/groups/$group"
+            params={{ group }}
+            className="rounded-sm text-soft underline-offset-2 hover:underline"
+          >
+            {group}
+          </Link>
+        </li>
+      )}
+      <li>{NOTIFY_TEXT[notify]}</li>
+    </ul>
+  )
+}
+
+const NOTIFY_TEXT: Record<MonitorDetails['notify'], string> = {
+  immediately: 'webhooks receive every change',
+  on_success: 'webhooks receive changes to valid',
+  after_success: 'webhooks receive changes from valid',
 }

@@ -1,42 +1,42 @@
 import type { ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 
-/** One line of expected beside current. `allowed`: there, not expected, and not forbidden in flexible mode. */
-export type Pair = { expected: string[]; current: string[]; mark: 'met' | 'missing' | 'extra' | 'allowed' }
+/** One row of expected and current values. `allowed`: not expected, but allowed in flexible mode. */
+export type ValuePair = { expected: string[]; current: string[]; mark: 'met' | 'missing' | 'extra' | 'allowed' }
 
 /**
- * What is expected beside what is there, troubles first. The server's matcher said what is missing and what is extra; here
- * the rest is only put side by side, by equal text or by the words that both have.
+ * Expected next to current values, differences first. The server decides what is missing and extra. The others are paired here
+ * by equal text or by common words.
  */
-export function pairsOf(
+export function pairValues(
   expected: readonly string[],
   current: readonly string[],
   { missing, extra }: ValueDifference,
-): Pair[] {
+): ValuePair[] {
   const met = expected.filter((value) => !missing.includes(value))
-  const left = current.filter((value) => !extra.includes(value))
-  const pairs: Pair[] = []
+  const unmatched = current.filter((value) => !extra.includes(value))
+  const pairs: ValuePair[] = []
   const unpaired: string[] = []
   for (const value of met) {
-    const at = bestFor(value, left)
-    if (at === -1) unpaired.push(value)
-    else pairs.push({ expected: [value], current: left.splice(at, 1), mark: 'met' })
+    const index = bestMatch(value, unmatched)
+    if (index === -1) unpaired.push(value)
+    else pairs.push({ expected: [value], current: unmatched.splice(index, 1), mark: 'met' })
   }
-  // A block of addresses, or a name further down an alias chain: which values meet it is the matcher's knowledge.
-  if (unpaired.length > 0) pairs.push({ expected: unpaired, current: left.splice(0), mark: 'met' })
+  // An address block, or a name later in a CNAME chain: only the server knows which values match it.
+  if (unpaired.length > 0) pairs.push({ expected: unpaired, current: unmatched.splice(0), mark: 'met' })
   return [
-    ...missing.map((value): Pair => ({ expected: [value], current: [], mark: 'missing' })),
-    ...extra.map((value): Pair => ({ expected: [], current: [value], mark: 'extra' })),
+    ...missing.map((value): ValuePair => ({ expected: [value], current: [], mark: 'missing' })),
+    ...extra.map((value): ValuePair => ({ expected: [], current: [value], mark: 'extra' })),
     ...pairs,
-    ...left.map((value): Pair => ({ expected: [], current: [value], mark: 'allowed' })),
+    ...unmatched.map((value): ValuePair => ({ expected: [], current: [value], mark: 'allowed' })),
   ]
 }
 
-function bestFor(value: string, left: readonly string[]): number {
-  const equal = left.indexOf(value)
+function bestMatch(value: string, unmatched: readonly string[]): number {
+  const equal = unmatched.indexOf(value)
   if (equal !== -1) return equal
   const words = wordsOf(value)
-  return left.findIndex((other) => {
+  return unmatched.findIndex((other) => {
     const found = wordsOf(other)
     return words.every((word) => found.includes(word))
   })
@@ -48,6 +48,6 @@ const wordsOf = (value: string): string[] =>
     .split(/[\s;"]+/)
     .filter((word) => word !== '')
 
-/** Whether the values that stand there are from before the trouble: nothing could be learned since. */
-export const isFromBefore = (state: MonitorState): boolean =>
+/** Whether the current values are from before the failure, because failed checks return no values. */
+export const hasStaleValues = (state: MonitorState): boolean =>
   state === 'TIMEOUT' || state === 'INVALID' || state === 'BAD_SETUP'

@@ -10,11 +10,11 @@ import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { type MonitorDetails, useRefresh } from './monitor-queries.ts'
 
 const FIELDS = ['new_value', 'from', 'to']
-const MOST_VALUES = 10
+const MAX_VALUES = 10
 
 type PlanProps = { monitor: MonitorDetails; change?: PlannedChange; onClose: () => void }
 
-/** Plans a change, or moves one that is open. */
+/** Plans a change, or edits an open one. */
 export function PlanDialog({ monitor, change, onClose }: PlanProps) {
   const queries = useQueryClient()
   const refresh = useRefresh()
@@ -51,7 +51,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
       </p>
       <Field
         label="New values"
-        hint={`One on each line, at most ${MOST_VALUES}.`}
+        hint={`One per line, at most ${MAX_VALUES}.`}
         className="sm:col-span-2"
         error={fieldError(problem, 'new_value') ?? valueError(problem)}
       >
@@ -80,11 +80,11 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
   )
 }
 
-const valueFields = Array.from({ length: MOST_VALUES }, (_, at) => `new_value.${at}`)
+const valueFields = Array.from({ length: MAX_VALUES }, (_, index) => `new_value.${index}`)
 const ALL_FIELDS = [...FIELDS, ...valueFields]
 
-/** Of the first line that is wrong. */
+/** The error of the first invalid line. */
 function valueError(problem: unknown): string | undefined {
-  const at = valueFields.findIndex((field) => fieldError(problem, field) !== undefined)
-  return at < 0 ? undefined : `Line ${at + 1}: ${fieldError(problem, valueFields[at]!)}`
+  const index = valueFields.findIndex((field) => fieldError(problem, field) !== undefined)
+  return index < 0 ? undefined : `Line ${index + 1}: ${fieldError(problem, valueFields[index]!)}`
 }

@@ -4,13 +4,12 @@ import type { Event, EventAnswer } from '#contract/events.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 
-/** A monitor and an event with their evidence. */
 export type MonitorDetails = MonitorResponse
 export type EventDetails = EventAnswer
 
 export const monitorPath = (id: string): string => `/monitors/${encodeURIComponent(id)}`
 
-/** The monitor, and how it differs by the server's own matcher. */
+/** The monitor, and the differences that the server found. */
 export const monitorQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitors', 'one', id],
@@ -32,11 +31,11 @@ export const timelineQuery = (id: string, range: TimelineRange) =>
     queryKey: ['events', 'timeline', id, range],
     queryFn: ({ signal }) => api.get<Timeline>(`/dashboard/api${monitorPath(id)}/timeline`, { range }, signal),
     placeholderData: keepPreviousData,
-    // It ends now.
+    // The range ends now.
     refetchInterval: 60_000,
   })
 
-/** The newest first. */
+/** Newest first. */
 export const historyQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ['events', 'monitor', id],
@@ -57,7 +56,7 @@ export const eventQuery = (monitor: string, event: string) =>
       ),
   })
 
-/** After something was done to a monitor. */
+/** Refetches everything that a change of a monitor can affect. */
 export function useRefresh(): () => Promise<void> {
   const queries = useQueryClient()
   return async () => {

@@ -7,56 +7,55 @@ import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class-names.ts'
 import { CopyButton } from '../ui/copy.tsx'
 import { Section } from '../ui/page.tsx'
-import { Cells, type Column, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
-import { isFromBefore, type Pair, pairsOf } from './monitor-pairs.ts'
+import { Cells, type Column, rowCell, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
+import { hasStaleValues, pairValues, type ValuePair } from './monitor-pairs.ts'
 import type { MonitorDetails } from './monitor-queries.ts'
 
-/** More lines than these are shown on demand; troubles come first. */
-const FEW = 15
+const MAX_COLLAPSED = 15
 
-/** Expected beside current, record by record. */
+/** Expected and current values side by side. */
 export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetails; difference: ValueDifference }) {
   const { expected_value, current_value, is_exact_match, state } = monitor
-  const pairs = pairsOf(expected_value, current_value ?? [], difference)
-  const isJudged = current_value !== null && state !== 'UNSET' && !isFromBefore(state)
-  const [isWhole, setWhole] = useState(false)
-  const live = isFromBefore(state) && current_value !== null ? 'Last known records' : 'Live'
-  const lines: Line[] = isJudged ? pairs : pairs.map((pair) => ({ ...pair, mark: 'unknown' }))
+  const pairs = pairValues(expected_value, current_value ?? [], difference)
+  const isCompared = current_value !== null && state !== 'UNSET' && !hasStaleValues(state)
+  const [isExpanded, setExpanded] = useState(false)
+  const liveHeader = hasStaleValues(state) && current_value !== null ? 'Last known records' : 'Live'
+  const lines: Line[] = isCompared ? pairs : pairs.map((pair) => ({ ...pair, mark: 'unknown' }))
   const table = useTableModel({
-    columns: columnsWith(live, changedParts(difference)),
-    data: lines.slice(0, isWhole ? undefined : FEW),
+    columns: columnsWith(liveHeader, changedParts(difference)),
+    data: lines.slice(0, isExpanded ? undefined : MAX_COLLAPSED),
   })
   return (
-    <Section title="Expected and live records" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
+    <Section title="Expected and liveHeader records" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
       <TableFrame
         table={table}
-        label="Expected and live records"
+        label="Expected and liveHeader records"
         hasCustomDisplay
         className="block sm:table"
         headClassName="hidden border-b border-line sm:table-header-group"
         bodyClassName="block divide-y divide-line sm:table-row-group"
       >
         {table.getRowModel().rows.map((row) => (
-          // biome-ignore lint/a11y/noRedundantRoles: its display takes the role in some browsers
+          // biome-ignore lint/a11y/noRedundantRoles: CSS display removes the role in some browsers
           <tr key={row.id} role="row" className="flex flex-col gap-1.5 px-4 py-3 sm:table-row">
             <Cells row={row} hasCustomDisplay className="sm:px-4 sm:py-2.5 sm:align-top" />
           </tr>
         ))}
       </TableFrame>
-      {pairs.length > FEW && (
+      {pairs.length > MAX_COLLAPSED && (
         <div className="border-t border-line px-4 py-2.5">
           <Button
             size="sm"
             variant="quiet"
-            aria-expanded={isWhole}
-            onClick={() => setWhole(!isWhole)}
+            aria-expanded={isExpanded}
+            onClick={() => setExpanded(!isExpanded)}
             className="-ml-2.5"
           >
-            {isWhole ? 'Show fewer' : `Show all ${pairs.length}`}
+            {isExpanded ? 'Show fewer' : `Show all ${pairs.length}`}
           </Button>
         </div>
       )}
-      {!isJudged && <p className="border-t border-line px-4 py-2.5 text-xs text-faint">{whyNotJudged(monitor)}</p>}
+      {!isCompared && <p className="border-t border-line px-4 py-2.5 text-xs text-faint">{notComparedText(monitor)}</p>}
     </Section>
   )
 }
@@ -64,70 +63,70 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
 const EXACT = 'Exact: these records and no others.'
 const FLEXIBLE = 'Flexible: these records, others allowed.'
 
-function whyNotJudged({ state, current_value }: MonitorDetails): string {
+function notComparedText({ state, current_value }: MonitorDetails): string {
   if (state === 'UNSET') return 'Not compared yet. The first check is pending.'
   if (current_value === null) return 'No check has returned records yet.'
-  return 'The last check returned no records. The live records shown are from an earlier check.'
+  return 'The last check returned no records. The liveHeader records are from an earlier check.'
 }
 
-type RowMark = Pair['mark'] | 'unknown'
-const MARKS: Record<RowMark, { word: string; icon: typeof Check; look: string }> = {
-  met: { word: 'As expected', icon: Check, look: 'text-good' },
-  missing: { word: 'Missing', icon: Minus, look: 'text-bad' },
-  extra: { word: 'Unexpected', icon: Plus, look: 'text-bad' },
-  allowed: { word: 'Additional', icon: Plus, look: 'text-faint' },
-  unknown: { word: 'Not compared', icon: CircleDashed, look: 'text-idle' },
+type RowMark = ValuePair['mark'] | 'unknown'
+const MARK_DISPLAY: Record<RowMark, { label: string; icon: typeof Check; className: string }> = {
+  met: { label: 'As expected', icon: Check, className: 'text-good' },
+  missing: { label: 'Missing', icon: Minus, className: 'text-bad' },
+  extra: { label: 'Unexpected', icon: Plus, className: 'text-bad' },
+  allowed: { label: 'Additional', icon: Plus, className: 'text-faint' },
+  unknown: { label: 'Not compared', icon: CircleDashed, className: 'text-idle' },
 }
 
-type Line = Omit<Pair, 'mark'> & { mark: RowMark }
+type Line = Omit<ValuePair, 'mark'> & { mark: RowMark }
 
 const isSame = ({ expected, current }: Line) =>
   expected.length === 1 && current.length === 1 && expected[0] === current[0]
 
-const SIDE = 'flex gap-3 sm:table-cell'
+const CELL = 'flex gap-3 sm:table-cell'
 
-const columnsWith = (live: string, changes: Changes): Column<Line>[] => [
+const columnsWith = (liveHeader: string, changes: Changes): Column<Line>[] => [
   {
     id: 'expected',
     header: 'Expected',
     meta: {
       headerClassName: 'w-1/2',
-      cellClassName: ({ original }: TableRow<Line>) => cx(SIDE, original.expected.length === 0 && 'max-sm:hidden'),
+      cellClassName: ({ original }: TableRow<Line>) => cx(CELL, original.expected.length === 0 && 'max-sm:hidden'),
     },
-    cell: ({ row: { original: line } }) => (
-      <Side label={isSame(line) ? 'Both' : 'Expected'} values={line.expected} changes={changes} />
-    ),
+    cell: rowCell((line) => (
+      <ValueList label={isSame(line) ? 'Both' : 'Expected'} values={line.expected} changes={changes} />
+    )),
   },
   {
     id: 'current',
-    header: live,
+    header: liveHeader,
     meta: {
       headerClassName: 'w-1/2',
       cellClassName: ({ original: line }: TableRow<Line>) =>
-        cx(SIDE, (isSame(line) || line.current.length === 0) && 'max-sm:hidden'),
+        cx(CELL, (isSame(line) || line.current.length === 0) && 'max-sm:hidden'),
     },
-    cell: ({ row }) => <Side label="Current" values={row.original.current} changes={changes} />,
+    cell: ({ row }) => <ValueList label="Current" values={row.original.current} changes={changes} />,
   },
   {
     id: 'comparison',
     header: 'Comparison',
     meta: { isHeaderHidden: true, cellClassName: 'order-first' },
-    cell: ({ row }) => <LogoMark mark={row.original.mark} />,
+    cell: ({ row }) => <MarkLabel mark={row.original.mark} />,
   },
 ]
 
-function LogoMark({ mark }: Pick<Line, 'mark'>) {
-  const { word, icon: Icon, look } = MARKS[mark]
+function MarkLabel({ mark }: Pick<Line, 'mark'>) {
+  const { label, icon: Icon, className } = MARK_DISPLAY[mark]
   return (
-    <span className={cx('flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap', look)}>
-      <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
+    <span className={cx('flex h-6 items-center gap-1.5 text-xs font-medium whitespace-nowrap', className)}>
+      <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {label}
     </span>
   )
 }
 
-type SideProps = { label: string; values: string[]; changes: Changes }
+type ValueListProps = { label: string; values: string[]; changes: Changes }
 
-function Side({ label, values, changes }: SideProps) {
+function ValueList({ label, values, changes }: ValueListProps) {
   return (
     <>
       <span className="w-16 shrink-0 py-0.5 text-xs text-faint sm:hidden">{label}</span>
@@ -154,7 +153,7 @@ function Side({ label, values, changes }: SideProps) {
   )
 }
 
-/** Of the one value that took the other's place, what differs; long ones are hard to compare by eye. */
+/** The differing parts, if one value replaced another. */
 type Changes = ReadonlyMap<string, Parts>
 
 function changedParts({ missing, extra }: ValueDifference): Changes {

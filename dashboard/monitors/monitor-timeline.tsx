@@ -7,28 +7,29 @@ import { cx } from '../ui/class-names.ts'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
-import { type Column, DataTable } from '../ui/table.tsx'
+import { type Column, DataTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { type Bar, barsOf, shareText } from './monitor-lanes.ts'
 import { type MonitorDetails, timelineQuery } from './monitor-queries.ts'
-import { TimelinePicture } from './monitor-timeline-picture.tsx'
+import { TimelineChart } from './monitor-timeline-chart.tsx'
+import { type Bar, barsOf, shareText } from './monitor-timeline-lanes.ts'
 
 const RANGES: Record<TimelineRange, string> = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' }
-const YOUNG_MS = 2 * 86_400_000
+const NEW_MONITOR_MS = 2 * 86_400_000
 
-/** A week; of a monitor that was just made there is only a day to see. */
-const usualRange = (created: string): TimelineRange => (Date.now() - Date.parse(created) < YOUNG_MS ? '24h' : '7d')
+/** 7 days, or 24 hours for a new monitor. */
+const defaultRangeFor = (created: string): TimelineRange =>
+  Date.now() - Date.parse(created) < NEW_MONITOR_MS ? '24h' : '7d'
 
-/** In which state the monitor was, as a picture and as a table. */
+/** The states of the monitor over time, as a chart and as a table. */
 export function MonitorTimeline({ monitor: { id, created } }: { monitor: MonitorDetails }) {
-  const usual = usualRange(created)
+  const defaultRange = defaultRangeFor(created)
   const search = useSearch({ from: '/signed-in/monitors/$monitor' })
   const navigate = useNavigate({ from: '/monitors/$monitor' })
-  const range = search.range && search.range in RANGES ? (search.range as TimelineRange) : usual
+  const range = search.range && search.range in RANGES ? (search.range as TimelineRange) : defaultRange
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery(timelineQuery(id, range))
   const choose = (next: TimelineRange) =>
     void navigate({
-      search: ({ event }) => ({ ...(event ? { event } : {}), ...(next === usual ? {} : { range: next }) }),
+      search: ({ event }) => ({ ...(event ? { event } : {}), ...(next === defaultRange ? {} : { range: next }) }),
       replace: true,
       resetScroll: false,
     })
@@ -36,7 +37,7 @@ export function MonitorTimeline({ monitor: { id, created } }: { monitor: Monitor
     <Section title="State over time" actions={<Ranges range={range} onChoose={choose} />}>
       {data ? (
         <div className={cx('transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
-          <Course timeline={data} range={range} />
+          <StateShare timeline={data} range={range} />
         </div>
       ) : isPending ? (
         <Skeleton lines={3} className="h-28" />
@@ -51,27 +52,27 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
   return (
     <fieldset className="flex gap-0.5 rounded-md bg-sunken p-0.5">
       <legend className="sr-only">Range</legend>
-      {(Object.keys(RANGES) as TimelineRange[]).map((each) => (
+      {(Object.keys(RANGES) as TimelineRange[]).map((option) => (
         <Button
-          key={each}
+          key={option}
           size="sm"
           variant="quiet"
-          aria-pressed={each === range}
-          title={RANGES[each]}
-          onClick={() => onChoose(each)}
-          className={cx('tabular-nums', each === range && 'bg-surface !text-ink shadow-[0_0_0_1px_var(--line)]')}
+          aria-pressed={option === range}
+          title={RANGES[option]}
+          onClick={() => onChoose(option)}
+          className={cx('tabular-nums', option === range && 'bg-surface !text-ink shadow-[0_0_0_1px_var(--line)]')}
         >
-          {each.replace(/(\d+)/, '$1 ')}
+          {option.replace(/(\d+)/, '$1 ')}
         </Button>
       ))}
     </fieldset>
   )
 }
 
-function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
+function StateShare({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
   const bars = barsOf(timeline)
   const { valid, changes } = timeline
-  const isWhole = bars.every(({ state }) => state !== null && state !== 'UNSET')
+  const isFullyKnown = bars.every(({ state }) => state !== null && state !== 'UNSET')
   return (
     <>
       <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
@@ -81,25 +82,32 @@ function Course({ timeline, range }: { timeline: Timeline; range: TimelineRange 
           <>
             <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(valid)}</span>
             <span className="text-sm text-faint">
-              {isWhole ? `valid in the last ${RANGES[range]}` : `valid in the known part of the last ${RANGES[range]}`},{' '}
-              {changes === 0 ? 'no changes' : plural(changes, '1 change', (number) => `${number} changes`)}
+              {isFullyKnown
+                ? `valid in the last ${RANGES[range]}`
+                : `valid in the known part of the last ${RANGES[range]}`}
+              , {changes === 0 ? 'no changes' : plural(changes, '1 change', (number) => `${number} changes`)}
             </span>
           </>
         )}
       </p>
-      <TimelinePicture timeline={timeline} bars={bars} range={range} />
+      <TimelineChart timeline={timeline} bars={bars} range={range} />
       <details className="mt-3 text-sm">
         <summary className="w-fit cursor-pointer rounded-sm text-xs text-faint hover:text-ink">Show as table</summary>
-        <StretchTable bars={bars} />
+        <PeriodTable bars={bars} />
       </details>
     </>
   )
 }
 
-function StretchTable({ bars }: { bars: readonly Bar[] }) {
+function PeriodTable({ bars }: { bars: readonly Bar[] }) {
   return (
     <div className="mt-2 max-h-80 overflow-y-auto rounded-md border border-line">
-      <DataTable label="States over time" columns={COLUMNS} rows={bars.toReversed()} rowId={({ at }) => String(at)} />
+      <DataTable
+        label="States over time"
+        columns={COLUMNS}
+        rows={bars.toReversed()}
+        rowId={({ index }) => String(index)}
+      />
     </div>
   )
 }
@@ -108,11 +116,9 @@ const COLUMNS: Column<Bar>[] = [
   {
     id: 'state',
     header: 'State',
-    cell: ({
-      row: {
-        original: { state },
-      },
-    }) => (state === null ? 'Unknown' : <span title={stateTitle(state)}>{STATE_DISPLAY[state].label}</span>),
+    cell: rowCell(({ state }) =>
+      state === null ? 'Unknown' : <span title={stateTitle(state)}>{STATE_DISPLAY[state].label}</span>,
+    ),
   },
   {
     id: 'from',
@@ -128,10 +134,6 @@ const COLUMNS: Column<Bar>[] = [
     id: 'duration',
     header: 'Duration',
     meta: { className: 'text-right', cellClassName: 'whitespace-nowrap tabular-nums' },
-    cell: ({
-      row: {
-        original: { from, to },
-      },
-    }) => durationText(to - from),
+    cell: rowCell(({ from, to }) => durationText(to - from)),
   },
 ]

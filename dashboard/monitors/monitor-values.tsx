@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
 
-const MOST = 10
+const MAX_VALUES = 10
 
 type ValuesProps = {
   values: readonly string[]
@@ -14,11 +14,13 @@ type ValuesProps = {
   onChange: (values: string[]) => void
 }
 
-/** One to ten expected values, a line each. */
+/** Inputs for one to ten expected values. */
 export function MonitorValues({ values, recordType, problem, onChange }: ValuesProps) {
   const list = useRef<HTMLFieldSetElement>(null)
-  const own = values.map((_, at) => exactError(problem, `expected_value.${at}`))
-  const rest = own.every((error) => error === undefined) ? fieldError(problem, 'expected_value') : undefined
+  const valueErrors = values.map((_, index) => exactError(problem, `expected_value.${index}`))
+  const listError = valueErrors.every((error) => error === undefined)
+    ? fieldError(problem, 'expected_value')
+    : undefined
   const add = () => {
     onChange([...values, ''])
     setTimeout(() => list.current?.querySelectorAll('input')[values.length]?.focus())
@@ -26,38 +28,42 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
   return (
     <fieldset ref={list} className="flex min-w-0 flex-col gap-2">
       <legend className="mb-1.5 text-sm font-medium">Expected values</legend>
-      {values.map((value, at) => (
-        <div key={at} className="flex items-start gap-1">
-          <Field label={<span className="sr-only">Value {at + 1}</span>} error={own[at]} className="flex-1">
+      {values.map((value, index) => (
+        <div key={index} className="flex items-start gap-1">
+          <Field
+            label={<span className="sr-only">Value {index + 1}</span>}
+            error={valueErrors[index]}
+            className="flex-1"
+          >
             <Input
               isCode
               value={value}
               placeholder={RECORD_TYPE_TEXTS[recordType].example}
-              aria-invalid={rest !== undefined && at === 0}
-              onChange={(event) => onChange(values.with(at, event.target.value))}
+              aria-invalid={listError !== undefined && index === 0}
+              onChange={(event) => onChange(values.with(index, event.target.value))}
             />
           </Field>
           {values.length > 1 && (
             <Button
               variant="quiet"
               isSquare
-              aria-label={`Remove value ${at + 1}`}
-              onClick={() => onChange(values.filter((_, place) => place !== at))}
+              aria-label={`Remove value ${index + 1}`}
+              onClick={() => onChange(values.filter((_, other) => other !== index))}
             >
               <X />
             </Button>
           )}
         </div>
       ))}
-      {rest !== undefined && (
+      {listError !== undefined && (
         <p role="alert" className="text-xs text-bad">
-          {rest}
+          {listError}
         </p>
       )}
-      {own.every((error) => error === undefined) && rest === undefined && (
+      {valueErrors.every((error) => error === undefined) && listError === undefined && (
         <p className="text-xs text-faint">{RECORD_TYPE_TEXTS[recordType].write}</p>
       )}
-      {values.length < MOST && (
+      {values.length < MAX_VALUES && (
         <div>
           <Button size="sm" variant="quiet" className="-ml-2.5" onClick={add}>
             <Plus /> Add value

@@ -1,17 +1,23 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Minus, Plus } from 'lucide-react'
-import type { ValueDifference } from '#contract/dashboard.ts'
+import { useState } from 'react'
+import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
+import { api } from '../api.ts'
+import { nameOf, ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
 import { useSession } from '../session.tsx'
+import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Code } from '../ui/page.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { STATE_DISPLAY, State, stateTitle } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
+import { useToast } from '../ui/toast.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
-import { AcceptButton } from './monitor-accept.tsx'
 import { adviceFor } from './monitor-advice.ts'
 import type { Checking } from './monitor-checking.ts'
-import { historyQuery, type MonitorDetails } from './monitor-queries.ts'
+import { historyQuery, type MonitorDetails, useRefresh } from './monitor-queries.ts'
 
 type VerdictProps = { monitor: MonitorDetails; difference: ValueDifference; checking: Checking }
 
@@ -27,7 +33,7 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
       <div className="flex min-w-0 flex-col gap-2 p-5">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
           <Tooltip text={stateTitle(state)}>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard reads the tooltip too */}
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the tooltip */}
             <span className="rounded-sm text-base" tabIndex={0} aria-description={stateTitle(state)}>
               <State state={state} hasTitle={false} />
             </span>
@@ -49,20 +55,19 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
           </p>
         )}
       </div>
-      <ToDo monitor={monitor} difference={difference} />
+      <AdvicePanel monitor={monitor} difference={difference} />
     </section>
   )
 }
 
-/** Records named beside the verdict; all of them stand in the table below it. */
-const FEW = 5
+const MAX_RECORDS = 5
 
-function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
+function AdvicePanel({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
   const { can } = useSession()
   const { title, steps, add, remove } = adviceFor(monitor, difference, monitor.diagnosis ?? undefined)
-  const chores = [
-    ...remove.map((value) => ({ word: 'Remove', value, icon: Minus })),
-    ...add.map((value) => ({ word: 'Add', value, icon: Plus })),
+  const changes = [
+    ...remove.map((value) => ({ label: 'Remove', value, icon: Minus })),
+    ...add.map((value) => ({ label: 'Add', value, icon: Plus })),
   ]
   return (
     <div className="flex min-w-0 flex-col gap-2 border-t border-line p-5 lg:border-t-0 lg:border-l">
@@ -74,13 +79,13 @@ function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
           </p>
         ))}
       </div>
-      {chores.length > 0 && (
+      {changes.length > 0 && (
         <ul className="mt-1 flex flex-col gap-1">
-          {chores.slice(0, FEW).map(({ word, value, icon }) => (
-            <Chore key={`${word} ${value}`} word={word} value={value} icon={icon} />
+          {changes.slice(0, MAX_RECORDS).map(({ label, value, icon }) => (
+            <RecordChange key={`${label} ${value}`} label={label} value={value} icon={icon} />
           ))}
-          {chores.length > FEW && (
-            <li className="text-xs text-faint">and {chores.length - FEW} more in the table below.</li>
+          {changes.length > MAX_RECORDS && (
+            <li className="text-xs text-faint">and {changes.length - MAX_RECORDS} more in the table below.</li>
           )}
         </ul>
       )}
@@ -93,11 +98,11 @@ function ToDo({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
   )
 }
 
-function Chore({ word, value, icon: Icon }: { word: string; value: string; icon: typeof Plus }) {
+function RecordChange({ label, value, icon: Icon }: { label: string; value: string; icon: typeof Plus }) {
   return (
     <li className="flex items-start gap-2 rounded-md bg-sunken py-0.5 pr-0.5 pl-2.5">
       <span className="flex w-17 shrink-0 items-center gap-1.5 py-1 text-xs font-medium">
-        <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {word}
+        <Icon className="size-3.5" strokeWidth={2.5} aria-hidden="true" /> {label}
       </span>
       <span className="min-w-0 flex-1 py-1 font-mono text-xs">
         <ValueText value={value} />
@@ -121,10 +126,47 @@ function CheckingNote({ phase, state }: { phase: Checking['phase']; state: Monit
   )
 }
 
-/** When it came into its state, as far as the newest events tell. */
+/** When the monitor entered its state, if the loaded events have it. */
 function useSince({ id, state }: MonitorDetails): string | undefined {
   const { data } = useInfiniteQuery(historyQuery(id))
   const events = data?.pages.flatMap((page) => page.data) ?? []
   if (events[0]?.new_state !== state) return undefined
   return events.find(({ old_state, new_state }) => new_state === state && old_state !== state)?.occurred
+}
+
+/** Replaces the expected values by the current ones. Nothing without current values. */
+export function AcceptButton({ monitor }: { monitor: MonitorDetails }) {
+  const [isOpen, setOpen] = useState(false)
+  const refresh = useRefresh()
+  const toast = useToast()
+  const { id, current_value, expected_value, record_type } = monitor
+  if (!current_value || current_value.length === 0) return null
+  const accept = async () => {
+    const seen: Acceptance = { current_value }
+    await api.post(`/dashboard/api/accept/${encodeURIComponent(id)}`, seen)
+    await refresh()
+    toast.done('Accepted. Zonewatch is checking the record now.')
+  }
+  return (
+    <>
+      <Button size="sm" onClick={() => setOpen(true)}>
+        Accept current values
+      </Button>
+      <Confirm
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        title="Accept the current values?"
+        confirmLabel="Accept"
+        onConfirm={accept}
+      >
+        <p className="mb-2">
+          The expected values of <Code>{nameOf(monitor)}</Code> {record_type} change to:
+        </p>
+        <div className="rounded-md bg-sunken px-3 py-2 text-left">
+          <ValueDiff event={{ previous_value: expected_value, current_value }} />
+        </div>
+        <p className="mt-2">Zonewatch then checks the monitor at once. You can edit the expected values at any time.</p>
+      </Confirm>
+    </>
+  )
 }

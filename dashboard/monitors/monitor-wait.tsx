@@ -15,26 +15,26 @@ import { type MonitorDetails, monitorPath, useRefresh } from './monitor-queries.
 
 type WaitProps = { monitor: MonitorDetails; wait: Wait }
 
-/** A monitor that waits for a customer's record: how that stands, and the link to send. */
+/** The wait for a record of a customer: its state, and the link to send. */
 export function MonitorWait({ monitor, wait }: WaitProps) {
   const { can } = useSession()
-  const begin = useWaiting(monitor)
+  const startWait = useStartWait(monitor)
   const { setup_page: page } = wait
   return (
     <Section
       title={
         <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
-          Waiting for this record <Standing wait={wait} />
+          Waiting for this record <WaitBadge wait={wait} />
         </span>
       }
-      hint={<Outlook wait={wait} />}
+      hint={<WaitHint wait={wait} />}
       actions={can('write') && <WaitMenu monitor={monitor} wait={wait} />}
     >
       {page ? (
         <div className="flex flex-col gap-3">
           <p className="text-sm text-soft">
-            Send this link to your customer. It needs no sign-in, and shows what to enter, where, and whether it is
-            there.
+            Send this link to your customer. It needs no sign-in. It shows what to enter and where, and whether the
+            record is found.
           </p>
           <div className="flex flex-wrap items-start gap-2">
             <div className="min-w-0 flex-1 basis-72">
@@ -51,44 +51,30 @@ export function MonitorWait({ monitor, wait }: WaitProps) {
       ) : (
         <div className="flex flex-wrap items-center justify-between gap-3">
           <p className="text-sm text-soft">The link was revoked. There is no public page for this record.</p>
-          {can('write') && <Button onClick={begin}>Create a new link</Button>}
+          {can('write') && <Button onClick={startWait}>Create a new link</Button>}
         </div>
       )}
     </Section>
   )
 }
 
-function Standing({ wait: { state } }: { wait: Wait }) {
-  if (state === 'valid')
-    return (
-      <Badge tone="good" icon={CircleCheck}>
-        Found
-      </Badge>
-    )
-  if (state === 'timed_out')
-    return (
-      <Badge tone="warn" icon={Octagon}>
-        Timed out
-      </Badge>
-    )
-  return (
-    <Badge tone="idle" icon={Hourglass}>
-      Waiting
-    </Badge>
-  )
+function WaitBadge({ wait: { state } }: { wait: Wait }) {
+  if (state === 'valid') return <Badge tone="good" icon={CircleCheck} label="Found" />
+  if (state === 'timed_out') return <Badge tone="warn" icon={Octagon} label="Timed out" />
+  return <Badge tone="idle" icon={Hourglass} label="Waiting" />
 }
 
-function Outlook({ wait: { state, deadline, ended } }: { wait: Wait }) {
+function WaitHint({ wait: { state, deadline, ended } }: { wait: Wait }) {
   if (state === 'valid') return <>Only the regular checks continue.</>
   if (state === 'timed_out' && ended)
     return (
       <>
-        The record was not there by <Time at={ended} isExact />. Only the regular checks continue.
+        The record was not found by <Time at={ended} isExact />. Only the regular checks continue.
       </>
     )
   return (
     <>
-      Quick checks at the zone’s own name servers until <Time at={deadline} isExact />.
+      Frequent checks of the authoritative name servers until <Time at={deadline} isExact />.
     </>
   )
 }
@@ -97,7 +83,7 @@ function WaitMenu({ monitor, wait }: WaitProps) {
   const [isOpen, setOpen] = useState<'renew' | 'revoke'>()
   const refresh = useRefresh()
   const toast = useToast()
-  const begin = useWaiting(monitor)
+  const startWait = useStartWait(monitor)
   const close = () => setOpen(undefined)
   const page = wait.setup_page
   const stop = async () => {
@@ -128,7 +114,7 @@ function WaitMenu({ monitor, wait }: WaitProps) {
           </Button>
         }
       >
-        <MenuItem icon={Hourglass} onSelect={begin}>
+        <MenuItem icon={Hourglass} onSelect={startWait}>
           Wait another 72 hours
         </MenuItem>
         {wait.state === 'waiting' && (
@@ -171,8 +157,8 @@ function WaitMenu({ monitor, wait }: WaitProps) {
   )
 }
 
-/** Begins to wait, or begins again. */
-export function useWaiting({ id }: Pick<MonitorDetails, 'id'>): () => Promise<void> {
+/** Starts the wait, or starts it again. */
+export function useStartWait({ id }: Pick<MonitorDetails, 'id'>): () => Promise<void> {
   const refresh = useRefresh()
   const toast = useToast()
   return async () => {

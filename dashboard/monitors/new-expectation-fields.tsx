@@ -5,39 +5,38 @@ import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
-import { type Draft, draftOf, isAsFound, MOST_VALUES, mostOf, withValue } from './new-expectation.ts'
-import { modeWords } from './new-words.ts'
+import { type Draft, MAX_VALUES, matchesLiveRecords, maxValues, proposedDraft, setValue } from './new-expectation.ts'
+import { matchText } from './new-text.ts'
 
 type FieldsProps = {
   draft: Draft
-  /** What stands there now. */
+  /** The live records. */
   found: Found
   onChange: (draft: Draft) => void
-  /** By the path below the monitor: `expected_value.2`. */
+  /** The error at a path of the monitor, for example `expected_value.2`. */
   errorAt: (path: string) => string | undefined
 }
 
-/** What a record should be: its values and how strictly they are meant. */
+/** Expected values and match mode. */
 export function ExpectationFields({ draft, found, onChange, errorAt }: FieldsProps) {
   const { type, values, isExact } = draft
-  const hasOther = found.values.length > 0 && !isAsFound(draft, found)
+  const isEdited = found.values.length > 0 && !matchesLiveRecords(draft, found)
   return (
     <div className="flex flex-col gap-4">
       <Values draft={draft} onChange={(next) => onChange({ ...draft, values: next })} errorAt={errorAt} />
       <p className="text-xs text-faint">
         {RECORD_TYPE_TEXTS[type].write}{' '}
-        {hasOther || found.values.length === 0
+        {isEdited || found.values.length === 0
           ? 'The records need not exist yet. The monitor reports what is missing until they do.'
           : 'Edit the values if the records are going to change.'}
       </p>
-      {found.values.length > MOST_VALUES && (
+      {found.values.length > MAX_VALUES && (
         <p className="text-xs text-warn">
-          {found.values.length} records found. A monitor can expect at most {MOST_VALUES}. Keep the ones that must
-          exist.
+          {found.values.length} records found. A monitor can expect at most {MAX_VALUES}. Keep the ones that must exist.
         </p>
       )}
-      {hasOther && (
-        <Button size="sm" variant="quiet" className="self-start" onClick={() => onChange(draftOf(found))}>
+      {isEdited && (
+        <Button size="sm" variant="quiet" className="self-start" onClick={() => onChange(proposedDraft(found))}>
           <RotateCcw /> Use live records
         </Button>
       )}
@@ -45,8 +44,8 @@ export function ExpectationFields({ draft, found, onChange, errorAt }: FieldsPro
         label="Match"
         value={isExact ? 'exact' : 'flexible'}
         options={[
-          { value: 'exact', label: 'Exact', hint: modeWords(type, values, true) },
-          { value: 'flexible', label: 'Flexible', hint: modeWords(type, values, false) },
+          { value: 'exact', label: 'Exact', hint: matchText(type, values, true) },
+          { value: 'flexible', label: 'Flexible', hint: matchText(type, values, false) },
         ]}
         onChange={(mode) => onChange({ ...draft, isExact: mode === 'exact' })}
       />
@@ -63,16 +62,16 @@ type ValuesProps = {
 function Values({ draft, onChange, errorAt }: ValuesProps) {
   const { type, values } = draft
   const list = useId()
-  const ofAll = errorAt('expected_value')
-  const remove = (at: number) => onChange(values.toSpliced(at, 1))
+  const listError = errorAt('expected_value')
+  const remove = (index: number) => onChange(values.toSpliced(index, 1))
   return (
     <fieldset id={list} className="flex min-w-0 flex-col gap-2">
       <legend className="mb-1.5 text-sm font-medium">Expected values</legend>
-      {values.map((value, at) => (
-        <div key={at} className="flex items-start gap-1.5">
+      {values.map((value, index) => (
+        <div key={index} className="flex items-start gap-1.5">
           <Field
-            label={<span className="sr-only">{`Expected value ${at + 1} of ${type}`}</span>}
-            error={errorAt(`expected_value.${at}`)}
+            label={<span className="sr-only">{`Expected value ${index + 1} of ${type}`}</span>}
+            error={errorAt(`expected_value.${index}`)}
             className="-mt-1.5 min-w-0 flex-1"
           >
             <TextArea
@@ -80,11 +79,11 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
               rows={1}
               className="field-sizing-content min-h-9! resize-none leading-4.5 break-all"
               maxLength={1_100}
-              // One that has just been added waits to be written.
+              // A value that was just added.
               autoFocus={value === ''}
               placeholder={RECORD_TYPE_TEXTS[type].example}
               value={value}
-              onChange={(event) => onChange(withValue(draft, at, event.target.value))}
+              onChange={(event) => onChange(setValue(draft, index, event.target.value))}
               onKeyDown={(event) => {
                 if (event.key === 'Enter') event.preventDefault()
               }}
@@ -94,11 +93,11 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
             <Button
               variant="quiet"
               isSquare
-              aria-label={`Remove value ${at + 1}`}
+              aria-label={`Remove value ${index + 1}`}
               onClick={(event) => {
-                // The button goes with its value.
+                // The button is removed with its value.
                 event.currentTarget.closest('fieldset')?.querySelector('textarea')?.focus()
-                remove(at)
+                remove(index)
               }}
             >
               <X />
@@ -106,12 +105,12 @@ function Values({ draft, onChange, errorAt }: ValuesProps) {
           )}
         </div>
       ))}
-      {ofAll && !values.some((_, at) => errorAt(`expected_value.${at}`)) && (
+      {listError && !values.some((_, index) => errorAt(`expected_value.${index}`)) && (
         <p role="alert" className="text-xs text-bad">
-          {ofAll}
+          {listError}
         </p>
       )}
-      {values.length < mostOf(draft) && (
+      {values.length < maxValues(draft) && (
         <Button size="sm" variant="quiet" className="self-start" onClick={() => onChange([...values, ''])}>
           <Plus /> Add value
         </Button>

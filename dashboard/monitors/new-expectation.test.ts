@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { type Draft, draftOf, filled, isAsFound, type Offer, withValue } from './new-expectation.ts'
+import {
+  type Draft,
+  matchesLiveRecords,
+  type ProposedExpectation,
+  proposedDraft,
+  setValue,
+  withoutEmptyValues,
+} from './new-expectation.ts'
 
 const draft = (type: Draft['type'], ...values: string[]): Draft => ({ type, values, isExact: true })
-const offer = (record_type: Offer['record_type'], ...expected_value: string[]): Offer => ({
+const offer = (record_type: ProposedExpectation['record_type'], ...expected_value: string[]): ProposedExpectation => ({
   record_type,
   expected_value,
   is_exact_match: true,
@@ -10,21 +17,21 @@ const offer = (record_type: Offer['record_type'], ...expected_value: string[]): 
 
 describe('the expectation of a new monitor', () => {
   test('begins with what the server would expect of what is there', () => {
-    expect(draftOf(offer('A', '192.0.2.1', '192.0.2.2'))).toEqual(draft('A', '192.0.2.1', '192.0.2.2'))
-    expect(draftOf({ ...offer('TXT', 'text'), is_exact_match: false }).isExact).toBe(false)
+    expect(proposedDraft(offer('A', '192.0.2.1', '192.0.2.2'))).toEqual(draft('A', '192.0.2.1', '192.0.2.2'))
+    expect(proposedDraft({ ...offer('TXT', 'text'), is_exact_match: false }).isExact).toBe(false)
   })
 
   test('begins with one empty value where there are no records', () => {
-    expect(draftOf(offer('CNAME'))).toEqual(draft('CNAME', ''))
+    expect(proposedDraft(offer('CNAME'))).toEqual(draft('CNAME', ''))
   })
 
   test('equals the same values in any order', () => {
-    expect(isAsFound(draft('A', '192.0.2.2', '192.0.2.1 '), offer('A', '192.0.2.1', '192.0.2.2'))).toBe(true)
-    expect(isAsFound(draft('A', '192.0.2.2'), offer('A', '192.0.2.1', '192.0.2.2'))).toBe(false)
+    expect(matchesLiveRecords(draft('A', '192.0.2.2', '192.0.2.1 '), offer('A', '192.0.2.1', '192.0.2.2'))).toBe(true)
+    expect(matchesLiveRecords(draft('A', '192.0.2.2'), offer('A', '192.0.2.1', '192.0.2.2'))).toBe(false)
   })
 
   test('pasted lines become values of their own', () => {
-    expect(withValue(draft('A', '192.0.2.1', ''), 1, '192.0.2.2\n192.0.2.3\n')).toEqual([
+    expect(setValue(draft('A', '192.0.2.1', ''), 1, '192.0.2.2\n192.0.2.3\n')).toEqual([
       '192.0.2.1',
       '192.0.2.2',
       '192.0.2.3',
@@ -32,10 +39,10 @@ describe('the expectation of a new monitor', () => {
   })
 
   test('pasted lines of a text stay one text', () => {
-    expect(withValue(draft('TXT', ''), 0, '"v=DKIM1; "\n  "p=abc"')).toEqual(['"v=DKIM1; " "p=abc"'])
+    expect(setValue(draft('TXT', ''), 0, '"v=DKIM1; "\n  "p=abc"')).toEqual(['"v=DKIM1; " "p=abc"'])
   })
 
   test('is sent without empty values', () => {
-    expect(filled(draft('A', '', '192.0.2.1', ' ')).values).toEqual(['192.0.2.1'])
+    expect(withoutEmptyValues(draft('A', '', '192.0.2.1', ' ')).values).toEqual(['192.0.2.1'])
   })
 })

@@ -11,42 +11,45 @@ import { Switch } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { type Draft, filled } from './new-expectation.ts'
-import { type Again, FoundRecords } from './new-found.tsx'
+import { type Draft, withoutEmptyValues } from './new-expectation.ts'
+import { LiveRecords, type LookupAgain } from './new-live-records.tsx'
 import {
   bodyOf,
+  createNewGroup,
   groupName,
+  type MonitorSettings,
   useGroups,
-  useListeners,
-  useWatchSettings,
-  type WatchSettings,
-  withGroupMade,
+  useMonitorSettings,
+  useReceivingWebhooks,
 } from './new-settings.ts'
 import { SettingsFields } from './new-settings-fields.tsx'
-import { watchSentence } from './new-words.ts'
+import { newMonitorSummary } from './new-text.ts'
 
-type FormProps = { lookup: Lookup; group: string | undefined; again: Again }
+type FormProps = { lookup: Lookup; group: string | undefined; lookupAgain: LookupAgain }
 
-/** From what was found to monitors. */
-export function NewMonitorForm({ lookup, group, again }: FormProps) {
+/** Creates monitors from the live records. */
+export function NewMonitorForm({ lookup, group, lookupAgain }: FormProps) {
   const [drafts, setDrafts] = useState<Draft[]>([])
-  const [settings, setSettings] = useWatchSettings(group)
-  const { isBusy, problem, forget, save } = useSaving(lookup, drafts, settings, { setDrafts, setSettings })
-  const watched = useWatched(lookup.full_domain)
+  const [settings, setSettings] = useMonitorSettings(group)
+  const { isBusy, problem, clearProblem, save } = useCreateMonitors(lookup, drafts, settings, {
+    setDrafts,
+    setSettings,
+  })
+  const existingMonitors = useExistingMonitors(lookup.full_domain)
   const errorAt = (type: MonitorRecordType, path: string) =>
     fieldError(problem, `monitors.${drafts.findIndex((draft) => draft.type === type)}.${path}`)
   return (
     <form onSubmit={save} noValidate className="flex flex-col gap-4">
-      <FoundRecords
+      <LiveRecords
         lookup={lookup}
-        again={again}
+        lookupAgain={lookupAgain}
         drafts={drafts}
         onChange={(next) => {
-          // Problems are counted by place.
-          if (next.length !== drafts.length) forget()
+          // Errors refer to the index of a draft.
+          if (next.length !== drafts.length) clearProblem()
           setDrafts(next)
         }}
-        watched={watched}
+        existingMonitors={existingMonitors}
         errorAt={errorAt}
       />
       {drafts.length > 0 && (
@@ -63,8 +66,8 @@ export function NewMonitorForm({ lookup, group, again }: FormProps) {
             </div>
           </Section>
           <div className="flex flex-col gap-4 px-1">
-            {problem !== undefined && <ProblemNote problem={problem} fields={fieldsOf(problem)} />}
-            <Outlook lookup={lookup} drafts={drafts} settings={settings} />
+            {problem !== undefined && <ProblemNote problem={problem} fields={shownFields(problem)} />}
+            <MonitorSummary lookup={lookup} drafts={drafts} settings={settings} />
             <div className="flex justify-end">
               <Button type="submit" variant="primary" isBusy={isBusy}>
                 {plural(drafts.length, 'Create monitor', (number) => `Create ${number} monitors`)}
@@ -77,13 +80,21 @@ export function NewMonitorForm({ lookup, group, again }: FormProps) {
   )
 }
 
-/** What will happen, before it does. */
-function Outlook({ lookup, drafts, settings }: { lookup: Lookup; drafts: readonly Draft[]; settings: WatchSettings }) {
+/** What the monitors will do. */
+function MonitorSummary({
+  lookup,
+  drafts,
+  settings,
+}: {
+  lookup: Lookup
+  drafts: readonly Draft[]
+  settings: MonitorSettings
+}) {
   const groups = useGroups()
-  const listeners = useListeners(settings, groups)
+  const listeners = useReceivingWebhooks(settings, groups)
   return (
     <p className="text-sm wrap-anywhere text-soft">
-      {watchSentence({
+      {newMonitorSummary({
         name: lookup.full_domain,
         types: drafts.map(({ type }) => type),
         frequency: settings.frequency,
@@ -107,46 +118,46 @@ function Outlook({ lookup, drafts, settings }: { lookup: Lookup; drafts: readonl
   )
 }
 
-type Setters = { setDrafts: (drafts: Draft[]) => void; setSettings: (settings: WatchSettings) => void }
+type Setters = { setDrafts: (drafts: Draft[]) => void; setSettings: (settings: MonitorSettings) => void }
 
-/** Makes all or none, and goes where they are. */
-function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSettings, set: Setters) {
+/** Creates all monitors or none, and opens them. */
+function useCreateMonitors(lookup: Lookup, drafts: readonly Draft[], settings: MonitorSettings, set: Setters) {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>()
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { done } = useToast()
-  const make = async () => {
-    const whole = drafts.map(filled)
-    // Places of values in the server's answer are those that were sent.
-    set.setDrafts(whole.map((draft) => (draft.values.length === 0 ? { ...draft, values: [''] } : draft)))
-    const empty = unfilled(whole)
+  const create = async () => {
+    const complete = drafts.map(withoutEmptyValues)
+    // Errors of the server refer to the index of the values that were sent.
+    set.setDrafts(complete.map((draft) => (draft.values.length === 0 ? { ...draft, values: [''] } : draft)))
+    const empty = missingValueErrors(complete)
     if (empty) throw empty
-    const ready = await withGroupMade(settings)
-    set.setSettings(ready)
-    const made = await api.post<Monitor[]>('/monitors/bulk', {
-      ...bodyOf(ready),
+    const settingsWithGroup = await createNewGroup(settings)
+    set.setSettings(settingsWithGroup)
+    const created = await api.post<Monitor[]>('/monitors/bulk', {
+      ...bodyOf(settingsWithGroup),
       ignore: true,
-      monitors: whole.map(({ type, values, isExact }) => ({
+      monitors: complete.map(({ type, values, isExact }) => ({
         full_domain: lookup.full_domain,
         record_type: type,
         expected_value: values,
         is_exact_match: isExact,
-        ...waitOf(ready, lookup, whole.length),
+        ...waitOf(settingsWithGroup, lookup, complete.length),
       })),
     })
     for (const list of ['monitors', 'groups', 'overview']) void queries.invalidateQueries({ queryKey: [list] })
-    const known = whole.length - made.length
-    if (made.length === 0) throw new ApiProblem(409, { error: alreadyThere(known) })
-    if (known > 0) done(alreadyThere(known))
+    const existing = complete.length - created.length
+    if (created.length === 0) throw new ApiProblem(409, { error: existingText(existing) })
+    if (existing > 0) done(existingText(existing))
     done(
       plural(
-        made.length,
+        created.length,
         'Monitor created. Zonewatch is checking it now.',
         (number) => `${number} monitors created. Zonewatch is checking them now.`,
       ),
     )
-    if (made.length === 1) await navigate({ to: '/monitors/$monitor', params: { monitor: made[0]!.id } })
+    if (created.length === 1) await navigate({ to: '/monitors/$monitor', params: { monitor: created[0]!.id } })
     else await navigate({ to: '/monitors', search: { search: lookup.full_domain } })
   }
   const save = async (event: FormEvent<HTMLFormElement>) => {
@@ -155,45 +166,44 @@ function useSaving(lookup: Lookup, drafts: readonly Draft[], settings: WatchSett
     setBusy(true)
     setProblem(undefined)
     try {
-      await make()
+      await create()
     } catch (error) {
       setProblem(error)
-      // After the fields were marked.
+      // After the errors are rendered.
       setTimeout(() => form.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
     } finally {
       setBusy(false)
     }
   }
-  return { isBusy, problem, forget: () => setProblem(undefined), save }
+  return { isBusy, problem, clearProblem: () => setProblem(undefined), save }
 }
 
-/** Several records of one name are on one page. */
-const waitOf = ({ isWaiting }: WatchSettings, { full_domain }: Lookup, count: number) => ({
+/** Several records of one name share a setup page. */
+const waitOf = ({ isWaiting }: MonitorSettings, { full_domain }: Lookup, count: number) => ({
   ...(isWaiting && { until: 'valid' as const }),
   ...(isWaiting && count > 1 && { setup_page: full_domain.slice(0, 100) }),
 })
 
-/** A second one that asks for the same and expects the same in the same group tells nothing new. */
-const alreadyThere = (count: number) =>
+const existingText = (count: number) =>
   count === 1
     ? 'This group already has an identical monitor. No monitor was created.'
-    : `This group already has ${count} identical monitors. They were not created again.`
+    : `This group already has ${count} identical monitors. They were not created lookupAgain.`
 
-function unfilled(drafts: readonly Draft[]): ApiProblem | undefined {
-  const errors = drafts.flatMap(({ values }, at) =>
-    values.length === 0 ? [[`monitors.${at}.expected_value.0`, 'Enter at least one expected value.']] : [],
+function missingValueErrors(drafts: readonly Draft[]): ApiProblem | undefined {
+  const errors = drafts.flatMap(({ values }, index) =>
+    values.length === 0 ? [[`monitors.${index}.expected_value.0`, 'Enter at least one expected value.']] : [],
   )
   if (errors.length === 0) return undefined
   return new ApiProblem(400, { errors: Object.fromEntries(errors) })
 }
 
-/** What stands at fields already. */
-function fieldsOf(problem: unknown): string[] {
+/** The errors that fields show. */
+function shownFields(problem: unknown): string[] {
   if (!(problem instanceof ApiProblem)) return []
   return Object.keys(problem.errors).filter((path) => /expected_value|^(group|frequency|name|slug)$/.test(path))
 }
 
-function useWatched(fullDomain: string): ReadonlyMap<MonitorRecordType, string> {
+function useExistingMonitors(fullDomain: string): ReadonlyMap<MonitorRecordType, string> {
   const { data } = useQuery({
     queryKey: ['monitors', 'of-name', fullDomain],
     queryFn: ({ signal }) => api.get<Page<Monitor>>('/monitors', { full_domain: fullDomain, limit: 100 }, signal),

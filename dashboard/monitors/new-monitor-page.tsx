@@ -13,7 +13,7 @@ import { Spinner } from '../ui/spinner.tsx'
 import { ReadOnlyNotice } from './list-placeholders.tsx'
 import { NewMonitorForm } from './new-monitor-form.tsx'
 
-const PAUSE_MS = 450
+const DEBOUNCE_MS = 450
 
 export function NewMonitorPage() {
   const { can } = useSession()
@@ -21,7 +21,7 @@ export function NewMonitorPage() {
     <Page
       title="New monitor"
       help="reference/matching"
-      lead="Look up a name and choose the records to monitor."
+      lead="Look up a name and select the records to monitor."
       back={{ to: '/monitors', label: 'Monitors' }}
       actions={
         can('write') && (
@@ -32,51 +32,51 @@ export function NewMonitorPage() {
       }
       isNarrow
     >
-      {can('write') ? <Asking /> : <ReadOnlyNotice action="create monitors" />}
+      {can('write') ? <NameLookup /> : <ReadOnlyNotice action="create monitors" />}
     </Page>
   )
 }
 
 /** The name is in the URL, so that a link can set it. */
-function Asking() {
+function NameLookup() {
   const { name = '', group } = useSearch({ from: '/signed-in/monitors/new' })
   const navigate = useNavigate({ from: '/monitors/new' })
   const [text, setText] = useState(name)
   const { data, error, isFetching, refetch } = useLookup(name)
-  const asked = useRef(name)
-  const ask = (next: string) => {
-    asked.current = next
+  const lastName = useRef(name)
+  const lookUp = (next: string) => {
+    lastName.current = next
     void navigate({ search: { name: next, ...(group ? { group } : {}) }, replace: true, resetScroll: false })
   }
-  const given = text.trim()
+  const input = text.trim()
   useEffect(() => {
-    if (name === asked.current) return
-    // Someone came with another name.
-    asked.current = name
+    if (name === lastName.current) return
+    // The URL changed from elsewhere.
+    lastName.current = name
     setText(name)
   }, [name])
   useEffect(() => {
-    if (given === name || !/[.:]/.test(given)) return
-    const timer = setTimeout(() => ask(given), PAUSE_MS)
+    if (input === name || !/[.:]/.test(input)) return
+    const timer = setTimeout(() => lookUp(input), DEBOUNCE_MS)
     return () => clearTimeout(timer)
   })
-  const atName = given === name ? fieldError(error, 'name') : undefined
-  // What is shown belongs to the name in the field.
-  const isCurrent = data !== undefined && error === null && name !== '' && given === name
+  const nameError = input === name ? fieldError(error, 'name') : undefined
+  // The result is for the name in the field.
+  const isCurrent = data !== undefined && error === null && name !== '' && input === name
   return (
     <div className="flex flex-col gap-4">
       <Section>
         <form
           onSubmit={(event) => {
             event.preventDefault()
-            if (given !== name) ask(given)
-            else if (given !== '') void refetch()
+            if (input !== name) lookUp(input)
+            else if (input !== '') void refetch()
           }}
         >
           <Field
             label="Name or address"
             hint="A domain name, a URL or an IP address (for its PTR record)."
-            error={atName}
+            error={nameError}
           >
             <span className="relative block">
               <Input
@@ -95,9 +95,9 @@ function Asking() {
           </Field>
         </form>
       </Section>
-      {error !== null && atName === undefined && <ProblemNote problem={error} />}
-      {given === '' && <Idea onChoose={(example) => setText(example)} />}
-      {!isCurrent && isFetching && given !== '' && (
+      {error !== null && nameError === undefined && <ProblemNote problem={error} />}
+      {input === '' && <Examples onSelect={(example) => setText(example)} />}
+      {!isCurrent && isFetching && input !== '' && (
         <Section>
           <Skeleton lines={5} />
         </Section>
@@ -111,7 +111,7 @@ function Asking() {
             key={data.full_domain}
             lookup={data}
             group={group}
-            again={{ isBusy: isFetching, press: () => void refetch() }}
+            lookupAgain={{ isBusy: isFetching, run: () => void refetch() }}
           />
         </>
       )}
@@ -131,26 +131,26 @@ function useLookup(name: string) {
 
 function summary({ full_domain, found }: Lookup): string {
   const types = found.filter(({ values }) => values.length > 0).map(({ record_type }) => record_type)
-  return types.length === 0 ? `Nothing was found for ${full_domain}.` : `Found for ${full_domain}: ${types.join(', ')}.`
+  return types.length === 0 ? `No records found for ${full_domain}.` : `Found for ${full_domain}: ${types.join(', ')}.`
 }
 
-const IDEAS: readonly [name: string, what: string][] = [
+const EXAMPLES: readonly [name: string, what: string][] = [
   ['www.example.com', 'website'],
   ['example.com', 'mail, SPF, name servers, certificates'],
   ['_dmarc.example.com', 'mail policy'],
   ['192.0.2.10', 'reverse DNS'],
 ]
 
-function Idea({ onChoose }: { onChoose: (name: string) => void }) {
+function Examples({ onSelect }: { onSelect: (name: string) => void }) {
   return (
     <div className="px-4 text-sm text-soft">
       <h2 className="mb-2 font-medium text-ink">Examples</h2>
       <ul className="flex flex-col gap-1">
-        {IDEAS.map(([name, what]) => (
+        {EXAMPLES.map(([name, what]) => (
           <li key={name}>
             <button
               type="button"
-              onClick={() => onChoose(name)}
+              onClick={() => onSelect(name)}
               className="rounded-sm py-0.5 font-mono text-accent-ink hover:underline"
             >
               {name}

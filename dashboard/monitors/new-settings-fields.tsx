@@ -3,17 +3,17 @@ import { Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
 import { Select } from '../ui/select.tsx'
-import { useGroups, useShortestFrequency, type WatchSettings } from './new-settings.ts'
-import { NOTIFY_CHOICES } from './new-words.ts'
+import { type MonitorSettings, useGroups, useShortestFrequency } from './new-settings.ts'
+import { NOTIFY_CHOICES } from './new-text.ts'
 
 const NEW = '+'
 const FREQUENCIES = [5, 10, 15, 20, 30, 60, 90, 120]
 
-type FieldsProps = { settings: WatchSettings; onChange: (settings: WatchSettings) => void; problem: unknown }
+type FieldsProps = { settings: MonitorSettings; onChange: (settings: MonitorSettings) => void; problem: unknown }
 
 /** Group, frequency and notification: the same for one monitor and for five thousand. */
 export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
-  const set = (change: Partial<WatchSettings>) => onChange({ ...settings, ...change })
+  const set = (change: Partial<MonitorSettings>) => onChange({ ...settings, ...change })
   const shortest = useShortestFrequency()
   const frequencies = [...new Set([shortest, ...FREQUENCIES.filter((minutes) => minutes > shortest)])]
   return (
@@ -43,8 +43,8 @@ function GroupField({
   onChange,
   problem,
 }: {
-  settings: WatchSettings
-  onChange: (change: Partial<WatchSettings>) => void
+  settings: MonitorSettings
+  onChange: (change: Partial<MonitorSettings>) => void
   problem: unknown
 }) {
   const groups = useGroups()

@@ -5,10 +5,10 @@ import type { Notify } from '#contract/monitors.ts'
 import type { Subscription } from '#contract/subscription.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { api, type Page } from '../api.ts'
-import type { Listeners } from './new-words.ts'
+import type { ReceivingWebhooks } from './new-text.ts'
 
-/** How new monitors are watched. `isWaiting`: for records that a customer still has to create. `group` is a slug; empty: the default group. `newGroup`: the name of one that is still to be made. */
-export type WatchSettings = {
+/** How new monitors are existingMonitors. `isWaiting`: for records that a customer still has to create. `group` is a slug; empty: the default group. `newGroup`: the name of one that is still to be made. */
+export type MonitorSettings = {
   group: string
   newGroup: string | undefined
   notify: Notify
@@ -16,7 +16,7 @@ export type WatchSettings = {
   isWaiting: boolean
 }
 
-const settingsFor = (group = ''): WatchSettings => ({
+const defaultSettings = (group = ''): MonitorSettings => ({
   group,
   newGroup: undefined,
   notify: 'immediately',
@@ -24,42 +24,42 @@ const settingsFor = (group = ''): WatchSettings => ({
   isWaiting: false,
 })
 
-/** `group`: a slug to begin with. The frequency is never one that the plan does not allow. */
-export function useWatchSettings(group: string | undefined) {
-  const [settings, setSettings] = useState(settingsFor(group))
+/** `group`: the initial slug. The frequency is never below the minimum of the plan. */
+export function useMonitorSettings(group: string | undefined) {
+  const [settings, setSettings] = useState(defaultSettings(group))
   const frequency = Math.max(settings.frequency, useShortestFrequency())
   return [{ ...settings, frequency }, setSettings] as const
 }
 
-const MOST = 100
+const MAX_CHOICES = 100
 
 export function useGroups(): Group[] | undefined {
   const { data } = useQuery({
     queryKey: ['groups', 'choice'],
-    queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: MOST, order_by: 'name' }, signal),
+    queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: MAX_CHOICES, order_by: 'name' }, signal),
     staleTime: 60_000,
   })
   return data?.data
 }
 
-/** The name of the group that was chosen, for sentences. */
-export function groupName({ group, newGroup }: WatchSettings, groups: readonly Group[] | undefined): string {
-  if (newGroup !== undefined) return newGroup.trim() || 'of your own'
+export function groupName({ group, newGroup }: MonitorSettings, groups: readonly Group[] | undefined): string {
+  if (newGroup !== undefined) return newGroup.trim() || 'without a name'
   const chosen = groups?.find(({ slug, is_default }) => (group === '' ? is_default : slug === group))
   return chosen?.name ?? (group || 'Default')
 }
 
-/** The webhooks that will receive changes. Undefined while that is being asked. */
-export function useListeners({ group, newGroup }: WatchSettings, groups: readonly Group[] | undefined) {
+/** The webhooks that will receive changes. Undefined while they load. */
+export function useReceivingWebhooks({ group, newGroup }: MonitorSettings, groups: readonly Group[] | undefined) {
   const slug = group || groups?.find(({ is_default }) => is_default)?.slug
   const isNew = newGroup !== undefined
   const ofGroup = isNew ? {} : { group: slug }
   const { data } = useQuery({
     queryKey: ['webhooks', 'of-group', isNew ? null : slug],
-    queryFn: ({ signal }) => api.get<Page<Webhook>>('/webhooks', { ...ofGroup, is_active: true, limit: MOST }, signal),
+    queryFn: ({ signal }) =>
+      api.get<Page<Webhook>>('/webhooks', { ...ofGroup, is_active: true, limit: MAX_CHOICES }, signal),
     enabled: isNew || slug !== undefined,
-    select: ({ data, has_more }): Listeners => {
-      // A new group has those that receive all groups.
+    select: ({ data, has_more }): ReceivingWebhooks => {
+      // A new group has only the webhooks that receive all groups.
       const webhooks = isNew ? data.filter(({ all_groups }) => all_groups) : data
       return {
         count: webhooks.length,
@@ -71,7 +71,7 @@ export function useListeners({ group, newGroup }: WatchSettings, groups: readonl
   return data
 }
 
-/** The shortest time between two checks that the plan allows. */
+/** The minimum check interval of the plan, in minutes. */
 export function useShortestFrequency(): number {
   const { data } = useQuery({
     queryKey: ['subscription'],
@@ -81,15 +81,15 @@ export function useShortestFrequency(): number {
   return data?.limits.min_frequency ?? 5
 }
 
-/** Makes the new group where there is one; what comes back names only groups that exist. */
-export async function withGroupMade(settings: WatchSettings): Promise<WatchSettings> {
+/** Creates the new group, if any, and returns settings with its slug. */
+export async function createNewGroup(settings: MonitorSettings): Promise<MonitorSettings> {
   if (settings.newGroup === undefined) return settings
   const { slug } = await api.post<Group>('/groups', { name: settings.newGroup.trim() })
   return { ...settings, group: slug, newGroup: undefined }
 }
 
-/** As the API takes them. */
-export const bodyOf = ({ group, notify, frequency }: WatchSettings) => ({
+/** The settings as API fields. */
+export const bodyOf = ({ group, notify, frequency }: MonitorSettings) => ({
   ...(group ? { group } : {}),
   notify,
   frequency,

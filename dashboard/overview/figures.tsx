@@ -117,8 +117,8 @@ function Webhooks({ webhooks: { count, paused, failing } }: { webhooks: Overview
           <span className="text-faint">no failures</span>
         ) : (
           <span className="flex flex-wrap justify-end gap-1">
-            {paused > 0 && <Badge tone="bad">{`${paused} paused`}</Badge>}
-            {failing > 0 && <Badge tone="warn">{`${failing} failing`}</Badge>}
+            {paused > 0 && <Badge tone="bad" label={`${paused} paused`} />}
+            {failing > 0 && <Badge tone="warn" label={`${failing} failing`} />}
           </span>
         )}
       </Link>

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Code, Fact, Facts, Page, Section } from '../ui/page.tsx'
 import { Badge, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
-import { type Column, DataTable, type TableRow } from '../ui/table.tsx'
+import { type Column, DataTable, rowCell, type TableRow } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { serverQuery } from './queries.ts'
 import { countText, findingsOf, growthOf, growthText, msText, octetsText } from './server-words.ts'
@@ -130,15 +130,15 @@ function InstanceState({ instance: { alive, network, seen_at } }: { instance: Se
   if (!alive) {
     return (
       <span className="flex items-center gap-2 whitespace-nowrap">
-        <Badge tone="bad">Silent</Badge>
+        <Badge tone="bad" label="Silent" />
         <span className="text-xs text-faint">
           seen <Time at={seen_at} />
         </span>
       </span>
     )
   }
-  if (network !== null && network !== 'well') return <Badge tone="warn">No network</Badge>
-  return <Badge tone="good">Running</Badge>
+  if (network !== null && network !== 'well') return <Badge tone="warn" label="No network" />
+  return <Badge tone="good" label="Running" />
 }
 
 function Upstreams({ status: { upstreams } }: Props) {
@@ -161,18 +161,14 @@ const INSTANCE_COLUMNS: Column<Instance>[] = [
   {
     id: 'instance',
     header: 'Instance',
-    cell: ({
-      row: {
-        original: { machine, pid, version },
-      },
-    }) => (
+    cell: rowCell(({ machine, pid, version }) => (
       <>
         <span className="block font-medium whitespace-nowrap">{machine}</span>
         <span className="block text-xs whitespace-nowrap text-faint">
           pid {pid} · {version ?? 'version unknown'}
         </span>
       </>
-    ),
+    )),
   },
   { id: 'state', header: 'State', cell: ({ row }) => <InstanceState instance={row.original} /> },
   {
@@ -191,21 +187,13 @@ const INSTANCE_COLUMNS: Column<Instance>[] = [
     id: 'most_late',
     header: 'Most late',
     meta: NUMBER,
-    cell: ({
-      row: {
-        original: { most_late_ms },
-      },
-    }) => (most_late_ms === null ? '–' : `+${msText(most_late_ms)}`),
+    cell: rowCell(({ most_late_ms }) => (most_late_ms === null ? '–' : `+${msText(most_late_ms)}`)),
   },
   {
     id: 'memory',
     header: 'Memory',
     meta: NUMBER,
-    cell: ({
-      row: {
-        original: { memory },
-      },
-    }) => (memory === null ? '–' : octetsText(memory)),
+    cell: rowCell(({ memory }) => (memory === null ? '–' : octetsText(memory))),
   },
   {
     id: 'started',
@@ -235,27 +223,21 @@ const RESOLVER_COLUMNS: Column<Upstream>[] = [
       cellClassName: ({ original }: TableRow<Upstream>) =>
         cx('tabular-nums', isOftenUnanswered(original) && 'text-bad'),
     },
-    cell: ({
-      row: {
-        original: { queries, failed },
-      },
-    }) => (queries === 0 ? '–' : `${((failed / queries) * 100).toFixed(failed > 0 ? 1 : 0)} %`),
+    cell: rowCell(({ queries, failed }) =>
+      queries === 0 ? '–' : `${((failed / queries) * 100).toFixed(failed > 0 ? 1 : 0)} %`,
+    ),
   },
   {
     id: 'average',
     header: 'Average',
     meta: NUMBER,
-    cell: ({
-      row: {
-        original: { average_ms },
-      },
-    }) => (average_ms === null ? '–' : msText(average_ms)),
+    cell: rowCell(({ average_ms }) => (average_ms === null ? '–' : msText(average_ms))),
   },
   {
     id: 'set_aside',
     header: 'State',
     meta: { isHeaderHidden: true },
-    cell: ({ row }) => row.original.set_aside > 0 && <Badge tone="warn">Queried last</Badge>,
+    cell: ({ row }) => row.original.set_aside > 0 && <Badge tone="warn" label="Queried last" />,
   },
 ]
 

@@ -11,7 +11,7 @@ import { Field } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { type Option, Select } from '../ui/select.tsx'
-import { type Column, DataTable, Pager } from '../ui/table.tsx'
+import { type Column, DataTable, Pager, rowCell } from '../ui/table.tsx'
 import { fullTime, Time } from '../ui/time.tsx'
 import { auditSentence, changesOf, fieldLabel, OBJECT_LABELS, valueText } from './audit-sentence.ts'
 import { type AuditSearch, auditLogQuery, keysQuery } from './queries.ts'
@@ -164,21 +164,13 @@ const CHANGE_COLUMNS: Column<ReturnType<typeof changesOf>[number]>[] = [
     id: 'before',
     header: 'Before',
     meta: { cellClassName: 'wrap-anywhere' },
-    cell: ({
-      row: {
-        original: { field, from },
-      },
-    }) => valueText(field, from),
+    cell: rowCell(({ field, from }) => valueText(field, from)),
   },
   {
     id: 'after',
     header: 'After',
     meta: { cellClassName: 'wrap-anywhere' },
-    cell: ({
-      row: {
-        original: { field, to },
-      },
-    }) => valueText(field, to),
+    cell: rowCell(({ field, to }) => valueText(field, to)),
   },
 ]
 

@@ -4,7 +4,7 @@ import type { Invoice } from '#contract/subscription.ts'
 import type { Query } from '../api.ts'
 import { Section } from '../ui/page.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { moneyText } from './money.ts'
 import { invoicesQuery } from './queries.ts'
@@ -50,36 +50,24 @@ const COLUMNS: Column<Invoice>[] = [
   {
     id: 'status',
     header: 'Status',
-    cell: ({
-      row: {
-        original: { status },
-      },
-    }) => <Badge tone={STATES[status].tone}>{STATES[status].word}</Badge>,
+    cell: rowCell(({ status }) => <Badge tone={STATES[status].tone} label={STATES[status].word} />),
   },
   {
     id: 'total',
     header: 'Total',
     meta: { className: 'text-right', cellClassName: 'tabular-nums' },
-    cell: ({
-      row: {
-        original: { total, currency },
-      },
-    }) => moneyText(total, currency),
+    cell: rowCell(({ total, currency }) => moneyText(total, currency)),
   },
   {
     id: 'documents',
     header: 'Documents',
     meta: { isHeaderHidden: true, cellClassName: 'text-right whitespace-nowrap' },
-    cell: ({
-      row: {
-        original: { url, pdf, status },
-      },
-    }) => (
+    cell: rowCell(({ url, pdf, status }) => (
       <span className="inline-flex gap-3">
         {url && <Document href={url}>{status === 'open' ? 'Pay' : 'View'}</Document>}
         {pdf && <Document href={pdf}>PDF</Document>}
       </span>
-    ),
+    )),
   },
 ]
 

@@ -7,7 +7,7 @@ import { Button } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Checkbox } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { KeyMenu } from './key-menu.tsx'
 import { KeyState } from './key-state.tsx'
@@ -71,11 +71,7 @@ const columnsWith = (
     id: 'name',
     header: 'Name',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({
-      row: {
-        original: { key, condition },
-      },
-    }) => (
+    cell: rowCell(({ key, condition }) => (
       <>
         <p className={condition === 'live' ? 'font-medium break-words' : 'break-words text-faint'}>{key.name}</p>
         <p className="font-mono text-2xs break-all text-faint">{key.id}</p>
@@ -86,69 +82,54 @@ const columnsWith = (
           <Limits apiKey={key} />
         </div>
       </>
-    ),
+    )),
   },
   {
     id: 'role',
     header: 'Role',
     meta: { className: 'hidden sm:table-cell' },
-    cell: ({
-      row: {
-        original: { key },
-      },
-    }) => (
+    cell: rowCell(({ key }) => (
       <>
         {KEY_ROLES[key.role].label}
         <Limits apiKey={key} />
       </>
-    ),
+    )),
   },
   {
     id: 'state',
     header: 'State',
     meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
-    cell: ({
-      row: {
-        original: { key, condition },
-      },
-    }) => <KeyState apiKey={key} condition={condition} />,
+    cell: rowCell(({ key, condition }) => <KeyState apiKey={key} condition={condition} />),
   },
   {
     id: 'last_used',
     header: 'Last used',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({
-      row: {
-        original: { key },
-      },
-    }) => (key.last_used ? <Time at={key.last_used} /> : <span className="text-faint">never</span>),
+    cell: rowCell(({ key }) =>
+      key.last_used ? <Time at={key.last_used} /> : <span className="text-faint">never</span>,
+    ),
   },
   {
     id: 'created',
     header: 'Created',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({
-      row: {
-        original: { key, condition },
-      },
-    }) => (
+    cell: rowCell(({ key, condition }) => (
       <>
         <Time at={key.created} />
         <span className="block text-xs text-faint">
           {key.created_by ?? (condition === 'live' ? 'command line' : '')}
         </span>
       </>
-    ),
+    )),
   },
   {
     id: 'actions',
     header: 'Actions',
     meta: { isHeaderHidden: true, className: 'w-0', cellClassName: 'text-right' },
-    cell: ({
-      row: {
-        original: { key, condition },
-      },
-    }) => mayChange(key.role) && condition !== 'revoked' && <KeyMenu apiKey={key} condition={condition} />,
+    cell: rowCell(
+      ({ key, condition }) =>
+        mayChange(key.role) && condition !== 'revoked' && <KeyMenu apiKey={key} condition={condition} />,
+    ),
   },
 ]
 

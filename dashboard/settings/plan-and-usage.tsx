@@ -53,7 +53,7 @@ function PlanLine({ subscription, plan }: { subscription: Subscription; plan: Pl
   return (
     <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1">
       <span>On the plan {plan?.name ?? subscription.plan}</span>
-      {!isPlain && <Badge tone={tone}>{word}</Badge>}
+      {!isPlain && <Badge tone={tone} label={word} />}
       {cancel_at ? (
         <span>
           ends <Time at={cancel_at} isExact />

@@ -66,9 +66,7 @@ function One({ notice: { created, recipient, subject, text, status, error } }: {
             {recipient} · <Time at={created} />
           </span>
         </span>
-        <Badge tone={tone} icon={icon}>
-          {word}
-        </Badge>
+        <Badge tone={tone} icon={icon} label={word} />
       </Collapsible.Trigger>
       <Collapsible.Panel className="px-4 pb-4 pl-11">
         {error && <p className="mb-2 text-sm text-bad">{error}</p>}

@@ -9,7 +9,7 @@ import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Section } from '../ui/page.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { PassOnInvitation } from './pass-on-invitation.tsx'
@@ -45,11 +45,7 @@ export function Invitations() {
 
 function InvitationBadge({ invitation: { state } }: { invitation: Invitation }) {
   const { word, tone, icon } = STATES[state]
-  return (
-    <Badge tone={tone} icon={icon}>
-      {word}
-    </Badge>
-  )
+  return <Badge tone={tone} icon={icon} label={word} />
 }
 
 const COLUMNS: Column<Invitation>[] = [
@@ -57,14 +53,14 @@ const COLUMNS: Column<Invitation>[] = [
     id: 'email',
     header: 'Email',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({ row: { original: invitation } }) => (
+    cell: rowCell((invitation) => (
       <>
         <p className="break-all">{invitation.email}</p>
         <p className="mt-1.5 flex flex-wrap items-center gap-2 text-xs text-faint sm:hidden">
           <InvitationBadge invitation={invitation} /> {roleLabel(invitation.role)}
         </p>
       </>
-    ),
+    )),
   },
   {
     id: 'role',
@@ -88,7 +84,7 @@ const COLUMNS: Column<Invitation>[] = [
     id: 'expires',
     header: 'Expires',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({ row: { original } }) => original.state === 'pending' && <Time at={original.expires} />,
+    cell: rowCell((original) => original.state === 'pending' && <Time at={original.expires} />),
   },
   {
     id: 'actions',

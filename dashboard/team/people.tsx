@@ -7,7 +7,7 @@ import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { Section } from '../ui/page.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { EditAgent } from './edit-agent.tsx'
 import { agentsQuery } from './queries.ts'
@@ -35,7 +35,7 @@ const columnsFor = (you: string): Column<Agent>[] => [
     id: 'name',
     header: 'Name',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({ row: { original: agent } }) => (
+    cell: rowCell((agent) => (
       <>
         <p className="font-medium break-words">
           {agent.name}
@@ -46,7 +46,7 @@ const columnsFor = (you: string): Column<Agent>[] => [
           {roleLabel(agent.role)} · <Seen agent={agent} />
         </p>
       </>
-    ),
+    )),
   },
   {
     id: 'role',
@@ -70,7 +70,7 @@ const columnsFor = (you: string): Column<Agent>[] => [
     id: 'actions',
     header: 'Actions',
     meta: { isHeaderHidden: true, className: 'w-0', cellClassName: 'text-right' },
-    cell: ({ row: { original: agent } }) => <PersonMenu agent={agent} isYou={agent.id === you} />,
+    cell: rowCell((agent) => <PersonMenu agent={agent} isYou={agent.id === you} />),
   },
 ]
 

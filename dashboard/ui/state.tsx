@@ -133,7 +133,7 @@ export function StateIcon({ state }: { state: MonitorState }) {
 }
 
 /** A label in the style of a monitor state, for webhooks, requests, invitations. */
-export function Badge({ tone, icon: Icon, children }: { tone: Tone; icon?: LucideIcon; children: string }) {
+export function Badge({ tone, icon: Icon, label }: { tone: Tone; icon?: LucideIcon; label: string }) {
   return (
     <span
       className={cx(
@@ -142,7 +142,7 @@ export function Badge({ tone, icon: Icon, children }: { tone: Tone; icon?: Lucid
       )}
     >
       {Icon && <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />}
-      {children}
+      {label}
     </span>
   )
 }

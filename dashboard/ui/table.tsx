@@ -134,6 +134,12 @@ export function DataTable<T extends RowData>({
   )
 }
 
+/** A cell that renders the data of its row. */
+export const rowCell =
+  <T extends RowData>(render: (row: T) => ReactNode) =>
+  ({ row }: { row: { original: T } }): ReactNode =>
+    render(row.original)
+
 const CELL = 'px-4 py-2.5 align-middle'
 const idOf = (row: unknown): string => (row as { id: string }).id
 

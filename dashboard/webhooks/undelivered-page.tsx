@@ -8,7 +8,7 @@ import { Button, ButtonLink } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Page, Section } from '../ui/page.tsx'
 import { Select } from '../ui/select.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { undeliveredQuery, webhookChoiceQuery } from './queries.ts'
 import { Answer, Change, StatusFilter, useEvents } from './requests.tsx'
@@ -123,7 +123,7 @@ const columnsWith = (
     id: 'change',
     header: 'Change',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({ row: { original: request } }) => (
+    cell: rowCell((request) => (
       <>
         <Link
           to="/webhooks/$webhook"
@@ -141,15 +141,15 @@ const columnsWith = (
           <Time at={request.created} />
         </div>
       </>
-    ),
+    )),
   },
   {
     id: 'webhook',
     header: 'Webhook',
     meta: { className: 'hidden lg:table-cell', cellClassName: 'max-w-72 text-soft' },
-    cell: ({ row: { original } }) => (
+    cell: rowCell((original) => (
       <Code className="line-clamp-1 break-all">{urls.get(original.webhook_id) ?? original.webhook_id}</Code>
-    ),
+    )),
   },
   {
     id: 'response',

@@ -7,7 +7,7 @@ import { Button, ButtonLink } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Code, Page, Section } from '../ui/page.tsx'
 import { Select } from '../ui/select.tsx'
-import { type Column, PagedTable } from '../ui/table.tsx'
+import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { NewWebhook } from './new-webhook.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
@@ -115,7 +115,7 @@ const COLUMNS: Column<Webhook>[] = [
     id: 'url',
     header: 'URL',
     meta: { cellClassName: 'max-w-96 min-w-0' },
-    cell: ({ row: { original: webhook } }) => (
+    cell: rowCell((webhook) => (
       <>
         <Link
           to="/webhooks/$webhook"
@@ -129,7 +129,7 @@ const COLUMNS: Column<Webhook>[] = [
           <HealthBadge webhook={webhook} />
         </div>
       </>
-    ),
+    )),
   },
   {
     id: 'state',
@@ -141,19 +141,21 @@ const COLUMNS: Column<Webhook>[] = [
     id: 'last_executed',
     header: 'Last sent',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
-    cell: ({ row: { original } }) =>
+    cell: rowCell((original) =>
       original.last_executed ? <Time at={original.last_executed} /> : <span className="text-faint">never</span>,
+    ),
   },
   {
     id: 'last_error',
     header: 'Last error',
     meta: { className: 'hidden lg:table-cell', cellClassName: 'max-w-80 text-soft' },
-    cell: ({ row: { original } }) =>
+    cell: rowCell((original) =>
       original.last_error ? (
         <span className="line-clamp-2">{original.last_error}</span>
       ) : (
         <span className="text-faint">none</span>
       ),
+    ),
   },
 ]
 

@@ -30,11 +30,7 @@ const HEALTH: Record<Health, Look> = {
 
 export function HealthBadge({ webhook }: { webhook: Webhook }) {
   const { word, tone, icon } = HEALTH[healthOf(webhook)]
-  return (
-    <Badge tone={tone} icon={icon}>
-      {word}
-    </Badge>
-  )
+  return <Badge tone={tone} icon={icon} label={word} />
 }
 
 export type Status = WebhookRequest['status']
@@ -53,11 +49,7 @@ export const STATUSES: Record<Status, Look & { meaning: string }> = {
 
 export function StatusBadge({ status }: { status: Status }) {
   const { word, tone, icon } = STATUSES[status]
-  return (
-    <Badge tone={tone} icon={icon}>
-      {word}
-    </Badge>
-  )
+  return <Badge tone={tone} icon={icon} label={word} />
 }
 
 /** What a payload can have beside the event. */

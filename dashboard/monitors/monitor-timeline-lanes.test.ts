@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Timeline } from '#contract/dashboard.ts'
-import { barAt, barsOf, lanesOf, shareText, ticksOf } from './monitor-lanes.ts'
+import { barAt, barsOf, lanesOf, shareText, ticksOf } from './monitor-timeline-lanes.ts'
 
 const HOUR = 3_600_000
 const begin = Date.parse('2026-11-20T10:00:00.000Z')
@@ -25,7 +25,7 @@ const timeline: Timeline = {
   valid: 0.5,
 }
 
-test('each segment is drawn at its place, and the shortest wide enough to be seen', () => {
+test('each segment is drawn index its place, and the shortest wide enough to be seen', () => {
   const bars = barsOf(timeline)
   expect(bars.slice(0, 2).map(({ x, width }) => [x, width])).toEqual([
     [0, 25],
@@ -37,7 +37,7 @@ test('each segment is drawn at its place, and the shortest wide enough to be see
 
 test('where a short segment is drawn over a long one, the short one is meant', () => {
   const bars = barsOf(timeline)
-  expect([10, 60, 99.9].map((place) => barAt(bars, place)?.at)).toEqual([0, 2, 3])
+  expect([10, 60, 99.9].map((place) => barAt(bars, place)?.index)).toEqual([0, 2, 3])
   expect(barAt([], 50)).toBeUndefined()
 })
 
@@ -48,7 +48,7 @@ test('each state that occurs has a lane, the valid one first, and unknown time h
   ])
 })
 
-test('the marks of an axis are at even local times within the range', () => {
+test('the marks of an axis are index even local times within the range', () => {
   const from = new Date(2026, 10, 20, 10, 30).getTime()
   const hours = ticksOf(from, from + 24 * HOUR, '24h')
   expect(hours).toHaveLength(6)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { importSentence, modeWords, type Watch, watchSentence } from './new-words.ts'
+import { importSummary, type MonitorSummaryInput, matchText, newMonitorSummary } from './new-text.ts'
 
-const watch = (more: Partial<Watch> = {}): Watch => ({
+const watch = (more: Partial<MonitorSummaryInput> = {}): MonitorSummaryInput => ({
   name: 'www.example.com',
   types: ['A'],
   frequency: 5,
@@ -11,33 +11,33 @@ const watch = (more: Partial<Watch> = {}): Watch => ({
   ...more,
 })
 
-describe('what will be watched', () => {
+describe('what will be existingMonitors', () => {
   test('says what is asked, how often, and who is notified when', () => {
-    expect(watchSentence(watch())).toBe(
+    expect(newMonitorSummary(watch())).toBe(
       'Zonewatch checks the A record of www.example.com every 5 minutes. Every change is sent to 2 webhooks of the group Default.',
     )
   })
 
   test('names the types of several records, and speaks of any of them', () => {
-    expect(watchSentence(watch({ types: ['A', 'MX', 'TXT'], notify: 'on_success' }))).toBe(
+    expect(newMonitorSummary(watch({ types: ['A', 'MX', 'TXT'], notify: 'on_success' }))).toBe(
       'Zonewatch checks 3 records (A, MX and TXT) of www.example.com every 5 minutes. Changes to valid are sent to 2 webhooks of the group Default.',
     )
   })
 
   test('says that nobody is notified where the group has no webhook', () => {
-    expect(watchSentence(watch({ listeners: { count: 0, isMore: false, paused: 0 } }))).toContain(
+    expect(newMonitorSummary(watch({ listeners: { count: 0, isMore: false, paused: 0 } }))).toContain(
       'No webhook request is sent: the group Default has no active webhook.',
     )
   })
 
   test('promises nothing about webhooks that are not known yet', () => {
-    expect(watchSentence(watch({ listeners: undefined }))).toBe(
+    expect(newMonitorSummary(watch({ listeners: undefined }))).toBe(
       'Zonewatch checks the A record of www.example.com every 5 minutes.',
     )
   })
 
   test('says that a webhook is paused', () => {
-    expect(watchSentence(watch({ listeners: { count: 1, isMore: false, paused: 1 } }))).toContain(
+    expect(newMonitorSummary(watch({ listeners: { count: 1, isMore: false, paused: 1 } }))).toContain(
       'The webhook of the group Default receives every change. It is paused:',
     )
   })
@@ -48,33 +48,33 @@ describe('what will be imported', () => {
   const all = { frequency, notify, group, listeners }
 
   test('says how many, and that rows may say something else for themselves', () => {
-    expect(importSentence({ ...all, count: 30, own: 2 })).toBe(
+    expect(importSummary({ ...all, count: 30, own: 2 })).toBe(
       'Zonewatch checks 30 records every 5 minutes. Every change is sent to 2 webhooks of the group Default. Each first result is sent too. 2 rows have their own settings.',
     )
-    expect(importSentence({ ...all, count: 30, own: 0 })).not.toContain('of their own')
+    expect(importSummary({ ...all, count: 30, own: 0 })).not.toContain('of their own')
   })
 
   test('says that there is nothing to make', () => {
-    expect(importSentence({ ...all, count: 0, own: 0 })).toBe('No rows selected for import.')
+    expect(importSummary({ ...all, count: 0, own: 0 })).toBe('No rows selected for import.')
   })
 })
 
 describe('exact and flexible', () => {
   test('are explained with the values themselves', () => {
-    expect(modeWords('A', ['192.0.2.1', '192.0.2.2'], true)).toBe(
+    expect(matchText('A', ['192.0.2.1', '192.0.2.2'], true)).toBe(
       'Valid when the records are exactly 192.0.2.1 and 192.0.2.2.',
     )
-    expect(modeWords('CNAME', ['edge.cdn.example'], false)).toBe(
+    expect(matchText('CNAME', ['edge.cdn.example'], false)).toBe(
       'Valid when edge.cdn.example is any name on the CNAME chain.',
     )
   })
 
   test('many or long values are counted instead', () => {
-    expect(modeWords('NS', ['a', 'b', 'c', 'd', ''], true)).toBe('Valid when the records are exactly these 4 values.')
-    expect(modeWords('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when the texts include this text\./)
+    expect(matchText('NS', ['a', 'b', 'c', 'd', ''], true)).toBe('Valid when the records are exactly these 4 values.')
+    expect(matchText('TXT', ['x'.repeat(60)], false)).toMatch(/^Valid when the texts include this text\./)
   })
 
   test('nothing written yet is no value', () => {
-    expect(modeWords('PTR', [''], true)).toBe('Valid when the records are exactly the values you enter.')
+    expect(matchText('PTR', [''], true)).toBe('Valid when the records are exactly the values you enter.')
   })
 })

@@ -1,9 +1,9 @@
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 
-/** Instants in epoch milliseconds; `x` and `width` in percent of the range. `at`: place in the order of time. */
+/** Instants in epoch milliseconds; `x` and `width` in percent of the range. `index` is the position in time order. */
 export type Bar = {
-  at: number
+  index: number
   from: number
   to: number
   state: MonitorState | null
@@ -12,36 +12,38 @@ export type Bar = {
   width: number
 }
 
-/** One state, all its segments, and how long they are together. */
+/** The segments of one state, and their total duration. */
 export type Lane = { state: MonitorState; bars: Bar[]; ms: number }
 
-/** Shorter bars are drawn this wide, in percent, so that they are visible. */
-const LEAST_WIDTH = 0.4
+/** Percent. Shorter bars get this width, so that they are visible. */
+const MIN_WIDTH = 0.4
 const ORDER: MonitorState[] = ['VALID', 'MISMATCH', 'NOT_FOUND', 'NO_DATA', 'BAD_SETUP', 'INVALID', 'TIMEOUT', 'UNSET']
 
 export function barsOf({ from, to, segments }: Timeline): Bar[] {
   const begin = Date.parse(from)
   const length = Math.max(1, Date.parse(to) - begin)
-  return segments.map((segment, at) => {
+  return segments.map((segment, index) => {
     const start = Date.parse(segment.from)
     const end = Date.parse(segment.to)
-    const width = Math.max(LEAST_WIDTH, ((end - start) / length) * 100)
+    const width = Math.max(MIN_WIDTH, ((end - start) / length) * 100)
     const x = Math.min(((start - begin) / length) * 100, 100 - width)
-    return { at, from: start, to: end, state: segment.state, event: segment.event_id, x, width }
+    return { index, from: start, to: end, state: segment.state, event: segment.event_id, x, width }
   })
 }
 
-/** The bar that is drawn at a place, in percent; of several the narrowest, which is the hardest to hit. */
-export function barAt(bars: readonly Bar[], place: number): Bar | undefined {
-  const there = bars.filter(({ x, width }) => place >= x && place <= x + width)
-  return there.sort((one, other) => one.width - other.width)[0]
+/** The bar at a position in percent. Of several, the narrowest, which is the hardest to hit. */
+export function barAt(bars: readonly Bar[], position: number): Bar | undefined {
+  const hits = bars.filter(({ x, width }) => position >= x && position <= x + width)
+  return hits.sort((one, other) => one.width - other.width)[0]
 }
 
-/** A lane for each state that occurs: the valid one first, then troubles in a fixed order. Unknown time has none. */
+/** One lane for each state that occurs, in a fixed order. Unknown periods have none. */
 export function lanesOf(bars: readonly Bar[]): Lane[] {
   return ORDER.flatMap((state) => {
-    const own = bars.filter((bar) => bar.state === state)
-    return own.length === 0 ? [] : [{ state, bars: own, ms: own.reduce((sum, { from, to }) => sum + to - from, 0) }]
+    const ofState = bars.filter((bar) => bar.state === state)
+    return ofState.length === 0
+      ? []
+      : [{ state, bars: ofState, ms: ofState.reduce((sum, { from, to }) => sum + to - from, 0) }]
   })
 }
 
@@ -49,7 +51,7 @@ const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-di
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' })
 const date = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 
-/** Local hours, days or weeks between which marks stand. */
+/** The distance between ticks, in local hours. */
 const STEPS: Record<TimelineRange, { hours: number; text: Intl.DateTimeFormat }> = {
   '24h': { hours: 4, text: hour },
   '7d': { hours: 24, text: weekday },
@@ -57,7 +59,7 @@ const STEPS: Record<TimelineRange, { hours: number; text: Intl.DateTimeFormat }>
   '90d': { hours: 24 * 15, text: date },
 }
 
-/** Marks at even times of the viewer's clock. `x` in percent. Days are stepped as days, which are not all 24 hours long. */
+/** Ticks at round local times; `x` in percent. Steps of days are calendar days, because not every day has 24 hours. */
 export function ticksOf(from: number, to: number, range: TimelineRange): { x: number; text: string }[] {
   const { hours, text } = STEPS[range]
   const ticks: { x: number; text: string }[] = []
@@ -72,7 +74,7 @@ export function ticksOf(from: number, to: number, range: TimelineRange): { x: nu
   return ticks
 }
 
-/** "100 %" is said only of all of it, and "0 %" only of nothing. */
+/** Rounded, but "100 %" and "0 %" only if exact. */
 export function shareText(share: number): string {
   const percent = share * 100
   if (percent > 99.99 && percent < 100) return '> 99.99 %'

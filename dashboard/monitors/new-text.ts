@@ -2,11 +2,11 @@ import type { Notify } from '#contract/monitors.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { plural } from '#contract/wording.ts'
 
-/** When a monitor with these very values is valid. */
-export function modeWords(type: MonitorRecordType, values: readonly string[], isExact: boolean): string {
+/** When a monitor with these values is valid. */
+export function matchText(type: MonitorRecordType, values: readonly string[], isExact: boolean): string {
   const given = values.filter((value) => value.trim() !== '')
   const { exact = EXACT, flexible = FLEXIBLE } = RECORD_TYPE_TEXTS[type]
-  // A function, as a value may hold what replace() reads as a pattern.
+  // A function, because a value can contain the patterns of replace().
   return (isExact ? exact : flexible).replace('{values}', () => listed(given))
 }
 
@@ -27,23 +27,23 @@ export const NOTIFY_CHOICES: readonly { value: Notify; label: string; hint: stri
   },
 ]
 
-/** The active webhooks of a group; `isMore` where there are more than were counted. */
-export type Listeners = { count: number; isMore: boolean; paused: number }
+/** The active webhooks of a group. `isMore`: there are more than `count`. */
+export type ReceivingWebhooks = { count: number; isMore: boolean; paused: number }
 
-export type Watch = {
+export type MonitorSummaryInput = {
   name: string
   types: readonly MonitorRecordType[]
   frequency: number
   notify: Notify
   group: string
-  /** Undefined while it is not known yet. */
-  listeners: Listeners | undefined
+  /** Undefined while it loads. */
+  listeners: ReceivingWebhooks | undefined
 }
 
-type ImportWatch = Omit<Watch, 'name' | 'types'> & { count: number; own: number }
+type ImportSummaryInput = Omit<MonitorSummaryInput, 'name' | 'types'> & { count: number; own: number }
 
-/** What will happen once it is saved. */
-export function watchSentence({ name, types, frequency, ...rest }: Watch): string {
+/** What new monitors do. */
+export function newMonitorSummary({ name, types, frequency, ...rest }: MonitorSummaryInput): string {
   const checks = plural(
     types.length,
     `Zonewatch checks the ${types[0]} record of ${name} every ${frequency} minutes.`,
@@ -52,8 +52,8 @@ export function watchSentence({ name, types, frequency, ...rest }: Watch): strin
   return [checks, ...alertSentences(rest)].join(' ')
 }
 
-/** The same of many names. `own`: how many say something else for themselves. */
-export function importSentence({ count, own, frequency, ...rest }: ImportWatch): string {
+/** What imported monitors do. `own`: the number of rows with their own settings. */
+export function importSummary({ count, own, frequency, ...rest }: ImportSummaryInput): string {
   if (count === 0) return 'No rows selected for import.'
   const checks = plural(
     count,
@@ -71,8 +71,8 @@ export function importSentence({ count, own, frequency, ...rest }: ImportWatch):
   ].join(' ')
 }
 
-/** Of rows whose record a monitor expects otherwise: how many monitors are updated. */
-export function differSentence(differing: number, updated: number): string {
+/** About rows that differ from existing monitors. */
+export function differencesSummary(differing: number, updated: number): string {
   const differs = plural(
     differing,
     '1 row differs from an existing monitor.',
@@ -89,8 +89,11 @@ export function differSentence(differing: number, updated: number): string {
   return `${differs} ${updates}`
 }
 
-/** By what is sent: the sentence for one webhook, and for several. `count`: "2", or "more than 100". */
-const SENT: Record<Notify, { one: (group: string) => string; several: (count: string, group: string) => string }> = {
+/** `count` is "2" or "more than 100". */
+const NOTIFY_SENTENCES: Record<
+  Notify,
+  { one: (group: string) => string; several: (count: string, group: string) => string }
+> = {
   immediately: {
     one: (group) => `The webhook of the group ${group} receives every change.`,
     several: (count, group) => `Every change is sent to ${count} webhooks of the group ${group}.`,
@@ -106,7 +109,11 @@ const SENT: Record<Notify, { one: (group: string) => string; several: (count: st
   },
 }
 
-function alertSentences({ notify, group, listeners }: Pick<Watch, 'notify' | 'group' | 'listeners'>): string[] {
+function alertSentences({
+  notify,
+  group,
+  listeners,
+}: Pick<MonitorSummaryInput, 'notify' | 'group' | 'listeners'>): string[] {
   if (listeners === undefined) return []
   const { count, isMore, paused } = listeners
   if (count === 0) {
@@ -115,7 +122,7 @@ function alertSentences({ notify, group, listeners }: Pick<Watch, 'notify' | 'gr
       `No webhook request is sent: the group ${group} has no active webhook.`,
     ]
   }
-  const { one, several } = SENT[notify]
+  const { one, several } = NOTIFY_SENTENCES[notify]
   return [
     isMore ? several(`more than ${count}`, group) : plural(count, one(group), (number) => several(number, group)),
     ...pausedSentences(listeners.count, paused),
@@ -124,17 +131,17 @@ function alertSentences({ notify, group, listeners }: Pick<Watch, 'notify' | 'gr
 
 function pausedSentences(count: number, paused: number): string[] {
   if (paused === 0) return []
-  if (count === 1) return ['It is paused: its requests are queued until it is active again.']
+  if (count === 1) return ['It is paused: its requests are queued until it is active lookupAgain.']
   return [
     plural(
       paused,
-      'One of them is paused: its requests are queued until it is active again.',
-      (number) => `${number} of them are paused: their requests are queued until they are active again.`,
+      'One of them is paused: its requests are queued until it is active lookupAgain.',
+      (number) => `${number} of them are paused: their requests are queued until they are active lookupAgain.`,
     ),
   ]
 }
 
-/** Named where they are few and short. */
+/** The values if they are few and short, else their number. */
 function listed(values: readonly string[]): string {
   if (values.length === 0) return 'the values you enter'
   if (values.length <= 3 && values.every((value) => value.length <= 48)) return joined(values)

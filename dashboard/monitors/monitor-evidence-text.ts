@@ -1,46 +1,46 @@
 import type { DiagnosisPath } from '#contract/diagnosis.ts'
 
-/** What one server answered: in words, as values, or both. */
-export type Said = { words: string; values: string[]; ttl: number | undefined; chain: Link[] }
+/** The answer of one server: text, values, or both. */
+export type AnswerText = { text: string; values: string[]; ttl: number | undefined; chain: Link[] }
 type Link = { name: string; target: string; ttl: number }
 
-export function saidBy({ outcome }: DiagnosisPath): Said {
-  const said = (words: string, chain: Link[] = []): Said => ({ words, values: [], ttl: undefined, chain })
-  if (outcome === null) return said('The answer was too long for UDP. Zonewatch repeated the query over TCP.')
+export function answerText({ outcome }: DiagnosisPath): AnswerText {
+  const textOnly = (text: string, chain: Link[] = []): AnswerText => ({ text, values: [], ttl: undefined, chain })
+  if (outcome === null) return textOnly('The answer was too long for UDP. Zonewatch repeated the query over TCP.')
   switch (outcome.kind) {
     case 'answer':
-      return answered(outcome)
+      return answerOf(outcome)
     case 'nodata':
-      return said('No record of this type (NODATA).', outcome.chain)
+      return textOnly('No record of this type (NODATA).', outcome.chain)
     case 'nxdomain':
-      return said('The name does not exist (NXDOMAIN).', outcome.chain)
+      return textOnly('The name does not exist (NXDOMAIN).', outcome.chain)
     case 'cname_loop':
-      return said('CNAME loop.', outcome.chain)
+      return textOnly('CNAME loop.', outcome.chain)
     case 'failure':
-      return said(
+      return textOnly(
         outcome.bogus ? 'DNSSEC validation failed.' : (FAILURES[outcome.rcode] ?? 'The server could not answer.'),
       )
     case 'referral':
-      return { ...said('Referral to'), values: outcome.nameServers }
+      return { ...textOnly('Referral to'), values: outcome.nameServers }
     case 'lame':
-      return said(sentence(outcome.reason))
+      return textOnly(sentence(outcome.reason))
     case 'malformed':
-      return said(`Unusable answer: ${sentence(outcome.reason)}`)
+      return textOnly(`Unusable answer: ${sentence(outcome.reason)}`)
     case 'unreachable':
-      return said(`${UNREACHABLE[outcome.reason] ?? 'Unreachable'} (${outcome.reason}).`)
+      return textOnly(`${UNREACHABLE[outcome.reason] ?? 'Unreachable'} (${outcome.reason}).`)
     case 'timeout':
-      return said('Timeout.')
+      return textOnly('Timeout.')
   }
 }
 
-function answered({ rrset, chain }: Extract<DiagnosisPath['outcome'], { kind: 'answer' }>): Said {
+function answerOf({ rrset, chain }: Extract<DiagnosisPath['outcome'], { kind: 'answer' }>): AnswerText {
   const [target, ...others] = rrset.values
-  // A CNAME record that was queried itself is the first link of the chain.
+  // A queried CNAME record is the first link of the chain.
   if (rrset.type === 'CNAME' && target !== undefined && others.length === 0) {
     const link = { name: rrset.name, target: target === '.' ? '' : target, ttl: rrset.ttl }
-    return { words: '', values: [], ttl: undefined, chain: [link, ...chain] }
+    return { text: '', values: [], ttl: undefined, chain: [link, ...chain] }
   }
-  return { words: '', values: rrset.values, ttl: rrset.ttl, chain }
+  return { text: '', values: rrset.values, ttl: rrset.ttl, chain }
 }
 
 const FAILURES: Record<string, string> = {
@@ -68,13 +68,13 @@ export const FLAGS: Record<string, string> = {
   cd: 'Checking disabled: the query asked for no DNSSEC validation.',
 }
 
-/** The names that an answer led through: `www → shop → edge`, each with what its alias may be kept, in seconds. */
-export function chainOf(chain: readonly Link[]): { name: string; ttl: number | undefined }[] {
+/** The names of a CNAME chain, such as `www → shop → edge`, with their TTL in seconds. */
+export function chainNames(chain: readonly Link[]): { name: string; ttl: number | undefined }[] {
   const first = chain[0]
   if (!first) return []
   return [
     { name: first.name, ttl: first.ttl },
-    ...chain.map(({ target }, at) => ({ name: target || '.', ttl: chain[at + 1]?.ttl })),
+    ...chain.map(({ target }, index) => ({ name: target || '.', ttl: chain[index + 1]?.ttl })),
   ]
 }
 

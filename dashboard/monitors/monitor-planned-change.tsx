@@ -9,7 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
-import { type Column, DataTable } from '../ui/table.tsx'
+import { type Column, DataTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import type { MonitorDetails } from './monitor-queries.ts'
@@ -17,7 +17,7 @@ import { useRefresh } from './monitor-queries.ts'
 
 const PlanDialog = lazy(async () => ({ default: (await import('./monitor-plan-dialog.tsx')).PlanDialog }))
 
-/** Nothing while no maintenance window includes the monitor. */
+/** Shown during a maintenance window that includes the monitor. */
 export function MaintenanceNote({ monitor }: { monitor: MonitorDetails }) {
   const { data: page } = useQuery(windowsOfMonitorQuery(monitor.id))
   const [window] = page?.data ?? []
@@ -27,35 +27,31 @@ export function MaintenanceNote({ monitor }: { monitor: MonitorDetails }) {
     <p role="status" className="flex gap-2.5 rounded-md bg-warn-wash px-3 py-2.5 text-sm text-warn">
       <Wrench className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
       <span>
-        Maintenance: {window.name}. Alerts of this monitor wait until <Time at={until} isExact />.
+        Maintenance: {window.name}. Alerts of this monitor are held until <Time at={until} isExact />.
       </span>
     </p>
   )
 }
 
-const OPEN = ['SCHEDULED', 'IN_PROGRESS']
+const OPEN_STATES = ['SCHEDULED', 'IN_PROGRESS']
 
-const LOOKS: Record<PlannedChange['state'], { word: string; tone: Tone; icon: typeof CircleCheck }> = {
-  SCHEDULED: { word: 'Scheduled', tone: 'idle', icon: CalendarClock },
-  IN_PROGRESS: { word: 'In progress', tone: 'warn', icon: CircleDashed },
-  DONE: { word: 'Done', tone: 'good', icon: CircleCheck },
-  NOT_ARRIVED: { word: 'Not arrived', tone: 'bad', icon: CircleX },
-  CANCELED: { word: 'Canceled', tone: 'idle', icon: CircleX },
+const STATE_DISPLAY: Record<PlannedChange['state'], { label: string; tone: Tone; icon: typeof CircleCheck }> = {
+  SCHEDULED: { label: 'Scheduled', tone: 'idle', icon: CalendarClock },
+  IN_PROGRESS: { label: 'In progress', tone: 'warn', icon: CircleDashed },
+  DONE: { label: 'Done', tone: 'good', icon: CircleCheck },
+  NOT_ARRIVED: { label: 'Not arrived', tone: 'bad', icon: CircleX },
+  CANCELED: { label: 'Canceled', tone: 'idle', icon: CircleX },
 }
 
 export function ChangeState({ state }: Pick<PlannedChange, 'state'>) {
-  const { word, tone, icon } = LOOKS[state]
-  return (
-    <Badge tone={tone} icon={icon}>
-      {word}
-    </Badge>
-  )
+  const { label, tone, icon } = STATE_DISPLAY[state]
+  return <Badge tone={tone} icon={icon} label={label} />
 }
 
-/** For how long a closed change is shown on the page of its monitor. */
-const SHOWN_MS = 24 * 60 * 60_000
+/** How long a closed change is shown. */
+const CLOSED_VISIBLE_MS = 24 * 60 * 60_000
 
-/** The planned change of a monitor, while it is open and for a day after. */
+/** The planned change of a monitor, until one day after it is closed. */
 export function MonitorPlanned({ monitor }: { monitor: MonitorDetails }) {
   const { can } = useSession()
   const { data: change } = useQuery(changeOfMonitorQuery(monitor.id))
@@ -63,8 +59,9 @@ export function MonitorPlanned({ monitor }: { monitor: MonitorDetails }) {
   const refresh = useRefresh()
   const toast = useToast()
   if (!change) return null
-  const isOpen = OPEN.includes(change.state)
-  if (!isOpen && (change.state === 'CANCELED' || Date.now() - Date.parse(change.closed!) > SHOWN_MS)) return null
+  const isOpen = OPEN_STATES.includes(change.state)
+  if (!isOpen && (change.state === 'CANCELED' || Date.now() - Date.parse(change.closed!) > CLOSED_VISIBLE_MS))
+    return null
   const remove = async () => {
     await api.delete(`/planned-changes/${change.id}`)
     await refresh()
@@ -109,7 +106,7 @@ export function MonitorPlanned({ monitor }: { monitor: MonitorDetails }) {
         isDangerous
         onConfirm={remove}
       >
-        The monitor expects the old values again. If the record has moved already, it fails.
+        The monitor expects the old values again. If the record has already changed, the monitor fails.
       </Confirm>
     </Section>
   )
@@ -119,15 +116,15 @@ function Summary({ change: { old_value, new_value, from, to, state, progress } }
   return (
     <>
       <Code>{old_value.join(', ')}</Code> → <Code>{new_value.join(', ')}</Code>, from <Time at={from} isExact /> to{' '}
-      <Time at={to} isExact />.{state === 'IN_PROGRESS' && <Caches progress={progress} />}
+      <Time at={to} isExact />.{state === 'IN_PROGRESS' && <CacheExpiry progress={progress} />}
       {state === 'NOT_ARRIVED' && ' The new values are expected now and have not arrived.'}
     </>
   )
 }
 
-function Caches({ progress }: Pick<PlannedChange, 'progress'>) {
+function CacheExpiry({ progress }: Pick<PlannedChange, 'progress'>) {
   if (!progress) return null
-  if (progress.caches_until === null) return ' Not every name server answers the new values yet.'
+  if (progress.caches_until === null) return ' Not all name servers return the new values yet.'
   return (
     <>
       {' '}
@@ -139,12 +136,12 @@ function Caches({ progress }: Pick<PlannedChange, 'progress'>) {
 type Server = NonNullable<PlannedChange['progress']>['servers'][number]
 type Answer = Server['answer']
 
-const ANSWERS: Record<Answer, { word: string; tone: Tone; icon: typeof CircleCheck }> = {
-  new: { word: 'New values', tone: 'good', icon: CircleCheck },
-  old: { word: 'Old values', tone: 'idle', icon: CircleDashed },
-  mixed: { word: 'Both', tone: 'warn', icon: CircleDashed },
-  other: { word: 'Other values', tone: 'bad', icon: CircleX },
-  none: { word: 'No answer', tone: 'warn', icon: CircleX },
+const ANSWER_DISPLAY: Record<Answer, { label: string; tone: Tone; icon: typeof CircleCheck }> = {
+  new: { label: 'New values', tone: 'good', icon: CircleCheck },
+  old: { label: 'Old values', tone: 'idle', icon: CircleDashed },
+  mixed: { label: 'Both', tone: 'warn', icon: CircleDashed },
+  other: { label: 'Other values', tone: 'bad', icon: CircleX },
+  none: { label: 'No answer', tone: 'warn', icon: CircleX },
 }
 
 function Servers({ change: { progress } }: { change: PlannedChange }) {
@@ -169,29 +166,23 @@ const SERVER_COLUMNS: Column<Server>[] = [
     id: 'server',
     header: 'Server',
     meta: { cellClassName: 'min-w-0' },
-    cell: ({
-      row: {
-        original: { kind, server },
-      },
-    }) => (
+    cell: rowCell(({ kind, server }) => (
       <>
         <p className="font-mono text-sm break-all">{server}</p>
         <p className="text-xs text-faint">{kind === 'name_server' ? 'Name server' : 'Resolver'}</p>
       </>
-    ),
+    )),
   },
   {
     id: 'answer',
     header: 'Answers',
-    cell: ({
-      row: {
-        original: { answer },
-      },
-    }) => (
-      <Badge tone={ANSWERS[answer].tone} icon={ANSWERS[answer].icon}>
-        {ANSWERS[answer].word}
-      </Badge>
-    ),
+    cell: rowCell(({ answer }) => (
+      <Badge
+        tone={ANSWER_DISPLAY[answer].tone}
+        icon={ANSWER_DISPLAY[answer].icon}
+        label={ANSWER_DISPLAY[answer].label}
+      />
+    )),
   },
   {
     id: 'values',
@@ -203,10 +194,6 @@ const SERVER_COLUMNS: Column<Server>[] = [
     id: 'ttl',
     header: 'TTL',
     meta: { className: 'hidden md:table-cell', cellClassName: 'whitespace-nowrap text-soft' },
-    cell: ({
-      row: {
-        original: { ttl },
-      },
-    }) => (ttl === null ? '–' : `${ttl} s`),
+    cell: rowCell(({ ttl }) => (ttl === null ? '–' : `${ttl} s`)),
   },
 ]

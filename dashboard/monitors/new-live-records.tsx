@@ -7,36 +7,35 @@ import { Button } from '../ui/button.tsx'
 import { Checkbox } from '../ui/field.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { STATE_DISPLAY, State } from '../ui/state.tsx'
-import { type Draft, draftOf } from './new-expectation.ts'
+import { type Draft, proposedDraft } from './new-expectation.ts'
 import { ExpectationFields } from './new-expectation-fields.tsx'
 
-/** To ask the DNS once more: it may have been changed meanwhile. */
-export type Again = { isBusy: boolean; press: () => void }
+export type LookupAgain = { isBusy: boolean; run: () => void }
 
-type FoundProps = {
+type LiveRecordsProps = {
   lookup: Lookup
-  again: Again
+  lookupAgain: LookupAgain
   drafts: readonly Draft[]
   onChange: (drafts: Draft[]) => void
-  /** The monitors of this name that are there already, by type. */
-  watched: ReadonlyMap<MonitorRecordType, string>
-  /** The server's sentence against a draft, by its type and a path below it. */
+  /** Ids of the existing monitors of this name, by type. */
+  existingMonitors: ReadonlyMap<MonitorRecordType, string>
+  /** The error of a draft, by its type and a path in it. */
   errorAt: (type: MonitorRecordType, path: string) => string | undefined
 }
 
-/** Live records, type by type; each one may be chosen as what it should be. */
-export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt }: FoundProps) {
-  const drafted = (found: Found) => drafts.find(({ type }) => type === found.record_type)
-  const choose = (found: Found) => onChange([...drafts, draftOf(found)])
+/** Live records by type, with a checkbox for each. */
+export function LiveRecords({ lookup, lookupAgain, drafts, onChange, existingMonitors, errorAt }: LiveRecordsProps) {
+  const draftFor = (found: Found) => drafts.find(({ type }) => type === found.record_type)
+  const select = (found: Found) => onChange([...drafts, proposedDraft(found)])
   const isFound = (type: MonitorRecordType) => lookup.found.some(({ record_type }) => record_type === type)
-  const drop = (found: Found) => onChange(drafts.filter(({ type }) => type !== found.record_type))
-  const change = (draft: Draft) => onChange(drafts.map((each) => (each.type === draft.type ? draft : each)))
-  const isShown = (found: Found) => found.values.length > 0 || isFailure(found) || drafted(found) !== undefined
+  const deselect = (found: Found) => onChange(drafts.filter(({ type }) => type !== found.record_type))
+  const change = (draft: Draft) => onChange(drafts.map((other) => (other.type === draft.type ? draft : other)))
+  const isShown = (found: Found) => found.values.length > 0 || isFailure(found) || draftFor(found) !== undefined
   const shown = [
     ...lookup.found.filter(isShown),
     ...drafts.flatMap(({ type }) => (isFound(type) ? [] : notLookedUp(type))),
   ]
-  const absent = lookup.found.filter((found) => !isShown(found))
+  const missing = lookup.found.filter((found) => !isShown(found))
   const others = RECORD_TYPES.filter((type) => !isFound(type) && !drafts.some((draft) => draft.type === type))
   return (
     <Section
@@ -48,22 +47,22 @@ export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt
         </>
       }
       actions={
-        <Button size="sm" variant="quiet" isBusy={again.isBusy} onClick={again.press}>
-          <RotateCw /> Look up again
+        <Button size="sm" variant="quiet" isBusy={lookupAgain.isBusy} onClick={lookupAgain.run}>
+          <RotateCw /> Look up lookupAgain
         </Button>
       }
       isFlush
     >
       <ul className="divide-y divide-line">
         {shown.map((found) => {
-          const draft = drafted(found)
+          const draft = draftFor(found)
           return (
             <li key={found.record_type} className="px-4 py-3">
-              <FoundLine
+              <LiveRecord
                 found={found}
                 isSelected={draft !== undefined}
-                watchedBy={watched.get(found.record_type)}
-                onToggle={() => (draft ? drop(found) : choose(found))}
+                existingMonitor={existingMonitors.get(found.record_type)}
+                onToggle={() => (draft ? deselect(found) : select(found))}
               />
               {draft && (
                 <div className="mt-3 border-l-2 border-accent pl-4 sm:ml-[7px] sm:pl-5">
@@ -79,15 +78,15 @@ export function FoundRecords({ lookup, again, drafts, onChange, watched, errorAt
           )
         })}
       </ul>
-      {absent.length > 0 && (
-        <Absent found={absent} isAll={shown.length === 0} name={lookup.full_domain} onChoose={choose} />
+      {missing.length > 0 && (
+        <MissingTypes found={missing} isAll={shown.length === 0} name={lookup.full_domain} onSelect={select} />
       )}
-      {others.length > 0 && <OtherTypes types={others} onChoose={(type) => choose(notLookedUp(type))} />}
+      {others.length > 0 && <OtherTypes types={others} onSelect={(type) => select(notLookedUp(type))} />}
     </Section>
   )
 }
 
-/** A type that such a name seldom has. */
+/** A type that was not looked up. */
 function notLookedUp(type: MonitorRecordType): Found {
   return {
     record_type: type,
@@ -100,12 +99,12 @@ function notLookedUp(type: MonitorRecordType): Found {
   }
 }
 
-/** Nothing was learned of it: that is not the same as that there is nothing. */
+/** The lookup failed, so it is unknown whether there are records. */
 const isFailure = ({ outcome }: Found) => outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
 
-type LineProps = { found: Found; isSelected: boolean; watchedBy: string | undefined; onToggle: () => void }
+type LineProps = { found: Found; isSelected: boolean; existingMonitor: string | undefined; onToggle: () => void }
 
-function FoundLine({ found, isSelected, watchedBy, onToggle }: LineProps) {
+function LiveRecord({ found, isSelected, existingMonitor, onToggle }: LineProps) {
   const { record_type: type, values, outcome, sentence } = found
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_auto] items-start gap-x-4 gap-y-1 sm:grid-cols-[5.5rem_minmax(0,1fr)_auto]">
@@ -127,7 +126,7 @@ function FoundLine({ found, isSelected, watchedBy, onToggle }: LineProps) {
                 <State state={outcome} />
               </span>
             )}
-            {isFailure(found) ? sentence : outcome === 'UNSET' ? 'Lookup skipped.' : 'No records.'}
+            {isFailure(found) ? sentence : outcome === 'UNSET' ? 'Not looked up.' : 'No records.'}
           </span>
         ) : (
           <ul>
@@ -141,10 +140,10 @@ function FoundLine({ found, isSelected, watchedBy, onToggle }: LineProps) {
           </ul>
         )}
       </div>
-      {watchedBy && (
+      {existingMonitor && (
         <Link
           to="/monitors/$monitor"
-          params={{ monitor: watchedBy }}
+          params={{ monitor: existingMonitor }}
           className="col-start-2 row-start-1 inline-flex items-center gap-1.5 rounded-sm text-xs text-accent-ink hover:underline sm:col-start-3"
         >
           <Eye className="size-3.5" aria-hidden="true" /> Already monitored
@@ -154,10 +153,10 @@ function FoundLine({ found, isSelected, watchedBy, onToggle }: LineProps) {
   )
 }
 
-type AbsentProps = { found: readonly Found[]; isAll: boolean; name: string; onChoose: (found: Found) => void }
+type MissingTypesProps = { found: readonly Found[]; isAll: boolean; name: string; onSelect: (found: Found) => void }
 
-/** The main case of onboarding: what shall be set up still. */
-function Absent({ found, isAll, name, onChoose }: AbsentProps) {
+/** Types without records, to monitor before they are created. */
+function MissingTypes({ found, isAll, name, onSelect }: MissingTypesProps) {
   const isMissing = isAll && found.every(({ outcome }) => outcome === 'NOT_FOUND')
   return (
     <div className="flex flex-wrap items-center gap-x-2 gap-y-2 border-t border-line px-4 py-3 first:border-t-0">
@@ -170,21 +169,21 @@ function Absent({ found, isAll, name, onChoose }: AbsentProps) {
           'No records of these types. Monitor one that you plan to create:'
         )}
       </p>
-      {found.map((each) => (
+      {found.map((record) => (
         <TypeButton
-          key={each.record_type}
-          type={each.record_type}
-          title={`${RECORD_TYPE_TEXTS[each.record_type].holds}. Now: ${STATE_DISPLAY[each.outcome].label}.`}
-          onPress={() => onChoose(each)}
+          key={record.record_type}
+          type={record.record_type}
+          title={`${RECORD_TYPE_TEXTS[record.record_type].holds}. Now: ${STATE_DISPLAY[record.outcome].label}.`}
+          onPress={() => onSelect(record)}
         />
       ))}
     </div>
   )
 }
 
-type OtherTypesProps = { types: readonly MonitorRecordType[]; onChoose: (type: MonitorRecordType) => void }
+type OtherTypesProps = { types: readonly MonitorRecordType[]; onSelect: (type: MonitorRecordType) => void }
 
-function OtherTypes({ types, onChoose }: OtherTypesProps) {
+function OtherTypes({ types, onSelect }: OtherTypesProps) {
   return (
     <details className="border-t border-line px-4 py-3">
       <summary className="cursor-pointer text-xs text-faint">Other record types</summary>
@@ -194,7 +193,7 @@ function OtherTypes({ types, onChoose }: OtherTypesProps) {
             key={type}
             type={type}
             title={`${RECORD_TYPE_TEXTS[type].holds}.`}
-            onPress={() => onChoose(type)}
+            onPress={() => onSelect(type)}
           />
         ))}
       </div>
