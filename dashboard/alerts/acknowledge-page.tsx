@@ -11,7 +11,7 @@ import { ProblemNote } from '../ui/problem.tsx'
 
 const route = getRouteApi('/alert-acknowledgement/$token')
 
-/** Where the link of a message leads. The press of a button acknowledges, not the opening: mail programs open links to look at them. */
+/** The page behind the link of a message. It needs a click, because mail programs open links by themselves. */
 export function AcknowledgePage() {
   const { token } = route.useParams()
   const path = `/alert-acknowledgements/${token}`
@@ -22,21 +22,21 @@ export function AcknowledgePage() {
   })
   const [done, setDone] = useState<Acknowledgement>()
   const { isBusy, problem, onSubmit } = useSubmit(async () => setDone(await api.post<Acknowledgement>(path, {})))
-  const shown = done ?? data
+  const acknowledgement = done ?? data
   return (
     <Card title="Acknowledge an incident">
       {error ? (
         <ProblemNote problem={error} />
-      ) : !shown ? (
+      ) : !acknowledgement ? (
         <Skeleton lines={3} />
       ) : (
         <div className="flex flex-col gap-4">
-          <p className="font-medium break-words">{shown.title}</p>
+          <p className="font-medium break-words">{acknowledgement.title}</p>
           <p role="status" className="text-sm text-soft">
-            {problemMessage(shown)}
+            {statusText(acknowledgement)}
           </p>
           {problem !== undefined && <ProblemNote problem={problem} />}
-          {shown.state === 'open' && (
+          {acknowledgement.state === 'open' && (
             <form onSubmit={onSubmit} className="flex flex-col">
               <Button type="submit" variant="primary" isBusy={isBusy}>
                 Acknowledge
@@ -49,7 +49,7 @@ export function AcknowledgePage() {
   )
 }
 
-function problemMessage({ state, organization, acknowledged_by }: Acknowledgement): string {
+function statusText({ state, organization, acknowledged_by }: Acknowledgement): string {
   if (state === 'resolved') return 'The incident is resolved. There is nothing to acknowledge.'
   if (state === 'acknowledged')
     return `Acknowledged by ${acknowledged_by}. There are no further alerts about it for ${organization} until it recovers.`

@@ -17,7 +17,7 @@ export function ConfirmAddressPage() {
       path={`/alert-addresses/confirm/${token}`}
       title="Receive alerts"
       text="Confirm that you want to receive alerts of Zonewatch at this address."
-      act="Receive alerts"
+      submitLabel="Receive alerts"
       done={({ email, organization }) => `${email} receives alerts of ${organization} from now on.`}
     />
   )
@@ -30,16 +30,16 @@ export function UnsubscribePage() {
       path={`/alert-addresses/unsubscribe/${token}`}
       title="Unsubscribe"
       text="You will receive no more alerts at this address."
-      act="Unsubscribe"
+      submitLabel="Unsubscribe"
       done={({ email, organization }) => `${organization} no longer sends alerts to ${email}.`}
     />
   )
 }
 
-type Props = { path: string; title: string; text: string; act: string; done: (address: Address) => string }
+type Props = { path: string; title: string; text: string; submitLabel: string; done: (address: Address) => string }
 
-/** A press of a button, not the opening of a link: mail programs open links to look at them. */
-function AddressPage({ path, title, text, act, done }: Props) {
+/** It needs a click, because mail programs open links by themselves. */
+function AddressPage({ path, title, text, submitLabel, done }: Props) {
   const [address, setAddress] = useState<Address>()
   const { isBusy, problem, onSubmit } = useSubmit(async () => setAddress(await api.post<Address>(path, {})))
   return (
@@ -53,7 +53,7 @@ function AddressPage({ path, title, text, act, done }: Props) {
           <p className="text-sm text-soft">{text}</p>
           {problem !== undefined && <ProblemNote problem={problem} />}
           <Button type="submit" variant="primary" isBusy={isBusy}>
-            {act}
+            {submitLabel}
           </Button>
         </form>
       )}

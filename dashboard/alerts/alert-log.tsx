@@ -17,13 +17,13 @@ import { alertQuery, alertsQuery, channelsQuery } from './queries.ts'
 
 const route = getRouteApi('/signed-in/alerts')
 
-const STATUSES: Record<Alert['status'], { word: string; tone: Tone; icon: LucideIcon }> = {
-  PENDING: { word: 'Pending', tone: 'idle', icon: Clock },
-  RETRYING: { word: 'Retrying', tone: 'warn', icon: RotateCw },
-  SENT: { word: 'Sent', tone: 'good', icon: CircleCheck },
-  FAILED: { word: 'Failed', tone: 'bad', icon: OctagonX },
-  CANCELED: { word: 'Canceled', tone: 'idle', icon: Ban },
-  HELD: { word: 'In next summary', tone: 'idle', icon: PauseCircle },
+const STATUS_DISPLAY: Record<Alert['status'], { label: string; tone: Tone; icon: LucideIcon }> = {
+  PENDING: { label: 'Pending', tone: 'idle', icon: Clock },
+  RETRYING: { label: 'Retrying', tone: 'warn', icon: RotateCw },
+  SENT: { label: 'Sent', tone: 'good', icon: CircleCheck },
+  FAILED: { label: 'Failed', tone: 'bad', icon: OctagonX },
+  CANCELED: { label: 'Canceled', tone: 'idle', icon: Ban },
+  HELD: { label: 'In next summary', tone: 'idle', icon: PauseCircle },
 }
 const KINDS: Record<Alert['kind'], string> = {
   failing: 'Failure',
@@ -110,8 +110,7 @@ const columnsWith = (channelName: (id: string) => string, onOpen: (alert: string
 ]
 
 function AlertBadge({ alert }: { alert: Pick<Alert, 'status'> }) {
-  const { word, tone, icon } = STATUSES[alert.status]
-  return <Badge tone={tone} icon={icon} label={word} />
+  return <Badge {...STATUS_DISPLAY[alert.status]} />
 }
 
 type DialogProps = { id: string; channel: (id: string) => string; onClose: () => void }
@@ -120,7 +119,7 @@ function AlertDialog({ id, channel, onClose }: DialogProps) {
   const { can } = useSession()
   const queries = useQueryClient()
   const { data: alert, error } = useQuery(alertQuery(id))
-  const again = useMutation({
+  const retry = useMutation({
     mutationFn: () => api.post(`/alerts/${id}/retry`),
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['alerts'] })
@@ -138,19 +137,19 @@ function AlertDialog({ id, channel, onClose }: DialogProps) {
       footer={
         can('write') &&
         isRepeatable && (
-          <Button isBusy={again.isPending} onClick={() => again.mutate()}>
+          <Button isBusy={retry.isPending} onClick={() => retry.mutate()}>
             <RotateCw /> Send again
           </Button>
         )
       }
     >
       {error && !alert ? <ProblemNote problem={error} /> : !alert ? <Skeleton lines={3} /> : <Attempts alert={alert} />}
-      {again.error && <ProblemNote problem={again.error} />}
+      {retry.error && <ProblemNote problem={retry.error} />}
     </Dialog>
   )
 }
 
-/** What was sent and answered, newest first. */
+/** Requests and responses, newest first. */
 export function Attempts({ alert }: { alert: AlertInFull }) {
   return (
     <div className="flex flex-col gap-4">
@@ -174,19 +173,19 @@ export function Attempts({ alert }: { alert: AlertInFull }) {
             </span>
           </h3>
           {attempt.error && <p className="text-bad first-letter:uppercase">{attempt.error}.</p>}
-          {attempt.request && <Logged label="Request" text={attempt.request} />}
-          {attempt.response_body && <Logged label="Response" text={attempt.response_body} />}
+          {attempt.request && <RawText label="Request" text={attempt.request} />}
+          {attempt.response_body && <RawText label="Response" text={attempt.response_body} />}
         </section>
       ))}
     </div>
   )
 }
 
-function Logged({ label, text }: { label: string; text: string }) {
+function RawText({ label, text }: { label: string; text: string }) {
   return (
     <div>
       <p className="mb-1 text-xs text-faint">{label}</p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <section tabIndex={0} aria-label={label} className="max-h-48 overflow-auto rounded bg-sunken p-2">
         <Code className="text-xs whitespace-pre-wrap">{text}</Code>
       </section>

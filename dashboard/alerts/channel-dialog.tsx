@@ -12,15 +12,15 @@ import { channelTypesQuery } from './queries.ts'
 
 type Values = Record<string, string | boolean>
 
-/** Makes a channel, or changes one. The fields are those that the server names. */
+/** Creates or edits a channel. The server defines the fields of each type. */
 export function ChannelDialog({
   channel,
   onClose,
-  onMade,
+  onCreated,
 }: {
   channel?: Channel
   onClose: () => void
-  onMade?: (channel: Channel) => void
+  onCreated?: (channel: Channel) => void
 }) {
   const { me } = useSession()
   const queries = useQueryClient()
@@ -28,7 +28,7 @@ export function ChannelDialog({
   const [type, setType] = useState<ChannelType>(channel?.type ?? (me.server.sends_mail ? 'email' : 'slack'))
   const [name, setName] = useState(channel?.name ?? '')
   const [values, setValues] = useState<Values>(() => valuesOf(channel?.settings ?? {}))
-  const info = types?.find((each) => each.type === type)
+  const info = types?.find((candidate) => candidate.type === type)
   const save = useMutation({
     mutationFn: () => {
       const body = { name: name || info!.name, settings: settingsOf(info!.fields, values) }
@@ -36,10 +36,10 @@ export function ChannelDialog({
         ? api.patch<Channel>(`/channels/${channel.id}`, body)
         : api.post<Channel>('/channels', { ...body, type })
     },
-    onSuccess: (made) => {
+    onSuccess: (saved) => {
       void queries.invalidateQueries({ queryKey: ['channels'] })
       onClose()
-      onMade?.(made)
+      onCreated?.(saved)
     },
   })
   const fields = ['name', 'type', ...(info?.fields.map((field) => `settings.${field.name}`) ?? [])]
@@ -57,12 +57,12 @@ export function ChannelDialog({
       ) : !info ? (
         <Skeleton lines={4} />
       ) : (
-        <div className="flex flex-col gap-5 sm:col-span-2">
+        <div className="flex flex-col gap-5">
           {!channel && (
             <Field label="Type">
               <Select
                 value={type}
-                options={types!.map((each) => ({ value: each.type, label: each.name }))}
+                options={types!.map((option) => ({ value: option.type, label: option.name }))}
                 onChange={setType}
               />
             </Field>
@@ -95,7 +95,7 @@ export function ChannelDialog({
 type SettingProps = {
   field: ChannelField
   value: string | boolean | undefined
-  /** A secret that is set is not shown. */
+  /** The stored value of a secret is not shown. */
   isSet: boolean
   error: string | undefined
   onChange: (value: string | boolean) => void
@@ -104,8 +104,8 @@ type SettingProps = {
 function Setting({ field, value, isSet, error, onChange }: SettingProps) {
   const { label, kind, is_secret, is_required, description, example, max_length } = field
   if (kind === 'boolean') return <Switch label={label} hint={description} isOn={value === true} onChange={onChange} />
-  const isKept = is_secret && isSet
-  const hint = isKept ? 'Set. Leave it empty to keep it.' : (description ?? undefined)
+  const isStoredSecret = is_secret && isSet
+  const hint = isStoredSecret ? 'Stored. Leave empty to keep it.' : (description ?? undefined)
   const text = typeof value === 'string' ? value : ''
   const isLong = kind === 'addresses' || (max_length ?? 0) > 2000
   return (
@@ -120,10 +120,10 @@ function Setting({ field, value, isSet, error, onChange }: SettingProps) {
       ) : (
         <Input
           isCode
-          required={is_required && !isKept}
+          required={is_required && !isStoredSecret}
           autoComplete="off"
           maxLength={max_length ?? undefined}
-          placeholder={isKept ? '********' : (example ?? '')}
+          placeholder={isStoredSecret ? '********' : (example ?? '')}
           value={text}
           onChange={(event) => onChange(event.target.value)}
         />
@@ -143,13 +143,13 @@ const valuesOf = (settings: Record<string, unknown>): Values =>
     }),
   )
 
-/** Without what is empty: an optional setting that is left out has its default. */
+/** Without empty values, so that optional settings get their defaults. */
 function settingsOf(fields: readonly ChannelField[], values: Values): Record<string, unknown> {
-  const given = fields.flatMap(({ name, kind }): [string, unknown][] => {
+  const settings = fields.flatMap(({ name, kind }): [string, unknown][] => {
     const value = values[name]
     if (kind === 'boolean') return [[name, value === true]]
     if (typeof value !== 'string' || value.trim() === '') return kind === 'addresses' ? [[name, []]] : []
-    return [[name, kind === 'addresses' ? value.split(/[\s,;]+/).filter((each) => each !== '') : value.trim()]]
+    return [[name, kind === 'addresses' ? value.split(/[\s,;]+/).filter((address) => address !== '') : value.trim()]]
   })
-  return Object.fromEntries(given)
+  return Object.fromEntries(settings)
 }

@@ -70,13 +70,13 @@ export function Channels() {
           empty={<p className="px-4 py-10 text-center text-sm text-faint">No channels yet. Nobody is alerted.</p>}
         />
       </Section>
-      <Suspense>{isNew && <ChannelDialog onClose={() => setNew(false)} onMade={setTested} />}</Suspense>
+      <Suspense>{isNew && <ChannelDialog onClose={() => setNew(false)} onCreated={setTested} />}</Suspense>
       {tested && <TestDialog channel={tested} onClose={() => setTested(undefined)} />}
     </>
   )
 }
 
-/** `onTest`: undefined for those who may not manage channels. */
+/** `onTest` is undefined for users who cannot manage channels. */
 const columnsWith = (
   typeName: (type: string) => string,
   onTest: ((channel: Channel) => void) | undefined,
@@ -208,7 +208,7 @@ function ChannelMenu({ channel }: { channel: Channel }) {
   )
 }
 
-/** Sends at once, and shows what the receiver answered. */
+/** Sends a test and shows the response. */
 function TestDialog({ channel, onClose }: { channel: Channel; onClose: () => void }) {
   const queries = useQueryClient()
   const test = useMutation({

@@ -16,7 +16,7 @@ import { Badge, STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { AlertList } from './alert-log.tsx'
-import { IncidentCare, IncidentTimeline } from './incident-care.tsx'
+import { IncidentControls, IncidentTimeline } from './incident-controls.tsx'
 import { alertsQuery, incidentQuery, incidentsQuery } from './queries.ts'
 
 const route = getRouteApi('/signed-in/alerts')
@@ -83,17 +83,17 @@ const COLUMNS: Column<Incident>[] = [
     cell: ({ row }) => <Time at={row.original.opened} />,
   },
   {
-    id: 'lasted',
-    header: 'Lasted',
+    id: 'duration',
+    header: 'Duration',
     meta: { className: 'hidden lg:table-cell', cellClassName: 'text-soft' },
-    cell: ({ row }) => lastedText(row.original),
+    cell: ({ row }) => incidentDuration(row.original),
   },
 ]
 
 const monitorsText = ({ monitors, failing, resolved }: Incident) =>
   resolved === null && failing < monitors ? `${failing} of ${monitors} failing` : String(monitors)
 
-const lastedText = ({ opened, resolved }: Incident) =>
+const incidentDuration = ({ opened, resolved }: Incident) =>
   durationText((resolved === null ? Date.now() : Date.parse(resolved)) - Date.parse(opened))
 
 function IncidentBadge({ incident: { resolved, acknowledged } }: { incident: Incident }) {
@@ -125,7 +125,7 @@ export function IncidentDialog({ id, onClose }: { id: string; onClose: () => voi
   )
 }
 
-/** What monitors of several domains share. */
+/** The common cause of monitors of several domains. */
 const CAUSES = { value: 'Same records', name_server: 'Name server', upstream: 'Resolver' } as const
 
 function Details({ incident }: { incident: Incident }) {
@@ -170,7 +170,7 @@ function Details({ incident }: { incident: Incident }) {
             <Time at={incident.resolved} isExact />
           </Fact>
         )}
-        <Fact name="Lasted">{lastedText(incident)}</Fact>
+        <Fact name="Duration">{incidentDuration(incident)}</Fact>
         {incident.acknowledged && (
           <Fact name="Acknowledged">
             {incident.acknowledged_by}, <Time at={incident.acknowledged} isExact />
@@ -178,7 +178,7 @@ function Details({ incident }: { incident: Incident }) {
         )}
       </Facts>
       {can('write') && incident.resolved === null && (
-        <IncidentCare incident={incident} onChange={(body) => change.mutate(body)} />
+        <IncidentControls incident={incident} onChange={(body) => change.mutate(body)} />
       )}
       {can('write') ? (
         <form

@@ -1,4 +1,4 @@
-/** An instant as an input of type `datetime-local` holds it, in the viewer's zone. */
+/** The value of a `datetime-local` input, in the user's time zone. */
 export function localOf(instant: string | number): string {
   const date = new Date(instant)
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
@@ -10,7 +10,7 @@ export function fromLocalInput(local: string): string {
   return Number.isNaN(date.getTime()) ? local : date.toISOString()
 }
 
-export const viewerZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+export const localTimeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
 
 const HOUR_MS = 60 * 60_000
 

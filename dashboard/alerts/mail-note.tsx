@@ -3,12 +3,12 @@ import { TriangleAlert } from 'lucide-react'
 import { useSession } from '../session.tsx'
 import { channelsQuery } from './queries.ts'
 
-/** Nothing where the server sends mail, or nobody wants any. */
+/** Shown if there is an active email channel and the server sends no email. */
 export function MailNote() {
   const { me } = useSession()
   const { data: channels } = useQuery({ ...channelsQuery, enabled: !me.server.sends_mail })
-  const isWanted = channels?.data.some(({ type, is_active }) => type === 'email' && is_active)
-  if (me.server.sends_mail || !isWanted) return null
+  const hasEmailChannel = channels?.data.some(({ type, is_active }) => type === 'email' && is_active)
+  if (me.server.sends_mail || !hasEmailChannel) return null
   return (
     <p className="flex gap-2.5 rounded-md bg-warn-wash px-3 py-2.5 text-sm text-warn">
       <TriangleAlert className="mt-0.5 size-4 shrink-0" aria-hidden="true" />

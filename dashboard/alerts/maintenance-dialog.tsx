@@ -7,10 +7,9 @@ import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
-import { fromLocalInput, localOf, nextHours, viewerZone } from './local-time.ts'
+import { CheckboxList, NamePatternField } from './filter-fields.tsx'
+import { fromLocalInput, localOf, localTimeZone, nextHours } from './local-time.ts'
 import { MonitorPicker } from './monitor-picker.tsx'
-import { MultipleChoice } from './multiple-choice.tsx'
-import { NamePattern } from './name-pattern.tsx'
 
 type Repeats = 'once' | 'FREQ=DAILY' | 'FREQ=WEEKLY' | 'FREQ=MONTHLY' | 'custom'
 const REPEATS: { value: Repeats; label: string }[] = [
@@ -34,13 +33,13 @@ type Form = {
 
 const FIELDS = ['name', 'from', 'to', 'rrule', 'monitors', 'groups', 'name_pattern']
 
-/** Makes a maintenance window, or changes one. */
+/** Creates or edits a maintenance window. */
 export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWindow; onClose: () => void }) {
   const queries = useQueryClient()
   const { data: groups } = useQuery(groupsQuery)
   const [form, setForm] = useState<Form>(() => formOf(window))
   const set = (change: Partial<Form>) => setForm({ ...form, ...change })
-  const timezone = window?.timezone ?? viewerZone()
+  const timezone = window?.timezone ?? localTimeZone()
   const save = useMutation({
     mutationFn: () => {
       const body = bodyOf(form, timezone)
@@ -54,9 +53,10 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
   const problem = save.error
   return (
     <FormDialog
+      columns={2}
       isWide
       title={window ? 'Edit maintenance window' : 'New maintenance window'}
-      description="Alerts of these monitors wait until the window ends. Empty filters match every monitor."
+      description="Alerts of these monitors are held until the window ends. Empty filters match every monitor."
       submitLabel={window ? 'Save' : 'Create window'}
       isBusy={save.isPending}
       onSubmit={() => save.mutate()}
@@ -71,7 +71,7 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
           onChange={(event) => set({ name: event.target.value })}
         />
       </Field>
-      <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
+      <Field label="From" hint={`Your time: ${localTimeZone()}.`} error={fieldError(problem, 'from')}>
         <Input
           type="datetime-local"
           required
@@ -106,22 +106,22 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
       ) : (
         <span className="hidden sm:block" />
       )}
-      <MultipleChoice
+      <CheckboxList
         label="Groups"
-        hint="None chosen: every group."
+        hint="Leave empty for all groups."
         options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
-        chosen={form.groups}
+        selected={form.groups}
         onChange={(chosen) => set({ groups: chosen })}
         error={fieldError(problem, 'groups')}
       />
-      <NamePattern
+      <NamePatternField
         value={form.name_pattern}
         onChange={(name_pattern) => set({ name_pattern })}
         error={fieldError(problem, 'name_pattern')}
       />
       <div className="sm:col-span-2">
         <MonitorPicker
-          chosen={form.monitors}
+          selected={form.monitors}
           onChange={(monitors) => set({ monitors })}
           error={fieldError(problem, 'monitors')}
         />

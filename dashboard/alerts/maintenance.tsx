@@ -32,7 +32,7 @@ export function MaintenanceWindows() {
   const isNew = search.open === 'new'
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'maintenance', open: 'new' } : { tab: 'maintenance' }, replace: true })
-  const make = can('write') && (
+  const newButton = can('write') && (
     <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New window
     </Button>
@@ -41,9 +41,9 @@ export function MaintenanceWindows() {
     <>
       <Section
         title="Maintenance windows"
-        hint="Alerts wait while a window is active. Checks, events and webhooks continue."
+        hint="Alerts are held while a window is active. Checks, events and webhooks continue."
         isFlush
-        actions={make}
+        actions={newButton}
       >
         <PagedTable
           label="Maintenance windows"
@@ -51,7 +51,7 @@ export function MaintenanceWindows() {
           list={list}
           skeletonLines={3}
           empty={
-            <EmptyState icon={Wrench} title="No maintenance windows" action={make}>
+            <EmptyState icon={Wrench} title="No maintenance windows" action={newButton}>
               <p>Create one before planned work. Monitors that still fail when it ends send their alerts then.</p>
             </EmptyState>
           }
@@ -123,7 +123,7 @@ function Status({ window: { is_active, occurrences } }: { window: MaintenanceWin
   return <Badge tone="idle" icon={CalendarClock} label="Scheduled" />
 }
 
-/** Which monitors, in a line. */
+/** The included monitors in one line. */
 function includedText(
   { monitors, groups, name_pattern }: MaintenanceWindow,
   groupName: (id: string) => string,
@@ -172,7 +172,7 @@ function WindowMenu({ window }: { window: MaintenanceWindow }) {
         isDangerous
         onConfirm={remove}
       >
-        Alerts that wait for the end of {window.name} are sent now if their monitors still fail.
+        Held alerts of {window.name} are sent now if their monitors still fail.
       </Confirm>
     </>
   )

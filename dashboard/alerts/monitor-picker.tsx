@@ -15,32 +15,32 @@ const choiceOf = (monitor: MonitorResponse): Choice => ({
   label: `${nameOf(monitor)} ${monitor.record_type}`,
 })
 
-type PickerProps = { chosen: readonly string[]; onChange: (chosen: string[]) => void; error: string | undefined }
+type PickerProps = { selected: readonly string[]; onChange: (selected: string[]) => void; error: string | undefined }
 
-/** Single monitors, found by typing a part of their names. */
-export function MonitorPicker({ chosen, onChange, error }: PickerProps) {
-  const [typed, setTyped] = useState('')
-  const { found, isSearching } = useMonitorSearch(typed.trim())
-  const [picked, setPicked] = useState<Choice[]>([])
-  const named = useNames(chosen.filter((id) => !picked.some(({ value }) => value === id)))
-  const value = chosen.map(
-    (id) => [...picked, ...named].find((choice) => choice.value === id) ?? { value: id, label: id },
+/** Selects monitors by searching their names. */
+export function MonitorPicker({ selected, onChange, error }: PickerProps) {
+  const [text, setText] = useState('')
+  const { found: results, isSearching } = useMonitorSearch(text.trim())
+  const [selectedChoices, setSelectedChoices] = useState<Choice[]>([])
+  const loadedChoices = useNames(selected.filter((id) => !selectedChoices.some(({ value }) => value === id)))
+  const value = selected.map(
+    (id) => [...selectedChoices, ...loadedChoices].find((choice) => choice.value === id) ?? { value: id, label: id },
   )
-  const choose = (next: Choice[]) => {
-    setPicked(next)
-    setTyped('')
+  const select = (next: Choice[]) => {
+    setSelectedChoices(next)
+    setText('')
     onChange(next.map((choice) => choice.value))
   }
   return (
-    <Field label="Monitors" isOptional hint="Type a part of a name. None chosen: every monitor." error={error}>
+    <Field label="Monitors" isOptional hint="Type part of a name. Leave empty for all monitors." error={error}>
       <Combobox.Root
         multiple
-        items={found.map(choiceOf)}
+        items={results.map(choiceOf)}
         filter={null}
         value={value}
-        onValueChange={choose}
-        inputValue={typed}
-        onInputValueChange={setTyped}
+        onValueChange={select}
+        inputValue={text}
+        onInputValueChange={setText}
         isItemEqualToValue={(one, other) => one.value === other.value}
         autoHighlight
       >
@@ -72,12 +72,12 @@ export function MonitorPicker({ chosen, onChange, error }: PickerProps) {
           <Combobox.Positioner sideOffset={4} className="z-50">
             <Combobox.Popup className="popup max-h-60 w-(--anchor-width) overflow-y-auto rounded-lg border border-line bg-raised p-1 shadow-pop">
               <Combobox.Status className="px-2.5 py-1.5 text-sm text-faint empty:hidden">
-                {typed.trim() === ''
-                  ? 'Type a part of a name.'
+                {text.trim() === ''
+                  ? 'Type part of a name.'
                   : isSearching
                     ? 'Searching…'
-                    : found.length === 0
-                      ? 'No monitor has this name.'
+                    : results.length === 0
+                      ? 'No matching monitors.'
                       : null}
               </Combobox.Status>
               <Combobox.List>
@@ -99,7 +99,7 @@ export function MonitorPicker({ chosen, onChange, error }: PickerProps) {
   )
 }
 
-/** A window has at most 100 monitors. Those that were deleted keep their ids. */
+/** The names of at most 100 monitors. Deleted monitors are shown by id. */
 function useNames(ids: readonly string[]): Choice[] {
   const { data } = useQuery({
     queryKey: ['monitors', 'names', ids],

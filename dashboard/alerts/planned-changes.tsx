@@ -19,7 +19,7 @@ export function PlannedChanges() {
   return (
     <Section
       title="Planned changes"
-      hint="Within its period, the old values of a record, the new ones and a mix of both are valid."
+      hint="During the period, the old values, the new values and a mix of both are valid."
       isFlush
     >
       <PagedTable

@@ -5,11 +5,11 @@ import type { MaintenanceWindow } from '#contract/maintenance.ts'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { api, type Page, type Query } from '../api.ts'
 
-const PAGE = 25
+const PAGE_SIZE = 25
 /** An organization has at most 100 channels and 50 rules. */
-const ALL = { limit: 100 }
-/** Checks and loops change these, and no stream says so. */
-const ASK_MS = 5_000
+const MAX_PAGE = { limit: 100 }
+/** The stream of changes does not include these. */
+const POLL_MS = 5_000
 
 export const channelTypesQuery = queryOptions({
   queryKey: ['channel types'],
@@ -19,12 +19,12 @@ export const channelTypesQuery = queryOptions({
 
 export const channelsQuery = queryOptions({
   queryKey: ['channels'],
-  queryFn: ({ signal }) => api.get<Page<Channel>>('/channels', ALL, signal),
+  queryFn: ({ signal }) => api.get<Page<Channel>>('/channels', MAX_PAGE, signal),
 })
 
 export const rulesQuery = queryOptions({
   queryKey: ['alert rules'],
-  queryFn: ({ signal }) => api.get<Page<AlertRule>>('/alert-rules', ALL, signal),
+  queryFn: ({ signal }) => api.get<Page<AlertRule>>('/alert-rules', MAX_PAGE, signal),
 })
 
 const cursorOf = ({ after, before }: Query): Query => ({ after, before })
@@ -33,27 +33,27 @@ export const incidentsQuery = (search: Query) =>
   queryOptions({
     queryKey: ['incidents', cursorOf(search)],
     queryFn: ({ signal }) =>
-      api.get<Page<Incident>>('/incidents', { limit: PAGE, order_way: 'desc', ...cursorOf(search) }, signal),
+      api.get<Page<Incident>>('/incidents', { limit: PAGE_SIZE, order_way: 'desc', ...cursorOf(search) }, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: ASK_MS,
+    refetchInterval: POLL_MS,
   })
 
 export const incidentQuery = (id: string) =>
   queryOptions({
     queryKey: ['incidents', 'one', id],
     queryFn: ({ signal }) => api.get<Incident>(`/incidents/${id}`, {}, signal),
-    refetchInterval: ASK_MS,
+    refetchInterval: POLL_MS,
   })
 
 export const incidentEntriesQuery = (id: string) =>
   queryOptions({
     queryKey: ['incidents', 'timeline', id],
     queryFn: ({ signal }) =>
-      api.get<Page<IncidentEntry>>(`/incidents/${id}/timeline`, { ...ALL, order_way: 'desc' }, signal),
-    refetchInterval: ASK_MS,
+      api.get<Page<IncidentEntry>>(`/incidents/${id}/timeline`, { ...MAX_PAGE, order_way: 'desc' }, signal),
+    refetchInterval: POLL_MS,
   })
 
-/** Asked for again with the monitor: its first result can make rules apply. */
+/** Refetched with the monitor, because its first result can make rules apply. */
 export const monitorRulesQuery = (id: string) =>
   queryOptions({
     queryKey: ['monitors', 'one', id, 'alert rules'],
@@ -68,11 +68,11 @@ export const alertsQuery = (search: Query) =>
     queryFn: ({ signal }) =>
       api.get<Page<Alert>>(
         '/alerts',
-        { limit: PAGE, order_way: 'desc', incident_id: search.incident, ...cursorOf(search) },
+        { limit: PAGE_SIZE, order_way: 'desc', incident_id: search.incident, ...cursorOf(search) },
         signal,
       ),
     placeholderData: keepPreviousData,
-    refetchInterval: ASK_MS,
+    refetchInterval: POLL_MS,
   })
 
 export const alertQuery = (id: string) =>
@@ -84,11 +84,11 @@ export const alertQuery = (id: string) =>
 export const windowsQuery = queryOptions({
   queryKey: ['maintenance windows'],
   queryFn: ({ signal }) =>
-    api.get<Page<MaintenanceWindow>>('/maintenance-windows', { ...ALL, order_way: 'desc' }, signal),
+    api.get<Page<MaintenanceWindow>>('/maintenance-windows', { ...MAX_PAGE, order_way: 'desc' }, signal),
   refetchInterval: 60_000,
 })
 
-/** Those that are active now and include the monitor. */
+/** The active windows that include the monitor. */
 export const windowsOfMonitorQuery = (monitor: string) =>
   queryOptions({
     queryKey: ['maintenance windows', monitor],
@@ -101,12 +101,16 @@ export const changesQuery = (search: Query) =>
   queryOptions({
     queryKey: ['planned changes', cursorOf(search)],
     queryFn: ({ signal }) =>
-      api.get<Page<PlannedChange>>('/planned-changes', { limit: PAGE, order_way: 'desc', ...cursorOf(search) }, signal),
+      api.get<Page<PlannedChange>>(
+        '/planned-changes',
+        { limit: PAGE_SIZE, order_way: 'desc', ...cursorOf(search) },
+        signal,
+      ),
     placeholderData: keepPreviousData,
-    refetchInterval: ASK_MS,
+    refetchInterval: POLL_MS,
   })
 
-/** The newest one of a monitor. */
+/** The newest change of a monitor. */
 export const changeOfMonitorQuery = (monitor: string) =>
   queryOptions({
     queryKey: ['planned changes', 'monitor', monitor],
@@ -114,5 +118,5 @@ export const changeOfMonitorQuery = (monitor: string) =>
       const query = { monitor_id: monitor, order_way: 'desc', limit: 1 }
       return (await api.get<Page<PlannedChange>>('/planned-changes', query, signal)).data[0] ?? null
     },
-    refetchInterval: ASK_MS,
+    refetchInterval: POLL_MS,
   })

@@ -9,14 +9,13 @@ import { Checkbox } from '../ui/field.tsx'
 import { fromLocalInput, lastDay, PeriodFields } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 
-const STATUSES = [
+const STATUS_DISPLAY = [
   { status: 'FAILED', label: 'Failed' },
   { status: 'RETRYING', label: 'Retrying' },
-  { status: 'SENT', label: 'Sent', hint: 'People have already received these.' },
+  { status: 'SENT', label: 'Sent', hint: 'These have already been received.' },
 ] as const
-type Status = (typeof STATUSES)[number]['status']
+type Status = (typeof STATUS_DISPLAY)[number]['status']
 
-/** Sends alerts of a period again. */
 export function ReplayAlerts({ channel, onClose }: { channel: Channel; onClose: () => void }) {
   const queries = useQueryClient()
   const formId = useId()
@@ -80,14 +79,14 @@ export function ReplayAlerts({ channel, onClose }: { channel: Channel; onClose: 
           <PeriodFields period={period} onChange={setPeriod} problem={send.error} />
           <fieldset className="flex flex-col gap-2">
             <legend className="mb-1.5 text-sm font-medium">Alerts</legend>
-            {STATUSES.map(({ status, label, ...rest }) => (
+            {STATUS_DISPLAY.map(({ status, label, ...rest }) => (
               <Checkbox
                 key={status}
                 label={label}
                 {...rest}
                 isChecked={statuses.includes(status)}
                 onChange={(isOn) =>
-                  setStatuses(isOn ? [...statuses, status] : statuses.filter((each) => each !== status))
+                  setStatuses(isOn ? [...statuses, status] : statuses.filter((other) => other !== status))
                 }
               />
             ))}

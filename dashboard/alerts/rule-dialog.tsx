@@ -14,8 +14,7 @@ import { Select } from '../ui/select.tsx'
 import { STATE_DISPLAY } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
-import { MultipleChoice } from './multiple-choice.tsx'
-import { NamePattern } from './name-pattern.tsx'
+import { CheckboxList, NamePatternField } from './filter-fields.tsx'
 import { channelsQuery } from './queries.ts'
 
 type Form = {
@@ -43,7 +42,7 @@ const FIELDS = [
   ...['repeat_every', 'escalate_after', 'escalation_channel', 'quiet_hours.from', 'quiet_hours.until'],
 ]
 
-/** Makes an alert rule, or changes one. The preview shows what it would have sent. */
+/** Creates or edits an alert rule. The preview shows past failures that match. */
 export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () => void }) {
   const queries = useQueryClient()
   const { data: channels } = useQuery(channelsQuery)
@@ -68,6 +67,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
   const problem = save.error ?? preview.error
   return (
     <FormDialog
+      columns={2}
       isWide
       title={rule ? 'Edit alert rule' : 'New alert rule'}
       description="Which failures are sent to which channels. Empty filters match everything."
@@ -98,38 +98,38 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
           onChange={(event) => set({ delay: event.target.value })}
         />
       </Field>
-      <MultipleChoice
+      <CheckboxList
         label="Send to"
         options={channels?.data.map(({ id, name }) => ({ value: id, label: name }))}
-        chosen={form.channels}
+        selected={form.channels}
         onChange={(chosen) => set({ channels: chosen })}
         error={fieldError(problem, 'channels')}
       />
-      <MultipleChoice
+      <CheckboxList
         label="Groups"
         hint="Leave empty for all groups."
         options={groups?.data.map(({ id, name }) => ({ value: id, label: name }))}
-        chosen={form.groups}
+        selected={form.groups}
         onChange={(chosen) => set({ groups: chosen })}
         error={fieldError(problem, 'groups')}
       />
-      <MultipleChoice
+      <CheckboxList
         label="States"
         hint="Leave empty for all failures."
         options={FAILING_STATES.map((state) => ({ value: state, label: STATE_DISPLAY[state].label }))}
-        chosen={form.states}
+        selected={form.states}
         onChange={(chosen) => set({ states: chosen })}
         error={fieldError(problem, 'states')}
       />
-      <MultipleChoice
+      <CheckboxList
         label="Record types"
         hint="Leave empty for all types."
         options={RECORD_TYPES.map((type) => ({ value: type, label: type }))}
-        chosen={form.record_types}
+        selected={form.record_types}
         onChange={(chosen) => set({ record_types: chosen })}
         error={fieldError(problem, 'record_types')}
       />
-      <NamePattern
+      <NamePatternField
         value={form.name_pattern}
         onChange={(name_pattern) => set({ name_pattern })}
         error={fieldError(problem, 'name_pattern')}
@@ -149,7 +149,7 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
           onChange={(notify_recovery) => set({ notify_recovery })}
         />
         <Switch
-          label="Also monitors that were never valid"
+          label="Include monitors that have never been valid"
           isOn={form.first_results}
           onChange={(first_results) => set({ first_results })}
         />
@@ -172,14 +172,14 @@ export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () =>
   )
 }
 
-/** Below the fold nobody would see that the button did something. Not at each change of the form: it is one function. */
-const reveal = (shown: HTMLElement | null): void => shown?.scrollIntoView({ block: 'nearest' })
+/** Scrolls to a new preview, which may be outside of the visible area. */
+const reveal = (element: HTMLElement | null): void => element?.scrollIntoView({ block: 'nearest' })
 
 type RemindersProps = { form: Form; set: (change: Partial<Form>) => void; channels: Channel[]; problem: unknown }
 
 const NO_CHANNEL = ''
 
-/** What happens while nobody reacts, and when the rule is silent. */
+/** Digest, quiet hours, repetition and escalation. */
 function Reminders({ form, set, channels, problem }: RemindersProps) {
   const isDigest = form.digest !== 'none'
   const error = (name: string) => fieldError(problem, name)
@@ -188,10 +188,15 @@ function Reminders({ form, set, channels, problem }: RemindersProps) {
       <Field label="Send as" error={error('digest')}>
         <Select value={form.digest} options={DIGESTS} onChange={(digest) => set({ digest })} />
       </Field>
-      <Field label="Time zone" hint="Of quiet hours and the daily digest." error={error('timezone')}>
+      <Field label="Time zone" hint="For quiet hours and the daily digest." error={error('timezone')}>
         <Input maxLength={100} value={form.timezone} onChange={(event) => set({ timezone: event.target.value })} />
       </Field>
-      <Field label="Quiet from" isOptional hint="Alerts wait until the end." error={error('quiet_hours.from')}>
+      <Field
+        label="Quiet from"
+        isOptional
+        hint="Alerts are held until quiet hours end."
+        error={error('quiet_hours.from')}
+      >
         <Input type="time" value={form.quiet_from} onChange={(event) => set({ quiet_from: event.target.value })} />
       </Field>
       <Field label="Quiet until" isOptional error={error('quiet_hours.until')}>
@@ -261,7 +266,7 @@ function Preview({ preview: { days, is_complete, data } }: { preview: AlertPrevi
           ? plural(data.length, `1 failure in the last ${days} days`, (n) => `${n} failures in the last ${days} days`)
           : `${data.length} or more failures in the last ${days} days`}
       </h3>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
       <ul tabIndex={0} className="flex max-h-44 flex-col gap-1 overflow-y-auto rounded-md border border-line p-3">
         {data.map(({ event_id, occurred, name, record_type, state }) => (
           <li key={event_id} className="flex flex-wrap justify-between gap-x-3">

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { mayOverlap } from './rule-overlap.ts'
+import { canOverlap } from './rule-overlap.ts'
 
 const rule = {
   ...{ id: 'rul_1', is_active: true, channels: ['chn_1'], escalation_channel: null, groups: null },
   ...{ record_types: null, states: null, name_pattern: null },
 }
-const overlaps = (one: object, other: object) => mayOverlap({ ...rule, ...one }, { ...rule, id: 'rul_2', ...other })
+const overlaps = (one: object, other: object) => canOverlap({ ...rule, ...one }, { ...rule, id: 'rul_2', ...other })
 
 test('rules overlap that send to one channel, also when nobody acknowledges', () => {
   expect(overlaps({}, {})).toBe(true)
   expect(overlaps({}, { channels: ['chn_2'] })).toBe(false)
   expect(overlaps({}, { channels: ['chn_2'], escalation_channel: 'chn_1' })).toBe(true)
   expect(overlaps({}, { is_active: false })).toBe(false)
-  expect(mayOverlap(rule, rule)).toBe(false)
+  expect(canOverlap(rule, rule)).toBe(false)
 })
 
 test('rules about other groups, types or states do not overlap', () => {

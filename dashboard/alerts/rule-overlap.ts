@@ -1,12 +1,12 @@
 import type { AlertRule } from '#contract/alerts.ts'
 
-type Compared = Pick<
+type RuleFilters = Pick<
   AlertRule,
   'id' | 'is_active' | 'channels' | 'escalation_channel' | 'groups' | 'record_types' | 'states' | 'name_pattern'
 >
 
-/** Whether a channel may receive one failure from both rules. A monitor may have the tags of both, so tags are not compared. */
-export function mayOverlap(one: Compared, other: Compared): boolean {
+/** Whether a channel can receive the same failure from both rules. Tags are not compared, because a monitor can have all of them. */
+export function canOverlap(one: RuleFilters, other: RuleFilters): boolean {
   return (
     one.id !== other.id &&
     one.is_active &&
@@ -15,19 +15,19 @@ export function mayOverlap(one: Compared, other: Compared): boolean {
     share(one.groups, other.groups) &&
     share(one.record_types, other.record_types) &&
     share(one.states, other.states) &&
-    mayMatchOne(one.name_pattern, other.name_pattern)
+    patternsOverlap(one.name_pattern, other.name_pattern)
   )
 }
 
-const channelsOf = ({ channels, escalation_channel }: Compared): string[] =>
+const channelsOf = ({ channels, escalation_channel }: RuleFilters): string[] =>
   escalation_channel === null ? channels : [...channels, escalation_channel]
 
-/** Null stands for everything. */
+/** Null means everything. */
 const share = (some: readonly string[] | null, others: readonly string[] | null): boolean =>
   some === null || others === null || some.some((value) => others.includes(value))
 
-/** Whether a name may match both: their beginnings before the first `*`, and their ends after the last one, must fit. */
-function mayMatchOne(one: string | null, other: string | null): boolean {
+/** Whether a name can match both: the parts before the first `*` and after the last one must be compatible. */
+function patternsOverlap(one: string | null, other: string | null): boolean {
   if (one === null || other === null) return true
   const [a, b] = [one.toLowerCase(), other.toLowerCase()]
   if (!a.includes('*')) return isMatch(b, a)
@@ -37,7 +37,7 @@ function mayMatchOne(one: string | null, other: string | null): boolean {
   return (beginA.startsWith(beginB) || beginB.startsWith(beginA)) && (endA.endsWith(endB) || endB.endsWith(endA))
 }
 
-/** Part after part, each at its first place, so that the time does not grow with the number of `*`. */
+/** Matches part by part at the first position, so that the time does not grow with the number of `*`. */
 function isMatch(pattern: string, name: string): boolean {
   const parts = pattern.split('*')
   if (parts.length === 1) return pattern === name
@@ -45,9 +45,9 @@ function isMatch(pattern: string, name: string): boolean {
   if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false
   let rest = name.slice(first.length, name.length - last.length)
   for (const part of parts.slice(1, -1)) {
-    const at = rest.indexOf(part)
-    if (at === -1) return false
-    rest = rest.slice(at + part.length)
+    const index = rest.indexOf(part)
+    if (index === -1) return false
+    rest = rest.slice(index + part.length)
   }
   return true
 }

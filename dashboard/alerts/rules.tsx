@@ -25,7 +25,7 @@ import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { channelsQuery, rulesQuery } from './queries.ts'
-import { mayOverlap } from './rule-overlap.ts'
+import { canOverlap } from './rule-overlap.ts'
 
 const route = getRouteApi('/signed-in/alerts')
 const RuleDialog = lazy(async () => ({ default: (await import('./rule-dialog.tsx')).RuleDialog }))
@@ -42,7 +42,7 @@ export function Rules() {
   const isNew = search.open === 'new'
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'rules', open: 'new' } : { tab: 'rules' }, replace: true })
-  const make = can('write') && (
+  const newButton = can('write') && (
     <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New rule
     </Button>
@@ -51,9 +51,9 @@ export function Rules() {
     <>
       <Section
         title="Alert rules"
-        hint="Rules have no order: if several match a failure, each of them sends it. A note shows which rules may do so, by their channels, groups, names, types and states."
+        hint="Every rule that matches a failure sends it. A note marks rules that can send the same failure to the same channel."
         isFlush
-        actions={make}
+        actions={newButton}
       >
         <PagedTable
           label="Alert rules"
@@ -61,7 +61,7 @@ export function Rules() {
           list={list}
           skeletonLines={3}
           empty={
-            <EmptyState icon={BellRing} title="No alert rules" action={make}>
+            <EmptyState icon={BellRing} title="No alert rules" action={newButton}>
               <p>Nobody is alerted. A rule says which failures are sent to which channels, and after which delay.</p>
             </EmptyState>
           }
@@ -83,7 +83,7 @@ const columnsWith = (rules: readonly AlertRule[], channelName: NameOf, groupName
       <>
         <p className="font-medium break-words">{rule.name}</p>
         <p className="text-xs break-words text-faint">{filterText(rule, groupName)}</p>
-        <Overlaps names={rules.filter((other) => mayOverlap(rule, other)).map(({ name }) => name)} />
+        <Overlaps names={rules.filter((other) => canOverlap(rule, other)).map(({ name }) => name)} />
       </>
     )),
   },

@@ -10,7 +10,7 @@ import { Code, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { HealthBadge } from '../webhooks/words.tsx'
+import { HealthBadge } from '../webhooks/status.tsx'
 import { groupPath, groupQuery, refreshGroups, webhooksQuery } from './queries.ts'
 
 /** The webhooks of the group. */

@@ -54,7 +54,7 @@ function Move({ count, onClose, onMove }: DialogProps) {
       onSubmit={submit}
       onClose={onClose}
     >
-      <Field label="Group" className="sm:col-span-2">
+      <Field label="Group">
         <Select
           value={group?.slug ?? ''}
           onChange={setSlug}
@@ -86,7 +86,6 @@ function Frequency({ count, onClose, onFrequency }: DialogProps) {
         label="Check interval in minutes"
         hint={`${shortest} to 120.`}
         error={text !== '' && !isValid ? `Enter a whole number from ${shortest} to 120.` : undefined}
-        className="sm:col-span-2"
       >
         <Input inputMode="numeric" value={text} onChange={(event) => setText(event.currentTarget.value)} />
       </Field>

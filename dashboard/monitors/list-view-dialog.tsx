@@ -33,12 +33,7 @@ export function NameDialog({ title, initialName, send, onSaved, onClose }: NameP
       onSubmit={() => save.mutate()}
       onClose={onClose}
     >
-      <Field
-        label="Name"
-        hint="Everyone in the organization sees the view."
-        error={fieldError(save.error, 'name')}
-        className="sm:col-span-2"
-      >
+      <Field label="Name" hint="Everyone in the organization sees the view." error={fieldError(save.error, 'name')}>
         <Input required autoFocus maxLength={250} value={name} onChange={(event) => setName(event.target.value)} />
       </Field>
       {save.error && <ProblemNote problem={save.error} fields={['name']} />}

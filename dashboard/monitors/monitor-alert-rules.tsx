@@ -49,7 +49,7 @@ function Rule({ rule }: { rule: MonitorRule }) {
       <Icon className={`mt-0.5 size-4 shrink-0 ${rule.applies ? 'text-good' : 'text-faint'}`} aria-hidden="true" />
       <div className="min-w-0">
         <p className="font-medium break-words">{rule.name}</p>
-        <p className="break-words text-soft">{problemMessage(rule)}</p>
+        <p className="break-words text-soft">{ruleText(rule)}</p>
         {rule.also_sent_by.length > 0 && (
           <p className="mt-1 flex gap-1.5 text-warn">
             <TriangleAlert className="mt-0.5 size-3.5 shrink-0" aria-hidden="true" />
@@ -71,7 +71,7 @@ const REASONS: Record<Exclude<MonitorRule['reason'], 'matches' | 'state'>, strin
   no_channel: 'Does not apply: its channels are disabled.',
 }
 
-function problemMessage({ reason, states, delay, channels }: MonitorRule): string {
+function ruleText({ reason, states, delay, channels }: MonitorRule): string {
   if (reason !== 'matches' && reason !== 'state') return REASONS[reason]
   const to = channels.map(({ name }) => name).join(', ')
   const when = delay === 0 ? 'at once' : `after ${delay} min`

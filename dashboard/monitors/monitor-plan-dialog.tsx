@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
-import { fromLocalInput, localOf, nextHours, viewerZone } from '../alerts/local-time.ts'
+import { fromLocalInput, localOf, nextHours, localTimeZone } from '../alerts/local-time.ts'
 import { api } from '../api.ts'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
@@ -39,6 +39,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
   const problem = save.error
   return (
     <FormDialog
+      columns={2}
       title={change ? 'Edit planned change' : 'Plan a change'}
       description="During this period, the old values, the new ones and a mix of both are valid. If the new values have not arrived when it ends, the monitor fails."
       submitLabel={change ? 'Save' : 'Plan change'}
@@ -57,7 +58,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
       >
         <TextArea isCode required value={values} onChange={(event) => setValues(event.target.value)} />
       </Field>
-      <Field label="From" hint={`Your time: ${viewerZone()}.`} error={fieldError(problem, 'from')}>
+      <Field label="From" hint={`Your time: ${localTimeZone()}.`} error={fieldError(problem, 'from')}>
         <Input
           type="datetime-local"
           required

@@ -44,8 +44,7 @@ const STATE_DISPLAY: Record<PlannedChange['state'], { label: string; tone: Tone;
 }
 
 export function ChangeState({ state }: Pick<PlannedChange, 'state'>) {
-  const { label, tone, icon } = STATE_DISPLAY[state]
-  return <Badge tone={tone} icon={icon} label={label} />
+  return <Badge {...STATE_DISPLAY[state]} />
 }
 
 /** How long a closed change is shown. */

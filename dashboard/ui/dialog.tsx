@@ -132,6 +132,7 @@ export function Confirm({ isOpen, onClose, title, children, confirmLabel, isDang
 }
 
 type FormDialogProps = {
+  columns?: 1 | 2
   title: string
   description?: ReactNode
   submitLabel: string
@@ -146,6 +147,7 @@ type FormDialogProps = {
 
 /** A dialog with a form, a Cancel and a submit button. A click outside does not close it. */
 export function FormDialog({
+  columns = 1,
   submitLabel,
   isBusy = false,
   extraActions,
@@ -175,7 +177,7 @@ export function FormDialog({
         </>
       }
     >
-      <form id={formId} onSubmit={submit} className="grid gap-5 sm:grid-cols-2">
+      <form id={formId} onSubmit={submit} className={cx('grid gap-5', columns === 2 && 'sm:grid-cols-2')}>
         {children}
       </form>
     </Dialog>

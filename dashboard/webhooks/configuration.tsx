@@ -8,7 +8,7 @@ import { Button } from '../ui/button.tsx'
 import { Code, Fact, Facts, Section } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
 import { groupsQuery } from './queries.ts'
-import { includeWord } from './words.tsx'
+import { includeLabel } from './status.tsx'
 
 const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook }))
 const RotateSecret = lazy(async () => ({ default: (await import('./rotate-secret.tsx')).RotateSecret }))
@@ -34,7 +34,7 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
       }
     >
       <Facts>
-        <Fact name="Address">
+        <Fact name="URL">
           <Code>{webhook.url}</Code>
         </Fact>
         <Fact name="Groups">{webhook.all_groups ? 'all' : <GroupLinks ids={webhook.groups} />}</Fact>
@@ -55,11 +55,11 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
           )}
         </Fact>
         {webhook.payload_includes && (
-          <Fact name="Added to the payload">{webhook.payload_includes.map(includeWord).join(', ')}</Fact>
+          <Fact name="Added to the payload">{webhook.payload_includes.map(includeLabel).join(', ')}</Fact>
         )}
         {webhook.batch && (
           <Fact name="Batches">
-            up to {webhook.batch.max_events} changes, after {webhook.batch.max_wait_seconds} s at the latest
+            up to {webhook.batch.max_events} changes, after at most {webhook.batch.max_wait_seconds} s
           </Fact>
         )}
         <Fact name="Created">
@@ -79,11 +79,11 @@ export function Configuration({ webhook }: { webhook: Webhook }) {
 
 function GroupLinks({ ids }: { ids: readonly string[] }) {
   const { data } = useQuery(groupsQuery)
-  if (ids.length === 0) return <span className="text-warn">none: nothing is sent</span>
+  if (ids.length === 0) return <span className="text-warn">none, so nothing is sent</span>
   return (
     <span className="flex flex-wrap gap-x-3 gap-y-1">
       {ids.map((id) => {
-        const group = data?.data.find((each) => each.id === id)
+        const group = data?.data.find((candidate) => candidate.id === id)
         return (
           <Link
             key={id}

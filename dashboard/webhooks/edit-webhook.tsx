@@ -53,7 +53,7 @@ function Form({ id, opened, onChanged, onBusy, onDone }: FormProps) {
   const queries = useQueryClient()
   const toast = useToast()
   const { data: groups } = useQuery(groupsQuery)
-  const fields = fieldsOf((group) => groups?.data.find((each) => each.id === group)?.name ?? group)
+  const fields = fieldsOf((group) => groups?.data.find((candidate) => candidate.id === group)?.name ?? group)
   const edit = useEdit(opened, { path: `/webhooks/${opened.value.id}`, fields, formOf, changeOf })
   const { change, problem } = edit
   const submit = async (event: FormEvent) => {
@@ -67,7 +67,7 @@ function Form({ id, opened, onChanged, onBusy, onDone }: FormProps) {
     toast.done('Webhook saved.')
     onDone()
   }
-  const isTriedAtOnce = edit.base.state === 'paused' && (change.url !== undefined || change.headers !== undefined)
+  const isRetriedOnSave = edit.base.state === 'paused' && (change.url !== undefined || change.headers !== undefined)
   return (
     <form id={id} onSubmit={submit} className="flex flex-col gap-5">
       <ConflictNote {...edit} fields={fields} />
@@ -79,13 +79,15 @@ function Form({ id, opened, onChanged, onBusy, onDone }: FormProps) {
         }}
         problem={problem}
       />
-      {isTriedAtOnce && <p className="text-sm text-soft">The webhook is paused. Saving triggers a delivery attempt.</p>}
+      {isRetriedOnSave && (
+        <p className="text-sm text-soft">The webhook is paused. Saving triggers a delivery attempt.</p>
+      )}
       {problem !== undefined && <ProblemNote problem={problem} fields={WEBHOOK_FIELDS} />}
     </form>
   )
 }
 
-/** The fields hand back the whole form. */
+/** The changed values of the form. */
 function changedPart<Form extends object>(before: Form, after: Form): Partial<Form> {
   const names = Object.keys(after) as (keyof Form)[]
   return Object.fromEntries(

@@ -6,20 +6,20 @@ import {
   type WebhookChange,
 } from '#contract/webhooks.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
-import { includeWord } from './words.tsx'
+import { includeLabel } from './status.tsx'
 
-/** The values of the form. A header without a name is an empty line. */
+/** The values of the form. Headers without a name are ignored. */
 export type WebhookForm = {
   url: string
   groups: string[]
   isOfAll: boolean
   headers: HeaderLine[]
-  /** What the payload has beside the event. */
+  /** Additional fields of the payload. */
   includes: string[]
   isBatched: boolean
-  /** Numbers as they are typed. */
+  /** Numbers as text. */
   batch: { max_events: string; max_wait_seconds: string }
-  /** Undefined: one is made by the server. */
+  /** Undefined: the server generates one. */
   secret: string | undefined
 }
 export type HeaderLine = { key: number; name: string; value: string }
@@ -61,7 +61,6 @@ export const newWebhookOf = (form: WebhookForm): NewWebhook => ({
   ...(form.secret === undefined ? {} : { secret: form.secret }),
 })
 
-/** `groupName`: of an id. */
 export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm> => ({
   url: { label: 'URL', text: (url) => url, same: (one, other) => one.trim() === other.trim() },
   groups: { label: 'Groups', text: (groups) => groups.map(groupName).join(', '), same: sameSet },
@@ -73,7 +72,7 @@ export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm>
   },
   includes: {
     label: 'Add to the payload',
-    text: (includes) => includes.map(includeWord).join(', ') || 'nothing',
+    text: (includes) => includes.map(includeLabel).join(', ') || 'nothing',
     same: sameSet,
   },
   isBatched: { label: 'Send changes in batches', text: (isBatched) => (isBatched ? 'yes' : 'no') },
@@ -82,27 +81,27 @@ export const fieldsOf = (groupName: (id: string) => string): Fields<WebhookForm>
     text: ({ max_events, max_wait_seconds }) => `${max_events} changes, ${max_wait_seconds} seconds`,
     same: (one, other) => one.max_events === other.max_events && one.max_wait_seconds === other.max_wait_seconds,
   },
-  // Is changed by rotating it.
+  // Only rotation changes it.
   secret: { label: 'Secret', text: () => '', same: () => true },
 })
 
-/** Only what differs: changing url or headers has a paused webhook tried at once, which nobody asked for by changing groups. */
+/** Only the changed fields: a change of url or headers triggers an attempt of a paused webhook. */
 export function changeOf(before: Webhook, form: WebhookForm): WebhookChange {
-  const was = formOf(before)
+  const original = formOf(before)
   const fields = fieldsOf(String)
   return {
-    ...(isSame(fields, 'url', was, form) ? {} : { url: form.url.trim() }),
-    ...(isSame(fields, 'groups', was, form) ? {} : { groups: form.groups }),
-    ...(isSame(fields, 'isOfAll', was, form) ? {} : { all_groups: form.isOfAll }),
-    ...(isSame(fields, 'headers', was, form) ? {} : { headers: headersOf(form.headers) }),
-    ...(isSame(fields, 'includes', was, form) ? {} : includesOf(form)),
-    ...(isSame(fields, 'isBatched', was, form) && (!form.isBatched || isSame(fields, 'batch', was, form))
+    ...(isSame(fields, 'url', original, form) ? {} : { url: form.url.trim() }),
+    ...(isSame(fields, 'groups', original, form) ? {} : { groups: form.groups }),
+    ...(isSame(fields, 'isOfAll', original, form) ? {} : { all_groups: form.isOfAll }),
+    ...(isSame(fields, 'headers', original, form) ? {} : { headers: headersOf(form.headers) }),
+    ...(isSame(fields, 'includes', original, form) ? {} : includesOf(form)),
+    ...(isSame(fields, 'isBatched', original, form) && (!form.isBatched || isSame(fields, 'batch', original, form))
       ? {}
       : { batch: form.isBatched ? batchOf(form) : null }),
   }
 }
 
-/** The server refuses what it does not know. */
+/** The server rejects unknown values. */
 const includesOf = ({ includes }: WebhookForm) => ({ payload_includes: includes as PayloadInclude[] })
 
 const batchOf = ({ batch }: WebhookForm) => ({

@@ -6,10 +6,10 @@ import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { groupsQuery } from './queries.ts'
 
-/** From how many groups on a field to narrow them down is worth its place. */
-const MANY = 8
+/** Longer lists get a search field. */
+const MAX_WITHOUT_SEARCH = 8
 
-/** Of which groups' changes it hears. */
+/** The groups whose changes the webhook receives. */
 export function GroupChoice({
   chosen,
   isOfAll,
@@ -28,7 +28,7 @@ export function GroupChoice({
   const groups = data?.data ?? []
   const shown = groups.filter(({ name }) => name.toLowerCase().includes(search.trim().toLowerCase()))
   const toggle = (id: string, isSelected: boolean) =>
-    onChange(isSelected ? [...chosen, id] : chosen.filter((each) => each !== id))
+    onChange(isSelected ? [...chosen, id] : chosen.filter((other) => other !== id))
   return (
     <fieldset>
       <legend className="text-sm font-medium">Groups</legend>
@@ -44,7 +44,7 @@ export function GroupChoice({
         <p className="mb-1.5 text-xs text-faint">The webhook receives the changes of all monitors in these groups.</p>
       )}
       <div className="rounded-md border border-line" hidden={isOfAll}>
-        {groups.length > MANY && (
+        {groups.length > MAX_WITHOUT_SEARCH && (
           <div className="border-b border-line p-2">
             <Input
               type="search"

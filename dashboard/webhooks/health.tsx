@@ -6,13 +6,13 @@ import { plural } from '#contract/wording.ts'
 import { cx } from '../ui/class-names.ts'
 import { TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
-import { firstUpper } from './attempt.tsx'
-import { keptQuery, lastDeliveredQuery, MOST_COUNTED } from './queries.ts'
-import { healthOf } from './words.tsx'
+import { capitalize } from './attempt.tsx'
+import { lastDeliveredQuery, MAX_COUNTED, queuedQuery } from './queries.ts'
+import { webhookHealth } from './status.tsx'
 
-/** What is wrong with a webhook, what happens next by itself, and what to do. Nothing where all is well. */
+/** What is wrong with a webhook, what happens next, and what to do. Nothing for a healthy one. */
 export function Health({ webhook }: { webhook: Webhook }) {
-  switch (healthOf(webhook)) {
+  switch (webhookHealth(webhook)) {
     case 'paused':
       return <Paused webhook={webhook} />
     case 'failing':
@@ -21,27 +21,27 @@ export function Health({ webhook }: { webhook: Webhook }) {
       return <Disabled webhook={webhook} />
     case 'active':
       return webhook.groups.length === 0 && !webhook.all_groups ? (
-        <Note tone="warn" icon={Unlink} title="No groups: nothing is sent">
-          <p>The webhook has no groups, so it receives no events. Edit it and choose groups.</p>
+        <Note tone="warn" icon={Unlink} title="No groups, so nothing is sent">
+          <p>The webhook has no groups, so it receives no events. Edit it and select groups.</p>
         </Note>
       ) : null
   }
 }
 
 function Disabled({ webhook }: { webhook: Webhook }) {
-  const { data: kept } = useQuery(keptQuery(webhook.id))
+  const { data: queued } = useQuery(queuedQuery(webhook.id))
   return (
-    <Note tone="idle" icon={PauseCircle} title="Disabled: nothing is sent">
+    <Note tone="idle" icon={PauseCircle} title="Disabled, so nothing is sent">
       <p>
-        {kept === undefined ? 'Requests are queued.' : queuedText(kept.waiting)} Enable the webhook to send them. Events
-        that occur while it is disabled are not sent later. <Dropped count={kept?.dropped} />
+        {queued === undefined ? 'Requests are queued.' : queuedText(queued.waiting)} Enable the webhook to send them.
+        Events that occur while it is disabled are not sent later. <Dropped count={queued?.dropped} />
       </p>
     </Note>
   )
 }
 
 function Paused({ webhook }: { webhook: Webhook }) {
-  const { data: kept } = useQuery(keptQuery(webhook.id))
+  const { data: queued } = useQuery(queuedQuery(webhook.id))
   return (
     <Note tone="bad" icon={CirclePause} title="Paused: requests are queued">
       <p>
@@ -52,26 +52,25 @@ function Paused({ webhook }: { webhook: Webhook }) {
         <dd>Fix your endpoint, then send a test. The first 2xx response resumes the webhook.</dd>
         <dt className="font-medium text-ink">Until then</dt>
         <dd>
-          {kept?.waiting === 0
+          {queued?.waiting === 0
             ? 'No request is queued yet. Requests for new events are queued.'
-            : kept === undefined
+            : queued === undefined
               ? 'Requests are queued.'
-              : queuedText(kept.waiting)}{' '}
+              : queuedText(queued.waiting)}{' '}
           Zonewatch retries the oldest once an hour. When it is delivered, the others follow, oldest first.{' '}
-          <Dropped count={kept?.dropped} />
+          <Dropped count={queued?.dropped} />
         </dd>
       </dl>
     </Note>
   )
 }
 
-function queuedText(kept: number): string {
-  if (kept === 0) return 'No request is queued.'
-  if (kept >= MOST_COUNTED) return `${kept.toLocaleString('en')} or more requests are queued.`
-  return plural(kept, '1 request is queued.', (number) => `${number} requests are queued.`)
+function queuedText(count: number): string {
+  if (count === 0) return 'No request is queued.'
+  if (count >= MAX_COUNTED) return `${count.toLocaleString('en')} or more requests are queued.`
+  return plural(count, '1 request is queued.', (number) => `${number} requests are queued.`)
 }
 
-/** Those that waited for too long, or were too many. */
 function Dropped({ count = 0 }: { count: number | undefined }) {
   if (count === 0) return null
   const text = plural(
@@ -97,9 +96,8 @@ function Failing({ webhook }: { webhook: Webhook }) {
 }
 
 const Reason = ({ error }: { error: string | null }) =>
-  error === null ? null : <span className="text-ink">{firstUpper(error)}.</span>
+  error === null ? null : <span className="text-ink">{capitalize(error)}.</span>
 
-/** Until when it was well. */
 function LastDelivered({ webhook }: { webhook: string }) {
   const { data } = useQuery(lastDeliveredQuery(webhook))
   if (data === undefined) return null

@@ -21,7 +21,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   const [given, setGiven] = useState(() => emptyForm([]))
   // Until groups are chosen it is the default one, which may still be on its way while an address is typed.
   const [chosen, setChosen] = useState<string[]>()
-  const form = { ...given, groups: chosen ?? standardOf(groups) }
+  const form = { ...given, groups: chosen ?? defaultGroupIds(groups) }
   const isTouched =
     chosen !== undefined ||
     given.url !== '' ||
@@ -35,7 +35,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   }
   const make = useMutation({
     mutationFn: async () => {
-      const to = chosen ?? standardOf(await queries.ensureQueryData(groupsQuery))
+      const to = chosen ?? defaultGroupIds(await queries.ensureQueryData(groupsQuery))
       return await api.post<Webhook>('/webhooks', newWebhookOf({ ...given, groups: to }))
     },
     onSuccess: () => {
@@ -49,7 +49,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
       onClose()
       void navigate({ to: '/webhooks/$webhook', params: { webhook: id } })
     }
-    return <SecretOnce title="Webhook created" secret={secret} act="Go to webhook" onDone={toPage} />
+    return <SecretOnce title="Webhook created" secret={secret} doneLabel="Go to webhook" onDone={toPage} />
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -79,5 +79,5 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
   )
 }
 
-const standardOf = (groups: Page<Group> | undefined): string[] =>
+const defaultGroupIds = (groups: Page<Group> | undefined): string[] =>
   groups?.data.filter(({ is_default }) => is_default).map(({ id }) => id) ?? []

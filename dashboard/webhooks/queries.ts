@@ -4,9 +4,8 @@ import type { Event } from '#contract/events.ts'
 import type { Group } from '#contract/groups.ts'
 import type { KeptRequests, Webhook, WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
 import { api, type Page, type Query } from '../api.ts'
-import { eventsIn } from './events-in.ts'
 
-const PAGE = 25
+const PAGE_SIZE = 25
 
 export const webhooksQuery = (search: Query) =>
   queryOptions({
@@ -14,13 +13,13 @@ export const webhooksQuery = (search: Query) =>
     queryFn: ({ signal }) =>
       api.get<Page<Webhook>>(
         '/webhooks',
-        { limit: PAGE, order_by: 'created', order_way: 'desc', ...filterOf(search), ...cursorOf(search) },
+        { limit: PAGE_SIZE, order_by: 'created', order_way: 'desc', ...filterOf(search), ...cursorOf(search) },
         signal,
       ),
     placeholderData: keepPreviousData,
   })
 
-/** "Disabled" is not a state of the API but a field of its own. */
+/** In the API, "disabled" is not a state but the field is_active. */
 function filterOf({ state }: Query): Query {
   if (state === 'disabled') return { is_active: false }
   return state ? { state, is_active: true } : {}
@@ -33,7 +32,7 @@ export const webhookQuery = (id: string) =>
     queryFn: ({ signal }) => api.get<Webhook>(`/webhooks/${id}`, {}, signal),
   })
 
-/** The first hundred groups, by name: enough to choose from and to tell names. */
+/** The first hundred groups by name, for choices and labels. */
 export const groupsQuery = queryOptions({
   queryKey: ['groups', 'choice'],
   queryFn: ({ signal }) => api.get<Page<Group>>('/groups', { limit: 100, order_by: 'name' }, signal),
@@ -46,41 +45,41 @@ export const requestsQuery = (webhook: string, search: Query) =>
     queryFn: ({ signal }) =>
       api.get<Page<LoggedRequest>>(
         `/dashboard/api/webhooks/${webhook}/requests`,
-        { limit: PAGE, order_by: 'created', order_way: 'desc', status: search.status, ...cursorOf(search) },
+        { limit: PAGE_SIZE, order_by: 'created', order_way: 'desc', status: search.status, ...cursorOf(search) },
         signal,
       ),
     placeholderData: keepPreviousData,
   })
 
-/** What failed and what waits, of all webhooks, the newest first. */
+/** Failed and pending requests of all webhooks, newest first. */
 export const undeliveredQuery = (search: Query) =>
   queryOptions({
     queryKey: ['requests', 'undelivered', search],
     queryFn: ({ signal }) =>
       api.get<Page<WebhookRequest>>(
         '/webhook-requests',
-        { limit: PAGE, order_way: 'desc', status: search.status, webhook_id: search.webhook, ...cursorOf(search) },
+        { limit: PAGE_SIZE, order_way: 'desc', status: search.status, webhook_id: search.webhook, ...cursorOf(search) },
         signal,
       ),
     placeholderData: keepPreviousData,
   })
 
-/** The newest hundred webhooks: enough to choose from and to name requests. */
+/** The newest hundred webhooks, for choices and labels. */
 export const webhookChoiceQuery = queryOptions({
   queryKey: ['webhooks', 'choice'],
   queryFn: async ({ signal }) =>
     (await api.get<Page<Webhook>>('/webhooks', { limit: 100, order_way: 'desc' }, signal)).data,
 })
 
-/** How many requests wait now, counted up to this number, and how many that waited were dropped. */
-export const MOST_COUNTED = 1_000
-export const keptQuery = (webhook: string) =>
+/** Queued requests are counted up to this number. */
+export const MAX_COUNTED = 1_000
+export const queuedQuery = (webhook: string) =>
   queryOptions({
     queryKey: ['requests', webhook, 'kept'],
     queryFn: ({ signal }) => api.get<KeptRequests>(`/dashboard/api/webhooks/${webhook}/kept`, {}, signal),
   })
 
-/** The newest delivered request: until when all was well. */
+/** The newest delivered request. */
 export const lastDeliveredQuery = (webhook: string) =>
   queryOptions({
     queryKey: ['requests', webhook, 'last delivered'],
@@ -96,7 +95,7 @@ export const requestQuery = (webhook: string, request: string) =>
     queryFn: ({ signal }) => api.get<WebhookRequestInFull>(`/webhooks/${webhook}/requests/${request}`, {}, signal),
   })
 
-/** The body that every attempt sends; it never changes. */
+/** The body of every attempt. It never changes. */
 export const bodyQuery = (webhook: string, request: string) =>
   queryOptions({
     queryKey: ['bodies', request],
@@ -105,7 +104,7 @@ export const bodyQuery = (webhook: string, request: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   })
 
-/** How many requests of a period there are of each status. */
+/** The number of requests of a period by status. */
 export const replayCountsQuery = (webhook: string, since: string | undefined, until: string | undefined) =>
   queryOptions({
     queryKey: ['requests', webhook, 'replay', since, until],
@@ -115,19 +114,19 @@ export const replayCountsQuery = (webhook: string, since: string | undefined, un
     placeholderData: keepPreviousData,
   })
 
-/** A minute either way: a request is made in the transaction of its event, but its clock is read a little later. */
-const AROUND_MS = 60_000
+/** A request is created with its event, but its time is read a little later. */
+const TOLERANCE_MS = 60_000
 
 export type NotifiedEvent = Pick<Event, 'domain' | 'old_state' | 'new_state'>
 
-/** What the requests of a page tell of: the events of their time, found in one question. */
+/** The events of a page of requests, by their time, in one request. */
 export function eventsOfQuery(requests: readonly WebhookRequest[]) {
-  const made = requests.filter(({ event_id }) => event_id !== null).map(({ created }) => Date.parse(created))
-  const from = Math.min(...made) - AROUND_MS
-  const to = Math.max(...made) + AROUND_MS
+  const createdTimes = requests.filter(({ event_id }) => event_id !== null).map(({ created }) => Date.parse(created))
+  const from = Math.min(...createdTimes) - TOLERANCE_MS
+  const to = Math.max(...createdTimes) + TOLERANCE_MS
   return queryOptions({
     queryKey: ['events', 'of requests', from, to],
-    enabled: made.length > 0,
+    enabled: createdTimes.length > 0,
     queryFn: async ({ signal }) => {
       const query = { occurred_after: instant(from), occurred_before: instant(to), limit: 100, order_way: 'desc' }
       const { data } = await api.get<Page<Event>>('/events', query, signal)
@@ -139,21 +138,25 @@ export function eventsOfQuery(requests: readonly WebhookRequest[]) {
 }
 const instant = (ms: number) => new Date(ms).toISOString()
 
-/** The same, read from the requests themselves: for events that are no longer kept, or lost among many others. Never changes. */
+/** The events from the payloads, for those that are deleted or not among the found ones. They never change. */
 export function payloadsQuery(requests: readonly WebhookRequest[]) {
   const ids = requests.map(({ id }) => id)
   return queryOptions({
     queryKey: ['payloads', ids],
     enabled: ids.length > 0,
     queryFn: async ({ signal }) => {
-      const read = ({ webhook_id, id }: WebhookRequest) =>
+      const getRequest = ({ webhook_id, id }: WebhookRequest) =>
         api.get<WebhookRequestInFull>(`/webhooks/${webhook_id}/requests/${id}`, {}, signal)
-      const found = await Promise.all(requests.map(read))
+      const loaded = await Promise.all(requests.map(getRequest))
       return new Map<string, NotifiedEvent>(
-        found.flatMap(({ payload }) => eventsIn(payload).map((event) => [event.id, event])),
+        loaded.flatMap(({ payload }) => eventsOf(payload).map((event) => [event.id, event])),
       )
     },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
   })
 }
+
+/** The events of a payload: one, or those of a batch. */
+export const eventsOf = (payload: WebhookRequestInFull['payload']): Event[] =>
+  'events' in payload ? payload.events.map(({ event }) => event) : [payload.event]

@@ -5,7 +5,7 @@ import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { type Tab, Tabs } from '../ui/tabs.tsx'
 
-/** The receivers of examples/, which are tested against a running server; each is fetched when it is looked at. */
+/** The receivers of examples/, which are tested against a real server. Each is loaded when it is shown. */
 const RECEIVERS = {
   node: {
     label: 'Node.js',
@@ -40,7 +40,7 @@ const RECEIVERS = {
 } as const
 type Language = keyof typeof RECEIVERS
 
-/** How to receive and verify, ready to run. Without a secret a placeholder stands for it. */
+/** Example receivers, ready to run. */
 export function Receivers({ secret }: { secret?: string }) {
   const [language, setLanguage] = useState<Language>('node')
   const tabs = Object.entries(RECEIVERS).map(
@@ -71,7 +71,7 @@ function Receiver({ language, secret }: { language: Language; secret: string | u
       </div>
       <div>
         <p className="mb-1 text-xs text-faint">Run it</p>
-        <Snippet text={`WEBHOOK_SECRET=${quoted(secret ?? 'the secret')} ${run}`} label="Copy command" />
+        <Snippet text={`WEBHOOK_SECRET=${shellQuote(secret ?? 'your secret')} ${run}`} label="Copy command" />
       </div>
     </div>
   )
@@ -88,5 +88,4 @@ const CodeBox = ({ text, label }: { text: string; label: string }) => (
   </section>
 )
 
-/** For a shell, as one word. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

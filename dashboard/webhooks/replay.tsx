@@ -10,23 +10,22 @@ import { Checkbox } from '../ui/field.tsx'
 import { fromLocalInput, lastDay, PeriodFields } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { replayCountsQuery } from './queries.ts'
-import { STATUSES, type Status } from './words.tsx'
+import { STATUS_DISPLAY, type Status } from './status.tsx'
 
-// The contract's own constant would bring its schemas into the page.
-const MOST_COUNTED = 10_000
+// Importing the constant of contract/ would load its schemas too.
+const MAX_COUNTED = 10_000
 
-/** Not delivered first; those are chosen at the start. */
 const ORDER = ['FAILED', 'RETRYING', 'PENDING', 'DELIVERED'] as const
 const NOT_DELIVERED: readonly Status[] = ['FAILED', 'RETRYING', 'PENDING']
 
-/** Sends requests of a period again; says before how many there are of each status. */
+/** Sends requests of a period again. Shows their number by status first. */
 export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const queries = useQueryClient()
   const formId = useId()
   const [local, setLocal] = useState(lastDay)
   const [statuses, setStatuses] = useState(NOT_DELIVERED)
   const period = { since: fromLocalInput(local.since), until: fromLocalInput(local.until) }
-  const { data: counts, error: notCounted } = useQuery(replayCountsQuery(webhook.id, period.since, period.until))
+  const { data: counts, error: countError } = useQuery(replayCountsQuery(webhook.id, period.since, period.until))
   const chosen = ORDER.filter((status) => statuses.includes(status))
   const count = counts && chosen.reduce((sum, status) => sum + counts[status], 0)
   const send = useMutation({
@@ -38,7 +37,7 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
       } satisfies ReplaySelection),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['requests', webhook.id] }),
   })
-  const problem = send.error ?? notCounted
+  const problem = send.error ?? countError
   const submit = (event: FormEvent) => {
     event.preventDefault()
     send.mutate()
@@ -64,7 +63,7 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
         )
       }
     >
-      <div aria-live="polite">{send.data && <Taken count={send.data.count} webhook={webhook} />}</div>
+      <div aria-live="polite">{send.data && <ReplayResult count={send.data.count} webhook={webhook} />}</div>
       {!send.data && (
         <form id={formId} onSubmit={submit} className="flex flex-col gap-4">
           <PeriodFields period={local} onChange={setLocal} problem={problem} />
@@ -75,7 +74,7 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
                 key={status}
                 label={
                   <>
-                    {STATUSES[status].word}{' '}
+                    {STATUS_DISPLAY[status].label}{' '}
                     <span className="text-faint tabular-nums">{counts && countText(counts[status])}</span>
                   </>
                 }
@@ -86,13 +85,13 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
                 }
                 isChecked={statuses.includes(status)}
                 onChange={(isOn) =>
-                  setStatuses(isOn ? [...statuses, status] : statuses.filter((each) => each !== status))
+                  setStatuses(isOn ? [...statuses, status] : statuses.filter((other) => other !== status))
                 }
               />
             ))}
           </fieldset>
           <p role="status" className="text-xs text-faint">
-            {count === 0 && <span className="block text-sm text-soft">{nothingText(counts)}</span>}
+            {count === 0 && <span className="block text-sm text-soft">{noMatchText(counts)}</span>}
             Times are in your time zone.
           </p>
           {problem !== null && <ProblemNote problem={problem} fields={['since', 'until']} />}
@@ -103,15 +102,15 @@ export function ReplayRequests({ webhook, onClose }: { webhook: Webhook; onClose
 }
 
 const countText = (count: number): string =>
-  count >= MOST_COUNTED ? `${MOST_COUNTED.toLocaleString()} or more` : count.toLocaleString()
+  count >= MAX_COUNTED ? `${MAX_COUNTED.toLocaleString()} or more` : count.toLocaleString()
 
 function sendText(count: number, chosen: readonly Status[], counts: ReplayCounts): string {
-  const isMore = chosen.some((status) => counts[status] >= MOST_COUNTED)
+  const isMore = chosen.some((status) => counts[status] >= MAX_COUNTED)
   if (isMore) return `Send ${count.toLocaleString('en')} or more requests again`
   return plural(count, 'Send 1 request again', (number) => `Send ${number} requests again`)
 }
 
-function nothingText(counts: ReplayCounts | undefined): string {
+function noMatchText(counts: ReplayCounts | undefined): string {
   const isEmpty = ORDER.every((status) => !counts?.[status])
   return isEmpty ? 'No request was created in this period.' : 'No request of this period has a selected status.'
 }
@@ -125,9 +124,9 @@ const resentText = (count: number) =>
     ? '1 request is being sent again. The log shows the response.'
     : `${count.toLocaleString()} requests are being sent again. The log shows the responses.`
 
-function Taken({ count, webhook }: { count: number; webhook: Webhook }) {
+function ReplayResult({ count, webhook }: { count: number; webhook: Webhook }) {
   if (count === 0)
     return <p className="text-sm text-soft">No request of this period has a selected status. Nothing was sent.</p>
-  const isHeld = webhook.state === 'paused' || !webhook.is_active
-  return <p className="text-sm text-soft">{isHeld ? queuedText(count) : resentText(count)}</p>
+  const isQueued = webhook.state === 'paused' || !webhook.is_active
+  return <p className="text-sm text-soft">{isQueued ? queuedText(count) : resentText(count)}</p>
 }

@@ -7,18 +7,18 @@ import { api } from '../api.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Code, Fact, Facts, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Time } from '../ui/time.tsx'
-import { Attempts } from './attempts.tsx'
-import { eventsIn } from './events-in.ts'
-import { Payload } from './payload.tsx'
-import { requestQuery } from './queries.ts'
-import { useOutcome } from './use-outcome.ts'
-import { StatusBadge } from './words.tsx'
+import { Attempts, RawText } from './attempt.tsx'
+import { formatJson } from './format-json.ts'
+import { bodyQuery, eventsOf, requestQuery } from './queries.ts'
+import { StatusBadge } from './status.tsx'
+import { useAwaitedAttempt } from './use-awaited-attempt.ts'
 
-/** One request in full: what was sent, every attempt, what the receiver said; and sending it again. */
+/** One request with its payload, attempts and responses, and a button to send it again. */
 export function RequestDialog({
   webhook,
   request,
@@ -31,7 +31,7 @@ export function RequestDialog({
   const { can } = useSession()
   const { data, error } = useQuery(requestQuery(webhook, request))
   const retry = useRetry(webhook, data)
-  const outcome = useOutcome(webhook, request, retry.after)
+  const outcome = useAwaitedAttempt(webhook, request, retry.after)
   return (
     <Dialog
       isOpen
@@ -43,7 +43,7 @@ export function RequestDialog({
         <>
           <Button onClick={onClose}>Close</Button>
           {can('write') && data && (
-            <Button variant="primary" isBusy={retry.isStarting || outcome.isUnderWay} onClick={retry.start}>
+            <Button variant="primary" isBusy={retry.isStarting || outcome.isRunning} onClick={retry.start}>
               <RotateCw /> Send again now
             </Button>
           )}
@@ -62,7 +62,7 @@ export function RequestDialog({
           </p>
           <About request={data} />
           <Batch request={data} />
-          <Attempts attempts={data.attempts} isUnderWay={outcome.isUnderWay} />
+          <Attempts attempts={data.attempts} isRunning={outcome.isRunning} />
           <Payload webhook={webhook} request={request} />
         </div>
       )}
@@ -70,7 +70,7 @@ export function RequestDialog({
   )
 }
 
-/** One attempt at once; its outcome is the attempt behind those that were there. */
+/** Starts an attempt. Its result is the attempt after number `after`. */
 function useRetry(webhook: string, data: WebhookRequestInFull | undefined) {
   const queries = useQueryClient()
   const [after, setAfter] = useState<number>()
@@ -89,7 +89,7 @@ function useRetry(webhook: string, data: WebhookRequestInFull | undefined) {
 }
 
 function titleOf({ event_id, payload }: WebhookRequestInFull): string {
-  const [event, ...others] = eventsIn(payload)
+  const [event, ...others] = eventsOf(payload)
   if (event_id === null || !event) return 'Test'
   return others.length > 0
     ? `Batch of ${others.length + 1} changes`
@@ -98,7 +98,7 @@ function titleOf({ event_id, payload }: WebhookRequestInFull): string {
 
 function About({ request }: { request: WebhookRequestInFull }) {
   const { status, created, delivered, next_attempt, event_id, payload } = request
-  const events = event_id === null ? [] : eventsIn(payload)
+  const events = event_id === null ? [] : eventsOf(payload)
   const [event] = events.length === 1 ? events : []
   return (
     <Facts>
@@ -139,7 +139,7 @@ function About({ request }: { request: WebhookRequestInFull }) {
 
 /** The changes of a batch, each with its monitor. */
 function Batch({ request: { event_id, payload } }: { request: WebhookRequestInFull }) {
-  const events = eventsIn(payload)
+  const events = eventsOf(payload)
   if (event_id === null || events.length < 2) return null
   return (
     <section>
@@ -169,6 +169,41 @@ function Batch({ request: { event_id, payload } }: { request: WebhookRequestInFu
           ))}
         </ul>
       </section>
+    </section>
+  )
+}
+
+/** The body of every attempt, byte for byte, which the signature covers. Shown raw or formatted. */
+export function Payload({ webhook, request }: { webhook: string; request: string }) {
+  const { data, error } = useQuery(bodyQuery(webhook, request))
+  const [isFormatted, setFormatted] = useState(true)
+  return (
+    <section>
+      <div className="mb-2 flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
+        <h3 className="text-sm font-semibold">
+          Payload{' '}
+          {data && (
+            <span className="font-normal text-faint tabular-nums">
+              {new TextEncoder().encode(data.body).length.toLocaleString()} bytes, identical in every attempt
+            </span>
+          )}
+        </h3>
+        {data && (
+          <span className="flex gap-1">
+            <Button variant="quiet" size="sm" aria-pressed={!isFormatted} onClick={() => setFormatted(!isFormatted)}>
+              {isFormatted ? 'Show raw' : 'Show formatted'}
+            </Button>
+            <CopyButton text={data.body} label="Copy raw payload" hasLabel />
+          </span>
+        )}
+      </div>
+      {data ? (
+        <RawText label="Payload">{isFormatted ? formatJson(data.body) : data.body}</RawText>
+      ) : error ? (
+        <ProblemNote problem={error} />
+      ) : (
+        <Skeleton lines={4} />
+      )}
     </section>
   )
 }

@@ -9,20 +9,20 @@ import { cx } from '../ui/class-names.ts'
 import { Code, Section } from '../ui/page.tsx'
 import { type Column, PagedTable, type TableRow } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { type LogLine, linesOf } from './first-result-runs.ts'
+import { groupFirstResults, type LogRow } from './first-results.ts'
 import { eventsOfQuery, type NotifiedEvent, payloadsQuery, requestsQuery } from './queries.ts'
-import { STATUSES, type Status, StatusBadge } from './words.tsx'
+import { STATUS_DISPLAY, type Status, StatusBadge } from './status.tsx'
 
 const route = getRouteApi('/signed-in/webhooks/$webhook')
 
-/** The log: each request with its result. */
+/** The request log of a webhook. */
 export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (request: string) => void }) {
   const { request: _, tab: __, ...search } = route.useSearch()
   const navigate = route.useNavigate()
   const list = useQuery(requestsQuery(webhook.id, search))
-  const requests = list.data?.data ?? NONE
+  const requests = list.data?.data ?? NO_REQUESTS
   const eventOf = useEvents(requests)
-  const lines = useMemo(() => linesOf(requests, eventOf), [requests, eventOf])
+  const lines = useMemo(() => groupFirstResults(requests, eventOf), [requests, eventOf])
   const go = (next: { status?: string; after?: string; before?: string }) => void navigate({ search: next })
   const status = search.status ? { status: search.status } : {}
   return (
@@ -35,18 +35,20 @@ export function Requests({ webhook, onOpen }: { webhook: Webhook; onOpen: (reque
         skeletonLines={6}
         isClickable
         rowId={(line) => (line.kind === 'one' ? line.request.id : `first results ${line.requests[0]!.id}`)}
-        subRows={requestsOf}
+        subRows={subRowsOf}
         groupHeader={(row) => <FirstResults row={row} />}
         onPage={(cursor) => go({ ...status, ...cursor })}
-        empty={<Nothing status={search.status} hasGroups={webhook.all_groups === true || webhook.groups.length > 0} />}
+        empty={
+          <NoRequests status={search.status} hasGroups={webhook.all_groups === true || webhook.groups.length > 0} />
+        }
       />
     </Section>
   )
 }
 
-const NONE: readonly LoggedRequest[] = []
+const NO_REQUESTS: readonly LoggedRequest[] = []
 
-/** What each event was, as soon as it is known. */
+/** Finds the event of a request, once loaded. */
 export function useEvents(requests: readonly WebhookRequest[]): (event: string) => NotifiedEvent | undefined {
   const { data: events } = useQuery(eventsOfQuery(requests))
   const missing = events ? requests.filter(({ event_id }) => event_id !== null && !events.has(event_id)) : []
@@ -55,7 +57,7 @@ export function useEvents(requests: readonly WebhookRequest[]): (event: string) 
 }
 
 export function StatusFilter({
-  statuses = Object.keys(STATUSES) as Status[],
+  statuses = Object.keys(STATUS_DISPLAY) as Status[],
   chosen,
   onChoose,
 }: {
@@ -77,30 +79,30 @@ export function StatusFilter({
             chosen === status ? 'bg-accent-wash text-accent-ink' : 'text-soft hover:bg-sunken hover:text-ink',
           )}
         >
-          {status ? STATUSES[status].word : 'All'}
+          {status ? STATUS_DISPLAY[status].label : 'All'}
         </button>
       ))}
     </fieldset>
   )
 }
 
-function Nothing({ status, hasGroups }: { status: string | undefined; hasGroups: boolean }) {
+function NoRequests({ status, hasGroups }: { status: string | undefined; hasGroups: boolean }) {
   return (
     <p className="px-4 py-12 text-center text-sm text-faint">
       {status
         ? 'No requests with this status.'
         : hasGroups
           ? 'No requests yet. Send a test, or wait for the first change of a monitor in its groups.'
-          : 'No requests yet. Choose groups or send a test.'}
+          : 'No requests yet. Add groups or send a test.'}
     </p>
   )
 }
 
-const requestsOf = (line: LogLine): LogLine[] | undefined =>
+const subRowsOf = (line: LogRow): LogRow[] | undefined =>
   line.kind === 'one' ? undefined : line.requests.map((request) => ({ kind: 'one', request }))
 
-/** Closed at first: a count says enough of what an import makes. */
-function FirstResults({ row }: { row: TableRow<LogLine> }) {
+/** Collapsed by default. */
+function FirstResults({ row }: { row: TableRow<LogRow> }) {
   const isOpen = row.getIsExpanded()
   const Icon = isOpen ? ChevronDown : ChevronRight
   return (
@@ -119,11 +121,10 @@ function FirstResults({ row }: { row: TableRow<LogLine> }) {
   )
 }
 
-/** A line of several requests has no cells. */
-const requestOf = ({ original: line }: TableRow<LogLine>): LoggedRequest =>
+const requestOf = ({ original: line }: TableRow<LogRow>): LoggedRequest =>
   line.kind === 'one' ? line.request : line.requests[0]!
 
-const columnsWith = (eventOf: ReturnType<typeof useEvents>, onOpen: (request: string) => void): Column<LogLine>[] => [
+const columnsWith = (eventOf: ReturnType<typeof useEvents>, onOpen: (request: string) => void): Column<LogRow>[] => [
   {
     id: 'status',
     header: 'Status',
@@ -157,7 +158,7 @@ const columnsWith = (eventOf: ReturnType<typeof useEvents>, onOpen: (request: st
     id: 'response',
     header: 'Response',
     meta: { className: 'hidden md:table-cell', cellClassName: 'max-w-72 text-soft' },
-    cell: ({ row }) => <Answer request={requestOf(row)} />,
+    cell: ({ row }) => <LastResponse request={requestOf(row)} />,
   },
   {
     id: 'attempts',
@@ -190,8 +191,8 @@ export function Change({ request, event }: { request: WebhookRequest; event: Not
   )
 }
 
-/** The last answer, or why there was none; for one that waits also when it is tried next. */
-export function Answer({ request: { status, status_code, error, next_attempt } }: { request: WebhookRequest }) {
+/** The last response or error, and the next attempt. */
+export function LastResponse({ request: { status, status_code, error, next_attempt } }: { request: WebhookRequest }) {
   return (
     <span className="tabular-nums">
       {status_code !== null ? `HTTP ${status_code}` : <span className="line-clamp-1">{error ?? 'none yet'}</span>}

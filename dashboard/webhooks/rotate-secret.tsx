@@ -11,8 +11,8 @@ import { Select } from '../ui/select.tsx'
 import { SecretOnce } from './secret-once.tsx'
 import { SecretField } from './webhook-fields.tsx'
 
-const GRACES = [
-  { value: '0', label: 'None: the old secret stops working now' },
+const GRACE_PERIODS = [
+  { value: '0', label: 'None. The old secret stops working at once' },
   { value: '1', label: '1 hour' },
   { value: '6', label: '6 hours' },
   { value: '24', label: '24 hours' },
@@ -20,7 +20,7 @@ const GRACES = [
   { value: '72', label: '72 hours' },
 ]
 
-/** A new secret, with a time during which receivers of Standard Webhooks may still use the old one. */
+/** Sets a new secret, with a grace period for receivers of Standard Webhooks. */
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const queries = useQueryClient()
   const formId = useId()
@@ -33,7 +33,8 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
     },
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['webhooks'] }),
   })
-  if (rotate.data) return <SecretOnce title="New secret" secret={rotate.data.secret} act="Done" onDone={onClose} />
+  if (rotate.data)
+    return <SecretOnce title="New secret" secret={rotate.data.secret} doneLabel="Done" onDone={onClose} />
   const submit = (event: FormEvent) => {
     event.preventDefault()
     rotate.mutate()
@@ -61,7 +62,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
           hint="How long webhook-signature also contains a signature made with the old secret."
           error={fieldError(rotate.error, 'grace_hours')}
         >
-          <Select value={grace} options={GRACES} onChange={setGrace} />
+          <Select value={grace} options={GRACE_PERIODS} onChange={setGrace} />
         </Field>
         <div className="rounded-md bg-sunken px-3 py-2.5 text-sm text-soft">
           <p>

@@ -6,13 +6,12 @@ import { Receivers } from './receivers.tsx'
 type SecretProps = {
   title: string
   secret: string
-  /** On the button that ends it. */
-  act: string
+  doneLabel: string
   onDone: () => void
 }
 
-/** The one time that a secret is shown, with what makes use of it. Only the button closes it. */
-export function SecretOnce({ title, secret, act, onDone }: SecretProps) {
+/** Shows a secret once, with example receivers. */
+export function SecretOnce({ title, secret, doneLabel, onDone }: SecretProps) {
   return (
     <Dialog
       isOpen
@@ -23,7 +22,7 @@ export function SecretOnce({ title, secret, act, onDone }: SecretProps) {
       description="Copy the secret now. It is not shown again. If you lose it, rotate the secret."
       footer={
         <Button variant="primary" onClick={onDone}>
-          {act}
+          {doneLabel}
         </Button>
       }
     >

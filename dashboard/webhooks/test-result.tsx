@@ -4,7 +4,7 @@ import { Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { AttemptDetails } from './attempt.tsx'
-import { useOutcome } from './use-outcome.ts'
+import { useAwaitedAttempt } from './use-awaited-attempt.ts'
 import type { Test } from './use-test.ts'
 
 /** The result of a test, as soon as it is known. */
@@ -47,7 +47,7 @@ export function TestResult({
 }
 
 function Outcome({ webhook, request }: { webhook: string; request: string }) {
-  const { attempt, error, isOverdue } = useOutcome(webhook, request, 0)
+  const { attempt, error, isOverdue } = useAwaitedAttempt(webhook, request, 0)
   if (attempt) return <AttemptDetails attempt={attempt} />
   if (error) return <ProblemNote problem={error} />
   if (isOverdue)

@@ -1,4 +1,4 @@
-/** One phase of an attempt, placed on the attempt's own time line; milliseconds. */
+/** A phase of an attempt, in milliseconds since its start. */
 export type Phase = { name: string; from: number; ms: number }
 
 const PHASES = [
@@ -8,7 +8,7 @@ const PHASES = [
   ['firstByteMs', 'First byte'],
 ] as const
 
-/** The phases one after another, as they happen. What did not happen is left out: a kept connection looks nothing up. */
+/** The phases in order. Phases that did not happen are left out, for example DNS on an open connection. */
 export function phasesOf(timings: Readonly<Record<string, number>>): { phases: Phase[]; total: number } {
   const phases: Phase[] = []
   let from = 0

@@ -11,15 +11,14 @@ import { Select } from '../ui/select.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { undeliveredQuery, webhookChoiceQuery } from './queries.ts'
-import { Answer, Change, StatusFilter, useEvents } from './requests.tsx'
-import { StatusBadge } from './words.tsx'
+import { Change, LastResponse, StatusFilter, useEvents } from './requests.tsx'
+import { StatusBadge } from './status.tsx'
 
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
 
 const route = getRouteApi('/signed-in/webhooks/undelivered')
 const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
 
-/** What failed and what waits, of all webhooks. */
 export function UndeliveredPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
@@ -28,9 +27,9 @@ export function UndeliveredPage() {
   const { data: webhooks } = useQuery(webhookChoiceQuery)
   const eventOf = useEvents(page?.data ?? [])
   const { can } = useSession()
-  const [isAsking, setAsking] = useState(false)
+  const [isDialogOpen, setDialogOpen] = useState(false)
   const { status, webhook } = search
-  const ofStatus = UNDELIVERED.find((each) => each === status)
+  const statusFilter = UNDELIVERED.find((value) => value === status)
   const filter = { ...(status && { status }), ...(webhook && { webhook }) }
   const isFirst = search.after === undefined && search.before === undefined
   const isEmpty = page?.data.length === 0 && !status && !webhook && isFirst
@@ -43,7 +42,7 @@ export function UndeliveredPage() {
         <>
           <ButtonLink to="/webhooks">Webhooks</ButtonLink>
           {can('write') && page !== undefined && page.data.length > 0 && (
-            <Button onClick={() => setAsking(true)}>
+            <Button onClick={() => setDialogOpen(true)}>
               <RotateCw /> Send all again
             </Button>
           )}
@@ -96,12 +95,14 @@ export function UndeliveredPage() {
           </Section>
         </>
       )}
-      {isAsking && (
+      {isDialogOpen && (
         <Suspense>
           <JobDialog
             act="retry"
-            target={{ requests: { ...(ofStatus && { status: ofStatus }), ...(webhook && { webhook_id: webhook }) } }}
-            onClose={() => setAsking(false)}
+            target={{
+              requests: { ...(statusFilter && { status: statusFilter }), ...(webhook && { webhook_id: webhook }) },
+            }}
+            onClose={() => setDialogOpen(false)}
           />
         </Suspense>
       )}
@@ -155,7 +156,7 @@ const columnsWith = (
     id: 'response',
     header: 'Response',
     meta: { className: 'hidden md:table-cell', cellClassName: 'max-w-72 text-soft' },
-    cell: ({ row }) => <Answer request={row.original} />,
+    cell: ({ row }) => <LastResponse request={row.original} />,
   },
   {
     id: 'created',

@@ -5,9 +5,9 @@ import { Checkbox, Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
 import type { HeaderLine, WebhookForm } from './form-values.ts'
 import { GroupChoice } from './group-choice.tsx'
-import { INCLUDES } from './words.tsx'
+import { INCLUDES } from './status.tsx'
 
-/** Fields whose problems are shown here. */
+/** The fields that show their errors here. */
 export const WEBHOOK_FIELDS = ['url', 'groups', 'headers', 'batch.max_events', 'batch.max_wait_seconds', 'secret']
 
 type FieldsProps = { form: WebhookForm; onChange: (form: WebhookForm) => void; problem: unknown; isNew?: boolean }
@@ -73,11 +73,11 @@ function HeaderFields({
         value unchanged to keep it.
       </p>
       <div className="flex flex-col gap-2">
-        {lines.map(({ key, name, value }, at) => (
+        {lines.map(({ key, name, value }, index) => (
           <div key={key} className="flex gap-2">
             <Input
               isCode
-              aria-label={`Name of header ${at + 1}`}
+              aria-label={`Name of header ${index + 1}`}
               placeholder="X-Team"
               value={name}
               onChange={(event) => change(key, { name: event.target.value })}
@@ -85,7 +85,7 @@ function HeaderFields({
             />
             <Input
               isCode
-              aria-label={`Value of header ${at + 1}`}
+              aria-label={`Value of header ${index + 1}`}
               placeholder="operations"
               value={value}
               onChange={(event) => change(key, { value: event.target.value })}
@@ -94,7 +94,7 @@ function HeaderFields({
             <Button
               variant="quiet"
               isSquare
-              aria-label={`Remove header ${name || at + 1}`}
+              aria-label={`Remove header ${name || index + 1}`}
               onClick={() => onChange(lines.filter((line) => line.key !== key))}
             >
               <X />
@@ -129,7 +129,7 @@ function IncludeFields({ chosen, onChange }: { chosen: string[]; onChange: (incl
             key={name}
             label={label}
             isChecked={chosen.includes(name)}
-            onChange={(isOn) => onChange(isOn ? [...chosen, name] : chosen.filter((each) => each !== name))}
+            onChange={(isOn) => onChange(isOn ? [...chosen, name] : chosen.filter((other) => other !== name))}
           />
         ))}
       </div>
@@ -137,7 +137,7 @@ function IncludeFields({ chosen, onChange }: { chosen: string[]; onChange: (incl
   )
 }
 
-/** Off unless the receiver is made for it: the body has another form. */
+/** Off by default, because the body has another format. */
 function BatchFields({
   form: { isBatched, batch },
   onChange,
@@ -168,7 +168,7 @@ function BatchFields({
             />
           </Field>
           <Field
-            label="Longest wait in seconds"
+            label="Maximum wait in seconds"
             hint="0 to 60. A full request is sent at once."
             error={fieldError(problem, 'batch.max_wait_seconds')}
           >
@@ -187,7 +187,7 @@ function BatchFields({
   )
 }
 
-/** The server makes a good secret; who brings one along says so. */
+/** Without a secret, the server generates one. */
 export function SecretField({
   secret,
   onChange,

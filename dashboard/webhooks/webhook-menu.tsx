@@ -13,7 +13,6 @@ const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.t
 const RotateSecret = lazy(async () => ({ default: (await import('./rotate-secret.tsx')).RotateSecret }))
 const ReplayRequests = lazy(async () => ({ default: (await import('./replay.tsx')).ReplayRequests }))
 
-/** What can be done to a webhook beside testing it. */
 export function WebhookMenu({ webhook }: { webhook: Webhook }) {
   const [open, setOpen] = useState<'edit' | 'rotate' | 'replay' | 'disable' | 'delete'>()
   const queries = useQueryClient()

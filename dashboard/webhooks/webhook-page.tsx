@@ -14,10 +14,10 @@ import { webhookQuery } from './queries.ts'
 import { Receivers } from './receivers.tsx'
 import { RequestDialog } from './request-dialog.tsx'
 import { Requests } from './requests.tsx'
+import { HealthBadge } from './status.tsx'
 import { TestResult } from './test-result.tsx'
 import { useTest } from './use-test.ts'
 import { WebhookMenu } from './webhook-menu.tsx'
-import { HealthBadge } from './words.tsx'
 
 const route = getRouteApi('/signed-in/webhooks/$webhook')
 const BACK = { to: '/webhooks', label: 'Webhooks' } as const
@@ -25,7 +25,7 @@ const BACK = { to: '/webhooks', label: 'Webhooks' } as const
 export function WebhookPage() {
   const { webhook: id } = route.useParams()
   const { data: webhook, error, refetch } = useQuery(webhookQuery(id))
-  if (webhook) return <Found key={id} webhook={webhook} />
+  if (webhook) return <LoadedPage key={id} webhook={webhook} />
   return (
     <Page title="Webhook" back={BACK}>
       {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
@@ -33,7 +33,7 @@ export function WebhookPage() {
   )
 }
 
-function Found({ webhook }: { webhook: Webhook }) {
+function LoadedPage({ webhook }: { webhook: Webhook }) {
   const { can } = useSession()
   const search = route.useSearch()
   const navigate = route.useNavigate()

@@ -11,12 +11,12 @@ import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { NewWebhook } from './new-webhook.tsx'
 import { groupsQuery, webhooksQuery } from './queries.ts'
-import { HealthBadge } from './words.tsx'
+import { HealthBadge } from './status.tsx'
 
 const route = getRouteApi('/signed-in/webhooks')
 
-/** As many are seen at once; more are worth a filter. */
-const FEW = 5
+/** Longer lists get a filter. */
+const MAX_WITHOUT_FILTER = 5
 
 const FILTERS = [
   { value: '', label: 'All webhooks' },
@@ -39,7 +39,7 @@ export function WebhooksPage() {
     })
   const isFiltered = search.state !== undefined
   const isEmpty = page?.data.length === 0 && !isFiltered && search.after === undefined
-  const make = can('write') && (
+  const newButton = can('write') && (
     <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New webhook
     </Button>
@@ -53,18 +53,18 @@ export function WebhooksPage() {
         !isEmpty && (
           <>
             <ButtonLink to="/webhooks/undelivered">Undelivered requests</ButtonLink>
-            {make}
+            {newButton}
           </>
         )
       }
     >
       {isEmpty ? (
         <Section isFlush>
-          <NoWebhooks action={make} />
+          <NoWebhooks action={newButton} />
         </Section>
       ) : (
         <>
-          {(isFiltered || (page && page.data.length > FEW)) && (
+          {(isFiltered || (page && page.data.length > MAX_WITHOUT_FILTER)) && (
             <div className="mb-4 w-44">
               <Select
                 label="Filter webhooks"
@@ -159,11 +159,10 @@ const COLUMNS: Column<Webhook>[] = [
   },
 ]
 
-/** Of which groups it hears, in a line. */
 function GroupNames({ webhook: { groups: ids, all_groups } }: { webhook: Webhook }) {
   const { data } = useQuery(groupsQuery)
   if (all_groups) return <p className="text-xs text-faint">All groups</p>
-  if (ids.length === 0) return <p className="text-xs text-warn">No groups: nothing is sent</p>
+  if (ids.length === 0) return <p className="text-xs text-warn">No groups, so nothing is sent</p>
   if (!data) return <p className="text-xs text-faint">&nbsp;</p>
   const names = data.data.filter(({ id }) => ids.includes(id)).map(({ name }) => name)
   const unnamed = ids.length - names.length

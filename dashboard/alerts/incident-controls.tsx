@@ -14,10 +14,10 @@ const SNOOZES = { '1': '1 hour', '4': '4 hours', '24': '1 day', '168': '7 days' 
 
 type Props = { incident: Incident; onChange: (change: IncidentChange) => void }
 
-/** Who takes care of it, and until when it is silent. */
-export function IncidentCare({ incident, onChange }: Props) {
+/** Assignee and snooze of an incident. */
+export function IncidentControls({ incident, onChange }: Props) {
   const { data: agents } = useQuery(agentsQuery({}))
-  const people = agents?.data.map(({ id, name, email }) => ({ value: id, label: name || email })) ?? []
+  const users = agents?.data.map(({ id, name, email }) => ({ value: id, label: name || email })) ?? []
   const snooze = (hours: string) =>
     onChange({ snoozed_until: hours === '' ? null : new Date(Date.now() + Number(hours) * HOUR_MS).toISOString() })
   const isSnoozed = incident.snoozed_until !== null && Date.parse(incident.snoozed_until) > Date.now()
@@ -26,13 +26,17 @@ export function IncidentCare({ incident, onChange }: Props) {
       <Field label="Assigned to">
         <Select
           value={incident.assignee ?? NOBODY}
-          options={[{ value: NOBODY, label: 'Nobody' }, ...people]}
+          options={[{ value: NOBODY, label: 'Nobody' }, ...users]}
           onChange={(value) => onChange({ assignee: value === NOBODY ? null : value })}
         />
       </Field>
       <Field
         label="Snooze"
-        hint={isSnoozed ? 'Alerts wait until then.' : 'Alerts wait. If it still fails then, they are sent once more.'}
+        hint={
+          isSnoozed
+            ? 'Alerts are held until then.'
+            : 'Alerts are held. If the incident is still open then, they are sent again.'
+        }
       >
         <Select
           value={isSnoozed ? 'now' : ''}
@@ -48,12 +52,12 @@ export function IncidentCare({ incident, onChange }: Props) {
   )
 }
 
-/** What happened, newest first. */
+/** The entries of an incident, newest first. */
 export function IncidentTimeline({ id }: { id: string }) {
   const { data, error } = useQuery(incidentEntriesQuery(id))
   if (error && !data) return <ProblemNote problem={error} />
   if (!data) return <Skeleton lines={3} />
-  if (data.data.length === 0) return <p className="text-sm text-faint">Nothing is recorded about this incident.</p>
+  if (data.data.length === 0) return <p className="text-sm text-faint">No entries yet.</p>
   return (
     <ol className="flex flex-col gap-2.5 border-l border-line pl-4 text-sm">
       {data.data.map((entry) => (

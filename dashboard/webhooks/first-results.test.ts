@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LoggedRequest } from '#contract/dashboard.ts'
-import { linesOf } from './first-result-runs.ts'
+import { groupFirstResults } from './first-results.ts'
 
 /** One letter for each request: f first result, c change, t test, r first result that is retried, u event unknown yet. */
 function shapeOf(letters: string): string {
@@ -11,7 +11,7 @@ function shapeOf(letters: string): string {
   })) as LoggedRequest[]
   const eventOf = (event: string) =>
     event.startsWith('u') ? undefined : ({ old_state: /^[fr]/.test(event) ? 'UNSET' : 'VALID' } as const)
-  const lines = linesOf(requests, eventOf)
+  const lines = groupFirstResults(requests, eventOf)
   return lines
     .map((line) => (line.kind === 'one' ? line.request.id : `[${line.requests.map(({ id }) => id)}]`))
     .join(' ')

@@ -1,5 +1,5 @@
-/** JSON text with line breaks: only spaces outside of strings are added, so that keys keep their order and values their spelling. */
-export function indented(json: string): string {
+/** Formats JSON by whitespace only, so that the order of keys and the spelling of values stay the same. */
+export function formatJson(json: string): string {
   let depth = 0
   const line = (change: number) => {
     depth += change
