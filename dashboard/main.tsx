@@ -4,7 +4,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { untilSignedIn } from './account/session-over.ts'
+import { waitForSignIn } from './account/expired-session.ts'
 import { ApiProblem, onSessionExpired } from './api.ts'
 import { pingServer } from './connection.ts'
 import { createDashboardRouter } from './routes.tsx'
@@ -33,7 +33,7 @@ const queries = new QueryClient({
 const router = createDashboardRouter(queries)
 
 // An expired session asks for the password on the same page. A page opened without a session goes to the sign-in page.
-onSessionExpired(async () => (queries.getQueryData(ME) == null ? false : await untilSignedIn()))
+onSessionExpired(async () => (queries.getQueryData(ME) == null ? false : await waitForSignIn()))
 
 // After an upgrade the lazy parts of the old version are gone, so the page reloads, unless the server cannot be reached.
 addEventListener('vite:preloadError', async () => {

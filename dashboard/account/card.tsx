@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from 'react'
 import { LogoMark } from '../ui/logo.tsx'
 
-/** The frame of the pages before one is signed in: one card, one thing to do. */
+/** The frame of pages without a session. */
 export function Card({
   title,
   lead,

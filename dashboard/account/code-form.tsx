@@ -3,10 +3,10 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Checkbox, Field, Input } from '../ui/field.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 import { Card } from './card.tsx'
-import { useSubmit } from './form.ts'
 
-/** The second step of signing in: a code of the authenticator app, or one of the recovery codes. */
+/** The second step of sign-in: a code of the authenticator app, or a recovery code. */
 export function CodeForm(props: CodeProps) {
   const [isRecovery, setRecovery] = useState(false)
   return (
@@ -25,20 +25,20 @@ export function CodeForm(props: CodeProps) {
 
 type CodeProps = { onDone: () => unknown; onBack: () => void }
 
-/** `onRecovery`: called with the kind of code to enter. */
+/** `onRecovery` receives whether a recovery code is asked for. */
 export function CodeFields({ onDone, onBack, onRecovery }: CodeProps & { onRecovery?: (isRecovery: boolean) => void }) {
   const [isRecovery, setRecovery] = useState(false)
   const [trusts, setTrusts] = useState(false)
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
     const path = isRecovery ? 'verify-backup-code' : 'verify-totp'
-    const code = String(given.get('code')).trim()
+    const code = String(form.get('code')).trim()
     await api.post(`/dashboard/auth/two-factor/${path}`, {
       code: isRecovery ? code : code.replaceAll(' ', ''),
       trustDevice: trusts,
     })
     await onDone()
   })
-  const change = () => {
+  const toggle = () => {
     setRecovery(!isRecovery)
     onRecovery?.(!isRecovery)
   }
@@ -60,7 +60,7 @@ export function CodeFields({ onDone, onBack, onRecovery }: CodeProps & { onRecov
         <Button variant="quiet" size="sm" onClick={onBack}>
           Back
         </Button>
-        <Button variant="quiet" size="sm" onClick={change}>
+        <Button variant="quiet" size="sm" onClick={toggle}>
           {isRecovery ? 'Use the authenticator app' : 'Use a recovery code'}
         </Button>
       </div>

@@ -3,19 +3,19 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
+import { ACCOUNT_FIELDS, AccountFields } from './account-fields.tsx'
 import { Card } from './card.tsx'
-import { useEnter } from './enter.ts'
-import { useSubmit } from './form.ts'
-import { PERSON_FIELDS, PersonFields } from './new-account-fields.tsx'
+import { useOpenDashboard } from './open-dashboard.ts'
 
 const route = getRouteApi('/setup/$token')
 
 export function FirstOwnerPage() {
   const { token } = route.useParams()
-  const enter = useEnter()
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    await api.post('/dashboard/api/setup', { token, ...Object.fromEntries(given) })
-    await enter()
+  const openDashboard = useOpenDashboard()
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    await api.post('/dashboard/api/setup', { token, ...Object.fromEntries(form) })
+    await openDashboard()
   })
   return (
     <Card title="Set up Zonewatch" lead="Create the first organization. You become its owner.">
@@ -23,8 +23,8 @@ export function FirstOwnerPage() {
         <Field label="Organization" hint="A company or a team." error={fieldError(problem, 'organization')}>
           <Input name="organization" autoComplete="organization" required autoFocus maxLength={250} />
         </Field>
-        <PersonFields problem={problem} />
-        {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
+        <AccountFields problem={problem} />
+        {problem !== undefined && <ProblemNote problem={problem} fields={ACCOUNT_FIELDS} />}
         <Button type="submit" variant="primary" isBusy={isBusy}>
           Set up
         </Button>

@@ -7,8 +7,8 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 import { Card } from './card.tsx'
-import { useSubmit } from './form.ts'
 
 export function ForgotPage() {
   const [sentTo, setSentTo] = useState<string>()
@@ -16,8 +16,8 @@ export function ForgotPage() {
     queryKey: ['welcome'],
     queryFn: () => api.get<Welcome>('/dashboard/api/welcome'),
   })
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    const email = String(given.get('email'))
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    const email = String(form.get('email'))
     await api.post('/dashboard/auth/request-password-reset', { email })
     setSentTo(email)
   })

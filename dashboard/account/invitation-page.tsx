@@ -6,10 +6,10 @@ import { meQuery, saveOrganization, useSignOut } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
+import { ACCOUNT_FIELDS, AccountFields } from './account-fields.tsx'
 import { Card } from './card.tsx'
-import { useEnter } from './enter.ts'
-import { useSubmit } from './form.ts'
-import { PERSON_FIELDS, PersonFields } from './new-account-fields.tsx'
+import { useOpenDashboard } from './open-dashboard.ts'
 
 const route = getRouteApi('/invitations/$token')
 
@@ -56,7 +56,7 @@ export function InvitationPage() {
   if (signedInAs !== undefined && signedInAs !== email) {
     return (
       <Card title={title} lead={lead}>
-        <OtherPerson email={signedInAs} />
+        <OtherAccount email={signedInAs} />
       </Card>
     )
   }
@@ -82,20 +82,20 @@ const ENDED = {
   revoked: 'This invitation was revoked.',
 }
 
-/** `newEmail`: of someone without an account yet, who makes one with it. */
+/** `newEmail` is set for users without an account, who create one here. */
 function Accept({ token, newEmail }: { token: string; newEmail?: string }) {
-  const enter = useEnter()
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    const body = newEmail === undefined ? {} : { name: given.get('name'), password: given.get('password') }
+  const openDashboard = useOpenDashboard()
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    const body = newEmail === undefined ? {} : { name: form.get('name'), password: form.get('password') }
     const path = `/dashboard/api/invitations/${encodeURIComponent(token)}/accept`
     const { organization_id } = await api.post<Accepted>(path, body)
     saveOrganization(organization_id)
-    await enter()
+    await openDashboard()
   })
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
-      {newEmail !== undefined && <PersonFields problem={problem} email={newEmail} />}
-      {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
+      {newEmail !== undefined && <AccountFields problem={problem} email={newEmail} />}
+      {problem !== undefined && <ProblemNote problem={problem} fields={ACCOUNT_FIELDS} />}
       <Button type="submit" variant="primary" isBusy={isBusy}>
         {newEmail === undefined ? 'Accept' : 'Create account and join'}
       </Button>
@@ -103,7 +103,7 @@ function Accept({ token, newEmail }: { token: string; newEmail?: string }) {
   )
 }
 
-function OtherPerson({ email }: { email: string }) {
+function OtherAccount({ email }: { email: string }) {
   const signOut = useSignOut()
   return (
     <div className="flex flex-col gap-4 text-sm text-soft">

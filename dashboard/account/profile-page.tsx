@@ -8,7 +8,7 @@ import { Field, Input } from '../ui/field.tsx'
 import { Page, Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { useSubmit } from './form.ts'
+import { useSubmit } from '../ui/use-submit.ts'
 import { Sessions } from './sessions.tsx'
 import { TwoFactor } from './two-factor.tsx'
 
@@ -30,8 +30,8 @@ function Name() {
   const { me } = useSession()
   const queries = useQueryClient()
   const toast = useToast()
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    await api.post('/dashboard/auth/update-user', { name: given.get('name') })
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    await api.post('/dashboard/auth/update-user', { name: form.get('name') })
     await queries.invalidateQueries({ queryKey: ME })
     toast.done('Name changed.')
   })
@@ -53,23 +53,23 @@ function Name() {
 function Email() {
   const { me } = useSession()
   const queries = useQueryClient()
-  const [isWaiting, setWaiting] = useState<string>()
+  const [unconfirmedEmail, setUnconfirmedEmail] = useState<string>()
   const toast = useToast()
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    const newEmail = String(given.get('newEmail'))
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    const newEmail = String(form.get('newEmail'))
     const { confirm } = await api.post<EmailChanged>('/dashboard/auth/change-email', {
       newEmail,
-      password: given.get('password'),
+      password: form.get('password'),
     })
-    if (confirm) return setWaiting(newEmail)
+    if (confirm) return setUnconfirmedEmail(newEmail)
     await queries.invalidateQueries({ queryKey: ME })
     toast.done(`Email changed. Sign in with ${newEmail} from now on.`)
   })
   return (
     <Section title="Email" hint={`You sign in with ${me.person.email}.`}>
-      {isWaiting !== undefined ? (
+      {unconfirmedEmail !== undefined ? (
         <p role="status" className="text-sm text-soft">
-          We sent a confirmation link to {isWaiting}. Open the link to change your address.
+          We sent a confirmation link to {unconfirmedEmail}. Open the link to change your address.
         </p>
       ) : (
         <form key={me.person.email} onSubmit={onSubmit} className="flex flex-col gap-4">
@@ -95,8 +95,8 @@ function Password() {
   const queries = useQueryClient()
   const toast = useToast()
   const [attempt, setAttempt] = useState(0)
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    await api.post('/dashboard/auth/change-password', Object.fromEntries(given))
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    await api.post('/dashboard/auth/change-password', Object.fromEntries(form))
     await queries.invalidateQueries({ queryKey: ['sessions'] })
     setAttempt(attempt + 1)
     toast.done('Password changed. Your other sessions were signed out.')

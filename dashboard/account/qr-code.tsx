@@ -1,6 +1,6 @@
 import qrcode from 'qrcode-generator'
 
-/** Dark on white in both themes: cameras expect it. */
+/** Dark on white in both themes, as cameras expect. */
 export function QrCode({ text, label }: { text: string; label: string }) {
   const code = qrcode(0, 'M')
   code.addData(text)

@@ -4,8 +4,8 @@ import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 import { Card } from './card.tsx'
-import { useSubmit } from './form.ts'
 
 const route = getRouteApi('/reset-password/$token')
 
@@ -13,8 +13,8 @@ export function ResetPasswordPage() {
   const { token } = route.useParams()
   const router = useRouter()
   const toast = useToast()
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    await api.post('/dashboard/auth/reset-password', { token, newPassword: given.get('newPassword') })
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    await api.post('/dashboard/auth/reset-password', { token, newPassword: form.get('newPassword') })
     toast.done('Password changed. All sessions were signed out. Sign in with your new password.')
     await router.navigate({ to: '/sign-in' })
   })

@@ -7,9 +7,8 @@ import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { browserOf } from './browser.ts'
 
-/** Where the person is signed in, each to be ended. */
+/** The sessions of the user, with buttons to sign them out. */
 export function Sessions() {
   const queries = useQueryClient()
   const toast = useToast()
@@ -19,7 +18,8 @@ export function Sessions() {
       id === null
         ? api.post('/dashboard/auth/revoke-other-sessions')
         : api.post('/dashboard/auth/revoke-session', { id }),
-    onSuccess: (_answer, id) => toast.done(id === null ? 'All other sessions were signed out.' : 'Session signed out.'),
+    onSuccess: (_response, id) =>
+      toast.done(id === null ? 'All other sessions were signed out.' : 'Session signed out.'),
     onError: toast.failed,
     onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }),
   })
@@ -47,7 +47,7 @@ export function Sessions() {
         {list.data?.data.map(({ id, created, address, user_agent, current }) => (
           <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
             <div className="min-w-0 flex-1">
-              <span className="font-medium">{browserOf(user_agent)}</span>
+              <span className="font-medium">{browserName(user_agent)}</span>
               <span className="block text-xs text-faint">
                 {address ?? 'unknown address'} · signed in <Time at={created} />
               </span>
@@ -64,4 +64,29 @@ export function Sessions() {
       </ul>
     </Section>
   )
+}
+
+const BROWSERS: [RegExp, string][] = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrome\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+  [/curl\//, 'curl'],
+]
+const SYSTEMS: [RegExp, string][] = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/Linux/, 'Linux'],
+]
+
+/** "Firefox on Linux", from the User-Agent header. */
+export function browserName(userAgent: string | null): string {
+  if (!userAgent) return 'Unknown browser'
+  const match = (list: [RegExp, string][]) => list.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const [browser, system] = [match(BROWSERS), match(SYSTEMS)]
+  if (!browser) return userAgent.slice(0, 40)
+  return system ? `${browser} on ${system}` : browser
 }

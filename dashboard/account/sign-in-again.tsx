@@ -6,25 +6,25 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 import { CodeFields } from './code-form.tsx'
-import { useSubmit } from './form.ts'
-import { continueSession, useIsSessionOver } from './session-over.ts'
+import { continueSession, useIsSessionExpired } from './expired-session.ts'
 
-/** Over the page when the session has ended: nothing that was typed is lost, and what was sent is sent again afterwards. */
+/** A dialog over the page after the session has expired, so that no input is lost. Failed requests are sent again afterwards. */
 export function SignInAgain() {
-  const isOver = useIsSessionOver()
+  const isExpired = useIsSessionExpired()
   const [needsCode, setNeedsCode] = useState(false)
-  useNoEscape(isOver)
+  useBlockEscape(isExpired)
   const done = () => {
     setNeedsCode(false)
     continueSession()
   }
   return (
     <Dialog
-      isOpen={isOver}
+      isOpen={isExpired}
       isPersistent
       title="Sign in again"
-      description="Your session has expired. Sign in to continue. What you typed is kept."
+      description="Your session has expired. Sign in to continue. Your input is kept."
     >
       {needsCode ? (
         <CodeFields onDone={done} onBack={() => setNeedsCode(false)} />
@@ -37,8 +37,8 @@ export function SignInAgain() {
 
 function Password({ onDone }: { onDone: (answer: SignedIn) => void }) {
   const { email } = useSession().me.person
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    onDone(await api.post<SignedIn>('/dashboard/auth/sign-in/email', { email, password: given.get('password') }))
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    onDone(await api.post<SignedIn>('/dashboard/auth/sign-in/email', { email, password: form.get('password') }))
   })
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
@@ -61,12 +61,12 @@ function Password({ onDone }: { onDone: (answer: SignedIn) => void }) {
   )
 }
 
-/** Escape would close the form below the dialog. */
-function useNoEscape(isOver: boolean): void {
+/** Otherwise Escape would close the form below the dialog. */
+function useBlockEscape(isExpired: boolean): void {
   useEffect(() => {
-    if (!isOver) return
+    if (!isExpired) return
     const stop = (event: KeyboardEvent) => event.key === 'Escape' && event.stopImmediatePropagation()
     addEventListener('keydown', stop, true)
     return () => removeEventListener('keydown', stop, true)
-  }, [isOver])
+  }, [isExpired])
 }

@@ -6,33 +6,33 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 import { Card } from './card.tsx'
 import { CodeForm } from './code-form.tsx'
-import { useEnter } from './enter.ts'
-import { useSubmit } from './form.ts'
+import { useOpenDashboard } from './open-dashboard.ts'
 
 const route = getRouteApi('/sign-in')
 
 export function SignInPage() {
   const { to } = route.useSearch()
-  const enter = useEnter()
+  const openDashboard = useOpenDashboard()
   const [needsCode, setNeedsCode] = useState(false)
   const { data: welcome } = useQuery({
     queryKey: ['welcome'],
     queryFn: () => api.get<Welcome>('/dashboard/api/welcome'),
   })
-  if (needsCode) return <CodeForm onDone={() => enter(to)} onBack={() => setNeedsCode(false)} />
+  if (needsCode) return <CodeForm onDone={() => openDashboard(to)} onBack={() => setNeedsCode(false)} />
   if (welcome?.needs_setup) return <NotSetUp />
   return (
     <Card title="Sign in" below={welcome?.sign_up && <Link to="/sign-up">Create an account</Link>}>
-      <PasswordForm onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : enter(to))} />
+      <PasswordForm onDone={({ twoFactorRedirect }) => (twoFactorRedirect ? setNeedsCode(true) : openDashboard(to))} />
     </Card>
   )
 }
 
 function PasswordForm({ onDone }: { onDone: (answer: SignedIn) => unknown }) {
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    const body = { email: given.get('email'), password: given.get('password') }
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    const body = { email: form.get('email'), password: form.get('password') }
     await onDone(await api.post<SignedIn>('/dashboard/auth/sign-in/email', body))
   })
   return (

@@ -5,18 +5,18 @@ import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
+import { ACCOUNT_FIELDS, AccountFields } from './account-fields.tsx'
 import { Card } from './card.tsx'
-import { useEnter } from './enter.ts'
-import { useSubmit } from './form.ts'
-import { PERSON_FIELDS, PersonFields } from './new-account-fields.tsx'
+import { useOpenDashboard } from './open-dashboard.ts'
 
 export function SignUpPage() {
-  const enter = useEnter()
+  const openDashboard = useOpenDashboard()
   const [waiting, setWaiting] = useState<string>()
-  const { isBusy, problem, onSubmit } = useSubmit(async (given) => {
-    const { confirm } = await api.post<SignedUp>('/dashboard/api/sign-up', Object.fromEntries(given))
-    if (confirm) setWaiting(String(given.get('email')))
-    else await enter()
+  const { isBusy, problem, onSubmit } = useSubmit(async (form) => {
+    const { confirm } = await api.post<SignedUp>('/dashboard/api/sign-up', Object.fromEntries(form))
+    if (confirm) setWaiting(String(form.get('email')))
+    else await openDashboard()
   })
   if (waiting !== undefined) {
     return (
@@ -37,8 +37,8 @@ export function SignUpPage() {
         >
           <Input name="organization" autoComplete="organization" required autoFocus maxLength={250} />
         </Field>
-        <PersonFields problem={problem} />
-        {problem !== undefined && <ProblemNote problem={problem} fields={PERSON_FIELDS} />}
+        <AccountFields problem={problem} />
+        {problem !== undefined && <ProblemNote problem={problem} fields={ACCOUNT_FIELDS} />}
         <Button type="submit" variant="primary" isBusy={isBusy}>
           Create account
         </Button>

@@ -5,19 +5,20 @@ import type { BackupCodes, SecondFactor } from '#contract/account.ts'
 import { api } from '../api.ts'
 import { ME, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
+import { CopyButton } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { useSubmit } from './form.ts'
+import { useSubmit } from '../ui/use-submit.ts'
 import { QrCode } from './qr-code.tsx'
-import { RecoveryCodes } from './recovery-codes.tsx'
 
+type Action = 'enable' | 'disable' | 'generate-backup-codes'
 type Step =
-  | { kind: 'password'; act: 'enable' | 'disable' | 'generate-backup-codes' }
-  | { kind: 'scan'; made: SecondFactor }
+  | { kind: 'password'; action: Action }
+  | { kind: 'scan'; factor: SecondFactor }
   | { kind: 'codes'; codes: string[] }
 
 const TITLES = {
@@ -26,7 +27,7 @@ const TITLES = {
   'generate-backup-codes': 'New recovery codes',
 }
 
-/** A second factor: codes of an authenticator app (RFC 6238), and recovery codes for when the phone is lost. */
+/** Codes of an authenticator app (RFC 6238), and recovery codes. */
 export function TwoFactor() {
   const { me } = useSession()
   const queries = useQueryClient()
@@ -34,12 +35,12 @@ export function TwoFactor() {
   const [step, setStep] = useState<Step>()
   const isOn = me.person.two_factor
   const refresh = () => queries.invalidateQueries({ queryKey: ME })
-  const ask = (act: 'enable' | 'disable' | 'generate-backup-codes') => setStep({ kind: 'password', act })
+  const askPassword = (action: Action) => setStep({ kind: 'password', action })
 
-  const confirmed = async (act: 'enable' | 'disable' | 'generate-backup-codes', password: string) => {
-    const path = `/dashboard/auth/two-factor/${act}`
-    if (act === 'enable') return setStep({ kind: 'scan', made: await api.post<SecondFactor>(path, { password }) })
-    if (act === 'generate-backup-codes') {
+  const confirmed = async (action: Action, password: string) => {
+    const path = `/dashboard/auth/two-factor/${action}`
+    if (action === 'enable') return setStep({ kind: 'scan', factor: await api.post<SecondFactor>(path, { password }) })
+    if (action === 'generate-backup-codes') {
       return setStep({ kind: 'codes', codes: (await api.post<BackupCodes>(path, { password })).backupCodes })
     }
     await api.post(path, { password })
@@ -57,30 +58,34 @@ export function TwoFactor() {
       <div className="flex flex-wrap gap-2">
         {isOn ? (
           <>
-            <Button onClick={() => ask('generate-backup-codes')}>New recovery codes</Button>
-            <Button variant="danger" onClick={() => ask('disable')}>
+            <Button onClick={() => askPassword('generate-backup-codes')}>New recovery codes</Button>
+            <Button variant="danger" onClick={() => askPassword('disable')}>
               Turn off
             </Button>
           </>
         ) : (
-          <Button onClick={() => ask('enable')}>Set up</Button>
+          <Button onClick={() => askPassword('enable')}>Set up</Button>
         )}
       </div>
       <Dialog
         isOpen={step !== undefined}
         onClose={() => setStep(undefined)}
         title={
-          step?.kind === 'password' ? TITLES[step.act] : step?.kind === 'scan' ? TITLES.enable : 'Your recovery codes'
+          step?.kind === 'password'
+            ? TITLES[step.action]
+            : step?.kind === 'scan'
+              ? TITLES.enable
+              : 'Your recovery codes'
         }
       >
-        {step?.kind === 'password' && <PasswordStep onConfirm={(password) => confirmed(step.act, password)} />}
+        {step?.kind === 'password' && <PasswordStep onConfirm={(password) => confirmed(step.action, password)} />}
         {step?.kind === 'scan' && (
           <ScanStep
-            made={step.made}
+            factor={step.factor}
             onConfirm={async (code) => {
               await api.post('/dashboard/auth/two-factor/verify-totp', { code })
               await refresh()
-              setStep({ kind: 'codes', codes: step.made.backupCodes })
+              setStep({ kind: 'codes', codes: step.factor.backupCodes })
             }}
           />
         )}
@@ -91,7 +96,7 @@ export function TwoFactor() {
 }
 
 function PasswordStep({ onConfirm }: { onConfirm: (password: string) => Promise<unknown> }) {
-  const { isBusy, problem, onSubmit } = useSubmit((given) => onConfirm(String(given.get('password'))))
+  const { isBusy, problem, onSubmit } = useSubmit((form) => onConfirm(String(form.get('password'))))
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
       <Field label="Current password">
@@ -105,13 +110,13 @@ function PasswordStep({ onConfirm }: { onConfirm: (password: string) => Promise<
   )
 }
 
-function ScanStep({ made, onConfirm }: { made: SecondFactor; onConfirm: (code: string) => Promise<unknown> }) {
-  const { isBusy, problem, onSubmit } = useSubmit((given) => onConfirm(String(given.get('code')).replaceAll(' ', '')))
-  const secret = new URL(made.totpURI).searchParams.get('secret') ?? ''
+function ScanStep({ factor, onConfirm }: { factor: SecondFactor; onConfirm: (code: string) => Promise<unknown> }) {
+  const { isBusy, problem, onSubmit } = useSubmit((form) => onConfirm(String(form.get('code')).replaceAll(' ', '')))
+  const secret = new URL(factor.totpURI).searchParams.get('secret') ?? ''
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
       <p className="text-sm text-soft">Scan this QR code with your authenticator app, then enter the code it shows.</p>
-      <QrCode text={made.totpURI} label="QR code for two-factor authentication" />
+      <QrCode text={factor.totpURI} label="QR code for two-factor authentication" />
       <p className="text-xs text-faint">
         Or enter this key: <span className="font-mono break-all text-ink">{secret}</span>
       </p>
@@ -123,5 +128,27 @@ function ScanStep({ made, onConfirm }: { made: SecondFactor; onConfirm: (code: s
         Turn on
       </Button>
     </form>
+  )
+}
+
+function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-sm text-soft">
+        Use a recovery code to sign in if you lose your phone. Each code works once. Store the codes in your password
+        manager. They are not shown again.
+      </p>
+      <ul className="grid grid-cols-2 gap-x-6 gap-y-1 rounded-md bg-sunken px-4 py-3 font-mono text-sm">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex justify-end gap-2">
+        <CopyButton text={codes.join('\n')} label="Copy codes" hasLabel />
+        <Button variant="primary" size="sm" onClick={onDone}>
+          I saved the codes
+        </Button>
+      </div>
+    </div>
   )
 }

@@ -3,12 +3,12 @@ import { useState } from 'react'
 import { api } from '../api.ts'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 import { Card } from './card.tsx'
-import { useSubmit } from './form.ts'
 
 const route = getRouteApi('/verify-email/$token')
 
-/** A press of a button, not the opening of a link: mail programs open links to look at them. */
+/** It needs a click, because mail programs open links by themselves. */
 export function VerifyEmailPage() {
   const { token } = route.useParams()
   const [isDone, setDone] = useState(false)

@@ -3,11 +3,11 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Acknowledgement } from '#contract/incidents.ts'
 import { Card } from '../account/card.tsx'
-import { useSubmit } from '../account/form.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 
 const route = getRouteApi('/alert-acknowledgement/$token')
 

@@ -1,10 +1,10 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { Card } from '../account/card.tsx'
-import { useSubmit } from '../account/form.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 
 type Address = { email: string; organization: string }
 const confirmRoute = getRouteApi('/alert-address/confirm/$token')

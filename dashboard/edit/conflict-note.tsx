@@ -7,14 +7,14 @@ import type { Conflict } from './use-edit.ts'
 type NoteProps<Form> = {
   conflict: Conflict<Form> | undefined
   fields: Fields<Form>
-  choose: (name: keyof Form, whose: 'mine' | 'theirs') => void
+  choose: (name: keyof Form, choice: 'mine' | 'theirs') => void
 }
 
-/** Above the fields of a form: what somebody else saved meanwhile, and which value is kept where both changed it. */
+/** Shows what someone else saved meanwhile, and lets the user choose the value of fields that both changed. */
 export function ConflictNote<Form extends object>({ conflict, fields, choose }: NoteProps<Form>) {
   const note = useRef<HTMLElement>(null)
   const theirs = conflict?.theirs
-  // Anyone who pressed Save may be at the other end of a long form.
+  // The Save button may be far below in a long form.
   useEffect(() => {
     if (theirs) note.current?.scrollIntoView({ block: 'nearest' })
   }, [theirs])
@@ -35,10 +35,10 @@ export function ConflictNote<Form extends object>({ conflict, fields, choose }: 
           label={fields[name].label}
           value={chosen.get(name) ?? ''}
           options={[
-            { value: 'mine', label: 'Keep my value', hint: shown(fields[name].text(mine[name])) },
-            { value: 'theirs', label: 'Use saved value', hint: shown(fields[name].text(theirs[name])) },
+            { value: 'mine', label: 'Keep my value', hint: orEmpty(fields[name].text(mine[name])) },
+            { value: 'theirs', label: 'Use saved value', hint: orEmpty(fields[name].text(theirs[name])) },
           ]}
-          onChange={(whose) => whose !== '' && choose(name, whose)}
+          onChange={(choice) => choice !== '' && choose(name, choice)}
         />
       ))}
       {taken.length > 0 && (
@@ -47,8 +47,8 @@ export function ConflictNote<Form extends object>({ conflict, fields, choose }: 
             <div key={String(name)} className="contents">
               <dt className="font-medium">{fields[name].label}</dt>
               <dd className="wrap-anywhere whitespace-pre-line">
-                {shown(fields[name].text(theirs[name]))}{' '}
-                <span className="text-faint">(was {shown(fields[name].text(base[name]))})</span>
+                {orEmpty(fields[name].text(theirs[name]))}{' '}
+                <span className="text-faint">(was {orEmpty(fields[name].text(base[name]))})</span>
               </dd>
             </div>
           ))}
@@ -58,4 +58,4 @@ export function ConflictNote<Form extends object>({ conflict, fields, choose }: 
   )
 }
 
-const shown = (text: string): string => (text === '' ? 'empty' : text)
+const orEmpty = (text: string): string => (text === '' ? 'empty' : text)

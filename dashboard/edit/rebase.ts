@@ -1,4 +1,4 @@
-/** The fields of a form as people know them. `same` compares as JSON where it is not given. */
+/** Labels and texts of the fields of a form. `same` compares values, by default as JSON. */
 export type Fields<Form> = {
   [Name in keyof Form]: {
     label: string
@@ -8,15 +8,15 @@ export type Fields<Form> = {
 }
 
 export type Rebased<Form> = {
-  /** The form over the newer version: what the other person alone changed is taken over. */
+  /** The form on top of the newer version. */
   form: Form
-  /** Changed differently by both. The form keeps its own value. */
+  /** Changed differently by both. The form keeps the value of this user. */
   conflicts: (keyof Form)[]
-  /** Changed by the other person alone. */
+  /** Changed only by the other user. */
   taken: (keyof Form)[]
 }
 
-/** Moves a form that began with `base` onto `theirs`, the version that somebody else saved meanwhile. Pure. */
+/** Merges a form that was loaded from `base` with `theirs`, the version that someone else saved meanwhile. Pure. */
 export function rebase<Form extends object>(
   fields: Fields<Form>,
   { base, mine, theirs }: { base: Form; mine: Form; theirs: Form },
@@ -29,12 +29,11 @@ export function rebase<Form extends object>(
   return { form: { ...mine, ...Object.fromEntries(taken.map((name) => [name, theirs[name]])) }, conflicts, taken }
 }
 
-/** Whether a field of both is the same. */
 export function isSame<Form extends object>(fields: Fields<Form>, name: keyof Form, one: Form, other: Form): boolean {
   const same = fields[name].same ?? ((a, b) => JSON.stringify(a) === JSON.stringify(b))
   return same(one[name], other[name])
 }
 
-/** For lists whose order says nothing. */
+/** For lists without an order. */
 export const sameSet = (one: readonly string[], other: readonly string[]): boolean =>
   new Set(one).symmetricDifference(new Set(other)).size === 0

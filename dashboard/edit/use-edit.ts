@@ -3,28 +3,28 @@ import { useState } from 'react'
 import { ApiProblem, api, type Versioned } from '../api.ts'
 import { type Fields, isSame, rebase } from './rebase.ts'
 
-/** What is stored, read when a form opens. `path` with its query. */
+/** The stored resource with its ETag. `path` includes the query. */
 export const openedQuery = <Resource>(path: string) =>
   queryOptions({
     queryKey: ['edit', path],
     queryFn: ({ signal }) => api.getVersioned<Resource>(path, signal),
-    // Each form begins with what is stored when it opens.
+    // Each form loads the resource when it opens.
     gcTime: 0,
   })
 
-/** Of saving over changes of what the form does not show. */
-const MOST_TRIES = 4
+/** Attempts to save over changes of fields that the form does not show. */
+const MAX_ATTEMPTS = 4
 
-type Kind<Resource, Form, Change> = {
-  /** With its query; the ETag belongs to both. */
+type EditOptions<Resource, Form, Change> = {
+  /** Includes the query, because the ETag depends on it. */
   path: string
   fields: Fields<Form>
   formOf: (resource: Resource) => Form
-  /** Only what differs; the API leaves the rest as it is. */
+  /** Only the changed fields. */
   changeOf: (resource: Resource, form: Form) => Change
 }
 
-/** Another person's change of the same resource. `chosen` says which value of a conflict is kept. */
+/** A change of the same resource by another user. `chosen` has the selected value of each conflict. */
 export type Conflict<Form> = {
   base: Form
   theirs: Form
@@ -35,16 +35,16 @@ export type Conflict<Form> = {
 }
 
 /**
- * A form over a stored resource: it sends what was changed and nothing else, and only onto the version that it began with.
- * Where somebody else saved a newer one, both values are kept until the person chooses.
+ * A form for a stored resource. It sends only changed fields, with If-Match. If someone else saved a newer version, it keeps both
+ * values until the user chooses.
  */
 export function useEdit<Resource, Form extends object, Change extends object>(
   opened: Versioned<Resource>,
-  { path, fields, formOf, changeOf }: Kind<Resource, Form, Change>,
+  { path, fields, formOf, changeOf }: EditOptions<Resource, Form, Change>,
 ) {
   const queries = useQueryClient()
   const [base, setBase] = useState(opened)
-  const [seen, setSeen] = useState(opened)
+  const [lastOpened, setLastOpened] = useState(opened)
   const [form, setForm] = useState(() => formOf(opened.value))
   const [conflict, setConflict] = useState<Conflict<Form>>()
   const [problem, setProblem] = useState<unknown>()
@@ -52,57 +52,57 @@ export function useEdit<Resource, Form extends object, Change extends object>(
   const change = changeOf(base.value, form)
   const isChanged = Object.keys(change).length > 0
 
-  const begin = (version: Versioned<Resource>) => {
+  const reset = (version: Versioned<Resource>) => {
     setBase(version)
     setForm(formOf(version.value))
     setConflict(undefined)
   }
-  // A form that nobody has touched shows what is stored now.
-  if (opened !== seen) {
-    setSeen(opened)
-    if (!isChanged && !conflict) begin(opened)
+  // An unchanged form shows the newest version.
+  if (opened !== lastOpened) {
+    setLastOpened(opened)
+    if (!isChanged && !conflict) reset(opened)
   }
 
-  const choose = (name: keyof Form, whose: 'mine' | 'theirs') => {
+  const choose = (name: keyof Form, choice: 'mine' | 'theirs') => {
     if (!conflict) return
-    setConflict({ ...conflict, chosen: new Map(conflict.chosen).set(name, whose) })
-    setForm({ ...form, [name]: (whose === 'mine' ? conflict.mine : conflict.theirs)[name] })
+    setConflict({ ...conflict, chosen: new Map(conflict.chosen).set(name, choice) })
+    setForm({ ...form, [name]: (choice === 'mine' ? conflict.mine : conflict.theirs)[name] })
   }
   const set = (part: Partial<Form>) => {
     setForm((now) => ({ ...now, ...part }))
     const edited = conflict?.conflicts.filter((name) => name in part) ?? []
     if (!conflict || edited.length === 0) return
-    // Who goes on writing keeps that.
+    // Typing chooses the value of this user.
     const chosen = new Map([...conflict.chosen, ...edited.map((name) => [name, 'mine'] as const)])
     setConflict({ ...conflict, mine: { ...conflict.mine, ...part }, chosen })
   }
-  const isOpen = conflict?.conflicts.some((name) => !conflict.chosen.has(name)) ?? false
+  const isUnresolved = conflict?.conflicts.some((name) => !conflict.chosen.has(name)) ?? false
 
-  /** The saved resource; undefined where it was not saved, and the form says why. */
+  /** The saved resource; undefined if it was not saved, and the form shows why. */
   const save = async (): Promise<Resource | undefined> => {
-    if (isOpen) return undefined
+    if (isUnresolved) return undefined
     setBusy(true)
     setProblem(undefined)
     try {
       let version = base
-      for (let tries = 1; ; tries++) {
+      for (let attempt = 1; ; attempt++) {
         try {
           const saved = await api.patchIfMatch<Resource>(path, changeOf(version.value, form), version.etag)
-          begin(saved)
+          reset(saved)
           void queries.invalidateQueries(openedQuery(path))
           return saved.value
         } catch (error) {
-          if (!(error instanceof ApiProblem && error.status === 412) || tries === MOST_TRIES) throw error
+          if (!(error instanceof ApiProblem && error.status === 412) || attempt === MAX_ATTEMPTS) throw error
         }
         const fresh = await api.getVersioned<Resource>(path)
-        const [was, theirs] = [formOf(version.value), formOf(fresh.value)]
+        const [before, theirs] = [formOf(version.value), formOf(fresh.value)]
         version = fresh
-        // What this form does not show is not sent either.
-        if (Object.keys(fields).every((name) => isSame(fields, name as keyof Form, was, theirs))) continue
-        const { form: next, ...both } = rebase(fields, { base: was, mine: form, theirs })
+        // Only fields that this form does not show have changed.
+        if (Object.keys(fields).every((name) => isSame(fields, name as keyof Form, before, theirs))) continue
+        const { form: next, ...both } = rebase(fields, { base: before, mine: form, theirs })
         setBase(fresh)
         setForm(next)
-        setConflict({ ...both, base: was, theirs, mine: form, chosen: new Map() })
+        setConflict({ ...both, base: before, theirs, mine: form, chosen: new Map() })
         return undefined
       }
     } catch (error) {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { byDay, dayStart, dayText } from './days.ts'
+import { dayStart, dayText, groupByDay } from './days.ts'
 
 const at = (day: number, hour: number) => new Date(2026, 10, day, hour)
 const eventAt = (day: number, hour: number) => ({ occurred: at(day, hour).toISOString() })
 
 test('what happened on one day of the viewer is grouped, in the order given', () => {
   const events = [eventAt(21, 23), eventAt(21, 0), eventAt(19, 12)]
-  expect(byDay(events)).toEqual([
+  expect(groupByDay(events)).toEqual([
     { day: at(21, 0).getTime(), items: events.slice(0, 2) },
     { day: at(19, 0).getTime(), items: events.slice(2) },
   ])

@@ -1,8 +1,8 @@
 const weekday = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
 const withYear = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
 
-/** Items in their order, those of one day of the viewer's zone together. */
-export function byDay<T extends { occurred: string }>(items: readonly T[]): { day: number; items: T[] }[] {
+/** Groups consecutive items by day, in the user's time zone. */
+export function groupByDay<T extends { occurred: string }>(items: readonly T[]): { day: number; items: T[] }[] {
   const days: { day: number; items: T[] }[] = []
   for (const item of items) {
     const day = new Date(item.occurred).setHours(0, 0, 0, 0)
@@ -13,7 +13,7 @@ export function byDay<T extends { occurred: string }>(items: readonly T[]): { da
   return days
 }
 
-/** "Today", "Yesterday", "Monday, 3 November"; in another year with it. `day`: its midnight. */
+/** "Today", "Yesterday", "Monday, 3 November", with the year if it is another one. `day` is its midnight. */
 export function dayText(day: number, now: number): string {
   const today = new Date(now)
   const yesterday = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 1)
@@ -22,7 +22,7 @@ export function dayText(day: number, now: number): string {
   return (new Date(day).getFullYear() === today.getFullYear() ? weekday : withYear).format(day)
 }
 
-/** Start of the day in a date field, in the viewer's zone; undefined for an invalid date. `days`: that many later. */
+/** The start of a day in the user's time zone, `days` later; undefined for an invalid date. */
 export function dayStart(date: string | undefined, days = 0): number | undefined {
   const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date ?? '') ?? []
   if (!year) return undefined

@@ -7,7 +7,7 @@ import { ValueText } from './value-text.tsx'
 
 type Changed = Pick<Event, 'old_state' | 'new_state' | 'timed_out'>
 
-/** From which state into which; one state where only the values changed, and of a first result, which is no change. */
+/** The old and the new state, or one state for first results and for changes of values only. */
 export function StateChange({ event, isLarge }: { event: Changed; isLarge?: boolean }) {
   const size = isLarge ? 'text-sm' : 'text-xs'
   const note = noteOf(event)
@@ -34,8 +34,14 @@ function noteOf({ old_state, new_state, timed_out }: Changed): string | undefine
   return old_state === new_state ? 'other values' : undefined
 }
 
-/** What the change did to the values. `most`: lines shown; undefined: all of them. */
-export function ValueDiff({ event, most }: { event: Pick<Event, 'previous_value' | 'current_value'>; most?: number }) {
+/** The changed values. `maxLines` limits the list. */
+export function ValueDiff({
+  event,
+  maxLines,
+}: {
+  event: Pick<Event, 'previous_value' | 'current_value'>
+  maxLines?: number
+}) {
   const lines = diffOf(event.previous_value, event.current_value)
   if (lines === undefined) return <p className="text-xs text-faint">Values unknown.</p>
   if (lines.length === 0) {
@@ -45,12 +51,12 @@ export function ValueDiff({ event, most }: { event: Pick<Event, 'previous_value'
       </p>
     )
   }
-  const shown = lines.slice(0, most)
+  const shown = lines.slice(0, maxLines)
   return (
     <ul className="flex min-w-0 flex-col gap-0.5">
       {shown.map((line) => (
         <li key={`${line.mark} ${line.value}`}>
-          <DiffLine line={line} isCut={most !== undefined} />
+          <DiffLine line={line} isCut={maxLines !== undefined} />
         </li>
       ))}
       {lines.length > shown.length && <li className="text-xs text-faint">and {lines.length - shown.length} more</li>}
@@ -59,18 +65,18 @@ export function ValueDiff({ event, most }: { event: Pick<Event, 'previous_value'
 }
 
 const MARKS = {
-  added: { word: 'added', icon: Plus, look: 'text-ink' },
-  removed: { word: 'removed', icon: Minus, look: 'text-faint' },
-  kept: { word: 'unchanged', icon: undefined, look: 'text-faint' },
+  added: { label: 'added', icon: Plus, className: 'text-ink' },
+  removed: { label: 'removed', icon: Minus, className: 'text-faint' },
+  kept: { label: 'unchanged', icon: undefined, className: 'text-faint' },
 } as const
 
 function DiffLine({ line: { value, mark, parts }, isCut }: { line: MarkedValue; isCut: boolean }) {
-  const { word, icon: Icon, look } = MARKS[mark]
+  const { label, icon: Icon, className } = MARKS[mark]
   return (
-    <span className={cx('flex items-start gap-1.5 font-mono text-xs', look)}>
+    <span className={cx('flex items-start gap-1.5 font-mono text-xs', className)}>
       <span className="mt-[3px] grid size-3 shrink-0 place-items-center">
         {Icon && <Icon className="size-3" strokeWidth={2.5} aria-hidden="true" />}
-        <span className="sr-only">{word}:</span>
+        <span className="sr-only">{label}:</span>
       </span>
       <span className={cx('min-w-0', isCut && 'line-clamp-2')} title={isCut ? value : undefined}>
         <ValueText value={value} parts={parts} />
@@ -79,6 +85,5 @@ function DiffLine({ line: { value, mark, parts }, isCut }: { line: MarkedValue; 
   )
 }
 
-/** Its name as people say it. */
 export const nameOf = ({ domain, subdomain }: { domain: string; subdomain: string }): string =>
   subdomain === '' ? domain : `${subdomain}.${domain}`

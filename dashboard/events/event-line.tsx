@@ -8,7 +8,7 @@ import { nameOf, StateChange, ValueDiff } from './event-change.tsx'
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 
-/** One event in the feed of all monitors. `isNew`: it came while the page was open. */
+/** One event of the list. `isNew`: it arrived while the page was open. */
 export function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
   const name = nameOf(event.domain)
   return (
@@ -39,7 +39,7 @@ export function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
         <StateChange event={event} />
       </div>
       <div className="col-start-2 min-w-0 lg:col-start-auto">
-        <ValueDiff event={event} most={3} />
+        <ValueDiff event={event} maxLines={3} />
       </div>
     </li>
   )

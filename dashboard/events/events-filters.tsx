@@ -11,7 +11,7 @@ import type { EventSearch } from './events-query.ts'
 
 type Filters = Pick<EventSearch, 'group' | 'old' | 'new' | 'since' | 'until'>
 
-/** Which events are shown. All filters are in the URL. */
+/** All filters are in the URL. */
 export function EventFilters({ search, onChange }: { search: EventSearch; onChange: (filters: Filters) => void }) {
   const { group = '', old = '', new: next = '', since = '', until = '' } = search
   const filters: Filters = { group, old, new: next, since, until }
@@ -72,22 +72,22 @@ export function EventFilters({ search, onChange }: { search: EventSearch; onChan
   )
 }
 
-/** No event leads to UNSET. */
+/** No event has UNSET as its new state. */
 function stateOptions(...more: MonitorState[]): Option<string>[] {
   const states = (Object.keys(STATE_DISPLAY) as MonitorState[]).filter((state) => state !== 'UNSET')
   return [
     { value: '', label: 'Any state' },
-    ...[...states, ...more].map((state) => ({ value: state, label: look(state) })),
+    ...[...states, ...more].map((state) => ({ value: state, label: stateLabel(state) })),
   ]
 }
 
-const look = (state: MonitorState) => (
+const stateLabel = (state: MonitorState) => (
   <span className="flex">
     <State state={state} />
   </span>
 )
 
-/** The group of the address is among them also where it is none of the first hundred. */
+/** Includes the group of the URL even if it is not one of the first hundred. */
 function useGroupOptions(chosen: string): Option<string>[] {
   const options = (useGroups() ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
   const isKnown = chosen === '' || options.some(({ value }) => value === chosen)

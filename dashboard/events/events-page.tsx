@@ -13,7 +13,7 @@ import { EmptyState } from '../ui/empty-state.tsx'
 import { Page, Section } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Pager } from '../ui/table.tsx'
-import { byDay, dayText } from './days.ts'
+import { dayText, groupByDay } from './days.ts'
 import { EventLine } from './event-line.tsx'
 import { EventFilters } from './events-filters.tsx'
 import { type EventSearch, eventsQuery, filtersOf } from './events-query.ts'
@@ -58,7 +58,7 @@ type FeedProps = {
 
 function Feed({ search, onPage, onClear }: FeedProps) {
   const { data: page, error, isPending, isPlaceholderData, refetch } = useQuery(eventsQuery(search))
-  const { isNew, sentence } = useNewcomers(isPlaceholderData ? undefined : page?.data, JSON.stringify(search))
+  const { isNew, announcement } = useNewEvents(isPlaceholderData ? undefined : page?.data, JSON.stringify(search))
   if (isPending) return <FeedSkeleton />
   if (!page) {
     return (
@@ -68,15 +68,15 @@ function Feed({ search, onPage, onClear }: FeedProps) {
     )
   }
   if (page.data.length === 0) {
-    return Object.keys(search).length === 0 ? <NoEvents /> : <NothingMatches onClear={onClear} />
+    return Object.keys(search).length === 0 ? <NoEvents /> : <NoMatches onClear={onClear} />
   }
   return (
     <>
       <p role="status" className="sr-only">
-        {sentence}
+        {announcement}
       </p>
       <div className={cx('transition-opacity delay-200', isPlaceholderData && 'opacity-50')}>
-        {byDay(page.data).map(({ day, items }) => (
+        {groupByDay(page.data).map(({ day, items }) => (
           <section key={day} aria-labelledby={`day-${day}`} className="border-line not-first:border-t">
             <h2 id={`day-${day}`} className="border-b border-line bg-canvas px-4 py-1.5 text-xs font-medium text-soft">
               {dayText(day, Date.now())}
@@ -94,8 +94,8 @@ function Feed({ search, onPage, onClear }: FeedProps) {
   )
 }
 
-/** Which events came while this very list was on the screen. */
-function useNewcomers(events: readonly Event[] | undefined, list: string) {
+/** The events that arrived while this list was on the page. */
+function useNewEvents(events: readonly Event[] | undefined, list: string) {
   const seen = useRef<{ list: string; ids: Set<string> }>(undefined)
   const known = seen.current?.list === list ? seen.current.ids : undefined
   const isNew = (id: string) => known !== undefined && !known.has(id)
@@ -106,7 +106,7 @@ function useNewcomers(events: readonly Event[] | undefined, list: string) {
     if (seen.current?.list === list) for (const id of ids) seen.current.ids.add(id)
     else seen.current = { list, ids: new Set(ids) }
   }, [events, list])
-  return { isNew, sentence: count === 0 ? '' : plural(count, '1 new event.', (number) => `${number} new events.`) }
+  return { isNew, announcement: count === 0 ? '' : plural(count, '1 new event.', (number) => `${number} new events.`) }
 }
 
 function FeedSkeleton() {
@@ -143,7 +143,7 @@ function NoEvents() {
   )
 }
 
-function NothingMatches({ onClear }: { onClear: () => void }) {
+function NoMatches({ onClear }: { onClear: () => void }) {
   return (
     <EmptyState icon={ListFilter} title="No matching events" action={<Button onClick={onClear}>Clear filters</Button>}>
       No events match these filters. Change or clear them.

@@ -14,7 +14,7 @@ export type EventSearch = {
   before?: string
 }
 
-/** The filters as the API has them. The days that are named count whole; first results are shown to who asks for them. */
+/** The filters as API parameters. Days are inclusive. First results are excluded unless the old state is filtered. */
 export function filtersOf({ group, old, new: next, since, until }: EventSearch): Query {
   const from = dayStart(since)
   const end = dayStart(until, 1)
@@ -23,7 +23,7 @@ export function filtersOf({ group, old, new: next, since, until }: EventSearch):
     is_change: old === undefined || old === '' ? true : undefined,
     old_state: old,
     new_state: next,
-    // The API leaves the instant itself out.
+    // The API excludes the instant itself.
     occurred_after: from === undefined ? undefined : new Date(from - 1).toISOString(),
     occurred_before: end === undefined ? undefined : new Date(end).toISOString(),
   }

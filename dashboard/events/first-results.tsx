@@ -4,9 +4,9 @@ import type { Overview } from '#contract/dashboard.ts'
 import { plural } from '#contract/wording.ts'
 import { Time } from '../ui/time.tsx'
 
-const MOST_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
-/** What the first checks of new monitors and new expectations came to in the last 24 hours, in one line. */
+/** The number of first results of the last 24 hours. */
 export function FirstResults({ results: { count, to } }: { results: NonNullable<Overview['first_results']> }) {
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2.5 text-sm text-soft">
@@ -26,7 +26,7 @@ export function FirstResults({ results: { count, to } }: { results: NonNullable<
 }
 
 function countText(count: number): string {
-  if (count >= MOST_COUNTED) return `${MOST_COUNTED.toLocaleString('en')} or more first results in the last 24 hours.`
+  if (count >= MAX_COUNTED) return `${MAX_COUNTED.toLocaleString('en')} or more first results in the last 24 hours.`
   return plural(
     count,
     '1 first result in the last 24 hours.',

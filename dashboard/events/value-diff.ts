@@ -1,15 +1,15 @@
 export type LogoMark = 'added' | 'removed' | 'kept'
 
-/** `parts`: where another value took this one's place, what differs between the two stands in the middle one. */
+/** `parts` is set if one value replaced another. */
 export type MarkedValue = { value: string; mark: LogoMark; parts?: Parts }
-export type Parts = [before: string, differing: string, behind: string]
+export type Parts = [before: string, differing: string, after: string]
 
-/** Below this a value is taken in at one glance. */
-const LONG = 24
+/** Shorter values need no highlighting. */
+const MIN_LENGTH = 24
 
 /**
- * The change of each value: removed ones first, then added ones, then unchanged ones. Undefined where one side is not known: a
- * first outcome has nothing before it, a timeout nothing after it.
+ * Removed values, then added ones, then unchanged ones. Undefined if the current values are unknown, for example after a
+ * timeout.
  */
 export function diffOf(
   previous: readonly string[] | undefined,
@@ -28,19 +28,19 @@ export function diffOf(
   ]
 }
 
-/** What two long texts have in common at either end; undefined where they are short, or hardly alike. */
+/** Splits two long texts at their common beginning and end; undefined if they are short or too different. */
 export function partsOf(one: string, other: string): [Parts, Parts] | undefined {
-  if (one === other || Math.min(one.length, other.length) < LONG) return undefined
-  const most = Math.min(one.length, other.length)
-  let head = 0
-  while (head < most && one[head] === other[head]) head++
-  let tail = 0
-  while (tail < most - head && one.at(-1 - tail) === other.at(-1 - tail)) tail++
-  if (head + tail < most / 3) return undefined
+  if (one === other || Math.min(one.length, other.length) < MIN_LENGTH) return undefined
+  const minLength = Math.min(one.length, other.length)
+  let prefix = 0
+  while (prefix < minLength && one[prefix] === other[prefix]) prefix++
+  let suffix = 0
+  while (suffix < minLength - prefix && one.at(-1 - suffix) === other.at(-1 - suffix)) suffix++
+  if (prefix + suffix < minLength / 3) return undefined
   const cut = (text: string): Parts => [
-    text.slice(0, head),
-    text.slice(head, text.length - tail),
-    text.slice(text.length - tail),
+    text.slice(0, prefix),
+    text.slice(prefix, text.length - suffix),
+    text.slice(text.length - suffix),
   ]
   return [cut(one), cut(other)]
 }

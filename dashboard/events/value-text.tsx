@@ -1,8 +1,7 @@
 import type { Parts } from './value-diff.ts'
 
 /**
- * A value of the DNS, broken between its words, so that "-all" never stands on two lines. `parts`: the middle one is marked
- * as what differs.
+ * A DNS value that wraps only between words, so that "-all" stays on one line. The middle one of `parts` is highlighted.
  */
 export function ValueText({ value, parts }: { value: string; parts?: Parts | undefined }) {
   if (value === '') return '""'
@@ -25,7 +24,7 @@ export function ValueText({ value, parts }: { value: string; parts?: Parts | und
   })
 }
 
-/** `space`: what stands between a word and the next one. */
+/** `space` is the white space after the word. */
 function wordsOf(value: string): { begin: number; end: number; space: string }[] {
   return [...value.matchAll(/(\S*)(\s*)/g)].flatMap(({ 0: all, 1: word = '', 2: space = '', index }) =>
     all === '' ? [] : [{ begin: index, end: index + word.length, space }],

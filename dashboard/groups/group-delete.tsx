@@ -8,19 +8,19 @@ import { RadioGroup } from '../ui/radio-group.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { countText, groupPath, refreshGroups } from './queries.ts'
 
-// The contract's own constant would bring its schemas into the page.
-const MOST_DELETED = 500
+// Importing the constant of contract/ would load its schemas too.
+const MAX_DELETED = 500
 
 type GroupDeleteProps = { group: Group; isOpen: boolean; onClose: () => void; onDeleted?: () => void }
 
 export function GroupDelete({ group, isOpen, onClose, onDeleted }: GroupDeleteProps) {
   const queries = useQueryClient()
   const toast = useToast()
-  const [fate, setFate] = useState<'move' | 'delete'>('move')
+  const [monitorAction, setMonitorAction] = useState<'move' | 'delete'>('move')
   const monitors = countText(group.monitors)
-  const isWithMonitors = fate === 'delete' && group.monitors > 0
+  const deletesMonitors = monitorAction === 'delete' && group.monitors > 0
   const remove = async () => {
-    await api.delete(`${groupPath(group.id)}${isWithMonitors ? '?monitors=delete' : ''}`)
+    await api.delete(`${groupPath(group.id)}${deletesMonitors ? '?monitors=delete' : ''}`)
     onDeleted?.()
     toast.done(`${group.name} deleted.`)
     queries.removeQueries({ queryKey: ['groups', 'one', group.slug] })
@@ -31,25 +31,25 @@ export function GroupDelete({ group, isOpen, onClose, onDeleted }: GroupDeletePr
       isOpen={isOpen}
       onClose={onClose}
       title={`Delete the group ${group.name}?`}
-      confirmLabel={isWithMonitors ? `Delete group and ${monitors}` : 'Delete group'}
+      confirmLabel={deletesMonitors ? `Delete group and ${monitors}` : 'Delete group'}
       isDangerous
       onConfirm={remove}
     >
       {group.monitors === 0 ? (
         'It has no monitors.'
-      ) : group.monitors > MOST_DELETED ? (
+      ) : group.monitors > MAX_DELETED ? (
         <>
-          Its {monitors} move to the default group and stay active. Its webhooks then receive their changes. To delete
-          them, do that first in the{' '}
+          Its {monitors} move to the default group and stay active. The webhooks of the default group then receive their
+          changes. To delete them, do that first in the{' '}
           <Link to="/monitors" search={{ group: group.slug }} className="underline">
-            list of monitors
+            monitor list
           </Link>
           , by a job that you can undo.
         </>
       ) : (
         <RadioGroup
           label={`Its ${monitors}`}
-          value={fate}
+          value={monitorAction}
           options={[
             {
               value: 'move',
@@ -62,7 +62,7 @@ export function GroupDelete({ group, isOpen, onClose, onDeleted }: GroupDeletePr
               hint: 'Zonewatch stops checking them and deletes their event history.',
             },
           ]}
-          onChange={setFate}
+          onChange={setMonitorAction}
           className="my-3"
         />
       )}{' '}

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import type { Group, GroupChange } from '#contract/groups.ts'
 import { api, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/loaded-form.tsx'
+import { LoadResource } from '../edit/load-resource.tsx'
 import type { Fields } from '../edit/rebase.ts'
 import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
@@ -15,13 +15,13 @@ import { groupPath, refreshGroups } from './queries.ts'
 import { slugOf } from './slug.ts'
 
 type GroupDialogProps = {
-  /** Undefined: a new one. */
+  /** Without it, the dialog creates a group. */
   group?: Group | undefined
   onClose: () => void
   onSaved?: (group: Group) => void
 }
 
-/** Names a group, new or not. */
+/** Creates or renames a group. */
 export function GroupDialog({ group, onClose, onSaved }: GroupDialogProps) {
   const id = useId()
   const queries = useQueryClient()
@@ -50,9 +50,11 @@ export function GroupDialog({ group, onClose, onSaved }: GroupDialogProps) {
       }
     >
       {group ? (
-        <Opened<Group> path={groupPath(group.id)}>{(opened) => <Rename {...form} opened={opened} />}</Opened>
+        <LoadResource<Group> path={groupPath(group.id)}>
+          {(opened) => <Rename {...form} opened={opened} />}
+        </LoadResource>
       ) : (
-        <Make {...form} />
+        <Create {...form} />
       )}
     </Dialog>
   )
@@ -100,17 +102,17 @@ function Rename({ id, onBusy, onDone, opened }: FormProps & { opened: Versioned<
   )
 }
 
-/** The slug follows the name until somebody types one. */
-function Make({ id, onBusy, onDone }: FormProps) {
+/** The slug is derived from the name until the user types one. */
+function Create({ id, onBusy, onDone }: FormProps) {
   const [name, setName] = useState('')
-  const [written, setWritten] = useState<string>()
+  const [typedSlug, setTypedSlug] = useState<string>()
   const [problem, setProblem] = useState<unknown>()
   const submit = async (event: FormEvent) => {
     event.preventDefault()
     onBusy(true)
     setProblem(undefined)
     try {
-      const slug = written === undefined ? {} : { slug: written.trim() }
+      const slug = typedSlug === undefined ? {} : { slug: typedSlug.trim() }
       onDone(await api.post<Group>('/groups', { name: name.trim(), ...slug }))
     } catch (error) {
       setProblem(error)
@@ -122,12 +124,12 @@ function Make({ id, onBusy, onDone }: FormProps) {
     <NameFields
       id={id}
       name={name}
-      slug={written ?? (name.trim() === '' ? '' : slugOf(name))}
+      slug={typedSlug ?? (name.trim() === '' ? '' : slugOf(name))}
       onSubmit={submit}
       problem={problem}
       slugHint="API calls identify the group by its slug. Derived from the name unless you change it."
       onName={setName}
-      onSlug={(slug) => setWritten(slug === '' ? undefined : slug)}
+      onSlug={(slug) => setTypedSlug(slug === '' ? undefined : slug)}
     />
   )
 }

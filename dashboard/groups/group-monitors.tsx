@@ -8,9 +8,9 @@ import { EmptyState } from '../ui/empty-state.tsx'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { State } from '../ui/state.tsx'
-import { countText, FIRST, groupMonitorsQuery } from './queries.ts'
+import { countText, groupMonitorsQuery, MONITORS_SHOWN } from './queries.ts'
 
-/** The first few of its monitors; the table shows all. */
+/** The first monitors of the group, with a link to all. */
 export function GroupMonitors({ group, canChange }: { group: Group; canChange: boolean }) {
   const { data, error, refetch } = useQuery(groupMonitorsQuery(group.slug))
   return (
@@ -56,7 +56,7 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
       ) : error ? (
         <ProblemPage problem={error} onRetry={() => void refetch()} />
       ) : (
-        <Skeleton lines={FIRST} className="p-4" />
+        <Skeleton lines={MONITORS_SHOWN} className="p-4" />
       )}
       {group.monitors > 0 && (
         <div className="border-t border-line px-4 py-2.5">
@@ -65,7 +65,7 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
             search={{ group: group.slug }}
             className="inline-flex items-center gap-1.5 rounded-sm text-sm font-medium text-accent-ink hover:underline"
           >
-            {group.monitors > FIRST ? `All ${countText(group.monitors)}` : 'Show in list'}
+            {group.monitors > MONITORS_SHOWN ? `All ${countText(group.monitors)}` : 'Show in list'}
             <ArrowRight className="size-4" aria-hidden="true" />
           </Link>
         </div>

@@ -8,11 +8,11 @@ import { Button } from '../ui/button.tsx'
 import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
+import { ChangeAllMonitors } from './change-all-monitors.tsx'
 import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { GroupMonitors } from './group-monitors.tsx'
 import { GroupWebhooks } from './group-webhooks.tsx'
-import { GroupWide } from './group-wide.tsx'
 import { countText, groupPath, groupQuery, refreshGroups } from './queries.ts'
 
 const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
@@ -20,9 +20,9 @@ const route = getRouteApi('/signed-in/groups/$group')
 const BACK = { to: '/groups', label: 'Groups' } as const
 
 export function GroupPage() {
-  const { group: named } = route.useParams()
-  const { data: group, error, refetch } = useQuery(groupQuery(named))
-  if (group) return <Known group={group} />
+  const { group: slug } = route.useParams()
+  const { data: group, error, refetch } = useQuery(groupQuery(slug))
+  if (group) return <LoadedPage group={group} />
   return (
     <Page title="Group" back={BACK}>
       {error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Skeleton lines={6} />}
@@ -30,13 +30,13 @@ export function GroupPage() {
   )
 }
 
-function Known({ group }: { group: GroupResponse }) {
+function LoadedPage({ group }: { group: GroupResponse }) {
   const router = useRouter()
   const queries = useQueryClient()
   const { can } = useSession()
   const canChange = can('write')
-  const [asking, setAsking] = useState<'rename' | 'delete'>()
-  const close = () => setAsking(undefined)
+  const [dialog, setDialog] = useState<'rename' | 'delete'>()
+  const close = () => setDialog(undefined)
   return (
     <Page
       title={group.name}
@@ -49,17 +49,17 @@ function Known({ group }: { group: GroupResponse }) {
       lead={
         <>
           <Code>{group.slug}</Code> · {countText(group.monitors)}
-          {group.is_default && ' · used when no group is given'}
+          {group.is_default && ' · used when no group is set'}
         </>
       }
       actions={
         canChange && (
           <>
-            <Button onClick={() => setAsking('rename')}>
+            <Button onClick={() => setDialog('rename')}>
               <Pencil /> Rename
             </Button>
             {!group.is_default && (
-              <Button variant="danger" onClick={() => setAsking('delete')}>
+              <Button variant="danger" onClick={() => setDialog('delete')}>
                 <Trash2 /> Delete
               </Button>
             )}
@@ -77,7 +77,7 @@ function Known({ group }: { group: GroupResponse }) {
             <LabelsSection labels={group} path={groupPath(group.id)} onSaved={() => refreshGroups(queries)} />
           </Suspense>
           {canChange && group.monitors > 0 ? (
-            <GroupWide group={group} />
+            <ChangeAllMonitors group={group} />
           ) : (
             !canChange && (
               <Section>
@@ -87,7 +87,7 @@ function Known({ group }: { group: GroupResponse }) {
           )}
         </div>
       </div>
-      {asking === 'rename' && (
+      {dialog === 'rename' && (
         <GroupDialog
           group={group}
           onClose={close}
@@ -96,7 +96,7 @@ function Known({ group }: { group: GroupResponse }) {
       )}
       <GroupDelete
         group={group}
-        isOpen={asking === 'delete'}
+        isOpen={dialog === 'delete'}
         onClose={close}
         onDeleted={() => void router.navigate({ to: '/groups', replace: true })}
       />

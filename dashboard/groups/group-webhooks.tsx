@@ -13,10 +13,9 @@ import { useToast } from '../ui/toast.tsx'
 import { HealthBadge } from '../webhooks/status.tsx'
 import { groupPath, groupQuery, refreshGroups, webhooksQuery } from './queries.ts'
 
-/** The webhooks of the group. */
 export function GroupWebhooks({ group, canChange }: { group: Group; canChange: boolean }) {
   const { data, error } = useQuery(webhooksQuery)
-  const { set, busy } = useAttach(group)
+  const { set, busy } = useSetAttached(group)
   const receives = ({ id, all_groups }: Webhook) => all_groups === true || group.webhooks.includes(id)
   const attached = data?.data.filter(receives) ?? []
   const others = data?.data.filter((webhook) => !receives(webhook)) ?? []
@@ -80,14 +79,14 @@ export function GroupWebhooks({ group, canChange }: { group: Group; canChange: b
 type AttachProps = { others: readonly Webhook[]; isBusy: boolean; onAttach: (webhook: Webhook) => void }
 
 function Attach({ others, isBusy, onAttach }: AttachProps) {
-  const [chosen, setChosen] = useState('')
-  const webhook = others.find(({ id }) => id === chosen) ?? others[0]!
+  const [selectedId, setSelectedId] = useState('')
+  const webhook = others.find(({ id }) => id === selectedId) ?? others[0]!
   return (
     <div className="flex gap-2">
       <Select
         label="Webhook to attach"
         value={webhook.id}
-        onChange={setChosen}
+        onChange={setSelectedId}
         options={others.map(({ id, url }) => ({ value: id, label: url }))}
         className="min-w-0"
       />
@@ -98,23 +97,23 @@ function Attach({ others, isBusy, onAttach }: AttachProps) {
   )
 }
 
-const MOST_TRIES = 5
+const MAX_ATTEMPTS = 5
 
-/** A group's webhooks are replaced whole: onto the version that was read, and again where somebody was faster. */
+/** Replaces the list of webhooks with If-Match, and reattempt after a concurrent change. */
 async function attach(group: Group, webhook: string, isOn: boolean): Promise<Group> {
   const path = groupPath(group.id)
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     const { value, etag } = await api.getVersioned<Group>(path)
-    const others = value.webhooks.filter((each) => each !== webhook)
+    const others = value.webhooks.filter((id) => id !== webhook)
     try {
       return (await api.patchIfMatch<Group>(path, { webhooks: isOn ? [...others, webhook] : others }, etag)).value
     } catch (problem) {
-      if (!(problem instanceof ApiProblem && problem.status === 412) || tries === MOST_TRIES) throw problem
+      if (!(problem instanceof ApiProblem && problem.status === 412) || attempt === MAX_ATTEMPTS) throw problem
     }
   }
 }
 
-function useAttach(group: Group) {
+function useSetAttached(group: Group) {
   const queries = useQueryClient()
   const toast = useToast()
   const [busy, setBusy] = useState<string>()

@@ -18,21 +18,21 @@ import { groupsQuery, webhooksQuery } from './queries.ts'
 
 const route = getRouteApi('/signed-in/groups')
 
-type Asking = { to: 'make' } | { to: 'rename' | 'delete'; group: Group }
+type GroupsDialog = { kind: 'create' } | { kind: 'rename' | 'delete'; group: Group }
 
 export function GroupsPage() {
   const { can } = useSession()
   const canChange = can('write')
   const { search } = route.useSearch()
-  const found = useInfiniteQuery(groupsQuery(search))
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = found
-  const [asking, setAsking] = useState<Asking>()
+  const list = useInfiniteQuery(groupsQuery(search))
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage, isPlaceholderData } = list
+  const [dialog, setDialog] = useState<GroupsDialog>()
   const groups = data?.pages.flatMap((page) => page.data)
   const webhooks = useQuery(webhooksQuery).data?.data
-  const ofAll = webhooks?.filter(({ all_groups }) => all_groups).map(({ id }) => id)
-  const close = () => setAsking(undefined)
-  const make = (
-    <Button variant="primary" onClick={() => setAsking({ to: 'make' })}>
+  const allGroupWebhooks = webhooks?.filter(({ all_groups }) => all_groups).map(({ id }) => id)
+  const close = () => setDialog(undefined)
+  const newButton = (
+    <Button variant="primary" onClick={() => setDialog({ kind: 'create' })}>
       <Plus /> New group
     </Button>
   )
@@ -41,7 +41,7 @@ export function GroupsPage() {
       title="Groups"
       help="reference/webhooks#groups-and-webhooks"
       lead="Sets of monitors and the webhooks that receive their events."
-      actions={canChange && make}
+      actions={canChange && newButton}
     >
       <SearchField search={search ?? ''} />
       <Section isFlush>
@@ -51,7 +51,11 @@ export function GroupsPage() {
           </EmptyState>
         ) : groups ? (
           <div aria-busy={isPlaceholderData}>
-            <DataTable label="Groups" columns={columnsWith(ofAll, canChange ? setAsking : undefined)} rows={groups} />
+            <DataTable
+              label="Groups"
+              columns={columnsWith(allGroupWebhooks, canChange ? setDialog : undefined)}
+              rows={groups}
+            />
             {hasNextPage && (
               <div className="border-t border-line p-3 text-center">
                 <Button size="sm" isBusy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
@@ -62,7 +66,7 @@ export function GroupsPage() {
             {groups.length === 1 && search === undefined && (
               <div className="border-t border-line">
                 <EmptyState icon={FolderTree} title="Only the default group">
-                  All monitors are in the default group. Create a group per environment, customer or team to alert
+                  All monitors are in the default group. Create a group per environment, customer or team to notify
                   different webhooks.
                 </EmptyState>
               </div>
@@ -74,17 +78,17 @@ export function GroupsPage() {
           <Skeleton lines={4} className="p-4" />
         )}
       </Section>
-      {asking?.to === 'make' && <GroupDialog onClose={close} />}
-      {asking?.to === 'rename' && <GroupDialog group={asking.group} onClose={close} />}
-      {asking?.to === 'delete' && <GroupDelete group={asking.group} isOpen onClose={close} />}
+      {dialog?.kind === 'create' && <GroupDialog onClose={close} />}
+      {dialog?.kind === 'rename' && <GroupDialog group={dialog.group} onClose={close} />}
+      {dialog?.kind === 'delete' && <GroupDelete group={dialog.group} isOpen onClose={close} />}
     </Page>
   )
 }
 
-/** `ofAll`: the webhooks that receive all groups; undefined while they are read. `onAsk`: undefined for those who only read. */
+/** `allGroupWebhooks` is undefined while it loads. `onOpenDialog` is undefined for read-only users. */
 const columnsWith = (
-  ofAll: string[] | undefined,
-  onAsk: ((asking: Asking) => void) | undefined,
+  allGroupWebhooks: string[] | undefined,
+  onOpenDialog: ((dialog: GroupsDialog) => void) | undefined,
 ): Column<GroupResponse>[] => [
   {
     id: 'name',
@@ -135,8 +139,8 @@ const columnsWith = (
     header: 'Webhooks',
     meta: { cellClassName: 'text-soft' },
     cell: rowCell((group) => {
-      const webhooks = new Set([...group.webhooks, ...(ofAll ?? [])])
-      return ofAll && webhooks.size === 0 ? (
+      const webhooks = new Set([...group.webhooks, ...(allGroupWebhooks ?? [])])
+      return allGroupWebhooks && webhooks.size === 0 ? (
         <Badge tone="warn" icon={BellOff} label="None" />
       ) : (
         webhooks.size.toLocaleString()
@@ -147,11 +151,11 @@ const columnsWith = (
     id: 'actions',
     header: 'Actions',
     meta: { isHeaderHidden: true, className: 'w-12', cellClassName: 'py-1! pr-2! pl-0! text-right' },
-    cell: rowCell((group) => onAsk && <GroupMenu group={group} onAsk={onAsk} />),
+    cell: rowCell((group) => onOpenDialog && <GroupMenu group={group} onOpenDialog={onOpenDialog} />),
   },
 ]
 
-function GroupMenu({ group, onAsk }: { group: Group; onAsk: (asking: Asking) => void }) {
+function GroupMenu({ group, onOpenDialog }: { group: Group; onOpenDialog: (dialog: GroupsDialog) => void }) {
   return (
     <Menu
       trigger={
@@ -160,11 +164,11 @@ function GroupMenu({ group, onAsk }: { group: Group; onAsk: (asking: Asking) => 
         </Button>
       }
     >
-      <MenuItem icon={Pencil} onSelect={() => onAsk({ to: 'rename', group })}>
+      <MenuItem icon={Pencil} onSelect={() => onOpenDialog({ kind: 'rename', group })}>
         Rename…
       </MenuItem>
       {!group.is_default && (
-        <MenuItem icon={Trash2} isDangerous onSelect={() => onAsk({ to: 'delete', group })}>
+        <MenuItem icon={Trash2} isDangerous onSelect={() => onOpenDialog({ kind: 'delete', group })}>
           Delete…
         </MenuItem>
       )}
@@ -172,7 +176,7 @@ function GroupMenu({ group, onAsk }: { group: Group; onAsk: (asking: Asking) => 
   )
 }
 
-/** How many monitors of the group are in each state, as links to them. */
+/** The number of monitors in each state, as links. */
 function States({ group: { slug, name, counts } }: { group: GroupResponse }) {
   if (!counts) return null
   return (
@@ -196,16 +200,16 @@ function States({ group: { slug, name, counts } }: { group: GroupResponse }) {
   )
 }
 
-const TYPING_MS = 220
+const DEBOUNCE_MS = 220
 
-/** In the address once the typing pauses. */
+/** Updates the URL after a pause in typing. */
 function SearchField({ search }: { search: string }) {
   const navigate = route.useNavigate()
   const [text, setText] = useState(search)
   useEffect(() => {
     const next = text.trim()
     if (next === search) return
-    const timer = setTimeout(() => void navigate({ search: next ? { search: next } : {}, replace: true }), TYPING_MS)
+    const timer = setTimeout(() => void navigate({ search: next ? { search: next } : {}, replace: true }), DEBOUNCE_MS)
     return () => clearTimeout(timer)
   }, [text, search, navigate])
   return (

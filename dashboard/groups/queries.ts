@@ -4,22 +4,22 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { plural } from '#contract/wording.ts'
 import { api, type Page } from '../api.ts'
-import { LABELS } from '../labels/labels-draft.ts'
+import { LABELS_INCLUDE } from '../labels/labels-draft.ts'
 
-const MOST = 100
+const PAGE_SIZE = 100
 /** Counts change with every check, and checks send no signal to the dashboard. */
 const REFRESH_MS = 30_000
-/** How many of its monitors a group's page shows itself. */
-export const FIRST = 8
+/** The number of monitors on the page of a group. */
+export const MONITORS_SHOWN = 8
 
 export const groupPath = (group: string): string => `/groups/${encodeURIComponent(group)}`
 
-/** Those that the words find, with the states of their monitors. */
+/** Matching groups with the states of their monitors. */
 export const groupsQuery = (search: string | undefined) =>
   infiniteQueryOptions({
     queryKey: ['groups', 'list', search],
     queryFn: ({ pageParam, signal }) => {
-      const query = { limit: MOST, order_by: 'name', include: 'counts', search, after: pageParam }
+      const query = { limit: PAGE_SIZE, order_by: 'name', include: 'counts', search, after: pageParam }
       return api.get<Page<GroupResponse>>('/groups', query, signal)
     },
     initialPageParam: null as string | null,
@@ -32,20 +32,24 @@ export const groupsQuery = (search: string | undefined) =>
 export const groupQuery = (group: string) =>
   queryOptions({
     queryKey: ['groups', 'one', group],
-    queryFn: ({ signal }) => api.get<GroupResponse>(groupPath(group), { include: LABELS }, signal),
+    queryFn: ({ signal }) => api.get<GroupResponse>(groupPath(group), { include: LABELS_INCLUDE }, signal),
   })
 
 export const groupMonitorsQuery = (group: string) =>
   queryOptions({
     queryKey: ['monitors', 'of-group', group],
     queryFn: ({ signal }) =>
-      api.get<Page<MonitorResponse>>(`${groupPath(group)}/monitors`, { limit: FIRST, order_by: 'domain' }, signal),
+      api.get<Page<MonitorResponse>>(
+        `${groupPath(group)}/monitors`,
+        { limit: MONITORS_SHOWN, order_by: 'domain' },
+        signal,
+      ),
   })
 
-/** All that can be attached to a group; a group takes no more than these either. */
+/** Webhooks that can be attached to a group. A group has at most as many. */
 export const webhooksQuery = queryOptions({
   queryKey: ['webhooks', 'to-attach'],
-  queryFn: ({ signal }) => api.get<Page<Webhook>>('/webhooks', { limit: MOST }, signal),
+  queryFn: ({ signal }) => api.get<Page<Webhook>>('/webhooks', { limit: PAGE_SIZE }, signal),
 })
 
 export function refreshGroups(queries: QueryClient): Promise<unknown> {

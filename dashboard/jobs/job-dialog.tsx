@@ -10,11 +10,10 @@ import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
+import { findingText, objectsText, progressText } from './job-text.ts'
 import { JobProgress, JobResults } from './job-view.tsx'
-import { findingText, objectsText, progressText } from './job-words.ts'
-import { cancelJob, createJob, isRunning, jobQuery, useRefreshAfter } from './queries.ts'
+import { cancelJob, createJob, isRunning, jobQuery, useRefreshAfterJob } from './queries.ts'
 
-/** What a job can do to the monitors of a list, and to undelivered requests. */
 const TITLES = {
   check: 'Check now',
   enable: 'Enable',
@@ -32,10 +31,10 @@ const TITLES = {
 export type JobAct = keyof typeof TITLES
 export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all' | 'requests'>
 
-type Wanted = Omit<NewJob, keyof JobTarget>
+type JobParameters = Omit<NewJob, keyof JobTarget>
 
-/** Acts that need nothing else to be known. */
-const PLAIN: Partial<Record<JobAct, Wanted>> = {
+/** Actions without parameters. */
+const WITHOUT_PARAMETERS: Partial<Record<JobAct, JobParameters>> = {
   check: { action: 'check' },
   enable: { action: 'update', change: { is_active: true } },
   disable: { action: 'update', change: { is_active: false } },
@@ -46,46 +45,45 @@ const PLAIN: Partial<Record<JobAct, Wanted>> = {
 
 type Props = { act: JobAct; target: JobTarget; onClose: () => void }
 
-/** Asks what to set, shows by a dry run what would change, and then carries it out. Closing it leaves the job running. */
+/** Asks for the parameters, previews the changes by a dry run, and starts the job. Closing the dialog does not stop the job. */
 export function JobDialog({ act, target, onClose }: Props) {
-  const [wanted, setWanted] = useState<Wanted | undefined>(PLAIN[act])
+  const [parameters, setParameters] = useState<JobParameters | undefined>(WITHOUT_PARAMETERS[act])
   const [started, setStarted] = useState<Job>()
   return (
     <Dialog isOpen isWide isPersistent onClose={onClose} title={started?.action === 'undo' ? 'Undo' : TITLES[act]}>
       {started ? (
-        <Running key={started.id} started={started} onUndo={setStarted} onClose={onClose} />
-      ) : wanted ? (
+        <StartedJob key={started.id} started={started} onUndo={setStarted} onClose={onClose} />
+      ) : parameters ? (
         <Preview
-          wanted={wanted}
+          parameters={parameters}
           target={target}
-          isAsked={PLAIN[act] === undefined}
-          onBack={PLAIN[act] ? onClose : () => setWanted(undefined)}
+          hasForm={WITHOUT_PARAMETERS[act] === undefined}
+          onBack={WITHOUT_PARAMETERS[act] ? onClose : () => setParameters(undefined)}
           onStart={setStarted}
         />
       ) : (
-        <WantedForm act={act} onWanted={setWanted} onClose={onClose} />
+        <ParametersForm act={act} onSubmit={setParameters} onClose={onClose} />
       )}
     </Dialog>
   )
 }
 
-/** The buttons of a step, main one last. */
 const Buttons = ({ children }: { children: ReactNode }) => (
   <div className="mt-5 flex flex-wrap justify-end gap-2">{children}</div>
 )
 
-function WantedForm({
+function ParametersForm({
   act,
-  onWanted,
+  onSubmit,
   onClose,
 }: {
   act: JobAct
-  onWanted: (wanted: Wanted) => void
+  onSubmit: (parameters: JobParameters) => void
   onClose: () => void
 }) {
   const form = useId()
   const groups = useGroups() ?? []
-  const least = useShortestFrequency()
+  const shortest = useShortestFrequency()
   const [text, setText] = useState(act === 'frequency' ? '10' : '')
   const [replacement, setReplacement] = useState('')
   const [mode, setMode] = useState<'keep' | 'exact' | 'flexible'>('keep')
@@ -93,26 +91,26 @@ function WantedForm({
   const group = groups.find(({ slug }) => slug === text) ?? groups[0]
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (act === 'move') return group && onWanted({ action: 'move', group: group.slug })
+    if (act === 'move') return group && onSubmit({ action: 'move', group: group.slug })
     if (act === 'frequency') {
       const frequency = Number(text)
-      const isRight = Number.isInteger(frequency) && frequency >= least && frequency <= 120
-      if (!isRight) return setError(`Enter a whole number from ${least} to 120.`)
-      return onWanted({ action: 'update', change: { frequency } })
+      const isValid = Number.isInteger(frequency) && frequency >= shortest && frequency <= 120
+      if (!isValid) return setError(`Enter a whole number from ${shortest} to 120.`)
+      return onSubmit({ action: 'update', change: { frequency } })
     }
     if (act === 'tag' || act === 'untag') {
       const tags = tagsOf(text)
-      return tags.length === 0 ? setError('Enter at least one tag.') : onWanted({ action: act, tags })
+      return tags.length === 0 ? setError('Enter at shortest one tag.') : onSubmit({ action: act, tags })
     }
     if (act === 'replace') {
       const [value, next] = [text.trim(), replacement.trim()]
       if (value === '' || next === '') return setError('Enter both values.')
-      return onWanted({ action: 'replace', value, replacement: next })
+      return onSubmit({ action: 'replace', value, replacement: next })
     }
     const expected_value = text.split('\n').flatMap((line) => line.trim() || [])
-    if (expected_value.length === 0) return setError('Enter at least one value.')
+    if (expected_value.length === 0) return setError('Enter at shortest one value.')
     const is_exact_match = mode === 'keep' ? {} : { is_exact_match: mode === 'exact' }
-    onWanted({ action: 'update', change: { expected_value, ...is_exact_match } })
+    onSubmit({ action: 'update', change: { expected_value, ...is_exact_match } })
   }
   return (
     <form id={form} onSubmit={submit} noValidate className="flex flex-col gap-4">
@@ -126,7 +124,7 @@ function WantedForm({
         </Field>
       )}
       {act === 'frequency' && (
-        <Field label="Check interval in minutes" hint={`${least} to 120.`} error={error}>
+        <Field label="Check interval in minutes" hint={`${shortest} to 120.`} error={error}>
           <Input inputMode="numeric" value={text} onChange={(event) => setText(event.currentTarget.value)} />
         </Field>
       )}
@@ -134,7 +132,7 @@ function WantedForm({
         <>
           <Field
             label="Expected values"
-            hint="One on each line, at most 10. They replace the expected values of every selected monitor."
+            hint="One per line, at most 10. They replace the expected values of every selected monitor."
             error={error}
           >
             <TextArea isCode value={text} onChange={(event) => setText(event.currentTarget.value)} />
@@ -144,7 +142,7 @@ function WantedForm({
               value={mode}
               onChange={setMode}
               options={[
-                { value: 'keep', label: 'Keep as it is' },
+                { value: 'keep', label: 'Do not change' },
                 { value: 'exact', label: 'Exact: these records and no others' },
                 { value: 'flexible', label: 'Flexible: other records are allowed' },
               ]}
@@ -156,18 +154,18 @@ function WantedForm({
         <>
           <Field
             label="Expected value"
-            hint="The whole value, such as 192.0.2.1 or 10 mail.example.com. Monitors without it stay as they are."
+            hint="The whole value, such as 192.0.2.1 or 10 mail.example.com. Monitors without it are not changed."
             error={error}
           >
             <Input isCode value={text} onChange={(event) => setText(event.currentTarget.value)} />
           </Field>
-          <Field label="New value" hint="Other expected values of a monitor stay.">
+          <Field label="New value" hint="Other expected values of a monitor are kept.">
             <Input isCode value={replacement} onChange={(event) => setReplacement(event.currentTarget.value)} />
           </Field>
         </>
       )}
       {(act === 'tag' || act === 'untag') && (
-        <Field label="Tags" hint="Separated by spaces. Letter case matters. Other tags stay." error={error}>
+        <Field label="Tags" hint="Separated by spaces. Case-sensitive. Other tags are kept." error={error}>
           <Input isCode value={text} onChange={(event) => setText(event.currentTarget.value)} placeholder="prod eu" />
         </Field>
       )}
@@ -182,33 +180,33 @@ function WantedForm({
 }
 
 type PreviewProps = {
-  wanted: Wanted
-  isAsked: boolean
+  parameters: JobParameters
+  hasForm: boolean
   target: JobTarget
   onBack: () => void
   onStart: (job: Job) => void
 }
 
-function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
-  const dryRun = useMutation({ mutationFn: () => createJob({ ...wanted, ...target, dry_run: true }) })
-  const start = useMutation({ mutationFn: () => createJob({ ...wanted, ...target }), onSuccess: onStart })
+function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps) {
+  const dryRun = useMutation({ mutationFn: () => createJob({ ...parameters, ...target, dry_run: true }) })
+  const start = useMutation({ mutationFn: () => createJob({ ...parameters, ...target }), onSuccess: onStart })
   const { mutate } = dryRun
   useEffect(() => mutate(), [mutate])
   const { data: job, error } = useQuery({ ...jobQuery(dryRun.data?.id ?? ''), enabled: dryRun.data !== undefined })
-  // A preview that nobody waits for would keep the next job waiting.
+  // Cancels an unused preview, because the next job would wait for it.
   const running = useRef<string>(undefined)
   running.current = job === undefined || isRunning(job) ? dryRun.data?.id : undefined
   useEffect(() => () => void (running.current && cancelJob(running.current).catch(() => {})), [])
   const problem = dryRun.error ?? error ?? start.error
   const isReady = job !== undefined && !isRunning(job)
-  const isDangerous = wanted.action === 'delete'
+  const isDangerous = parameters.action === 'delete'
   return (
     <div>
       {problem && <ProblemNote problem={problem} />}
       {!isReady && !problem && (
         <div role="status" className="flex flex-col gap-3">
           <p className="text-sm text-soft tabular-nums">
-            Preview: {job ? progressText(job) : findingText(wanted.action)}
+            Preview: {job ? progressText(job) : findingText(parameters.action)}
           </p>
           <Skeleton lines={4} />
         </div>
@@ -218,14 +216,14 @@ function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
           <p className="text-sm tabular-nums">{progressText(job)}.</p>
           {isDangerous && (
             <p className="text-sm text-soft">
-              Zonewatch stops checking them. You can undo this for 24 hours, but their event history does not return.
+              Zonewatch stops checking them. You can undo this for 24 hours, but their event history is not restored.
             </p>
           )}
           <JobResults job={job} />
         </div>
       )}
       <Buttons>
-        <Button onClick={onBack}>{isAsked ? 'Back' : 'Cancel'}</Button>
+        <Button onClick={onBack}>{hasForm ? 'Back' : 'Cancel'}</Button>
         <Button
           variant={isDangerous ? 'danger' : 'primary'}
           disabled={!isReady || job.changed === 0}
@@ -233,8 +231,8 @@ function Preview({ wanted, isAsked, target, onBack, onStart }: PreviewProps) {
           onClick={() => start.mutate()}
         >
           {isReady && job.changed > 0
-            ? `${VERBS[wanted.action]} ${objectsText(wanted.action, job.changed)}`
-            : VERBS[wanted.action]}
+            ? `${VERBS[parameters.action]} ${objectsText(parameters.action, job.changed)}`
+            : VERBS[parameters.action]}
         </Button>
       </Buttons>
     </div>
@@ -253,16 +251,16 @@ const VERBS: Record<NewJob['action'], string> = {
   retry_requests: 'Send again',
 }
 
-function Running({ started, onUndo, onClose }: { started: Job; onUndo: (job: Job) => void; onClose: () => void }) {
+function StartedJob({ started, onUndo, onClose }: { started: Job; onUndo: (job: Job) => void; onClose: () => void }) {
   const { data: job = started } = useQuery(jobQuery(started.id))
-  useRefreshAfter(job)
+  useRefreshAfterJob(job)
   return (
     <div className="flex flex-col gap-4">
       <JobProgress job={job} onUndo={onUndo} />
       {!isRunning(job) && job.failed > 0 && <JobResults job={job} />}
       {isRunning(job) && (
         <p className="text-sm text-soft">
-          You can close this. The job continues in the background, under{' '}
+          You can close this dialog. The job continues in the background, under{' '}
           <Link to="/jobs" className="underline">
             Jobs
           </Link>

@@ -10,7 +10,7 @@ import { Code, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Pager } from '../ui/table.tsx'
-import { fieldWord, progressText, valueText } from './job-words.ts'
+import { fieldLabel, progressText, valueText } from './job-text.ts'
 import { cancelJob, isRunning, resultsQuery, undoJob } from './queries.ts'
 
 export function JobBadge({ job: { state } }: { job: Job }) {
@@ -27,7 +27,7 @@ export function JobBadge({ job: { state } }: { job: Job }) {
   }
 }
 
-/** Progress, result and the possible actions. `onUndo`: with the job that undoes it. */
+/** Progress, result and actions. `onUndo` receives the job that undoes this one. */
 export function JobProgress({ job, onUndo }: { job: Job; onUndo: (undo: Job) => void }) {
   const share = job.total === null || job.total === 0 ? 0 : (100 * job.done) / job.total
   return (
@@ -61,9 +61,9 @@ function JobButtons({ job, onUndo }: { job: Job; onUndo: (undo: Job) => void }) 
   const cancel = useMutation({ mutationFn: () => cancelJob(job.id), onSuccess })
   const undo = useMutation({
     mutationFn: () => undoJob(job.id),
-    onSuccess: (made) => {
+    onSuccess: (created) => {
       void onSuccess()
-      onUndo(made)
+      onUndo(created)
     },
   })
   if (!can('write')) return null
@@ -86,13 +86,13 @@ function JobButtons({ job, onUndo }: { job: Job; onUndo: (undo: Job) => void }) 
   )
 }
 
-const SHOWN = 20
+const PAGE_SIZE = 20
 
 /** One line for each monitor or request that the job processed. */
 export function JobResults({ job }: { job: Job }) {
   const [state, setState] = useState(job.failed > 0 && job.changed === 0 ? 'failed' : 'changed')
   const [cursor, setCursor] = useState<{ after?: string; before?: string }>({})
-  const { data: page, error } = useQuery(resultsQuery(job, { state, limit: SHOWN, ...cursor }))
+  const { data: page, error } = useQuery(resultsQuery(job, { state, limit: PAGE_SIZE, ...cursor }))
   const show = (next: string) => {
     setState(next)
     setCursor({})
@@ -148,16 +148,16 @@ function Result({ result: { id, name, before, after, error, errors } }: { result
     <li className="px-3 py-2">
       <Code className="text-sm">{name ?? id}</Code>
       {error !== null && <p className="text-sm text-bad">{error}</p>}
-      {Object.entries(errors ?? {}).map(([field, sentence]) => (
+      {Object.entries(errors ?? {}).map(([field, message]) => (
         <p key={field} className="text-sm text-bad">
-          <span className="font-mono text-xs">{field}</span> {sentence}
+          <span className="font-mono text-xs">{field}</span> {message}
         </p>
       ))}
       {before && after && (
         <dl className="text-xs text-soft">
           {changedFields(before, after).map(([field, value]) => (
             <div key={field} className="flex flex-wrap gap-x-1.5">
-              <dt className="text-faint">{fieldWord(field)}</dt>
+              <dt className="text-faint">{fieldLabel(field)}</dt>
               <dd className="min-w-0 break-all">{changeText(before[field], value)}</dd>
             </div>
           ))}
@@ -170,7 +170,7 @@ function Result({ result: { id, name, before, after, error, errors } }: { result
 const changedFields = (before: Record<string, unknown>, after: Record<string, unknown>) =>
   Object.entries(after).filter(([field, value]) => JSON.stringify(before[field]) !== JSON.stringify(value))
 
-/** Of lists only what differs. */
+/** For lists, only the differing items. */
 function changeText(before: unknown, after: unknown): string {
   if (!Array.isArray(before) || !Array.isArray(after)) return `${valueText(before)} → ${valueText(after)}`
   const lines = (diffOf(before, after) ?? []).filter(({ mark }) => mark !== 'kept')

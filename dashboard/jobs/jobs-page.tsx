@@ -9,13 +9,12 @@ import { Fact, Facts, Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
+import { progressText, titleOf } from './job-text.ts'
 import { JobBadge, JobProgress, JobResults } from './job-view.tsx'
-import { progressText, titleOf } from './job-words.ts'
-import { isRunning, jobQuery, jobsQuery, useRefreshAfter } from './queries.ts'
+import { isRunning, jobQuery, jobsQuery, useRefreshAfterJob } from './queries.ts'
 
 const route = getRouteApi('/signed-in/jobs')
 
-/** Changes of many monitors, the newest first. */
 export function JobsPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
@@ -40,13 +39,13 @@ export function JobsPage() {
                 title="No jobs"
                 action={
                   <ButtonLink to="/monitors" variant="primary">
-                    Go to the monitors
+                    Go to monitors
                   </ButtonLink>
                 }
               >
                 <p>
                   Select monitors in the list and choose an action under More, or select all that match a filter. You
-                  see what would change before anything does, and can undo it for 24 hours.
+                  see a preview of the changes, and can undo them for 24 hours.
                 </p>
               </EmptyState>
             )
@@ -100,7 +99,7 @@ const COLUMNS: Column<Job>[] = [
 function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
   const navigate = route.useNavigate()
   const { data: job, error } = useQuery(jobQuery(id))
-  useRefreshAfter(job)
+  useRefreshAfterJob(job)
   return (
     <Dialog isOpen isWide onClose={onClose} title={job ? titleOf(job) : 'Job'}>
       {error && !job ? (
@@ -125,8 +124,8 @@ function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
                 <Time at={job.undo_until} isExact />
               </Fact>
             )}
-            <Other name="Undoes" id={job.undoes} />
-            <Other name="Undone by" id={job.undone_by} />
+            <RelatedJob name="Undoes" id={job.undoes} />
+            <RelatedJob name="Undone by" id={job.undone_by} />
           </Facts>
           {!isRunning(job) && <JobResults key={job.id} job={job} />}
         </div>
@@ -135,7 +134,7 @@ function JobDetails({ id, onClose }: { id: string; onClose: () => void }) {
   )
 }
 
-function Other({ name, id }: { name: string; id: string | null }) {
+function RelatedJob({ name, id }: { name: string; id: string | null }) {
   if (id === null) return null
   return (
     <Fact name={name}>
@@ -147,7 +146,7 @@ function Other({ name, id }: { name: string; id: string | null }) {
 }
 
 function selectionText({ monitors, filter, requests, undoes }: Job): string {
-  if (undoes !== null) return 'Monitors that the other job changed'
+  if (undoes !== null) return 'Monitors changed by the other job'
   if (monitors !== null) return `${monitors.toLocaleString()} selected`
   const fields = Object.entries(filter ?? requests ?? {})
   return fields.length === 0 ? 'All' : fields.map(([name, value]) => `${name}: ${String(value)}`).join(', ')

@@ -3,9 +3,9 @@ import { useEffect } from 'react'
 import type { Job, JobResult, NewJob } from '#contract/jobs.ts'
 import { api, type Page, type Query } from '../api.ts'
 
-const PAGE = 25
-const RUNNING_MS = 500
-const ASK_MS = 5_000
+const PAGE_SIZE = 25
+const RUNNING_POLL_MS = 500
+const POLL_MS = 5_000
 
 const cursorOf = ({ after, before }: Query): Query => ({ after, before })
 
@@ -13,17 +13,17 @@ export const jobsQuery = (search: Query) =>
   queryOptions({
     queryKey: ['jobs', cursorOf(search)],
     queryFn: ({ signal }) =>
-      api.get<Page<Job>>('/jobs', { limit: PAGE, order_way: 'desc', ...cursorOf(search) }, signal),
+      api.get<Page<Job>>('/jobs', { limit: PAGE_SIZE, order_way: 'desc', ...cursorOf(search) }, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (state.data?.data.some(isRunning) ? RUNNING_MS * 2 : ASK_MS),
+    refetchInterval: ({ state }) => (state.data?.data.some(isRunning) ? RUNNING_POLL_MS * 2 : POLL_MS),
   })
 
-/** Asked again until it has ended. */
+/** Polled until it has ended. */
 export const jobQuery = (id: string) =>
   queryOptions({
     queryKey: ['jobs', 'one', id],
     queryFn: ({ signal }) => api.get<Job>(`/jobs/${id}`, {}, signal),
-    refetchInterval: ({ state }) => (state.data && !isRunning(state.data) ? false : RUNNING_MS),
+    refetchInterval: ({ state }) => (state.data && !isRunning(state.data) ? false : RUNNING_POLL_MS),
   })
 
 export const resultsQuery = (job: Job, query: Query) =>
@@ -39,8 +39,8 @@ export const createJob = (body: NewJob) => api.post<Job>('/jobs', body)
 export const cancelJob = (id: string) => api.post<Job>(`/jobs/${id}/cancel`)
 export const undoJob = (id: string) => api.post<Job>(`/jobs/${id}/undo`)
 
-/** What the pages show is read again when a job that changed it has ended. */
-export function useRefreshAfter(job: Job | undefined): void {
+/** Refetches the lists when the job has ended. */
+export function useRefreshAfterJob(job: Job | undefined): void {
   const queries = useQueryClient()
   const endedAt = job && !job.dry_run ? job.finished : null
   useEffect(() => {

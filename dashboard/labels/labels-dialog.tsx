@@ -1,27 +1,27 @@
 import { type FormEvent, useId, useState } from 'react'
 import { buildUrl, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/loaded-form.tsx'
+import { LoadResource } from '../edit/load-resource.tsx'
 import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { LABEL_FIELDS, LABELS, type Labels, labelsChangeOf, labelsDraftOf, readPairs } from './labels-draft.ts'
+import { LABEL_FIELDS, LABELS_INCLUDE, type Labels, labelsChangeOf, labelsDraftOf, parsePairs } from './labels-draft.ts'
 
 type DialogProps = {
-  /** Of the monitor or group in the API. */
+  /** The path of the monitor or group in the API. */
   path: string
   onSaved: () => Promise<unknown>
   onClose: () => void
 }
 
-/** Tags, external id and metadata. The form begins with what is stored when it opens. */
+/** Edits tags, external id and metadata. */
 export function LabelsDialog({ path, onSaved, onClose }: DialogProps) {
   const id = useId()
   const [isBusy, setBusy] = useState(false)
-  const full = buildUrl(path, { include: LABELS })
+  const fullPath = buildUrl(path, { include: LABELS_INCLUDE })
   return (
     <Dialog
       isOpen
@@ -38,9 +38,9 @@ export function LabelsDialog({ path, onSaved, onClose }: DialogProps) {
         </>
       }
     >
-      <Opened<Labels> path={full}>
-        {(opened) => <Form {...{ id, opened, onSaved }} path={full} onBusy={setBusy} onDone={onClose} />}
-      </Opened>
+      <LoadResource<Labels> path={fullPath}>
+        {(opened) => <Form {...{ id, opened, onSaved }} path={fullPath} onBusy={setBusy} onDone={onClose} />}
+      </LoadResource>
     </Dialog>
   )
 }
@@ -56,12 +56,12 @@ function Form({ id, path, opened, onSaved, onBusy, onDone }: FormProps) {
   const edit = useEdit(opened, { path, fields: LABEL_FIELDS, formOf: labelsDraftOf, changeOf: labelsChangeOf })
   const { form, set, problem } = edit
   const toast = useToast()
-  const [isTried, setTried] = useState(false)
-  const wrongLine = readPairs(form.metadata).problem
+  const [isSubmitted, setSubmitted] = useState(false)
+  const lineError = parsePairs(form.metadata).problem
   const save = async (event: FormEvent) => {
     event.preventDefault()
-    setTried(true)
-    if (wrongLine) return
+    setSubmitted(true)
+    if (lineError) return
     if (!edit.isChanged) return onDone()
     onBusy(true)
     const saved = await edit.save()
@@ -75,12 +75,7 @@ function Form({ id, path, opened, onSaved, onBusy, onDone }: FormProps) {
     <form id={id} onSubmit={save} noValidate className="flex flex-col gap-4">
       <ConflictNote {...edit} fields={LABEL_FIELDS} />
       {problem !== undefined && <ProblemNote problem={problem} fields={shownPaths(problem)} />}
-      <Field
-        label="Tags"
-        isOptional
-        hint="Separated by spaces. Letter case matters."
-        error={fieldError(problem, 'tags')}
-      >
+      <Field label="Tags" isOptional hint="Separated by spaces. Case-sensitive." error={fieldError(problem, 'tags')}>
         <Input isCode value={form.tags} onChange={(event) => set({ tags: event.target.value })} placeholder="prod eu" />
       </Field>
       <Field
@@ -100,8 +95,8 @@ function Form({ id, path, opened, onSaved, onBusy, onDone }: FormProps) {
       <Field
         label="Metadata"
         isOptional
-        hint="One key=value on each line."
-        error={(isTried ? wrongLine : undefined) ?? fieldError(problem, 'metadata')}
+        hint="One key=value per line."
+        error={(isSubmitted ? lineError : undefined) ?? fieldError(problem, 'metadata')}
       >
         <TextArea
           isCode
@@ -115,7 +110,7 @@ function Form({ id, path, opened, onSaved, onBusy, onDone }: FormProps) {
   )
 }
 
-/** Those of the problem's paths whose sentences stand at a field: `tags.2` at the tags. */
+/** The error paths that a field shows. `tags.2` is shown at the tags. */
 function shownPaths(problem: unknown): string[] {
   const paths = Object.keys((problem as { errors?: object }).errors ?? {})
   return paths.filter((path) => path.split('.')[0]! in LABEL_FIELDS)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { labelsChangeOf, labelsDraftOf, readPairs } from './labels-draft.ts'
+import { labelsChangeOf, labelsDraftOf, parsePairs } from './labels-draft.ts'
 
 const stored = { external_id: 'customer-300/www', tags: ['prod', 'eu'], metadata: { customer: 'acme', note: 'a=b' } }
 const draft = labelsDraftOf(stored)
@@ -21,8 +21,8 @@ test('only what differs is sent, and what is emptied is cleared', () => {
 })
 
 test('lines that are no pairs are named, the first of them', () => {
-  expect(readPairs('plan=business\ncustomer').problem).toBe('Line 2: write it as key=value.')
-  expect(readPairs('=x').problem).toBe('Line 1: write it as key=value.')
-  expect(readPairs('plan=a\n\nplan=b').problem).toContain('Line 3: the key plan is already used.')
-  expect(readPairs('plan=\n')).toEqual({ pairs: { plan: '' } })
+  expect(parsePairs('plan=business\ncustomer').problem).toBe('Line 2: write it as key=value.')
+  expect(parsePairs('=x').problem).toBe('Line 1: write it as key=value.')
+  expect(parsePairs('plan=a\n\nplan=b').problem).toContain('Line 3: the key plan is already used.')
+  expect(parsePairs('plan=\n')).toEqual({ pairs: { plan: '' } })
 })

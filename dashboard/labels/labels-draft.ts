@@ -1,15 +1,15 @@
 import type { Metadata } from '#contract/labels.ts'
 import type { Fields } from '../edit/rebase.ts'
 
-/** What `?include=external_id,tags,metadata` adds to a monitor or a group. */
+/** The fields that `?include=external_id,tags,metadata` adds to a monitor or group. */
 export type Labels = {
   external_id?: string | null | undefined
   tags?: string[] | undefined
   metadata?: Metadata | undefined
 }
-export const LABELS = 'external_id,tags,metadata'
+export const LABELS_INCLUDE = 'external_id,tags,metadata'
 
-/** Labels as their form holds them: tags with spaces between, one pair of metadata each line. */
+/** The form values: tags separated by spaces, one metadata pair per line. */
 export type LabelsDraft = { external_id: string; tags: string; metadata: string }
 
 export const labelsDraftOf = ({ external_id, tags = [], metadata = {} }: Labels): LabelsDraft => ({
@@ -22,23 +22,23 @@ export const labelsDraftOf = ({ external_id, tags = [], metadata = {} }: Labels)
 
 export const tagsOf = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter((tag) => tag !== ''))]
 
-/** The pairs of the lines that can be read, and what is wrong with the first that cannot. */
-export function readPairs(text: string): { pairs: Metadata; problem?: string } {
+/** The valid pairs, and the error of the first invalid line. */
+export function parsePairs(text: string): { pairs: Metadata; problem?: string } {
   const pairs = new Map<string, string>()
   let problem: string | undefined
-  for (const [at, line] of text.split('\n').entries()) {
+  for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     const end = line.indexOf('=')
     const key = line.slice(0, Math.max(end, 0)).trim()
-    if (key === '') problem ??= `Line ${at + 1}: write it as key=value.`
-    else if (pairs.has(key)) problem ??= `Line ${at + 1}: the key ${key} is already used. Remove one of the lines.`
+    if (key === '') problem ??= `Line ${index + 1}: write it as key=value.`
+    else if (pairs.has(key)) problem ??= `Line ${index + 1}: the key ${key} is already used. Remove one of the lines.`
     else pairs.set(key, line.slice(end + 1).trim())
   }
   return { pairs: Object.fromEntries(pairs), ...(problem === undefined ? {} : { problem }) }
 }
 
 const sorted = (values: readonly string[]) => JSON.stringify([...values].sort())
-const pairTexts = (text: string) => Object.entries(readPairs(text).pairs).map(([key, value]) => `${key}=${value}`)
+const pairTexts = (text: string) => Object.entries(parsePairs(text).pairs).map(([key, value]) => `${key}=${value}`)
 
 export const LABEL_FIELDS: Fields<LabelsDraft> = {
   external_id: { label: 'External id', text: (id) => id, same: (one, other) => one.trim() === other.trim() },
@@ -52,13 +52,13 @@ export const LABEL_FIELDS: Fields<LabelsDraft> = {
 
 type LabelsChange = { external_id?: string | null; tags?: string[]; metadata?: Metadata }
 
-/** Only what differs is sent: what another person changed meanwhile stays. */
+/** Only the changed fields, so that concurrent changes of other fields are kept. */
 export function labelsChangeOf(stored: Labels, draft: LabelsDraft): LabelsChange {
-  const was = labelsDraftOf(stored)
-  const differs = (name: keyof LabelsDraft) => !LABEL_FIELDS[name].same!(was[name], draft[name])
+  const original = labelsDraftOf(stored)
+  const differs = (name: keyof LabelsDraft) => !LABEL_FIELDS[name].same!(original[name], draft[name])
   return {
     ...(differs('external_id') ? { external_id: draft.external_id.trim() || null } : {}),
     ...(differs('tags') ? { tags: tagsOf(draft.tags) } : {}),
-    ...(differs('metadata') ? { metadata: readPairs(draft.metadata).pairs } : {}),
+    ...(differs('metadata') ? { metadata: parsePairs(draft.metadata).pairs } : {}),
   }
 }

@@ -11,9 +11,9 @@ const LabelsDialog = lazy(async () => ({ default: (await import('./labels-dialog
 
 type SectionProps = {
   labels: Labels
-  /** Of the monitor or group in the API. */
+  /** The path of the monitor or group in the API. */
   path: string
-  /** A tag leads to the monitors that have it. */
+  /** Tags link to their monitors. */
   linksTags?: boolean
   onSaved: () => Promise<unknown>
 }
@@ -83,16 +83,17 @@ function Line({ name, children }: { name: ReactNode; children: ReactNode }) {
   )
 }
 
-const tagLook = 'block max-w-full rounded-xl bg-accent-wash px-2.5 py-0.5 text-xs font-medium break-all text-accent-ink'
+const TAG_CLASS =
+  'block max-w-full rounded-xl bg-accent-wash px-2.5 py-0.5 text-xs font-medium break-all text-accent-ink'
 
 function Tag({ tag, isLink }: { tag: string; isLink: boolean }) {
-  if (!isLink) return <span className={tagLook}>{tag}</span>
+  if (!isLink) return <span className={TAG_CLASS}>{tag}</span>
   return (
     <Link
       to="/monitors"
       search={{ tag }}
       title={`Monitors with the tag ${tag}`}
-      className={`${tagLook} hover:underline`}
+      className={`${TAG_CLASS} hover:underline`}
     >
       {tag}
     </Link>

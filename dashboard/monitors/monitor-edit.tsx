@@ -2,7 +2,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { buildUrl, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/loaded-form.tsx'
+import { LoadResource } from '../edit/load-resource.tsx'
 import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -38,9 +38,9 @@ export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
         </>
       }
     >
-      <Opened<MonitorDetails> path={path}>
+      <LoadResource<MonitorDetails> path={path}>
         {(opened) => <Form id={form} path={path} opened={opened} onBusy={setBusy} onDone={onClose} />}
-      </Opened>
+      </LoadResource>
     </Dialog>
   )
 }

@@ -68,7 +68,7 @@ function Line({ event }: { event: Event }) {
         <StateChange event={event} />
         <span className="sr-only">: show the evidence</span>
       </Link>
-      <ValueDiff event={event} most={6} />
+      <ValueDiff event={event} maxLines={6} />
     </li>
   )
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
-import { fromLocalInput, localOf, nextHours, localTimeZone } from '../alerts/local-time.ts'
+import { fromLocalInput, localOf, localTimeZone, nextHours } from '../alerts/local-time.ts'
 import { api } from '../api.ts'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'

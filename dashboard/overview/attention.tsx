@@ -18,19 +18,19 @@ import { cx } from '../ui/class-names.ts'
 import { Code } from '../ui/page.tsx'
 import { STATE_DISPLAY, stateTitle, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
-import { type Alert, alertsOf, notCurrent, type Verdict, verdictOf } from './overview-words.ts'
+import { type Alert, overallVerdict, serverAlerts, unknownVerdict, type Verdict } from './overview-text.ts'
 import { useNow } from './use-now.ts'
 
 const ICONS: Record<Tone, LucideIcon> = { good: CircleCheck, bad: TriangleAlert, warn: Clock, idle: CircleDashed }
 
-/** The state of everything, and what needs someone now: first what keeps Zonewatch from working, then the monitors, by cause. */
+/** The overall state, and the issues: problems of the server first, then webhooks, then monitors by cause. */
 export function Attention({ overview, asOf, problem }: { overview: Overview; asOf: number; problem: Error | null }) {
   const { attention, more, webhooks } = overview
   const { isLost } = useConnection()
   const now = useNow()
-  const alerts = alertsOf(overview)
+  const alerts = serverAlerts(overview)
   const unnamed = webhooks.paused + webhooks.failing - webhooks.trouble.length
-  const verdict = isLost || problem ? notCurrent(problem, asOf) : verdictOf(overview, now)
+  const verdict = isLost || problem ? unknownVerdict(problem, asOf) : overallVerdict(overview, now)
   return (
     <section aria-labelledby="verdict" className="min-w-0 rounded-lg border border-line bg-surface">
       <Headline verdict={verdict} />
@@ -70,7 +70,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
   )
 }
 
-function Headline({ verdict: { tone, title, proof } }: { verdict: Verdict }) {
+function Headline({ verdict: { tone, title, detail } }: { verdict: Verdict }) {
   const Icon = ICONS[tone]
   return (
     <div className="flex items-center gap-3.5 px-4 py-4">
@@ -81,20 +81,20 @@ function Headline({ verdict: { tone, title, proof } }: { verdict: Verdict }) {
         <h2 id="verdict" aria-live="polite" className="text-lg font-semibold tracking-tight tabular-nums">
           {title}
         </h2>
-        <p className="text-sm text-faint tabular-nums">{proof}</p>
+        <p className="text-sm text-faint tabular-nums">{detail}</p>
       </div>
     </div>
   )
 }
 
 type LineProps = {
-  /** More about `label`. */
+  /** Tooltip of the label. */
   meaning?: string
   icon: LucideIcon
   tone: Tone
   label: string
   sentence: ReactNode
-  /** The sentence is a link: the whole line leads there. */
+  /** The whole line is a link. */
   isLink: boolean
   below?: ReactNode
   children: ReactNode
@@ -124,7 +124,7 @@ function Line({ meaning, icon: Icon, tone, label, sentence, isLink, below, child
   )
 }
 
-/** Reaches over its whole line. */
+/** Makes a link cover its whole line. */
 const stretched = 'rounded-sm after:absolute after:inset-0'
 
 function CauseLine({ cause }: { cause: Cause }) {
@@ -147,7 +147,7 @@ function CauseLine({ cause }: { cause: Cause }) {
       label={label}
       sentence={sentence}
       isLink={isLink}
-      below={!isLink && <Sufferers cause={cause} />}
+      below={!isLink && <AffectedMonitors cause={cause} />}
     >
       {since && (
         <span>
@@ -158,11 +158,11 @@ function CauseLine({ cause }: { cause: Cause }) {
   )
 }
 
-const MOST_NAMED = 3
+const MAX_NAMED = 3
 
-/** Which monitors it is about; the rest is a list of its own. */
-function Sufferers({ cause: { state, domain, monitors, count } }: { cause: Cause }) {
-  const named = monitors.slice(0, MOST_NAMED)
+/** The first affected monitors, with a link to all. */
+function AffectedMonitors({ cause: { state, domain, monitors, count } }: { cause: Cause }) {
+  const named = monitors.slice(0, MAX_NAMED)
   const link = 'inline-block rounded-sm py-[3px] text-accent-ink hover:underline'
   return (
     <p className="mt-0.5 flex flex-wrap gap-x-4 text-xs">
@@ -188,9 +188,9 @@ function AlertLine({ alert: { tone, label, title, advice } }: { alert: Alert }) 
   )
 }
 
-type WebhookInTrouble = Overview['webhooks']['trouble'][number]
+type FailingWebhook = Overview['webhooks']['trouble'][number]
 
-const HEALTH = {
+const HEALTH_DISPLAY = {
   paused: {
     icon: CirclePause,
     tone: 'bad',
@@ -205,10 +205,10 @@ const HEALTH = {
   },
 } as const
 
-const webhookSentence = ({ url, health }: WebhookInTrouble) => HEALTH[health].sentence(placeOf(url))
+const webhookSentence = ({ url, health }: FailingWebhook) => HEALTH_DISPLAY[health].sentence(hostAndPath(url))
 
-function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { webhook: WebhookInTrouble }) {
-  const { icon, tone, label, sentence } = HEALTH[health]
+function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { webhook: FailingWebhook }) {
+  const { icon, tone, label, sentence } = HEALTH_DISPLAY[health]
   return (
     <Line
       icon={icon}
@@ -217,7 +217,7 @@ function WebhookLine({ webhook: { id, url, health, last_error, waiting } }: { we
       isLink
       sentence={
         <Link to="/webhooks/$webhook" params={{ webhook: id }} title={url} className={stretched}>
-          {sentence(placeOf(url))}
+          {sentence(hostAndPath(url))}
         </Link>
       }
     >
@@ -233,8 +233,8 @@ function queuedText(waiting: number): string {
   return plural(waiting, '1 request queued.', (number) => `${number} requests queued.`)
 }
 
-/** Host and path: what stands behind the ? is often long, and secret. */
-function placeOf(url: string): string {
+/** Host and path. The query is often long, and can contain secrets. */
+function hostAndPath(url: string): string {
   const { host, pathname } = new URL(url)
   return pathname === '/' ? host : host + pathname
 }

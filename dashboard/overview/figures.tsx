@@ -8,9 +8,9 @@ import { cx } from '../ui/class-names.ts'
 import { Section } from '../ui/page.tsx'
 import { Badge, STATE_DISPLAY, State, type Tone } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
-import { statesIn } from './overview-words.ts'
+import { stateCounts } from './overview-text.ts'
 
-/** Monitors by state, checks in time, webhooks at work: numbers, and where they lead. `isCurrent` false: as last known. */
+/** Monitors by state, checks and webhooks. `isCurrent` false: the last known figures. */
 export function Figures({ overview, isCurrent }: { overview: Overview; isCurrent: boolean }) {
   return (
     <>
@@ -21,11 +21,11 @@ export function Figures({ overview, isCurrent }: { overview: Overview; isCurrent
   )
 }
 
-const BAR: Record<Tone, string> = { good: 'bg-good', bad: 'bg-bad', warn: 'bg-warn', idle: 'bg-idle' }
+const BAR_COLORS: Record<Tone, string> = { good: 'bg-good', bad: 'bg-bad', warn: 'bg-warn', idle: 'bg-idle' }
 const row = 'flex items-center justify-between gap-4 py-1.5'
 
 function States({ overview, isCurrent }: { overview: Overview; isCurrent: boolean }) {
-  const states = statesIn(overview)
+  const states = stateCounts(overview)
   return (
     <Section
       title={isCurrent ? 'Monitors' : 'Monitors, last known state'}
@@ -35,7 +35,7 @@ function States({ overview, isCurrent }: { overview: Overview; isCurrent: boolea
         {states.map(({ state, count }) => (
           <span
             key={state}
-            className={cx('min-w-1 rounded-xs', BAR[STATE_DISPLAY[state].tone])}
+            className={cx('min-w-1 rounded-xs', BAR_COLORS[STATE_DISPLAY[state].tone])}
             style={{ flexGrow: count }}
           />
         ))}

@@ -8,7 +8,7 @@ import { cx } from '../ui/class-names.ts'
 import { Field, Input } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 
-/** What a new organization does first. Three steps to your first alert. */
+/** The first steps of a new organization. */
 export function FirstSteps({ has }: { has: Overview['has'] }) {
   const { can, me } = useSession()
   const next = !has.monitors ? 1 : !has.webhooks ? 2 : 3
@@ -86,7 +86,6 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
   )
 }
 
-/** The shortest way to a first monitor. */
 function FirstName() {
   const navigate = useNavigate()
   const submit = (event: FormEvent<HTMLFormElement>) => {

@@ -12,10 +12,10 @@ import { Attention } from './attention.tsx'
 import { Changes } from './changes.tsx'
 import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
-import { troublesIn } from './overview-words.ts'
+import { issueCount } from './overview-text.ts'
 
-/** Checks that change nothing are in no stream: that the last one has just ended is asked for. */
-const ASK_MS = 5_000
+/** Checks without a change are not in the stream of changes, so the time of the last check is polled. */
+const POLL_MS = 5_000
 
 export function OverviewPage() {
   const { can } = useSession()
@@ -23,7 +23,7 @@ export function OverviewPage() {
   const { data, dataUpdatedAt, error, isPending, refetch } = useQuery({
     queryKey: ['overview'],
     queryFn: ({ signal }) => api.get<Overview>('/dashboard/api/overview', {}, signal),
-    refetchInterval: ASK_MS,
+    refetchInterval: POLL_MS,
   })
   const isNew = data && !(data.has.monitors && data.has.webhooks && data.has.events)
   return (
@@ -46,7 +46,7 @@ export function OverviewPage() {
         <div className="flex flex-col gap-4">
           {data.has.monitors && <MailNote />}
           {isNew && <FirstSteps has={data.has} />}
-          {!data.has.monitors && (troublesIn(data) > 0 || error) && (
+          {!data.has.monitors && (issueCount(data) > 0 || error) && (
             <Attention overview={data} asOf={dataUpdatedAt} problem={error} />
           )}
           {data.has.monitors && (
@@ -64,7 +64,7 @@ export function OverviewPage() {
   )
 }
 
-/** The page's own shape, so that nothing jumps. */
+/** Has the layout of the page, so that nothing moves. */
 function OverviewSkeleton() {
   return (
     <div role="status" aria-label="Loading" className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_19rem]">

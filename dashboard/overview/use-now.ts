@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 
 const STEP_MS = 1_000
 
-/** Now, again every second while the page is looked at. */
+/** The current time, every second while the page is visible. */
 export function useNow(): number {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {

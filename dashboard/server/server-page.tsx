@@ -1,18 +1,18 @@
-import { useSuspenseQuery } from '@tanstack/react-query'
+import { queryOptions, useSuspenseQuery } from '@tanstack/react-query'
 import { CircleCheck, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { ServerStatus } from '#contract/server.ts'
 import { durationText } from '#contract/wording.ts'
+import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Code, Fact, Facts, Page, Section } from '../ui/page.tsx'
 import { Badge, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
 import { type Column, DataTable, rowCell, type TableRow } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { serverQuery } from './queries.ts'
-import { countText, findingsOf, growthOf, growthText, msText, octetsText } from './server-words.ts'
+import { bytesText, countText, databaseGrowth, growthText, msText, serverFindings } from './server-text.ts'
 
-/** The installation, for anyone who operates it. */
+/** The state of the installation, for operators. */
 export function ServerPage() {
   const { data: status } = useSuspenseQuery(serverQuery)
   const { version, node, database } = status
@@ -38,10 +38,10 @@ export function ServerPage() {
 type Props = { status: ServerStatus }
 
 function Findings({ status }: Props) {
-  const findings = findingsOf(status)
-  const isWell = findings.length === 0
-  const tone: Tone = findings.some((finding) => finding.tone === 'bad') ? 'bad' : isWell ? 'good' : 'warn'
-  const Icon = isWell ? CircleCheck : TriangleAlert
+  const findings = serverFindings(status)
+  const isHealthy = findings.length === 0
+  const tone: Tone = findings.some((finding) => finding.tone === 'bad') ? 'bad' : isHealthy ? 'good' : 'warn'
+  const Icon = isHealthy ? CircleCheck : TriangleAlert
   return (
     <section aria-label="State of the server" className="rounded-lg border border-line bg-surface">
       <div className="flex items-center gap-3.5 px-4 py-4">
@@ -49,14 +49,14 @@ function Findings({ status }: Props) {
           <Icon className="size-5" aria-hidden="true" />
         </span>
         <h2 aria-live="polite" className="text-lg font-semibold tracking-tight">
-          {isWell ? 'No problems found' : findings.length === 1 ? '1 problem' : `${findings.length} problems`}
+          {isHealthy ? 'No problems found' : findings.length === 1 ? '1 problem' : `${findings.length} problems`}
         </h2>
       </div>
-      {!isWell && (
+      {!isHealthy && (
         <ul className="divide-y divide-line border-t border-line">
-          {findings.map(({ tone: ofFinding, title, remedy }) => (
+          {findings.map(({ tone: findingTone, title, remedy }) => (
             <li key={title} className="px-4 py-3">
-              <p className={cx('font-medium wrap-anywhere', TONE_TEXT[ofFinding])}>{title}</p>
+              <p className={cx('font-medium wrap-anywhere', TONE_TEXT[findingTone])}>{title}</p>
               <p className="text-sm text-soft wrap-anywhere">{remedy}</p>
             </li>
           ))}
@@ -130,7 +130,7 @@ function InstanceState({ instance: { alive, network, seen_at } }: { instance: Se
   if (!alive) {
     return (
       <span className="flex items-center gap-2 whitespace-nowrap">
-        <Badge tone="bad" label="Silent" />
+        <Badge tone="bad" label="Not responding" />
         <span className="text-xs text-faint">
           seen <Time at={seen_at} />
         </span>
@@ -185,7 +185,7 @@ const INSTANCE_COLUMNS: Column<Instance>[] = [
   },
   {
     id: 'most_late',
-    header: 'Most late',
+    header: 'Maximum delay',
     meta: NUMBER,
     cell: rowCell(({ most_late_ms }) => (most_late_ms === null ? '–' : `+${msText(most_late_ms)}`)),
   },
@@ -193,7 +193,7 @@ const INSTANCE_COLUMNS: Column<Instance>[] = [
     id: 'memory',
     header: 'Memory',
     meta: NUMBER,
-    cell: rowCell(({ memory }) => (memory === null ? '–' : octetsText(memory))),
+    cell: rowCell(({ memory }) => (memory === null ? '–' : bytesText(memory))),
   },
   {
     id: 'started',
@@ -205,7 +205,7 @@ const INSTANCE_COLUMNS: Column<Instance>[] = [
 
 type Upstream = Props['status']['upstreams'][number]
 
-const isOftenUnanswered = ({ failed, queries }: Upstream) => failed > 0 && queries > 0 && failed / queries > 0.2
+const isUnreliable = ({ failed, queries }: Upstream) => failed > 0 && queries > 0 && failed / queries > 0.2
 
 const RESOLVER_COLUMNS: Column<Upstream>[] = [
   { id: 'address', header: 'Address', cell: ({ row }) => <Code>{row.original.address}</Code> },
@@ -220,8 +220,7 @@ const RESOLVER_COLUMNS: Column<Upstream>[] = [
     header: 'Unanswered',
     meta: {
       className: 'text-right',
-      cellClassName: ({ original }: TableRow<Upstream>) =>
-        cx('tabular-nums', isOftenUnanswered(original) && 'text-bad'),
+      cellClassName: ({ original }: TableRow<Upstream>) => cx('tabular-nums', isUnreliable(original) && 'text-bad'),
     },
     cell: rowCell(({ queries, failed }) =>
       queries === 0 ? '–' : `${((failed / queries) * 100).toFixed(failed > 0 ? 1 : 0)} %`,
@@ -243,25 +242,25 @@ const RESOLVER_COLUMNS: Column<Upstream>[] = [
 
 function Storage({ status }: Props) {
   const { database, backup, at } = status
-  const growth = growthOf(database, at)
+  const growth = databaseGrowth(database, at)
   return (
     <Section title="Database and backup">
       <Facts>
         <Fact name="Size">
-          {octetsText(database.octets)}
+          {bytesText(database.octets)}
           {database.log !== null && (
-            <span className="text-faint"> and {octetsText(database.log)} of write-ahead log</span>
+            <span className="text-faint"> and {bytesText(database.log)} of write-ahead log</span>
           )}
         </Fact>
-        <Fact name="Growth">{growth === null ? 'known after a day' : growthText(growth)}</Fact>
+        <Fact name="Growth">{growth === null ? 'available after one day' : growthText(growth)}</Fact>
         <Fact name="Last backup">
           {backup?.made_at ? (
             <>
               <Time at={backup.made_at} />
-              {backup.octets !== null && <span className="text-faint">, {octetsText(backup.octets)}</span>}
+              {backup.octets !== null && <span className="text-faint">, {bytesText(backup.octets)}</span>}
             </>
           ) : database.engine === 'postgres' ? (
-            <span className="text-soft">no dump is recorded</span>
+            <span className="text-soft">No dump recorded</span>
           ) : (
             'never'
           )}
@@ -272,22 +271,22 @@ function Storage({ status }: Props) {
   )
 }
 
-/** One bar a day. */
+/** One bar for each day. */
 function Growth({ sizes }: { sizes: ServerStatus['database']['sizes'] }) {
-  const most = Math.max(...sizes.map(({ octets }) => octets), 1)
+  const maxBytes = Math.max(...sizes.map(({ octets }) => octets), 1)
   const shown = sizes.slice(-60)
   return (
     <div
       role="img"
-      aria-label={`Size of the database over ${shown.length} days, ${octetsText(shown[0]!.octets)} to ${octetsText(shown.at(-1)!.octets)}`}
+      aria-label={`Size of the database over ${shown.length} days, ${bytesText(shown[0]!.octets)} to ${bytesText(shown.at(-1)!.octets)}`}
       className="mt-4 flex h-16 items-end gap-px"
     >
       {shown.map(({ at, octets }) => (
         <span
           key={at}
-          title={`${at.slice(0, 10)}: ${octetsText(octets)}`}
+          title={`${at.slice(0, 10)}: ${bytesText(octets)}`}
           className="min-w-0.5 max-w-4 flex-1 rounded-t-sm bg-accent"
-          style={{ height: `${Math.max(3, (octets / most) * 100)}%` }}
+          style={{ height: `${Math.max(3, (octets / maxBytes) * 100)}%` }}
         />
       ))}
     </div>
@@ -295,21 +294,21 @@ function Growth({ sizes }: { sizes: ServerStatus['database']['sizes'] }) {
 }
 
 function Settings({ status: { settings } }: Props) {
-  const [isAll, setAll] = useState(false)
-  const shown = isAll ? settings : settings.filter(({ is_default }) => !is_default)
+  const [showsAll, setShowsAll] = useState(false)
+  const shown = showsAll ? settings : settings.filter(({ is_default }) => !is_default)
   return (
     <Section
       title="Settings"
-      hint="Of the process that answers this page. Values of secrets are hidden."
+      hint="Settings of the process that serves this page. Secrets are hidden."
       isFlush
       actions={
-        <Button size="sm" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
-          {isAll ? 'Only those that are set' : `All ${settings.length}`}
+        <Button size="sm" aria-pressed={showsAll} onClick={() => setShowsAll(!showsAll)}>
+          {showsAll ? 'Show changed settings' : `Show all ${settings.length}`}
         </Button>
       }
     >
       {shown.length === 0 ? (
-        <p className="p-4 text-sm text-faint">Every setting has its default.</p>
+        <p className="p-4 text-sm text-faint">All settings have their defaults.</p>
       ) : (
         <ul className="divide-y divide-line">
           {shown.map(({ name, value, about, is_default }) => (
@@ -328,3 +327,11 @@ function Settings({ status: { settings } }: Props) {
     </Section>
   )
 }
+
+const REFRESH_MS = 5_000
+
+const serverQuery = queryOptions({
+  queryKey: ['server'],
+  queryFn: ({ signal }) => api.get<ServerStatus>('/dashboard/api/server', {}, signal),
+  refetchInterval: REFRESH_MS,
+})

@@ -1,4 +1,4 @@
-/** Email addresses as people type them: by line, comma, semicolon or space. */
+/** Email addresses, separated by lines, commas, semicolons or spaces. */
 export function addressesOf(text: string): string[] {
   return [...new Set(text.split(/[\s,;]+/).filter((address) => address !== ''))]
 }

@@ -18,7 +18,7 @@ import { type AuditSearch, auditLogQuery, keysQuery } from './queries.ts'
 
 const route = getRouteApi('/signed-in/settings')
 
-/** Who changed what. Admins and owners alone. */
+/** The audit log, for admins and owners. */
 export function AuditLog() {
   const { tab: _, ...search } = route.useSearch()
   const { actor = '', object = '' } = search
@@ -34,10 +34,10 @@ export function AuditLog() {
   return (
     <>
       <p className="mb-4 max-w-2xl text-sm text-faint">
-        Every change by a person or an API key, and every sign-in, newest first. Entries are kept as long as events.
+        Every change by a user or an API key, and every sign-in, newest first. Entries are kept as long as events.
       </p>
       <search aria-label="Filters" className="mb-4 grid grid-cols-2 items-end gap-3 sm:flex sm:flex-wrap">
-        <Field label="Person or API key" className="sm:w-56">
+        <Field label="User or API key" className="sm:w-56">
           <Select value={actor} options={useActorOptions(actor)} onChange={(next) => show({ actor: next, object })} />
         </Field>
         <Field label="Object" className="sm:w-48">
@@ -51,8 +51,8 @@ export function AuditLog() {
         ) : !page ? (
           <Skeleton lines={6} className="p-4" />
         ) : page.data.length === 0 && isFiltered ? (
-          <EmptyState icon={ListFilter} title="No entry matches" action={clear}>
-            <p>No entry matches these filters. Entries are kept as long as events.</p>
+          <EmptyState icon={ListFilter} title="No matching entries" action={clear}>
+            <p>No entries match these filters. Entries are kept as long as events.</p>
           </EmptyState>
         ) : page.data.length === 0 ? (
           <EmptyState icon={History} title="No changes yet">
@@ -119,7 +119,7 @@ function Entry({ entry, onObject }: { entry: AuditEntry; onObject: (id: string) 
             </Fact>
           )}
           <Fact name="Time">{fullTime(occurred)}</Fact>
-          <Fact name="Address">{address ?? 'None: on the server itself'}</Fact>
+          <Fact name="Address">{address ?? 'None, on the server itself'}</Fact>
           {entry.request_id && (
             <Fact name="Request id">
               <Code>{entry.request_id}</Code>
@@ -132,7 +132,7 @@ function Entry({ entry, onObject }: { entry: AuditEntry; onObject: (id: string) 
 }
 
 const ACTOR_LABELS: Record<AuditEntry['actor']['type'], string> = {
-  person: 'Person',
+  person: 'User',
   key: 'API key',
   operator: 'Operator',
   system: 'System',
@@ -174,7 +174,7 @@ const CHANGE_COLUMNS: Column<ReturnType<typeof changesOf>[number]>[] = [
   },
 ]
 
-/** The one of the address is among them also where it is gone or none of the first. */
+/** Includes the actor of the URL even if it is not in the list. */
 function useActorOptions(chosen: string): Option<string>[] {
   const agents = useQuery(agentsQuery({})).data?.data ?? []
   const keys = useQuery(keysQuery).data ?? []

@@ -21,7 +21,7 @@ const NOUNS: Record<AuditObject, string> = {
   subscription: 'subscription',
 }
 
-/** Of the filter by object. */
+/** Labels of the object filter. */
 export const OBJECT_LABELS: Record<AuditObject, string> = {
   monitor: 'Monitors',
   group: 'Groups',
@@ -63,11 +63,11 @@ const FIELDS: Record<string, string> = {
   line2: 'address, second line',
   zipcode: 'postal code',
   cancel_at: 'end date',
-  grace_hours: 'overlap of the secrets in hours',
+  grace_hours: 'grace period in hours',
   previous_expires: 'end of the previous key',
   request_id: 'request',
-  since: 'first time',
-  until: 'last time',
+  since: 'start',
+  until: 'end',
 }
 
 const NOTIFY: Record<string, string> = {
@@ -78,7 +78,7 @@ const NOTIFY: Record<string, string> = {
 
 export const fieldLabel = (field: string): string => FIELDS[field] ?? field.replaceAll('_', ' ')
 
-/** A value of `before` or `after` as a person reads it. */
+/** A value of `before` or `after` as text. */
 export function valueText(field: string, value: unknown): string {
   if (value === null || value === undefined || value === '') return 'none'
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(String).join(', ')
@@ -96,21 +96,21 @@ const limitsText = (limits: Record<string, number>) =>
     .map(([kind, limit]) => `${kind} ${limit === 0 ? 'without limit' : `${limit} per minute`}`)
     .join(', ')
 
-/** The changed fields, with what they were before and after. */
+/** The changed fields with their values before and after. */
 export function changesOf({ before, after }: AuditEntry): { field: string; from: unknown; to: unknown }[] {
   const names = Object.keys({ ...before, ...after })
   return names.map((field) => ({ field, from: before?.[field], to: after?.[field] }))
 }
 
-/** What was done, after the name of who did it: "changed the interval of www.example.com A from 5 minutes to 60 minutes". */
+/** The sentence after the name of the actor: "changed the interval of www.example.com A from 5 minutes to 60 minutes". */
 export function auditSentence(entry: AuditEntry): string {
   return SENTENCES[entry.action](entry)
 }
 
 type Sentence = (entry: AuditEntry) => string
 
-/** One sentence for an object that has a name, one for several. */
-const each =
+/** One sentence for a named object, and one for several. */
+const oneOrMany =
   (one: (label: string) => string, several: (count: string) => string): Sentence =>
   ({ object: { label }, object_count: count }) =>
     label === null ? several(count.toLocaleString('en')) : one(label)
@@ -121,20 +121,20 @@ const change =
     changeSentence(entry, object(entry))
 
 const SENTENCES: Record<AuditAction, Sentence> = {
-  'monitor.created': each(
+  'monitor.created': oneOrMany(
     (label) => `created monitor ${label}`,
     (count) => `created ${count} monitors`,
   ),
   'monitor.updated': change(),
-  'monitor.enabled': each(
+  'monitor.enabled': oneOrMany(
     (label) => `enabled monitor ${label}`,
     (count) => `enabled ${count} monitors`,
   ),
-  'monitor.disabled': each(
+  'monitor.disabled': oneOrMany(
     (label) => `disabled monitor ${label}`,
     (count) => `disabled ${count} monitors`,
   ),
-  'monitor.deleted': each(
+  'monitor.deleted': oneOrMany(
     (label) => `deleted monitor ${label}`,
     (count) => `deleted ${count} monitors`,
   ),
@@ -190,7 +190,7 @@ const SENTENCES: Record<AuditAction, Sentence> = {
   'api_key.created': ({ object }) => `created API key ${object.label}`,
   'api_key.updated': change(),
   'api_key.rotated': ({ object }) => `rotated API key ${object.label}`,
-  'api_key.revoked': each(
+  'api_key.revoked': oneOrMany(
     (label) => `revoked API key ${label}`,
     (count) => `revoked ${count} API keys`,
   ),
@@ -209,7 +209,7 @@ const SENTENCES: Record<AuditAction, Sentence> = {
   'agent.backup_codes_created': () => 'created new recovery codes',
   'invitation.created': ({ object, after }) => `invited ${object.label} as ${after?.role}`,
   'invitation.resent': ({ object }) => `resent the invitation of ${object.label}`,
-  'invitation.revoked': each(
+  'invitation.revoked': oneOrMany(
     (label) => `revoked the invitation of ${label}`,
     (count) => `revoked ${count} invitations`,
   ),
@@ -237,14 +237,14 @@ const JOBS: Record<string, string> = {
 
 const jobText = (action: string | null) => JOBS[action ?? ''] ?? action ?? ''
 
-/** With its kind: "monitor www.example.com A", or "3 monitors". */
+/** "monitor www.example.com A", or "3 monitors". */
 function objectText({ object, object_count: count }: AuditEntry): string {
   const noun = NOUNS[object.type]
   return object.label === null ? `${count} ${noun}s` : `${noun} ${object.label}`
 }
 
-/** Longer values are in the details only. */
-const LONGEST = 60
+/** Longer values are only in the details. */
+const MAX_VALUE_LENGTH = 60
 
 function changeSentence(entry: AuditEntry, object: string): string {
   const { fields, from, to } = changeParams(entry)
@@ -254,7 +254,7 @@ function changeSentence(entry: AuditEntry, object: string): string {
   return `changed the ${fields} of ${object} from ${from} to ${to}`
 }
 
-/** Of the account of who did it. */
+/** A change of the own account. */
 function ownChangeSentence(entry: AuditEntry): string {
   const { fields, from, to } = changeParams(entry)
   if (fields === undefined) return 'changed their account'
@@ -265,15 +265,15 @@ function ownChangeSentence(entry: AuditEntry): string {
 
 type ChangeParams = { fields: string | undefined; from?: string; to?: string }
 
-/** The names of the changed fields. `from` and `to` of a single field, where both are short. */
+/** The names of the changed fields, and the values of a single field if both are short. */
 function changeParams(entry: AuditEntry): ChangeParams {
   const changes = changesOf(entry)
-  const [one] = changes
-  if (!one) return { fields: undefined }
+  const [first] = changes
+  if (!first) return { fields: undefined }
   const labels = changes.map(({ field }) => fieldLabel(field))
   if (labels.length > 1) return { fields: `${labels.slice(0, -1).join(', ')} and ${labels.at(-1)}` }
-  const fields = fieldLabel(one.field)
-  const [from, to] = [valueText(one.field, one.from), valueText(one.field, one.to)]
-  if (from.length > LONGEST || to.length > LONGEST || from === to) return { fields }
+  const fields = fieldLabel(first.field)
+  const [from, to] = [valueText(first.field, first.from), valueText(first.field, first.to)]
+  if (from.length > MAX_VALUE_LENGTH || to.length > MAX_VALUE_LENGTH || from === to) return { fields }
   return entry.before === null ? { fields, to } : { fields, from, to }
 }

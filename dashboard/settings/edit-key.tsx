@@ -3,7 +3,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { type ApiKey, type ApiKeyChange, KEY_LIMITS } from '#contract/api-keys.ts'
 import type { Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/loaded-form.tsx'
+import { LoadResource } from '../edit/load-resource.tsx'
 import { type Fields, isSame } from '../edit/rebase.ts'
 import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
@@ -14,7 +14,7 @@ import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { LimitFields, RoleField } from './key-fields.tsx'
 import {
-  EXPIRIES,
+  EXPIRY_OPTIONS,
   expiryOf,
   KEY_FIELDS,
   KEY_ROLES,
@@ -43,19 +43,19 @@ export function EditKey({ apiKey: { id, name }, onClose }: { apiKey: ApiKey; onC
         </>
       }
     >
-      <Opened<ApiKey> path={`/api-keys/${id}`}>
+      <LoadResource<ApiKey> path={`/api-keys/${id}`}>
         {(opened) => <Form id={formId} opened={opened} onBusy={setBusy} onDone={onClose} />}
-      </Opened>
+      </LoadResource>
     </Dialog>
   )
 }
 
-/** `expires`: the stored time, or a value of EXPIRIES. */
+/** `expires`: the stored time, or a value of EXPIRY_OPTIONS. */
 type KeyForm = { name: string; role: KeyRole; expires: string; limits: LimitTexts }
 
 const dateText = (time: string) => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' }).format(Date.parse(time))
 const expiryText = (expires: string) =>
-  EXPIRIES.find(({ value }) => value === expires)?.label ?? `On ${dateText(expires)}`
+  EXPIRY_OPTIONS.find(({ value }) => value === expires)?.label ?? `On ${dateText(expires)}`
 
 const FIELDS: Fields<KeyForm> = {
   name: { label: 'Name', text: (name) => name },
@@ -70,12 +70,12 @@ const formOf = ({ name, role, expires, limits }: ApiKey): KeyForm => ({
   ...{ name, role, expires: expires ?? '', limits: limitTextsOf(limits) },
 })
 function changeOf(key: ApiKey, form: KeyForm): ApiKeyChange {
-  const was = formOf(key)
-  const limits = limitChanges(was.limits, form.limits)
+  const original = formOf(key)
+  const limits = limitChanges(original.limits, form.limits)
   return {
-    ...(isSame(FIELDS, 'name', was, form) ? {} : { name: form.name }),
-    ...(isSame(FIELDS, 'role', was, form) ? {} : { role: form.role }),
-    ...(isSame(FIELDS, 'expires', was, form) ? {} : { expires: expiryOf(form.expires, Date.now()) }),
+    ...(isSame(FIELDS, 'name', original, form) ? {} : { name: form.name }),
+    ...(isSame(FIELDS, 'role', original, form) ? {} : { role: form.role }),
+    ...(isSame(FIELDS, 'expires', original, form) ? {} : { expires: expiryOf(form.expires, Date.now()) }),
     ...(Object.keys(limits).length === 0 ? {} : { limits }),
   }
 }
@@ -112,7 +112,11 @@ function Form({ id, opened, onBusy, onDone }: FormProps) {
       </Field>
       <RoleField value={form.role} onChange={(role) => set({ role })} problem={problem} />
       <Field label="Expires" error={fieldError(problem, 'expires')}>
-        <Select value={form.expires} options={[...stored, ...EXPIRIES]} onChange={(expires) => set({ expires })} />
+        <Select
+          value={form.expires}
+          options={[...stored, ...EXPIRY_OPTIONS]}
+          onChange={(expires) => set({ expires })}
+        />
       </Field>
       <LimitFields value={form.limits} onChange={(limits) => set({ limits })} problem={problem} />
       {problem !== undefined && <ProblemNote problem={problem} fields={KEY_FIELDS} />}

@@ -6,15 +6,15 @@ import { Section } from '../ui/page.tsx'
 import { Badge, type Tone } from '../ui/state.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
-import { moneyText } from './money.ts'
+import { formatMoney } from './money.ts'
 import { invoicesQuery } from './queries.ts'
 
-const STATES: Record<Invoice['status'], { word: string; tone: Tone }> = {
-  draft: { word: 'Draft', tone: 'idle' },
-  open: { word: 'Open', tone: 'warn' },
-  paid: { word: 'Paid', tone: 'good' },
-  uncollectible: { word: 'Uncollectible', tone: 'bad' },
-  void: { word: 'Void', tone: 'idle' },
+const STATES: Record<Invoice['status'], { label: string; tone: Tone }> = {
+  draft: { label: 'Draft', tone: 'idle' },
+  open: { label: 'Open', tone: 'warn' },
+  paid: { label: 'Paid', tone: 'good' },
+  uncollectible: { label: 'Uncollectible', tone: 'bad' },
+  void: { label: 'Void', tone: 'idle' },
 }
 
 export function Invoices() {
@@ -50,13 +50,13 @@ const COLUMNS: Column<Invoice>[] = [
   {
     id: 'status',
     header: 'Status',
-    cell: rowCell(({ status }) => <Badge tone={STATES[status].tone} label={STATES[status].word} />),
+    cell: rowCell(({ status }) => <Badge tone={STATES[status].tone} label={STATES[status].label} />),
   },
   {
     id: 'total',
     header: 'Total',
     meta: { className: 'text-right', cellClassName: 'tabular-nums' },
-    cell: rowCell(({ total, currency }) => moneyText(total, currency)),
+    cell: rowCell(({ total, currency }) => formatMoney(total, currency)),
   },
   {
     id: 'documents',

@@ -9,10 +9,10 @@ import { keyLimitsQuery } from './queries.ts'
 
 type RoleProps = { value: KeyRole; onChange: (role: KeyRole) => void; problem: unknown }
 
-/** Admins give what they can revoke. */
+/** Only owners can assign the role admin. */
 export function RoleField({ value, onChange, problem }: RoleProps) {
   const { can } = useSession()
-  const roles = (Object.keys(KEY_ROLES) as KeyRole[]).filter((each) => each !== 'admin' || can('own'))
+  const roles = (Object.keys(KEY_ROLES) as KeyRole[]).filter((role) => role !== 'admin' || can('own'))
   return (
     <Field label="Role" hint={KEY_ROLES[value].hint} error={fieldError(problem, 'role')}>
       <Select value={value} options={roles.map((role) => ({ value: role, ...KEY_ROLES[role] }))} onChange={onChange} />
@@ -22,7 +22,7 @@ export function RoleField({ value, onChange, problem }: RoleProps) {
 
 type LimitsProps = { value: LimitTexts; onChange: (limits: LimitTexts) => void; problem: unknown }
 
-/** Requests per minute by class. Owners set them; others see them. */
+/** Requests per minute by class. Only owners can change them. */
 export function LimitFields({ value, onChange, problem }: LimitsProps) {
   const { can } = useSession()
   const { data } = useQuery(keyLimitsQuery)
@@ -52,7 +52,7 @@ export function LimitFields({ value, onChange, problem }: LimitsProps) {
   )
 }
 
-/** What holds where the field is empty. */
+/** The limit that applies when the field is empty. */
 function defaultText({ defaults }: ServerKeyLimits, kind: keyof LimitTexts): string {
   const limit = defaults[kind]
   if (limit === 0) return 'no limit'

@@ -12,7 +12,6 @@ import type { KeyCondition } from './keys.ts'
 const EditKey = lazy(async () => ({ default: (await import('./edit-key.tsx')).EditKey }))
 const RotateKey = lazy(async () => ({ default: (await import('./rotate-key.tsx')).RotateKey }))
 
-/** What can be done to a key that is not revoked. */
 export function KeyMenu({ apiKey, condition }: { apiKey: ApiKey; condition: KeyCondition }) {
   const { id, name } = apiKey
   const [open, setOpen] = useState<'edit' | 'rotate' | 'revoke'>()

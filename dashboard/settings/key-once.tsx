@@ -6,10 +6,10 @@ import { Snippet } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { curlOf } from './keys.ts'
 
-type OnceProps = { made: MadeApiKey; title: string; note?: ReactNode; onDone: () => void }
+type OnceProps = { apiKey: MadeApiKey; title: string; note?: ReactNode; onDone: () => void }
 
-/** The one time that a key is shown. */
-export function KeyOnce({ made, title, note, onDone }: OnceProps) {
+/** Shows a key once, with an example. */
+export function KeyOnce({ apiKey, title, note, onDone }: OnceProps) {
   const { me } = useSession()
   return (
     <Dialog
@@ -28,12 +28,12 @@ export function KeyOnce({ made, title, note, onDone }: OnceProps) {
       <div className="flex flex-col gap-5">
         <div>
           <h3 className="mb-1.5 text-sm font-medium">API key</h3>
-          <Snippet text={made.key} label="Copy key" />
+          <Snippet text={apiKey.key} label="Copy key" />
         </div>
         {note}
         <div>
           <h3 className="mb-1.5 text-sm font-medium">Try it</h3>
-          <Snippet text={curlOf(made.key, me.server.base_url)} label="Copy command" />
+          <Snippet text={curlOf(apiKey.key, me.server.base_url)} label="Copy command" />
           <p className="mt-1.5 text-xs text-faint">
             See the{' '}
             <a

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { conditionOf, curlOf, expiryOf, keysThatChange } from './keys.ts'
+import { affectedKeys, curlOf, expiryOf, keyCondition } from './keys.ts'
 
 const now = Date.parse('2026-06-01T00:00:00.000Z')
 
 test('a revoked key is revoked, expired or not; one expires in the very instant', () => {
   const past = '2026-05-01T00:00:00.000Z'
-  expect(conditionOf({ revoked: past, expires: past }, now)).toBe('revoked')
-  expect(conditionOf({ revoked: null, expires: '2026-06-01T00:00:00.000Z' }, now)).toBe('expired')
-  expect(conditionOf({ revoked: null, expires: '2026-06-01T00:00:00.001Z' }, now)).toBe('live')
-  expect(conditionOf({ revoked: null, expires: null }, now)).toBe('live')
+  expect(keyCondition({ revoked: past, expires: past }, now)).toBe('revoked')
+  expect(keyCondition({ revoked: null, expires: '2026-06-01T00:00:00.000Z' }, now)).toBe('expired')
+  expect(keyCondition({ revoked: null, expires: '2026-06-01T00:00:00.001Z' }, now)).toBe('live')
+  expect(keyCondition({ revoked: null, expires: null }, now)).toBe('live')
 })
 
 test('an expiry counts from now', () => {
@@ -32,8 +32,8 @@ test('keys that end with their maker, or may do less with a lesser role', () => 
     { ...key, id: 'key_3', name: 'gone', role: 'admin', created_by_id: 'agt_1', revoked: '2026-05-01T00:00:00.000Z' },
     { ...key, id: 'key_4', name: 'other', role: 'admin', created_by_id: 'agt_2' },
   ] as const
-  const namesFor = (role: Parameters<typeof keysThatChange>[2]) =>
-    keysThatChange(keys, 'agt_1', role, now).map(({ name }) => name)
+  const namesFor = (role: Parameters<typeof affectedKeys>[2]) =>
+    affectedKeys(keys, 'agt_1', role, now).map(({ name }) => name)
   expect(namesFor(null)).toEqual(['all', 'some'])
   expect(namesFor('owner')).toEqual([])
   expect(namesFor('member')).toEqual(['all'])

@@ -14,26 +14,26 @@ export const KEY_ROLES: Record<KeyRole, { label: string; hint: string }> = {
 
 export type KeyCondition = 'live' | 'expired' | 'revoked'
 
-export function conditionOf({ revoked, expires }: Pick<ApiKey, 'revoked' | 'expires'>, now: number): KeyCondition {
+export function keyCondition({ revoked, expires }: Pick<ApiKey, 'revoked' | 'expires'>, now: number): KeyCondition {
   if (revoked !== null) return 'revoked'
   return expires !== null && Date.parse(expires) <= now ? 'expired' : 'live'
 }
 
 const DAY_MS = 86_400_000
-export const EXPIRIES = [
+export const EXPIRY_OPTIONS = [
   { value: '', label: 'Never' },
   { value: '30', label: 'In 30 days' },
   { value: '90', label: 'In 90 days' },
   { value: '365', label: 'In 1 year' },
 ]
 
-/** `days` as in EXPIRIES; null: never. */
+/** `days` as in EXPIRY_OPTIONS. Null means never. */
 export const expiryOf = (days: string, now: number): string | null =>
   days === '' ? null : new Date(now + Number(days) * DAY_MS).toISOString()
 
-/** Hours for which the key before a rotation works. */
-export const GRACES = [
-  { value: '0', label: 'None: the old key stops working now' },
+/** Hours for which the old key works after a rotation. */
+export const GRACE_OPTIONS = [
+  { value: '0', label: 'None. The old key stops working at once' },
   { value: '1', label: '1 hour' },
   { value: '24', label: '24 hours' },
   { value: '72', label: '3 days' },
@@ -48,28 +48,28 @@ export const LIMIT_LABELS: Record<KeyLimit, string> = {
   check: 'Checks on demand',
 }
 
-/** Fields whose errors a form shows beside them. */
+/** The fields that show their own errors. */
 export const KEY_FIELDS = ['name', 'role', 'expires', ...KEY_LIMITS.map((kind) => `limits.${kind}`)]
 
-/** Of each limit what is typed; empty: the limit of the server. */
+/** The limits as text. Empty means the limit of the server. */
 export type LimitTexts = Record<KeyLimit, string>
 
-const textsBy = (text: (kind: KeyLimit) => string) =>
+const limitTextsBy = (text: (kind: KeyLimit) => string) =>
   Object.fromEntries(KEY_LIMITS.map((kind) => [kind, text(kind)])) as LimitTexts
 
-export const NO_LIMIT_TEXTS = textsBy(() => '')
+export const NO_LIMIT_TEXTS = limitTextsBy(() => '')
 export const limitTextsOf = (limits: ApiKey['limits']): LimitTexts =>
-  textsBy((kind) => (limits[kind] === null ? '' : String(limits[kind])))
+  limitTextsBy((kind) => (limits[kind] === null ? '' : String(limits[kind])))
 
-/** What differs from `before`, as the API takes it. What is no number is sent as it is typed, so that the API says what is wrong. */
+/** The changed limits. Text that is not a number is sent unchanged, so that the API reports the error. */
 export function limitChanges(before: LimitTexts, texts: LimitTexts): NewKeyLimits {
   const changed = KEY_LIMITS.filter((kind) => before[kind].trim() !== texts[kind].trim())
-  return Object.fromEntries(changed.map((kind) => [kind, numberOf(texts[kind].trim())]))
+  return Object.fromEntries(changed.map((kind) => [kind, parseLimit(texts[kind].trim())]))
 }
 
-const numberOf = (text: string) => (text === '' ? null : /^\d+$/.test(text) ? Number(text) : text) as number | null
+const parseLimit = (text: string) => (text === '' ? null : /^\d+$/.test(text) ? Number(text) : text) as number | null
 
-/** "300 reads, 600 further pages of lists per minute"; undefined where the key has no limits of its own. */
+/** "300 reads, 600 further pages of lists per minute"; undefined if the key has no own limits. */
 export function limitsSentence(limits: ApiKey['limits']): string | undefined {
   const own = KEY_LIMITS.filter((kind) => limits[kind] !== null)
   if (own.length === 0) return undefined
@@ -79,19 +79,14 @@ export function limitsSentence(limits: ApiKey['limits']): string | undefined {
   return `${parts.join(', ')} per minute`
 }
 
-/** A first call with the key, for a shell. */
+/** An example request with the key. */
 export const curlOf = (key: string, baseUrl: string): string =>
   `curl -H 'X-Api-Key: ${key}' '${baseUrl.replace(/\/$/, '')}/monitors'`
 
 const RANKS: readonly KeyRole[] = ['read', 'write', 'admin']
 
-/** Live keys of an agent that end or may do less once the agent has this role; null: once the agent is removed. */
-export function keysThatChange(
-  keys: readonly ApiKey[],
-  agentId: string,
-  role: AgentRole | null,
-  now: number,
-): ApiKey[] {
-  const live = keys.filter((key) => key.created_by_id === agentId && conditionOf(key, now) === 'live')
+/** Live keys of an agent that lose permissions with the new role. Null: the agent is removed. */
+export function affectedKeys(keys: readonly ApiKey[], agentId: string, role: AgentRole | null, now: number): ApiKey[] {
+  const live = keys.filter((key) => key.created_by_id === agentId && keyCondition(key, now) === 'live')
   return role === null ? live : live.filter((key) => RANKS.indexOf(key.role) > RANKS.indexOf(HIGHEST_KEY_ROLE[role]))
 }

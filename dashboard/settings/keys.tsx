@@ -10,8 +10,7 @@ import { Section } from '../ui/page.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { KeyMenu } from './key-menu.tsx'
-import { KeyState } from './key-state.tsx'
-import { conditionOf, KEY_ROLES, type KeyCondition, limitsSentence } from './keys.ts'
+import { KEY_ROLES, type KeyCondition, keyCondition, limitsSentence } from './keys.ts'
 import { keysQuery } from './queries.ts'
 
 const NewKey = lazy(async () => ({ default: (await import('./new-key.tsx')).NewKey }))
@@ -21,9 +20,9 @@ export function Keys() {
   const { can } = useSession()
   const [isNew, setNew] = useState(false)
   const [showsEnded, setShowsEnded] = useState(false)
-  const keys = (data ?? []).map((key) => ({ key, condition: conditionOf(key, Date.now()) }))
+  const keys = (data ?? []).map((key) => ({ key, condition: keyCondition(key, Date.now()) }))
   const live = keys.filter(({ condition }) => condition === 'live')
-  const make = (
+  const newButton = (
     <Button variant="primary" onClick={() => setNew(true)}>
       <Plus /> New key
     </Button>
@@ -34,7 +33,7 @@ export function Keys() {
         <p className="max-w-xl text-sm text-faint">
           Keys authenticate programs that call the API for this organization. A key is shown once, when you create it.
         </p>
-        {live.length > 0 && make}
+        {live.length > 0 && newButton}
       </div>
       <Section isFlush>
         <PagedTable
@@ -44,7 +43,7 @@ export function Keys() {
           rowId={({ key }) => key.id}
           skeletonLines={3}
           empty={
-            <EmptyState icon={KeyRound} title="No active keys" action={make}>
+            <EmptyState icon={KeyRound} title="No active keys" action={newButton}>
               <p>Create a key to use the API from scripts, deployments or your own tools.</p>
             </EmptyState>
           }
@@ -65,7 +64,7 @@ export function Keys() {
 }
 
 const columnsWith = (
-  mayChange: (role: ApiKey['role']) => boolean,
+  canChange: (role: ApiKey['role']) => boolean,
 ): Column<{ key: ApiKey; condition: KeyCondition }>[] => [
   {
     id: 'name',
@@ -128,13 +127,34 @@ const columnsWith = (
     meta: { isHeaderHidden: true, className: 'w-0', cellClassName: 'text-right' },
     cell: rowCell(
       ({ key, condition }) =>
-        mayChange(key.role) && condition !== 'revoked' && <KeyMenu apiKey={key} condition={condition} />,
+        canChange(key.role) && condition !== 'revoked' && <KeyMenu apiKey={key} condition={condition} />,
     ),
   },
 ]
 
-/** Those of its own. */
 function Limits({ apiKey: { limits } }: { apiKey: ApiKey }) {
   const sentence = limitsSentence(limits)
   return sentence && <span className="block max-w-56 text-xs text-faint">{sentence}</span>
+}
+
+function KeyState({ apiKey, condition }: { apiKey: ApiKey; condition: KeyCondition }) {
+  const { expires, revoked, previous_expires } = apiKey
+  if (condition === 'revoked') return <span className="text-faint">Revoked {revoked && <Time at={revoked} />}</span>
+  if (condition === 'expired') return <span className="text-faint">Expired {expires && <Time at={expires} />}</span>
+  return (
+    <span>
+      {expires ? (
+        <>
+          Expires <Time at={expires} />
+        </>
+      ) : (
+        'Does not expire'
+      )}
+      {previous_expires && (
+        <span className="block text-xs text-warn">
+          Rotated: the old key works until <Time at={previous_expires} isExact />
+        </span>
+      )}
+    </span>
+  )
 }

@@ -11,7 +11,7 @@ test('one line lists the limits of a plan, with what is unlimited', () => {
     event_retention_days: null,
   }
   expect(limitsText(limits)).toBe(
-    '1,000 monitors · 1 webhook · 1 person · unlimited API keys · checks every 30 minutes',
+    '1,000 monitors · 1 webhook · 1 team member · unlimited API keys · checks every 30 minutes',
   )
   expect(limitsText({ ...limits, event_retention_days: 1 })).toMatch(/ · events for 1 day$/)
 })

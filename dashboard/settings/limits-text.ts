@@ -1,13 +1,13 @@
 import type { PlanLimits } from '#contract/subscription.ts'
 import { plural } from '#contract/wording.ts'
 
-/** A plan's limits in a line. */
+/** The limits of a plan in one line. */
 export function limitsText(limits: PlanLimits): string {
   const { min_frequency, event_retention_days } = limits
   const parts = [
     limitText(limits.monitors, 'unlimited monitors', '1 monitor', (count) => `${count} monitors`),
     limitText(limits.webhooks, 'unlimited webhooks', '1 webhook', (count) => `${count} webhooks`),
-    limitText(limits.agents, 'unlimited people', '1 person', (count) => `${count} people`),
+    limitText(limits.agents, 'unlimited team members', '1 team member', (count) => `${count} team members`),
     limitText(limits.api_keys, 'unlimited API keys', '1 API key', (count) => `${count} API keys`),
     ...(min_frequency === null
       ? []

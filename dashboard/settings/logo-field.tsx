@@ -2,9 +2,9 @@ import { Upload, X } from 'lucide-react'
 import { useId, useRef, useState } from 'react'
 import { Button } from '../ui/button.tsx'
 
-/** Twice what setup pages show, for screens with a high resolution. */
-const MOST_WIDTH = 384
-const MOST_HEIGHT = 96
+/** Twice the size on setup pages, for high-resolution screens. */
+const MAX_WIDTH = 384
+const MAX_HEIGHT = 96
 
 type LogoProps = {
   /** A data URL; empty: none. */
@@ -14,19 +14,19 @@ type LogoProps = {
   isDisabled: boolean
 }
 
-/** An image of the person's own, made small in the browser. */
+/** Uploads an image, resized in the browser. */
 export function LogoField({ value, onChange, error, isDisabled }: LogoProps) {
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
   const [isUnreadable, setUnreadable] = useState(false)
   const choose = async (file: File | undefined) => {
     if (!file) return
-    const small = await smallImage(file).catch(() => undefined)
+    const small = await resizedImage(file).catch(() => undefined)
     setUnreadable(small === undefined)
     if (small !== undefined) onChange(small)
     if (input.current) input.current.value = ''
   }
-  const wrong = isUnreadable ? 'Your browser cannot read this image. Use a PNG, JPEG or WebP file.' : error
+  const message = isUnreadable ? 'Your browser cannot read this image. Use a PNG, JPEG or WebP file.' : error
   return (
     <fieldset className="flex flex-col gap-1.5" aria-describedby={id}>
       <legend className="mb-1.5 text-sm font-medium">
@@ -52,7 +52,7 @@ export function LogoField({ value, onChange, error, isDisabled }: LogoProps) {
               onChange={(event) => void choose(event.target.files?.[0])}
             />
             <Button size="sm" onClick={() => input.current?.click()}>
-              <Upload /> {value === '' ? 'Choose an image' : 'Choose another image'}
+              <Upload /> {value === '' ? 'PlanButtons an image' : 'PlanButtons another image'}
             </Button>
             {value !== '' && (
               <Button size="sm" variant="quiet" onClick={() => onChange('')}>
@@ -64,19 +64,19 @@ export function LogoField({ value, onChange, error, isDisabled }: LogoProps) {
       </div>
       <p
         id={id}
-        role={wrong ? 'alert' : undefined}
-        className={`text-xs first-letter:uppercase ${wrong ? 'text-bad' : 'text-faint'}`}
+        role={message ? 'alert' : undefined}
+        className={`text-xs first-letter:uppercase ${message ? 'text-bad' : 'text-faint'}`}
       >
-        {wrong ?? 'Shown on the public setup pages, with the name of the organization.'}
+        {message ?? 'Shown on the public setup pages, with the name of the organization.'}
       </p>
     </fieldset>
   )
 }
 
-/** As a data URL in WebP, or PNG where the browser does not write that. */
-async function smallImage(file: File): Promise<string> {
+/** A data URL in WebP, or in PNG if the browser cannot write WebP. */
+async function resizedImage(file: File): Promise<string> {
   const image = await createImageBitmap(file)
-  const scale = Math.min(1, MOST_WIDTH / image.width, MOST_HEIGHT / image.height)
+  const scale = Math.min(1, MAX_WIDTH / image.width, MAX_HEIGHT / image.height)
   const canvas = document.createElement('canvas')
   canvas.width = Math.max(1, Math.round(image.width * scale))
   canvas.height = Math.max(1, Math.round(image.height * scale))

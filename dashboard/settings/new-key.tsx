@@ -10,9 +10,9 @@ import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { LimitFields, RoleField } from './key-fields.tsx'
 import { KeyOnce } from './key-once.tsx'
-import { EXPIRIES, expiryOf, KEY_FIELDS, type KeyRole, limitChanges, NO_LIMIT_TEXTS } from './keys.ts'
+import { EXPIRY_OPTIONS, expiryOf, KEY_FIELDS, type KeyRole, limitChanges, NO_LIMIT_TEXTS } from './keys.ts'
 
-/** Makes an API key and shows it, once. */
+/** Creates an API key and shows it once. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const { can } = useSession()
   const queries = useQueryClient()
@@ -21,21 +21,22 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   const [role, setRole] = useState<KeyRole>('write')
   const [days, setDays] = useState('')
   const [limits, setLimits] = useState(NO_LIMIT_TEXTS)
-  const make = useMutation({
+  const create = useMutation({
     mutationFn: () => {
-      const own = limitChanges(NO_LIMIT_TEXTS, limits)
-      const given = Object.keys(own).length > 0 ? { limits: own } : {}
-      const body: NewApiKey = { name: name.trim(), role, expires: expiryOf(days, Date.now()), ...given }
+      const changedLimits = limitChanges(NO_LIMIT_TEXTS, limits)
+      const limitsChange = Object.keys(changedLimits).length > 0 ? { limits: changedLimits } : {}
+      const body: NewApiKey = { name: name.trim(), role, expires: expiryOf(days, Date.now()), ...limitsChange }
       return api.post<MadeApiKey>('/api-keys', body)
     },
     onSuccess: () => {
       for (const key of ['keys', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
     },
   })
-  if (make.data) return <KeyOnce made={make.data} title={`API key ${make.data.name} created`} onDone={onClose} />
+  if (create.data)
+    return <KeyOnce apiKey={create.data} title={`API key ${create.data.name} created`} onDone={onClose} />
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    make.mutate()
+    create.mutate()
   }
   return (
     <Dialog
@@ -46,7 +47,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" type="submit" form={formId} isBusy={make.isPending}>
+          <Button variant="primary" type="submit" form={formId} isBusy={create.isPending}>
             Create key
           </Button>
         </>
@@ -56,7 +57,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         <Field
           label="Name"
           hint="The program that uses the key, for example CI."
-          error={fieldError(make.error, 'name')}
+          error={fieldError(create.error, 'name')}
         >
           <Input
             required
@@ -67,12 +68,12 @@ export function NewKey({ onClose }: { onClose: () => void }) {
             onChange={(event) => setName(event.target.value)}
           />
         </Field>
-        <RoleField value={role} onChange={setRole} problem={make.error} />
-        <Field label="Expires" error={fieldError(make.error, 'expires')}>
-          <Select value={days} options={EXPIRIES} onChange={setDays} />
+        <RoleField value={role} onChange={setRole} problem={create.error} />
+        <Field label="Expires" error={fieldError(create.error, 'expires')}>
+          <Select value={days} options={EXPIRY_OPTIONS} onChange={setDays} />
         </Field>
-        {can('own') && <LimitFields value={limits} onChange={setLimits} problem={make.error} />}
-        {make.error && <ProblemNote problem={make.error} fields={KEY_FIELDS} />}
+        {can('own') && <LimitFields value={limits} onChange={setLimits} problem={create.error} />}
+        {create.error && <ProblemNote problem={create.error} fields={KEY_FIELDS} />}
       </form>
     </Dialog>
   )

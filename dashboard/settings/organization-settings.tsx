@@ -3,7 +3,7 @@ import { type FormEvent, useState } from 'react'
 import type { Organization, OrganizationChange } from '#contract/organization.ts'
 import { ApiProblem, type Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/loaded-form.tsx'
+import { LoadResource } from '../edit/load-resource.tsx'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 import { useEdit } from '../edit/use-edit.ts'
 import { ME, useSession } from '../session.tsx'
@@ -16,7 +16,7 @@ import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { addressesOf } from './addresses.ts'
 import { LogoField } from './logo-field.tsx'
-import { OnlyReading } from './only-reading.tsx'
+import { ReadOnlyNote } from './read-only-note.tsx'
 
 const ZONES = ['UTC', ...Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC')]
 const PATHS = ['name', 'slug', 'settings.timezone', 'settings.event_retention_days', 'settings.logo']
@@ -38,7 +38,7 @@ const FIELDS: Fields<Values> = {
 export function OrganizationSettings() {
   return (
     <Section className="max-w-2xl">
-      <Opened<Organization> path="/organization">{(opened) => <Form opened={opened} />}</Opened>
+      <LoadResource<Organization> path="/organization">{(opened) => <Form opened={opened} />}</LoadResource>
     </Section>
   )
 }
@@ -49,30 +49,30 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
   const toast = useToast()
   const edit = useEdit(opened, { path: '/organization', fields: FIELDS, formOf, changeOf })
   const { form, set, problem } = edit
-  const [sent, setSent] = useState('')
+  const [sentEmails, setSentEmails] = useState('')
   const save = async () => {
-    setSent(form.emails)
+    setSentEmails(form.emails)
     if (!(await edit.save())) return
     void queries.invalidateQueries({ queryKey: ['organization'] })
     void queries.invalidateQueries({ queryKey: ME })
     toast.done('Settings saved.')
   }
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (keepsLess(formOf(edit.base).days, form.days)) setAsking(true)
+    if (shortensRetention(formOf(edit.base).days, form.days)) setConfirming(true)
     else void save()
   }
-  const mayNot = !can('manage')
+  const isReadOnly = !can('manage')
   return (
     <form onSubmit={submit} className="flex flex-col gap-5">
-      {mayNot && <OnlyReading who="admins and owners" />}
+      {isReadOnly && <ReadOnlyNote who="admins and owners" />}
       <ConflictNote {...edit} fields={FIELDS} />
       <Field label="Name" error={fieldError(problem, 'name')}>
         <Input
           required
           maxLength={250}
-          disabled={mayNot}
+          disabled={isReadOnly}
           value={form.name}
           onChange={(event) => set({ name: event.target.value })}
         />
@@ -86,7 +86,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
           isCode
           required
           maxLength={100}
-          disabled={mayNot}
+          disabled={isReadOnly}
           value={form.slug}
           onChange={(event) => set({ slug: event.target.value })}
         />
@@ -101,7 +101,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
           options={ZONES.includes(form.timezone) ? ZONES : [form.timezone, ...ZONES]}
           onChange={(timezone) => set({ timezone })}
           empty="Unknown time zone."
-          isDisabled={mayNot}
+          isDisabled={isReadOnly}
         />
       </Field>
       <Field
@@ -114,7 +114,7 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
           inputMode="numeric"
           min={1}
           max={36_500}
-          disabled={mayNot}
+          disabled={isReadOnly}
           placeholder="As long as the plan allows"
           value={form.days}
           onChange={(event) => set({ days: event.target.value })}
@@ -124,13 +124,13 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
         label="Alert emails"
         isOptional
         hint="Receive an email when a webhook is paused and when it is active again, in addition to the owners. One address per line, at most 20."
-        error={emailError(problem, sent)}
+        error={emailError(problem, sentEmails)}
       >
         <TextArea
           isCode
           rows={3}
-          disabled={mayNot}
-          placeholder={mayNot ? '' : 'operations@example.com'}
+          disabled={isReadOnly}
+          placeholder={isReadOnly ? '' : 'operations@example.com'}
           value={form.emails}
           onChange={(event) => set({ emails: event.target.value })}
         />
@@ -139,10 +139,10 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
         value={form.logo}
         onChange={(logo) => set({ logo })}
         error={fieldError(problem, 'settings.logo')}
-        isDisabled={mayNot}
+        isDisabled={isReadOnly}
       />
-      {problem !== undefined && <ProblemNote problem={problem} fields={[...PATHS, ...emailFields(sent)]} />}
-      {!mayNot && (
+      {problem !== undefined && <ProblemNote problem={problem} fields={[...PATHS, ...emailFields(sentEmails)]} />}
+      {!isReadOnly && (
         <div className="flex justify-end">
           <Button type="submit" variant="primary" isBusy={edit.isBusy} disabled={!edit.isChanged}>
             Save
@@ -150,12 +150,12 @@ function Form({ opened }: { opened: Versioned<Organization> }) {
         </div>
       )}
       <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
         title="Shorten event retention?"
         confirmLabel="Save"
         isDangerous
-        // What is refused stands at its field.
+        // The fields show the errors.
         onConfirm={save}
       >
         Events older than {form.days} {form.days === '1' ? 'day' : 'days'} will be deleted permanently.
@@ -174,8 +174,8 @@ const formOf = ({ name, slug, settings }: Organization): Values => ({
 })
 
 function changeOf(organization: Organization, form: Values): OrganizationChange {
-  const was = formOf(organization)
-  const differs = (name: keyof Values) => !isSame(FIELDS, name, was, form)
+  const original = formOf(organization)
+  const differs = (name: keyof Values) => !isSame(FIELDS, name, original, form)
   const settings = {
     ...(differs('timezone') ? { timezone: form.timezone } : {}),
     ...(differs('days') ? { event_retention_days: form.days === '' ? null : Number(form.days) } : {}),
@@ -189,17 +189,17 @@ function changeOf(organization: Organization, form: Values): OrganizationChange 
   }
 }
 
-/** Empty: as long as the plan allows. */
-const keepsLess = (before: string, now: string) => now !== '' && (before === '' || Number(now) < Number(before))
+/** Empty means as long as the plan allows. */
+const shortensRetention = (before: string, now: string) => now !== '' && (before === '' || Number(now) < Number(before))
 
 const EMAILS = 'settings.alert_emails'
-const emailFields = (emails: string) => [EMAILS, ...addressesOf(emails).map((_, at) => `${EMAILS}.${at}`)]
+const emailFields = (emails: string) => [EMAILS, ...addressesOf(emails).map((_, index) => `${EMAILS}.${index}`)]
 
-/** Says which of the addresses is wrong. */
+/** The errors of single addresses. */
 function emailError(problem: unknown, emails: string): string | undefined {
-  const wrong = addressesOf(emails).flatMap((address, at) => {
-    const sentence = problem instanceof ApiProblem ? problem.errors[`${EMAILS}.${at}`] : undefined
-    return sentence === undefined ? [] : [`"${address}" ${sentence}`]
+  const errors = addressesOf(emails).flatMap((address, index) => {
+    const message = problem instanceof ApiProblem ? problem.errors[`${EMAILS}.${index}`] : undefined
+    return message === undefined ? [] : [`"${address}" ${message}`]
   })
-  return wrong.length > 0 ? wrong.join(' ') : fieldError(problem, EMAILS)
+  return errors.length > 0 ? errors.join(' ') : fieldError(problem, EMAILS)
 }

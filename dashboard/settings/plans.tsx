@@ -8,12 +8,12 @@ import { Confirm } from '../ui/dialog.tsx'
 import { Section } from '../ui/page.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { limitsText } from './limits-text.ts'
-import { moneyText } from './money.ts'
+import { formatMoney } from './money.ts'
 
 type Price = Plan['prices'][number]
 type Choice = { plan: Plan; price: Price | undefined }
 
-/** The plans to change to. Paying happens at the payment provider; the plan changes when that reports it. */
+/** The available plans. The user pays at the payment provider, which then reports the new plan. */
 export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscription: Subscription }) {
   const { can } = useSession()
   const queries = useQueryClient()
@@ -49,7 +49,7 @@ export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscri
               </p>
             </div>
             <p className="text-xs text-faint">{limitsText(plan.limits)}</p>
-            <Choose plan={plan} subscription={subscription} onChoose={setChoice} />
+            <PlanButtons plan={plan} subscription={subscription} onChoose={setChoice} />
           </li>
         ))}
       </ul>
@@ -62,13 +62,13 @@ export function Plans({ plans, subscription }: { plans: readonly Plan[]; subscri
         }
         onConfirm={async () => choice && change(choice)}
       >
-        {choice && consequenceOf(choice, subscription)}
+        {choice && changeNote(choice, subscription)}
       </Confirm>
     </Section>
   )
 }
 
-function Choose({
+function PlanButtons({
   plan,
   subscription,
   onChoose,
@@ -97,18 +97,18 @@ function Choose({
           size="sm"
           onClick={() => onChoose({ plan, price })}
         >
-          {price ? `Choose, billed per ${price.interval}` : 'Choose'}
+          {price ? `PlanButtons, billed per ${price.interval}` : 'PlanButtons'}
         </Button>
       ))}
     </div>
   )
 }
 
-/** What choosing leads to, before it is done. */
-function consequenceOf({ plan, price }: Choice, subscription: Subscription): string {
+/** What the change of the plan means. */
+function changeNote({ plan, price }: Choice, subscription: Subscription): string {
   if (plan.id === subscription.plan) return 'The plan no longer ends with the current period.'
   if (price) return `You pay ${priceText(price)} on the payment provider's page, where you can still cancel.`
   return 'Your paid plan stays active until the end of its period. After that, everything above the limits of the free plan is kept, but you cannot add more.'
 }
 
-const priceText = ({ amount, currency, interval }: Price) => `${moneyText(amount, currency)} per ${interval}`
+const priceText = ({ amount, currency, interval }: Price) => `${formatMoney(amount, currency)} per ${interval}`

@@ -25,13 +25,13 @@ export const invoicesQuery = (cursor: Query) =>
 
 export const keysQuery = queryOptions({
   queryKey: ['keys'],
-  queryFn: ({ signal }) => readKeys(signal),
+  queryFn: ({ signal }) => listKeys(signal),
 })
 
-/** What this page shows and the team page warns about: the newest at most. */
-const MOST_KEYS = 1_000
+/** Only the newest keys are loaded. */
+const MAX_KEYS = 1_000
 
-async function readKeys(signal: AbortSignal): Promise<ApiKey[]> {
+async function listKeys(signal: AbortSignal): Promise<ApiKey[]> {
   const keys: ApiKey[] = []
   let after: string | null = null
   do {
@@ -39,7 +39,7 @@ async function readKeys(signal: AbortSignal): Promise<ApiKey[]> {
     const page: Page<ApiKey> = await api.get('/api-keys', query, signal)
     keys.push(...page.data)
     after = page.after
-  } while (after !== null && keys.length < MOST_KEYS)
+  } while (after !== null && keys.length < MAX_KEYS)
   return keys
 }
 
@@ -48,7 +48,7 @@ export const keyLimitsQuery = queryOptions({
   queryFn: ({ signal }) => api.get<ServerKeyLimits>('/dashboard/api/key-limits', {}, signal),
 })
 
-/** What the page's address says of the audit log. */
+/** The URL parameters of the audit log. */
 export type AuditSearch = { [name in 'actor' | 'object' | 'after' | 'before']?: string }
 
 export const auditLogQuery = (search: AuditSearch) =>

@@ -12,14 +12,13 @@ import { Time } from '../ui/time.tsx'
 
 type Notice = Mails['data'][number]
 
-const STATES: Record<Notice['status'], { word: string; tone: Tone; icon: LucideIcon }> = {
-  waiting: { word: 'Pending', tone: 'warn', icon: Clock },
-  sent: { word: 'Sent', tone: 'good', icon: CircleCheck },
-  kept: { word: 'Not sent', tone: 'idle', icon: Archive },
-  failed: { word: 'Failed', tone: 'bad', icon: OctagonX },
+const STATES: Record<Notice['status'], { label: string; tone: Tone; icon: LucideIcon }> = {
+  waiting: { label: 'Pending', tone: 'warn', icon: Clock },
+  sent: { label: 'Sent', tone: 'good', icon: CircleCheck },
+  kept: { label: 'Not sent', tone: 'idle', icon: Archive },
+  failed: { label: 'Failed', tone: 'bad', icon: OctagonX },
 }
 
-/** What the server wrote to people: invitations, and how webhooks fare. */
 export function RecentEmails() {
   const { me } = useSession()
   const { data, error, refetch } = useQuery(mailsQuery)
@@ -28,7 +27,7 @@ export function RecentEmails() {
       <p className="mb-4 max-w-2xl text-sm text-faint">
         {me.server.sends_mail
           ? 'The most recent emails of this organization.'
-          : 'This server has no mail server configured, so emails are stored here and not sent. Pass them on yourself, or ask the operator to set SMTP_URL.'}
+          : 'This server has no mail server configured, so emails are stored here and not sent. Forward them yourself, or ask the operator to set SMTP_URL.'}
       </p>
       <Section isFlush>
         {error && !data ? (
@@ -42,7 +41,7 @@ export function RecentEmails() {
         ) : (
           <ul className="divide-y divide-line">
             {data.data.map((notice) => (
-              <One key={notice.id} notice={notice} />
+              <EmailRow key={notice.id} notice={notice} />
             ))}
           </ul>
         )}
@@ -51,8 +50,8 @@ export function RecentEmails() {
   )
 }
 
-function One({ notice: { created, recipient, subject, text, status, error } }: { notice: Notice }) {
-  const { word, tone, icon } = STATES[status]
+function EmailRow({ notice: { created, recipient, subject, text, status, error } }: { notice: Notice }) {
+  const { label, tone, icon } = STATES[status]
   return (
     <Collapsible.Root render={<li />}>
       <Collapsible.Trigger className="group grid w-full grid-cols-[1rem_minmax(0,1fr)_auto] items-center gap-x-3 px-4 py-2.5 text-left text-sm hover:bg-sunken/60">
@@ -66,7 +65,7 @@ function One({ notice: { created, recipient, subject, text, status, error } }: {
             {recipient} · <Time at={created} />
           </span>
         </span>
-        <Badge tone={tone} icon={icon} label={word} />
+        <Badge tone={tone} icon={icon} label={label} />
       </Collapsible.Trigger>
       <Collapsible.Panel className="px-4 pb-4 pl-11">
         {error && <p className="mb-2 text-sm text-bad">{error}</p>}

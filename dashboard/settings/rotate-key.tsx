@@ -9,9 +9,9 @@ import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { Time } from '../ui/time.tsx'
 import { KeyOnce } from './key-once.tsx'
-import { GRACES } from './keys.ts'
+import { GRACE_OPTIONS } from './keys.ts'
 
-/** Replaces a key by a new one, with a time during which both work. */
+/** Replaces a key, with a grace period during which both keys work. */
 export function RotateKey({
   apiKey: { id, name, previous_expires },
   onClose,
@@ -39,7 +39,7 @@ export function RotateKey({
         )}
       </p>
     )
-    return <KeyOnce made={rotate.data} title={`API key ${name} rotated`} note={note} onDone={onClose} />
+    return <KeyOnce apiKey={rotate.data} title={`API key ${name} rotated`} note={note} onDone={onClose} />
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -66,7 +66,7 @@ export function RotateKey({
           hint="How long the old key also works."
           error={fieldError(rotate.error, 'grace_hours')}
         >
-          <Select value={grace} options={GRACES} onChange={setGrace} />
+          <Select value={grace} options={GRACE_OPTIONS} onChange={setGrace} />
         </Field>
         {previous_expires && (
           <p className="text-sm text-warn">

@@ -22,13 +22,13 @@ export function SettingsPage() {
   const tabs: Tab<Name>[] = [
     { value: 'organization', label: 'Organization', content: <OrganizationSettings /> },
     { value: 'subscription', label: 'Plan and usage', content: <PlanAndUsage /> },
-    { value: 'billing', label: 'Billing details', content: loaded(<BillingDetails />) },
-    // Mails hold links that let people in, and keys say what programs can do.
+    { value: 'billing', label: 'Billing details', content: lazily(<BillingDetails />) },
+    // Emails contain sign-in and invitation links, so only admins see them.
     ...(can('manage')
       ? ([
-          { value: 'keys', label: 'API keys', content: loaded(<Keys />) },
-          { value: 'emails', label: 'Emails', content: loaded(<RecentEmails />) },
-          { value: 'audit-log', label: 'Audit log', content: loaded(<AuditLog />) },
+          { value: 'keys', label: 'API keys', content: lazily(<Keys />) },
+          { value: 'emails', label: 'Emails', content: lazily(<RecentEmails />) },
+          { value: 'audit-log', label: 'Audit log', content: lazily(<AuditLog />) },
         ] as const)
       : []),
   ]
@@ -45,4 +45,4 @@ export function SettingsPage() {
   )
 }
 
-const loaded = (content: ReactNode) => <Suspense fallback={<Skeleton lines={6} />}>{content}</Suspense>
+const lazily = (content: ReactNode) => <Suspense fallback={<Skeleton lines={6} />}>{content}</Suspense>

@@ -5,13 +5,13 @@ import { Spinner } from '../ui/spinner.tsx'
 import { RecordCard } from './record.tsx'
 import { usePublicPage } from './use-public-page.ts'
 
-/** What a customer sees who was sent the link: which records to create, where, and whether they are there. */
+/** The public page for customers: which records to create and where, and whether they are found. */
 export function PublicSetupPage({ statePath }: { statePath: string }) {
-  const answer = usePublicPage(statePath)
+  const state = usePublicPage(statePath)
   useEffect(() => {
-    if (answer.kind === 'page') document.title = `${headingOf(answer.page)} · ${answer.page.organization}`
-  }, [answer])
-  switch (answer.kind) {
+    if (state.kind === 'page') document.title = `${headingOf(state.page)} · ${state.page.organization}`
+  }, [state])
+  switch (state.kind) {
     case 'loading':
       return (
         <Frame>
@@ -27,13 +27,15 @@ export function PublicSetupPage({ statePath }: { statePath: string }) {
         </Note>
       )
     case 'failed':
-      return <Note title="The page cannot be loaded">Check your connection. The page tries again automatically.</Note>
+      return (
+        <Note title="The page could not be loaded">Check your connection. The page tries again automatically.</Note>
+      )
     case 'page':
-      return <Shown page={answer.page} isStale={answer.isStale} />
+      return <SetupPage page={state.page} isStale={state.isStale} />
   }
 }
 
-function Shown({ page, isStale }: { page: PublicPage; isStale: boolean }) {
+function SetupPage({ page, isStale }: { page: PublicPage; isStale: boolean }) {
   const { organization, logo, records, ttl, is_done } = page
   const providers = [...Map.groupBy(records, ({ zone }) => zone).values()].map(([first]) => first!)
   return (
@@ -48,7 +50,7 @@ function Shown({ page, isStale }: { page: PublicPage; isStale: boolean }) {
           </p>
         )}
       </header>
-      <Standing page={page} isStale={isStale} />
+      <Status page={page} isStale={isStale} />
       {!is_done && providers.map((record) => <Steps key={record.zone} record={record} />)}
       {records.map((record) => (
         <RecordCard key={`${record.name} ${record.type}`} record={record} ttl={ttl} />
@@ -63,7 +65,7 @@ const headingOf = ({ records }: PublicPage) => {
   return names.length <= 2 ? `Connect ${names.join(' and ')}` : `Connect ${names[0]} and ${names.length - 1} others`
 }
 
-function Standing({ page: { organization, records, is_done }, isStale }: { page: PublicPage; isStale: boolean }) {
+function Status({ page: { organization, records, is_done }, isStale }: { page: PublicPage; isStale: boolean }) {
   const missing = records.filter(({ state }) => state !== 'valid').length
   const hasTimedOut = records.some(({ state }) => state === 'timed_out')
   return (
@@ -100,7 +102,7 @@ function Standing({ page: { organization, records, is_done }, isStale }: { page:
   )
 }
 
-/** Where to enter it, by the provider that serves the zone. */
+/** Instructions for the DNS provider of the zone. */
 function Steps({ record: { provider, zone } }: { record: PublicRecord }) {
   const steps = provider?.steps ?? [
     `Sign in where the DNS records of ${zone} are managed. Often that is where you bought the domain.`,

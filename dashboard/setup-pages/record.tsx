@@ -4,23 +4,23 @@ import type { PublicRecord, RecordState } from '#contract/setup-pages.ts'
 import { copyText } from '../ui/copy.tsx'
 import { TONE_WASH, type Tone } from '../ui/state.tsx'
 
-const LOOKS: Record<RecordState, { word: string; tone: Tone; icon: LucideIcon }> = {
-  waiting: { word: 'Not found yet', tone: 'idle', icon: Hourglass },
-  wrong: { word: 'Not correct yet', tone: 'bad', icon: CircleAlert },
-  found: { word: 'Found, being confirmed', tone: 'warn', icon: RefreshCw },
-  valid: { word: 'Connected', tone: 'good', icon: CircleCheck },
-  timed_out: { word: 'Not found in time', tone: 'warn', icon: CircleAlert },
+const STATE_DISPLAY: Record<RecordState, { label: string; tone: Tone; icon: LucideIcon }> = {
+  waiting: { label: 'Not found yet', tone: 'idle', icon: Hourglass },
+  wrong: { label: 'Not correct yet', tone: 'bad', icon: CircleAlert },
+  found: { label: 'Found, being confirmed', tone: 'warn', icon: RefreshCw },
+  valid: { label: 'Connected', tone: 'good', icon: CircleCheck },
+  timed_out: { label: 'Not found in time', tone: 'warn', icon: CircleAlert },
 }
 
-/** What nobody could ask for is not said to be absent. */
-function wordOf({ state, found, checked }: PublicRecord): string {
+/** A record is only "not found" if the name servers could be queried. */
+function stateLabel({ state, found, checked }: PublicRecord): string {
   const isKnown = checked !== null && found !== null
-  return state === 'waiting' && !isKnown ? 'Not checked yet' : LOOKS[state].word
+  return state === 'waiting' && !isKnown ? 'Not checked yet' : STATE_DISPLAY[state].label
 }
 
-/** One record to create: what to enter where, and how it stands. */
+/** One record to create: the fields to enter, and its state. */
 export function RecordCard({ record, ttl }: { record: PublicRecord; ttl: number }) {
-  const { tone, icon: Icon } = LOOKS[record.state]
+  const { tone, icon: Icon } = STATE_DISPLAY[record.state]
   const { type, host, name, zone, values, notes } = record
   return (
     <section aria-label={`${type} record for ${name}`} className="rounded-lg border border-line bg-surface">
@@ -32,7 +32,7 @@ export function RecordCard({ record, ttl }: { record: PublicRecord; ttl: number 
           className={`inline-flex items-center gap-1.5 rounded-full px-2.5 py-1 text-xs font-medium whitespace-nowrap ${TONE_WASH[tone]}`}
         >
           <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
-          {wordOf(record)}
+          {stateLabel(record)}
         </span>
       </header>
       <dl className="divide-y divide-line">
@@ -45,10 +45,10 @@ export function RecordCard({ record, ttl }: { record: PublicRecord; ttl: number 
             <FullName name={name} />
           </span>
         </Line>
-        {values.map(({ value, priority }, at) => (
+        {values.map(({ value, priority }, index) => (
           <Fragment key={value}>
             {priority !== null && <Line name="Priority" value={priority} />}
-            <Line name={values.length > 1 ? `Value ${at + 1}` : 'Value'} value={value} />
+            <Line name={values.length > 1 ? `Value ${index + 1}` : 'Value'} value={value} />
           </Fragment>
         ))}
         <Line name="TTL" value={String(ttl)}>
@@ -62,7 +62,7 @@ export function RecordCard({ record, ttl }: { record: PublicRecord; ttl: number 
           ))}
         </ul>
       )}
-      <Seen record={record} zone={zone} />
+      <CurrentAnswers record={record} zone={zone} />
     </section>
   )
 }
@@ -93,7 +93,7 @@ function Line({ name, value, children }: { name: string; value: string; children
 
 function CopyButton({ text, label }: { text: string; label: string }) {
   const [isCopied, setCopied] = useState(false)
-  const press = async () => {
+  const copy = async () => {
     await copyText(text)
     setCopied(true)
     setTimeout(() => setCopied(false), 1_500)
@@ -102,7 +102,7 @@ function CopyButton({ text, label }: { text: string; label: string }) {
     <button
       type="button"
       aria-label={label}
-      onClick={press}
+      onClick={copy}
       className="inline-grid size-7 shrink-0 place-items-center rounded-md text-soft hover:bg-sunken hover:text-ink"
     >
       {isCopied ? (
@@ -117,15 +117,15 @@ function CopyButton({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** What the name servers answer now, and what has to change. */
-function Seen({ record, zone }: { record: PublicRecord; zone: string }) {
+/** The current answers of the name servers, and what to change. */
+function CurrentAnswers({ record, zone }: { record: PublicRecord; zone: string }) {
   const { state, found, unexpected, has_other_records } = record
   if (state === 'valid') return null
   const isEmpty = found === null || found.length === 0
   return (
     <div className="border-t border-line px-4 py-3 text-sm text-soft">
       {isEmpty ? (
-        <p>{record.checked === null ? `Looking for the name servers of ${zone}.` : nothingFound(record)}</p>
+        <p>{record.checked === null ? `Looking for the name servers of ${zone}.` : noRecordText(record)}</p>
       ) : (
         <>
           <p>The name servers of {zone} currently answer:</p>
@@ -145,9 +145,9 @@ function Seen({ record, zone }: { record: PublicRecord; zone: string }) {
   )
 }
 
-function nothingFound({ state, found, zone }: PublicRecord): string {
+function noRecordText({ state, found, zone }: PublicRecord): string {
   if (found === null && state === 'wrong')
     return `The DNS of ${zone} has an error, so the record cannot be read. Ask your DNS provider for help.`
-  if (found === null) return `The name servers of ${zone} could not be reached. Zonewatch tries again.`
+  if (found === null) return `The name servers of ${zone} could not be reached. Zonewatch retries automatically.`
   return `The name servers of ${zone} have no such record yet.`
 }

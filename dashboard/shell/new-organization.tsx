@@ -1,13 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import type { Accepted } from '#contract/account.ts'
-import { useSubmit } from '../account/form.ts'
 import { api } from '../api.ts'
 import { ME, switchOrganization } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { useSubmit } from '../ui/use-submit.ts'
 
 /** Creates an organization that the user owns, and switches to it. Only on servers with sign-up. */
 export function NewOrganizationForm({ onDone }: { onDone?: () => void }) {

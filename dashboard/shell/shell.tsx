@@ -3,7 +3,7 @@ import { useSuspenseQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import { useIsSessionOver } from '../account/session-over.ts'
+import { useIsSessionExpired } from '../account/expired-session.ts'
 import { useLive } from '../live.ts'
 import { meQuery, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -34,10 +34,10 @@ export function Shell() {
 function Frame() {
   const { organization } = useSession()
   useLive(organization.id)
-  const isSessionOver = useIsSessionOver()
+  const isSessionExpired = useIsSessionExpired()
   return (
     <PaletteProvider>
-      {isSessionOver && (
+      {isSessionExpired && (
         <Suspense>
           <SignInAgain />
         </Suspense>

@@ -3,7 +3,7 @@ import { type FormEvent, useId, useState } from 'react'
 import type { Agent, AgentChange, AgentRole } from '#contract/agents.ts'
 import type { Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/loaded-form.tsx'
+import { LoadResource } from '../edit/load-resource.tsx'
 import { type Fields, isSame } from '../edit/rebase.ts'
 import { useEdit } from '../edit/use-edit.ts'
 import { ME, useSession } from '../session.tsx'
@@ -13,8 +13,8 @@ import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { KeysThatChange } from './keys-that-change.tsx'
-import { givenBy, ROLES } from './roles.ts'
+import { AffectedKeys } from './affected-keys.tsx'
+import { assignableRoles, ROLES } from './roles.ts'
 
 export function EditAgent({ agent, isYou, onClose }: { agent: Agent; isYou: boolean; onClose: () => void }) {
   const formId = useId()
@@ -34,9 +34,9 @@ export function EditAgent({ agent, isYou, onClose }: { agent: Agent; isYou: bool
         </>
       }
     >
-      <Opened<Agent> path={`/agents/${agent.id}`}>
+      <LoadResource<Agent> path={`/agents/${agent.id}`}>
         {(opened) => <Form id={formId} opened={opened} isYou={isYou} onBusy={setBusy} onDone={onClose} />}
-      </Opened>
+      </LoadResource>
     </Dialog>
   )
 }
@@ -53,11 +53,11 @@ const formOf = ({ name, role, notification_email }: Agent): AgentForm => ({
   notification_email: notification_email ?? '',
 })
 function changeOf(agent: Agent, form: AgentForm): AgentChange {
-  const was = formOf(agent)
+  const original = formOf(agent)
   return {
-    ...(isSame(FIELDS, 'name', was, form) ? {} : { name: form.name }),
-    ...(isSame(FIELDS, 'role', was, form) ? {} : { role: form.role }),
-    ...(isSame(FIELDS, 'notification_email', was, form)
+    ...(isSame(FIELDS, 'name', original, form) ? {} : { name: form.name }),
+    ...(isSame(FIELDS, 'role', original, form) ? {} : { role: form.role }),
+    ...(isSame(FIELDS, 'notification_email', original, form)
       ? {}
       : { notification_email: form.notification_email.trim() || null }),
   }
@@ -89,8 +89,8 @@ function Form({ id, opened, isYou, onBusy, onDone }: FormProps) {
     toast.done(`${saved.name} saved.`)
     onDone()
   }
-  const place = (role: AgentRole) => ROLES.findIndex(({ value }) => value === role)
-  const losesRights = isYou && place(form.role) > place(base.role)
+  const rank = (role: AgentRole) => ROLES.findIndex(({ value }) => value === role)
+  const losesPermissions = isYou && rank(form.role) > rank(base.role)
   return (
     <form id={id} onSubmit={submit} className="flex flex-col gap-5">
       <ConflictNote {...edit} fields={FIELDS} />
@@ -98,10 +98,10 @@ function Form({ id, opened, isYou, onBusy, onDone }: FormProps) {
         <Input required maxLength={250} value={form.name} onChange={(event) => set({ name: event.target.value })} />
       </Field>
       <Field label="Role" error={fieldError(problem, 'role')}>
-        <Select value={form.role} options={givenBy(organization.role)} onChange={(role) => set({ role })} />
+        <Select value={form.role} options={assignableRoles(organization.role)} onChange={(role) => set({ role })} />
       </Field>
-      {form.role !== base.role && <KeysThatChange agent={base} newRole={form.role} />}
-      {losesRights && (
+      {form.role !== base.role && <AffectedKeys agent={base} newRole={form.role} />}
+      {losesPermissions && (
         <p className="text-sm text-warn">You lose permissions. Only another admin or owner can restore them.</p>
       )}
       <Field

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { linkFor } from './invitation-link.ts'
+import { findInvitationLink } from './invitation-link.ts'
 
 const mail = (recipient: string, text: string) => ({
   id: '1',
@@ -19,9 +19,9 @@ test('the newest link to an address is found in what was written to it, in whate
     mail('Grace@example.com', invitation('new-er_1')),
     mail('grace@example.com', invitation('older')),
   ]
-  expect(linkFor('grace@example.com', mails)).toBe('https://dns.example.com/dashboard/invitations/new-er_1')
+  expect(findInvitationLink('grace@example.com', mails)).toBe('https://dns.example.com/dashboard/invitations/new-er_1')
 })
 
 test("another's link is never taken", () => {
-  expect(linkFor('grace@example.com', [mail('ada@example.com', invitation('hers'))])).toBeUndefined()
+  expect(findInvitationLink('grace@example.com', [mail('ada@example.com', invitation('hers'))])).toBeUndefined()
 })

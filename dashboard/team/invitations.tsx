@@ -12,15 +12,15 @@ import { Badge, type Tone } from '../ui/state.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { PassOnInvitation } from './pass-on-invitation.tsx'
 import { invitationsQuery } from './queries.ts'
-import { mayChange, roleLabel } from './roles.ts'
+import { canChange, roleLabel } from './roles.ts'
+import { ShareInvitation } from './share-invitation.tsx'
 
-const STATES: Record<Invitation['state'], { word: string; tone: Tone; icon: LucideIcon }> = {
-  pending: { word: 'Pending', tone: 'warn', icon: Clock },
-  accepted: { word: 'Accepted', tone: 'good', icon: CircleCheck },
-  expired: { word: 'Expired', tone: 'idle', icon: TimerOff },
-  revoked: { word: 'Revoked', tone: 'idle', icon: Ban },
+const STATES: Record<Invitation['state'], { label: string; tone: Tone; icon: LucideIcon }> = {
+  pending: { label: 'Pending', tone: 'warn', icon: Clock },
+  accepted: { label: 'Accepted', tone: 'good', icon: CircleCheck },
+  expired: { label: 'Expired', tone: 'idle', icon: TimerOff },
+  revoked: { label: 'Revoked', tone: 'idle', icon: Ban },
 }
 
 export function Invitations() {
@@ -35,7 +35,7 @@ export function Invitations() {
         onPage={setCursor}
         empty={
           <p className="px-4 py-8 text-center text-sm text-faint">
-            No invitations yet. People you invite receive a link that works once and expires in seven days.
+            No invitations yet. Members you invite receive a link that works once and expires in seven days.
           </p>
         }
       />
@@ -44,8 +44,8 @@ export function Invitations() {
 }
 
 function InvitationBadge({ invitation: { state } }: { invitation: Invitation }) {
-  const { word, tone, icon } = STATES[state]
-  return <Badge tone={tone} icon={icon} label={word} />
+  const { label, tone, icon } = STATES[state]
+  return <Badge tone={tone} icon={icon} label={label} />
 }
 
 const COLUMNS: Column<Invitation>[] = [
@@ -94,7 +94,7 @@ const COLUMNS: Column<Invitation>[] = [
   },
 ]
 
-/** Nothing can be done to one that was accepted or revoked. */
+/** None for accepted and revoked invitations. */
 function InvitationMenu({ invitation: { id, email, role, state } }: { invitation: Invitation }) {
   const { me, organization } = useSession()
   const queries = useQueryClient()
@@ -117,7 +117,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
     refresh()
     toast.done('Invitation revoked.')
   }
-  if (state === 'accepted' || state === 'revoked' || !mayChange(organization.role, role)) return null
+  if (state === 'accepted' || state === 'revoked' || !canChange(organization.role, role)) return null
   return (
     <>
       <Menu
@@ -145,7 +145,7 @@ function InvitationMenu({ invitation: { id, email, role, state } }: { invitation
           Revoke
         </MenuItem>
       </Menu>
-      {open === 'link' && <PassOnInvitation email={email} onClose={() => setOpen(undefined)} />}
+      {open === 'link' && <ShareInvitation email={email} onClose={() => setOpen(undefined)} />}
       <Confirm
         isOpen={open === 'revoke'}
         onClose={() => setOpen(undefined)}

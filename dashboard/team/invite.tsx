@@ -9,10 +9,10 @@ import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { PassOnInvitation } from './pass-on-invitation.tsx'
-import { givenBy } from './roles.ts'
+import { assignableRoles } from './roles.ts'
+import { ShareInvitation } from './share-invitation.tsx'
 
-/** Invites somebody; where the server sends no mail, the link is shown to be passed on. */
+/** Invites someone. Servers that send no email show the link instead. */
 export function Invite({ onClose }: { onClose: () => void }) {
   const { me, organization } = useSession()
   const queries = useQueryClient()
@@ -22,14 +22,14 @@ export function Invite({ onClose }: { onClose: () => void }) {
   const [role, setRole] = useState<Role>('member')
   const invite = useMutation({
     mutationFn: () => api.post<Invitation>('/agents/invitations', { email: email.trim(), role }),
-    onSuccess: (made) => {
+    onSuccess: (invitation) => {
       for (const key of ['agents', 'mails', 'organization']) void queries.invalidateQueries({ queryKey: [key] })
       if (!me.server.sends_mail) return
-      toast.done(`Invitation sent to ${made.email}.`)
+      toast.done(`Invitation sent to ${invitation.email}.`)
       onClose()
     },
   })
-  if (invite.data && !me.server.sends_mail) return <PassOnInvitation email={invite.data.email} onClose={onClose} />
+  if (invite.data && !me.server.sends_mail) return <ShareInvitation email={invite.data.email} onClose={onClose} />
   const submit = (event: FormEvent) => {
     event.preventDefault()
     invite.mutate()
@@ -56,7 +56,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
           hint={
             me.server.sends_mail
               ? 'The person accepts it by signing in or signing up with this address.'
-              : 'This server does not send email. You get a link to pass on.'
+              : 'This server does not send email. You get a link to share.'
           }
           error={fieldError(invite.error, 'email')}
         >
@@ -70,7 +70,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
             onChange={(event) => setEmail(event.target.value)}
           />
         </Field>
-        <RadioGroup label="Role" value={role} options={givenBy(organization.role)} onChange={setRole} />
+        <RadioGroup label="Role" value={role} options={assignableRoles(organization.role)} onChange={setRole} />
         {invite.error && <ProblemNote problem={invite.error} fields={['email']} />}
       </form>
     </Dialog>

@@ -4,7 +4,7 @@ import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { KeysThatChange } from './keys-that-change.tsx'
+import { AffectedKeys } from './affected-keys.tsx'
 
 type RemoveProps = { agent: Agent; isYou: boolean; isOpen: boolean; onClose: () => void }
 
@@ -15,7 +15,7 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
   const remove = async () => {
     await api.delete(`/agents/${agent.id}`)
     if (isYou) {
-      // Everything on the screen was of the organization that was left.
+      // All data on the page belongs to the organization that the user left.
       location.assign('/dashboard/')
       return
     }
@@ -37,7 +37,7 @@ export function RemoveAgent({ agent, isYou, isOpen, onClose }: RemoveProps) {
             ? 'You lose access at once and need a new invitation to return. Your pending invitations are revoked.'
             : `${agent.email} loses access at once, and their pending invitations are revoked. Monitors and webhooks are kept.`}
         </p>
-        {isOpen && <KeysThatChange agent={agent} newRole={null} />}
+        {isOpen && <AffectedKeys agent={agent} newRole={null} />}
       </div>
     </Confirm>
   )

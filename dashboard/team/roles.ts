@@ -1,6 +1,6 @@
 import type { Role } from '../session.tsx'
 
-/** From the most to the least; each may do what the next one may. */
+/** In descending order of permissions. */
 export const ROLES: readonly { value: Role; label: string; hint: string }[] = [
   { value: 'owner', label: 'Owner', hint: 'Full access, including plan and billing.' },
   { value: 'admin', label: 'Admin', hint: 'Also manages the team, API keys and settings.' },
@@ -10,9 +10,10 @@ export const ROLES: readonly { value: Role; label: string; hint: string }[] = [
 
 export const roleLabel = (role: Role): string => ROLES.find(({ value }) => value === role)?.label ?? role
 
-/** Which roles someone with `role` may give: only owners make owners. */
-export const givenBy = (role: Role) => (role === 'owner' ? ROLES : ROLES.filter(({ value }) => value !== 'owner'))
+/** The roles that a user with `role` can assign. Only owners can assign owner. */
+export const assignableRoles = (role: Role) =>
+  role === 'owner' ? ROLES : ROLES.filter(({ value }) => value !== 'owner')
 
-/** Whether someone with `role` may change or remove someone with `other`. */
-export const mayChange = (role: Role, other: Role): boolean =>
+/** Whether a user with `role` can change or remove one with `other`. */
+export const canChange = (role: Role, other: Role): boolean =>
   role === 'owner' || (role === 'admin' && other !== 'owner')

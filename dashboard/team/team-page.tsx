@@ -5,7 +5,7 @@ import { Button } from '../ui/button.tsx'
 import { Page, Section } from '../ui/page.tsx'
 import { Invitations } from './invitations.tsx'
 import { Invite } from './invite.tsx'
-import { People } from './people.tsx'
+import { Members } from './members.tsx'
 import { ROLES } from './roles.ts'
 
 export function TeamPage() {
@@ -27,16 +27,16 @@ export function TeamPage() {
       }
     >
       <div className="flex flex-col gap-6">
-        <People />
+        <Members />
         {can('manage') && <Invitations />}
-        <RolesExplained />
+        <RoleList />
       </div>
       {isInviting && can('manage') && <Invite onClose={() => setInviting(false)} />}
     </Page>
   )
 }
 
-function RolesExplained() {
+function RoleList() {
   const { can, organization } = useSession()
   return (
     <Section

@@ -3,7 +3,7 @@ import { type FormEvent, useId, useState } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
 import type { Versioned } from '../api.ts'
 import { ConflictNote } from '../edit/conflict-note.tsx'
-import { Opened } from '../edit/loaded-form.tsx'
+import { LoadResource } from '../edit/load-resource.tsx'
 import { useEdit } from '../edit/use-edit.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -32,11 +32,11 @@ export function EditWebhook({ webhook: { id }, onClose }: { webhook: Webhook; on
         </>
       }
     >
-      <Opened<Webhook> path={`/webhooks/${id}`}>
+      <LoadResource<Webhook> path={`/webhooks/${id}`}>
         {(opened) => (
           <Form id={formId} opened={opened} onChanged={() => setChanged(true)} onBusy={setBusy} onDone={onClose} />
         )}
-      </Opened>
+      </LoadResource>
     </Dialog>
   )
 }

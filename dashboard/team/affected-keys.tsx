@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Agent } from '#contract/agents.ts'
 import { plural } from '#contract/wording.ts'
-import { keysThatChange } from '../settings/keys.ts'
+import { affectedKeys } from '../settings/keys.ts'
 import { keysQuery } from '../settings/queries.ts'
 
-/** Which keys of an agent are revoked with the agent (`newRole` null) or may do less with the new role. Nothing where there are none. */
-export function KeysThatChange({ agent, newRole }: { agent: Agent; newRole: Agent['role'] | null }) {
+/** The keys that are revoked with the agent (`newRole` null), or that lose permissions with the new role. */
+export function AffectedKeys({ agent, newRole }: { agent: Agent; newRole: Agent['role'] | null }) {
   const { data } = useQuery(keysQuery)
-  const keys = keysThatChange(data ?? [], agent.id, newRole, Date.now())
+  const keys = affectedKeys(data ?? [], agent.id, newRole, Date.now())
   if (keys.length === 0) return null
   return (
     <div className="text-sm text-warn">

@@ -1,8 +1,8 @@
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
 
-/** What makes a person. `email`: given already, and not to be changed here. */
-export function PersonFields({ problem, email }: { problem: unknown; email?: string }) {
+/** Name, email and password. A given `email` is read-only. */
+export function AccountFields({ problem, email }: { problem: unknown; email?: string }) {
   return (
     <>
       <Field label="Your name" error={fieldError(problem, 'name')}>
@@ -24,4 +24,4 @@ export function PersonFields({ problem, email }: { problem: unknown; email?: str
   )
 }
 
-export const PERSON_FIELDS = ['organization', 'name', 'email', 'password']
+export const ACCOUNT_FIELDS = ['organization', 'name', 'email', 'password']

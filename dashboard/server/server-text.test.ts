@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ServerStatus } from '#contract/server.ts'
-import { countText, findingsOf, growthOf, msText, octetsText } from './server-words.ts'
+import { bytesText, countText, databaseGrowth, msText, serverFindings } from './server-text.ts'
 
 const AT = '2026-05-05T12:00:00.000Z'
 const instance: ServerStatus['instances'][number] = {
@@ -31,7 +31,7 @@ const healthy: ServerStatus = {
   backup: null,
   settings: [],
 }
-const titles = (more: Partial<ServerStatus>) => findingsOf({ ...healthy, ...more }).map(({ title }) => title)
+const titles = (more: Partial<ServerStatus>) => serverFindings({ ...healthy, ...more }).map(({ title }) => title)
 
 test('a server that works has nothing to do', () => {
   expect(titles({})).toEqual([])
@@ -61,13 +61,13 @@ test('an instance that has just started may still take any role', () => {
 
 test('numbers are short and say where counting stopped', () => {
   expect([countText(9_999), countText(10_000)]).toEqual(['9,999', '10,000 or more'])
-  expect([octetsText(0), octetsText(1_500_000), octetsText(45_000_000_000)]).toEqual(['0 B', '1.5 MB', '45 GB'])
+  expect([bytesText(0), bytesText(1_500_000), bytesText(45_000_000_000)]).toEqual(['0 B', '1.5 MB', '45 GB'])
   expect([msText(4.4), msText(61_500)]).toEqual(['4 ms', '61.5 s'])
 })
 
 test('growth needs two days', () => {
   const { database } = healthy
-  expect(growthOf(database, AT)).toBeNull()
+  expect(databaseGrowth(database, AT)).toBeNull()
   const sizes = [{ at: '2026-04-28T12:00:00.000Z', octets: 4_000_000 }]
-  expect(growthOf({ ...database, sizes }, AT)).toEqual({ octets: 1_000_000, days: 7 })
+  expect(databaseGrowth({ ...database, sizes }, AT)).toEqual({ octets: 1_000_000, days: 7 })
 })

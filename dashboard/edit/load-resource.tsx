@@ -7,8 +7,8 @@ import { openedQuery } from './use-edit.ts'
 
 type OpenedProps<Resource> = { path: string; children: (opened: Versioned<Resource>) => ReactNode }
 
-/** A form of what is stored now. `path` with its query. */
-export function Opened<Resource>({ path, children }: OpenedProps<Resource>) {
+/** Loads a resource for its form. `path` includes the query. */
+export function LoadResource<Resource>({ path, children }: OpenedProps<Resource>) {
   const { data, error, refetch } = useQuery(openedQuery<Resource>(path))
   if (data) return children(data)
   return error ? <ProblemPage problem={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />

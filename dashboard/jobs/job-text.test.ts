@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { progressText, titleOf } from './job-words.ts'
+import { progressText, titleOf } from './job-text.ts'
 
 const JOB = {
   action: 'update',

@@ -16,30 +16,30 @@ import { countText, groupPath, refreshGroups } from './queries.ts'
 
 const KEEP = 'keep'
 const FREQUENCIES = [5, 10, 15, 20, 30, 60, 120]
-const ALERTS: Record<Notify, string> = {
+const NOTIFY_SENTENCES: Record<Notify, string> = {
   immediately: 'Webhooks will receive every change.',
   on_success: 'Webhooks will receive a change only when a monitor becomes valid.',
   after_success: 'Webhooks will receive a change only when a monitor was valid and no longer is.',
 }
 
-/** One change for all monitors of the group. What is left as it is differs from monitor to monitor. */
-export function GroupWide({ group }: { group: Group }) {
+/** Changes settings of all monitors of the group. Each setting can be kept. */
+export function ChangeAllMonitors({ group }: { group: Group }) {
   const queries = useQueryClient()
   const toast = useToast()
-  const least = useShortestFrequency()
+  const shortest = useShortestFrequency()
   const [frequency, setFrequency] = useState(KEEP)
   const [notify, setNotify] = useState<Notify | typeof KEEP>(KEEP)
   const [active, setActive] = useState(KEEP)
-  const [isAsking, setAsking] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const change: GroupMonitorsChange = {
     ...(frequency === KEEP ? {} : { frequency: Number(frequency) }),
     ...(notify === KEEP ? {} : { notify }),
     ...(active === KEEP ? {} : { is_active: active === 'on' }),
   }
-  const isNothing = Object.keys(change).length === 0
+  const isUnchanged = Object.keys(change).length === 0
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (!isNothing) setAsking(true)
+    if (!isUnchanged) setConfirming(true)
   }
   const save = async () => {
     await api.patch(`${groupPath(group.id)}/monitors`, change)
@@ -66,7 +66,7 @@ export function GroupWide({ group }: { group: Group }) {
             onChange={setFrequency}
             options={[
               keep,
-              ...FREQUENCIES.filter((minutes) => minutes >= least).map((minutes) => ({
+              ...FREQUENCIES.filter((minutes) => minutes >= shortest).map((minutes) => ({
                 value: String(minutes),
                 label: `${minutes} minutes`,
               })),
@@ -88,32 +88,32 @@ export function GroupWide({ group }: { group: Group }) {
           />
         </Field>
         <div className="flex justify-end">
-          <Button type="submit" disabled={isNothing}>
+          <Button type="submit" disabled={isUnchanged}>
             Change {countText(group.monitors)}
           </Button>
         </div>
       </form>
       <Confirm
-        isOpen={isAsking}
-        onClose={() => setAsking(false)}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
         title={`Change ${countText(group.monitors)}?`}
         confirmLabel={`Change ${countText(group.monitors)}`}
         onConfirm={save}
       >
-        {wordsOf(change).join(' ')} This overwrites their current settings.
+        {changeSentences(change).join(' ')} This overwrites their current settings.
       </Confirm>
     </Section>
   )
 }
 
-function wordsOf({ frequency, notify, is_active }: GroupMonitorsChange): string[] {
+function changeSentences({ frequency, notify, is_active }: GroupMonitorsChange): string[] {
   return [
     frequency === undefined ? '' : `Zonewatch will check them every ${frequency} minutes.`,
-    notify === undefined ? '' : ALERTS[notify],
+    notify === undefined ? '' : NOTIFY_SENTENCES[notify],
     is_active === undefined
       ? ''
       : is_active
         ? 'All monitors will be enabled and checked.'
         : 'All monitors will be disabled and not checked.',
-  ].filter((words) => words !== '')
+  ].filter((sentence) => sentence !== '')
 }

@@ -4,13 +4,13 @@ import { Snippet } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
-import { linkFor } from './invitation-link.ts'
+import { findInvitationLink } from './invitation-link.ts'
 import { mailsQuery } from './queries.ts'
 
-/** The link of an invitation, where the server does not send it. */
-export function PassOnInvitation({ email, onClose }: { email: string; onClose: () => void }) {
+/** The link of an invitation, for servers that send no email. */
+export function ShareInvitation({ email, onClose }: { email: string; onClose: () => void }) {
   const { data, error } = useQuery({ ...mailsQuery, staleTime: 0 })
-  const link = data && linkFor(email, data.data)
+  const link = data && findInvitationLink(email, data.data)
   return (
     <Dialog
       isOpen

@@ -12,15 +12,15 @@ import { Time } from '../ui/time.tsx'
 import { EditAgent } from './edit-agent.tsx'
 import { agentsQuery } from './queries.ts'
 import { RemoveAgent } from './remove-agent.tsx'
-import { mayChange, roleLabel } from './roles.ts'
+import { canChange, roleLabel } from './roles.ts'
 
-export function People() {
+export function Members() {
   const [cursor, setCursor] = useState<Query>({})
   const { organization } = useSession()
   return (
-    <Section title="People" isFlush>
+    <Section title="Members" isFlush>
       <PagedTable
-        label="People"
+        label="Members"
         columns={columnsFor(organization.agent_id)}
         list={useQuery(agentsQuery(cursor))}
         skeletonLines={3}
@@ -43,7 +43,7 @@ const columnsFor = (you: string): Column<Agent>[] => [
         </p>
         <p className="text-xs break-all text-faint">{agent.email}</p>
         <p className="mt-1 text-xs text-soft sm:hidden">
-          {roleLabel(agent.role)} · <Seen agent={agent} />
+          {roleLabel(agent.role)} · <LastSeen agent={agent} />
         </p>
       </>
     )),
@@ -58,7 +58,7 @@ const columnsFor = (you: string): Column<Agent>[] => [
     id: 'last_seen',
     header: 'Last seen',
     meta: { className: 'hidden sm:table-cell', cellClassName: 'text-soft' },
-    cell: ({ row }) => <Seen agent={row.original} />,
+    cell: ({ row }) => <LastSeen agent={row.original} />,
   },
   {
     id: 'created',
@@ -70,17 +70,17 @@ const columnsFor = (you: string): Column<Agent>[] => [
     id: 'actions',
     header: 'Actions',
     meta: { isHeaderHidden: true, className: 'w-0', cellClassName: 'text-right' },
-    cell: rowCell((agent) => <PersonMenu agent={agent} isYou={agent.id === you} />),
+    cell: rowCell((agent) => <MemberMenu agent={agent} isYou={agent.id === you} />),
   },
 ]
 
-const Seen = ({ agent: { last_seen } }: { agent: Agent }) =>
+const LastSeen = ({ agent: { last_seen } }: { agent: Agent }) =>
   last_seen ? <Time at={last_seen} /> : <span className="text-faint">not yet</span>
 
-function PersonMenu({ agent, isYou }: { agent: Agent; isYou: boolean }) {
+function MemberMenu({ agent, isYou }: { agent: Agent; isYou: boolean }) {
   const { organization } = useSession()
   const [open, setOpen] = useState<'edit' | 'remove'>()
-  if (!mayChange(organization.role, agent.role)) return null
+  if (!canChange(organization.role, agent.role)) return null
   const close = () => setOpen(undefined)
   return (
     <>

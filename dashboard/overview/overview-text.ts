@@ -4,12 +4,12 @@ import { plural } from '#contract/wording.ts'
 import type { Tone } from '../ui/state.tsx'
 import { fullTime } from '../ui/time.tsx'
 
-export type Verdict = { tone: Tone; title: string; proof: string }
+export type Verdict = { tone: Tone; title: string; detail: string }
 
-/** What keeps Zonewatch itself from working. */
+/** A problem of the server itself. */
 export type Alert = { key: string; tone: 'bad' | 'warn'; label: string; title: string; advice: string }
 
-export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
+export function serverAlerts({ processes, checks, webhooks }: Overview): Alert[] {
   const { checking, cut_off, delivering } = processes
   const alerts: (Alert | false)[] = [
     checking === 0 && {
@@ -64,20 +64,20 @@ export function alertsOf({ processes, checks, webhooks }: Overview): Alert[] {
   return alerts.filter((alert) => alert !== false)
 }
 
-/** The state of everything, in a sentence, and what makes it believable. */
-export function verdictOf(overview: Overview, now: number): Verdict {
+/** The overall state, and the time of the last check. */
+export function overallVerdict(overview: Overview, now: number): Verdict {
   const { active, states, attention, webhooks } = overview
-  const troubles = troublesIn(overview)
-  const proof = proofOf(overview, now)
-  if (troubles > 0) {
-    const isBad = attention.length + webhooks.paused > 0 || alertsOf(overview).some(({ tone }) => tone === 'bad')
+  const issues = issueCount(overview)
+  const detail = lastCheckText(overview, now)
+  if (issues > 0) {
+    const isBad = attention.length + webhooks.paused > 0 || serverAlerts(overview).some(({ tone }) => tone === 'bad')
     return {
       tone: isBad ? 'bad' : 'warn',
-      title: plural(troubles, '1 issue needs attention', (number) => `${number} issues need attention`),
-      proof,
+      title: plural(issues, '1 issue needs attention', (number) => `${number} issues need attention`),
+      detail,
     }
   }
-  if (active === 0) return { tone: 'idle', title: 'No active monitors', proof: 'Enable a monitor or create one.' }
+  if (active === 0) return { tone: 'idle', title: 'No active monitors', detail: 'Enable a monitor or create one.' }
   const waiting = states.UNSET ?? 0
   if (waiting > 0) {
     return {
@@ -87,33 +87,33 @@ export function verdictOf(overview: Overview, now: number): Verdict {
         '1 monitor is waiting for the first check',
         (number) => `${number} monitors are waiting for the first check`,
       ),
-      proof,
+      detail,
     }
   }
-  return { tone: 'good', title: plural(active, '1 monitor valid', (number) => `${number} monitors valid`), proof }
+  return { tone: 'good', title: plural(active, '1 monitor valid', (number) => `${number} monitors valid`), detail }
 }
 
 /** Shown instead of a verdict while the current state is unknown. */
-export const notCurrent = (problem: Error | null, asOf: number): Verdict => ({
+export const unknownVerdict = (problem: Error | null, asOf: number): Verdict => ({
   tone: 'warn',
   title: 'The current state is unknown',
-  proof: `${problem?.message ?? 'The connection to the server is lost.'} Last update: ${fullTime(asOf)}.`,
+  detail: `${problem?.message ?? 'The connection to the server is lost.'} Last update: ${fullTime(asOf)}.`,
 })
 
-/** What keeps Zonewatch from working, causes, and webhooks that do not deliver. */
-export const troublesIn = (overview: Overview): number =>
-  alertsOf(overview).length +
+/** The number of server problems, causes and failing webhooks. */
+export const issueCount = (overview: Overview): number =>
+  serverAlerts(overview).length +
   overview.attention.length +
   overview.more +
   overview.webhooks.paused +
   overview.webhooks.failing
 
-function proofOf({ checks }: Overview, now: number): string {
+function lastCheckText({ checks }: Overview, now: number): string {
   if (checks.last_checked === null) return 'No check has completed yet.'
   return `Last check: ${agoText(now - Date.parse(checks.last_checked))}.`
 }
 
-/** To the second while it is young: that it moves is the proof. */
+/** Counts seconds at first, so that the user sees it change. */
 export function agoText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   if (seconds < 2) return 'just now'
@@ -124,7 +124,7 @@ export function agoText(ms: number): string {
   return hours < 36 ? `${hours} hours ago` : `${Math.round(hours / 24)} days ago`
 }
 
-/** In the order of the bar: well, unknown, broken, unanswered. */
+/** The order of the bar. */
 const ORDER: readonly MonitorState[] = [
   'VALID',
   'UNSET',
@@ -136,6 +136,6 @@ const ORDER: readonly MonitorState[] = [
   'TIMEOUT',
 ]
 
-/** The states that occur, with their number. */
-export const statesIn = ({ states }: Overview): { state: MonitorState; count: number }[] =>
+/** The states that occur, with their counts. */
+export const stateCounts = ({ states }: Overview): { state: MonitorState; count: number }[] =>
   ORDER.map((state) => ({ state, count: states[state] ?? 0 })).filter(({ count }) => count > 0)

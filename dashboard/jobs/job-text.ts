@@ -4,11 +4,9 @@ import { plural } from '#contract/wording.ts'
 const requestsText = (count: number): string => plural(count, '1 request', (number) => `${number} requests`)
 const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
 
-/** So many of what a job changes. */
 export const objectsText = (action: Job['action'], count: number): string =>
   action === 'retry_requests' ? requestsText(count) : monitorsText(count)
 
-/** While a job looks for them. */
 export const findingText = (action: Job['action']): string =>
   action === 'retry_requests' ? 'Finding the requests' : 'Finding the monitors'
 
@@ -25,7 +23,7 @@ const FIELDS: Record<string, string> = {
   tags: 'Tags',
   status: 'Status',
 }
-export const fieldWord = (name: string): string => FIELDS[name] ?? name
+export const fieldLabel = (name: string): string => FIELDS[name] ?? name
 
 export function valueText(value: unknown): string {
   if (Array.isArray(value)) return value.join(', ')
@@ -33,7 +31,7 @@ export function valueText(value: unknown): string {
   return String(value)
 }
 
-/** What a job does, as the title of its row. */
+/** The title of a job. */
 export function titleOf({ action, change }: Pick<Job, 'action' | 'change'>): string {
   switch (action) {
     case 'update':
@@ -61,17 +59,17 @@ export function titleOf({ action, change }: Pick<Job, 'action' | 'change'>): str
 
 function updateTitle(change: Record<string, unknown>): string {
   const [only, ...others] = Object.entries(change)
-  if (!only || others.length > 0) return `Change ${Object.keys(change).map(fieldWord).join(', ').toLowerCase()}`
+  if (!only || others.length > 0) return `Change ${Object.keys(change).map(fieldLabel).join(', ').toLowerCase()}`
   const [name, value] = only
   if (name === 'is_active') return value ? 'Enable' : 'Disable'
   if (name === 'frequency') return `Set the check interval to ${value} minutes`
-  return `Set ${fieldWord(name).toLowerCase()} to ${valueText(value)}`
+  return `Set ${fieldLabel(name).toLowerCase()} to ${valueText(value)}`
 }
 
-type Counted = Pick<Job, 'action' | 'state' | 'total' | 'done' | 'changed' | 'failed' | 'dry_run'>
+type JobCounts = Pick<Job, 'action' | 'state' | 'total' | 'done' | 'changed' | 'failed' | 'dry_run'>
 
 /** The progress or the result of a job. */
-export function progressText({ action, state, total, done, changed, failed, dry_run }: Counted): string {
+export function progressText({ action, state, total, done, changed, failed, dry_run }: JobCounts): string {
   const [would, did] =
     action === 'retry_requests' ? ['would be sent again', 'queued again'] : ['would change', 'changed']
   if (state === 'queued') return 'Waiting for earlier jobs'

@@ -9,12 +9,12 @@ const LATE_MS = 60_000
 const DAY_MS = 24 * 60 * 60_000
 const BACKUP_STALE_MS = 2 * DAY_MS
 
-/** What an operator should do something about, the worst first. */
-export function findingsOf(status: ServerStatus): Finding[] {
+/** Problems that an operator should fix, worst first. */
+export function serverFindings(status: ServerStatus): Finding[] {
   const { instances, checks, deliveries, alerts, upstreams, backup, database } = status
   const alive = instances.filter((instance) => instance.alive)
-  const found: Finding[] = []
-  const add = (tone: Finding['tone'], title: string, remedy: string) => found.push({ tone, title, remedy })
+  const findings: Finding[] = []
+  const add = (tone: Finding['tone'], title: string, remedy: string) => findings.push({ tone, title, remedy })
   for (const [role, title] of Object.entries(NO_PROCESS)) {
     const starting = alive.some(({ roles }) => roles.length === 0)
     if (!starting && !alive.some(({ roles }) => roles.includes(role)))
@@ -48,7 +48,7 @@ export function findingsOf(status: ServerStatus): Finding[] {
   const versions = new Set(alive.flatMap(({ version }) => version ?? []))
   if (versions.size > 1)
     add('warn', `Instances run different versions: ${[...versions].join(', ')}.`, 'Finish the upgrade of every node.')
-  return found
+  return findings
 }
 
 const NO_PROCESS = {
@@ -57,22 +57,22 @@ const NO_PROCESS = {
   delivery: 'No process delivers webhook requests.',
 }
 
-/** "10,000 or more" where counting stopped. */
+/** "10,000 or more" if counting stopped. */
 export const countText = (count: number): string =>
   count >= BACKLOG_COUNTED ? `${BACKLOG_COUNTED.toLocaleString()} or more` : count.toLocaleString()
 
-export function octetsText(octets: number): string {
+export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
-  const at = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, octets)) / 3)))
-  const value = octets / 1_000 ** at
-  return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 && at > 0 ? 1 : 0 })} ${units[at]}`
+  const exponent = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, bytes)) / 3)))
+  const value = bytes / 1_000 ** exponent
+  return `${value.toLocaleString(undefined, { maximumFractionDigits: value < 10 && exponent > 0 ? 1 : 0 })} ${units[exponent]}`
 }
 
 export const msText = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toLocaleString(undefined, { maximumFractionDigits: 1 })} s`
 
-/** Over the days that are known; null with fewer than two. */
-export function growthOf(
+/** Growth over the recorded days. Null with fewer than two. */
+export function databaseGrowth(
   { sizes, octets }: ServerStatus['database'],
   at: string,
 ): { octets: number; days: number } | null {
@@ -83,6 +83,6 @@ export function growthOf(
 }
 
 export function growthText({ octets, days }: { octets: number; days: number }): string {
-  const size = octets < 0 ? `−${octetsText(-octets)}` : `+${octetsText(octets)}`
+  const size = octets < 0 ? `−${bytesText(-octets)}` : `+${bytesText(octets)}`
   return plural(days, `${size} in 1 day`, (number) => `${size} in ${number} days`)
 }

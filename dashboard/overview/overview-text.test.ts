@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Overview } from '#contract/dashboard.ts'
-import { agoText, alertsOf, statesIn, verdictOf } from './overview-words.ts'
+import { agoText, overallVerdict, serverAlerts, stateCounts } from './overview-text.ts'
 
 const NOW = Date.parse('2026-01-02T03:04:05.000Z')
 
@@ -28,17 +28,17 @@ const cause = {
 }
 
 describe('the state of the whole', () => {
-  test('all is well, with proof', () => {
-    expect(verdictOf(overview(), NOW)).toEqual({
+  test('all is well, with detail', () => {
+    expect(overallVerdict(overview(), NOW)).toEqual({
       tone: 'good',
       title: '124 monitors valid',
-      proof: 'Last check: 12 seconds ago.',
+      detail: 'Last check: 12 seconds ago.',
     })
   })
 
   test('causes are counted, also those that are not listed, and so are webhooks that do not deliver', () => {
     const webhooks = { count: 30, paused: 1, failing: 24, late: 0, trouble: [] }
-    const verdict = verdictOf(overview({ attention: [cause], more: 2, webhooks }), NOW)
+    const verdict = overallVerdict(overview({ attention: [cause], more: 2, webhooks }), NOW)
     expect(verdict).toMatchObject({ tone: 'bad', title: '28 issues need attention' })
   })
 
@@ -57,31 +57,31 @@ describe('the state of the whole', () => {
       ],
     ] as const) {
       const given = overview(more as Partial<Overview>)
-      expect(verdictOf(given, NOW)).toMatchObject({ tone, title: '1 issue needs attention' })
-      expect(alertsOf(given)[0]?.title).toBe(title)
+      expect(overallVerdict(given, NOW)).toMatchObject({ tone, title: '1 issue needs attention' })
+      expect(serverAlerts(given)[0]?.title).toBe(title)
     }
   })
 
   test('does not call well what was not checked in time', () => {
     const checks = { on_time: 120, late: 4, last_checked: '2026-01-02T02:04:05.000Z' }
-    expect(verdictOf(overview({ checks }), NOW)).toEqual({
+    expect(overallVerdict(overview({ checks }), NOW)).toEqual({
       tone: 'warn',
       title: '1 issue needs attention',
-      proof: 'Last check: 60 minutes ago.',
+      detail: 'Last check: 60 minutes ago.',
     })
-    expect(alertsOf(overview({ checks }))[0]?.title).toBe('4 checks are more than a minute late.')
+    expect(serverAlerts(overview({ checks }))[0]?.title).toBe('4 checks are more than a minute late.')
   })
 
   test('does not call well what was never checked', () => {
     const states = { VALID: 1, UNSET: 1 }
-    expect(verdictOf(overview({ states, active: 2 }), NOW)).toMatchObject({
+    expect(overallVerdict(overview({ states, active: 2 }), NOW)).toMatchObject({
       tone: 'idle',
       title: '1 monitor is waiting for the first check',
     })
   })
 
   test('does not call well what is all disabled', () => {
-    expect(verdictOf(overview({ states: {}, active: 0, disabled: 3 }), NOW)).toMatchObject({
+    expect(overallVerdict(overview({ states: {}, active: 0, disabled: 3 }), NOW)).toMatchObject({
       tone: 'idle',
       title: 'No active monitors',
     })
@@ -97,7 +97,7 @@ test.each([
 ])('%i ms ago is %j', (ms, text) => expect(agoText(ms)).toBe(text))
 
 test('states are in the order of the bar, those without monitors left out', () => {
-  expect(statesIn(overview({ states: { TIMEOUT: 1, MISMATCH: 2, VALID: 3, UNSET: 0 } }))).toEqual([
+  expect(stateCounts(overview({ states: { TIMEOUT: 1, MISMATCH: 2, VALID: 3, UNSET: 0 } }))).toEqual([
     { state: 'VALID', count: 3 },
     { state: 'MISMATCH', count: 2 },
     { state: 'TIMEOUT', count: 1 },

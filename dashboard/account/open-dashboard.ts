@@ -1,13 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 
-/** What follows once a session has begun: the pages inside, as the person who signed in. `to`: a path below /dashboard, with its query. */
-export function useEnter(): (to?: string) => Promise<void> {
+/** Opens the dashboard after sign-in. `to` is a path below /dashboard, with its query. */
+export function useOpenDashboard(): (to?: string) => Promise<void> {
   const router = useRouter()
   const queries = useQueryClient()
   return async (to = '/') => {
     queries.removeQueries()
-    // A path of the dashboard and nothing else: a link may say anything there.
+    // Only paths of the dashboard, because `to` comes from a link.
     router.history.push(/^\/(?!\/)/.test(to) ? `/dashboard${to}` : '/dashboard/')
   }
 }

@@ -1,7 +1,6 @@
 import { Lock } from 'lucide-react'
 
-/** Says who may change what can only be looked at. */
-export const OnlyReading = ({ who }: { who: string }) => (
+export const ReadOnlyNote = ({ who }: { who: string }) => (
   <p className="flex items-center gap-2 text-sm text-faint">
     <Lock className="size-4 shrink-0" aria-hidden="true" /> Only {who} can change this.
   </p>

@@ -1,16 +1,16 @@
 import { type FormEvent, useState } from 'react'
 
-/** A form that is sent: whether it is in progress, and what the server said against it. */
-export function useSubmit(send: (given: FormData) => Promise<unknown>) {
+/** State and submit handler of a form. */
+export function useSubmit(send: (form: FormData) => Promise<unknown>) {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>()
   const onSubmit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    const given = new FormData(event.currentTarget)
+    const form = new FormData(event.currentTarget)
     setBusy(true)
     setProblem(undefined)
     try {
-      await send(given)
+      await send(form)
     } catch (error) {
       setProblem(error)
     } finally {
