@@ -9,8 +9,8 @@ const deps = openDeps(config, config.secret!, pino({ level: 'silent' }))
 const app = await createApp(deps)
 /** The floor: an answer of so many bytes that costs nothing to make, behind the gate of every route and beside it. */
 const answers = new Map<string, string>()
-for (const [path, needsKey] of [['/constant', true] as const, ['/constant-without-key', false] as const]) {
-  app.get(`${path}/:bytes`, { config: { needsKey } }, async (request, reply) => {
+for (const [path, requiresAuth] of [['/constant', true] as const, ['/constant-without-key', false] as const]) {
+  app.get(`${path}/:bytes`, { config: { requiresAuth } }, async (request, reply) => {
     const { bytes } = request.params as { bytes: string }
     const kept = answers.get(bytes) ?? JSON.stringify({ text: 'x'.repeat(Number(bytes) - 11) })
     answers.set(bytes, kept)

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
+import { Instant, Name, Nullable, pageQuery, SET_BY_SERVER, StrictObject } from './common.ts'
 
 export const AGENT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const
 export type AgentRole = (typeof AGENT_ROLES)[number]
@@ -14,7 +14,7 @@ const role = Type.Enum(AGENT_ROLES, {
     '`viewer`: read only. `member`: manages monitors, groups and webhooks. `admin`: also agents, invitations, keys and settings. `owner`: also billing and deletion.',
 })
 
-export const Agent = Exactly(
+export const Agent = StrictObject(
   {
     id: Type.String({ description: 'Begins with `agt_`.' }),
     name: Type.String({ examples: ['Ada Example'] }),
@@ -44,7 +44,7 @@ export const Agent = Exactly(
 )
 export type Agent = Static<typeof Agent>
 
-export const AgentChange = Exactly(
+export const AgentChange = StrictObject(
   {
     name: Type.Optional(Name),
     role: Type.Optional(role),
@@ -54,11 +54,11 @@ export const AgentChange = Exactly(
     title: 'AgentChange',
     examples: [{ name: 'Ada Example', role: 'admin' }],
     'x-elsewhere': {
-      id: GIVEN_BY_SERVER,
+      id: SET_BY_SERVER,
       email: 'can only be changed by the agent, in the dashboard. Use `notification_email` for notifications.',
       is_owner: 'is derived from `role`. Send `role` instead.',
-      created: GIVEN_BY_SERVER,
-      last_seen: GIVEN_BY_SERVER,
+      created: SET_BY_SERVER,
+      last_seen: SET_BY_SERVER,
     },
   },
 )
@@ -67,7 +67,7 @@ export type AgentChange = Static<typeof AgentChange>
 export const INVITATION_STATES = ['pending', 'accepted', 'expired', 'revoked'] as const
 export type InvitationState = (typeof INVITATION_STATES)[number]
 
-export const Invitation = Exactly(
+export const Invitation = StrictObject(
   {
     id: Type.String({ description: 'Begins with `inv_`.' }),
     email: Type.String(),
@@ -97,7 +97,7 @@ export const Invitation = Exactly(
 )
 export type Invitation = Static<typeof Invitation>
 
-export const NewInvitation = Exactly(
+export const NewInvitation = StrictObject(
   {
     email: Email,
     role: Type.Optional(Type.Enum(AGENT_ROLES, { default: 'member' })),
@@ -106,5 +106,5 @@ export const NewInvitation = Exactly(
 )
 export type NewInvitation = Static<typeof NewInvitation>
 
-export const AgentQuery = Exactly(pageQuery('AgentOrder', ['created', 'name', 'email']))
-export const InvitationQuery = Exactly(pageQuery('InvitationOrder', ['created']))
+export const AgentQuery = StrictObject(pageQuery('AgentOrder', ['created', 'name', 'email']))
+export const InvitationQuery = StrictObject(pageQuery('InvitationOrder', ['created']))

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { FAILING_STATES } from './alert-states.ts'
-import { Exactly, exampleOf, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, pageQuery } from './common.ts'
+import { firstExample, Instant, Name, Nullable, ONE_LINE, pageQuery, SET_BY_SERVER, StrictObject } from './common.ts'
 import { MAX_TAGS, TagText } from './labels.ts'
 import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
@@ -16,7 +16,7 @@ const type = Type.Enum(CHANNEL_TYPES, { type: 'string', title: 'ChannelType' })
 const Settings = (description: string) =>
   Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description })
 
-export const Channel = Exactly(
+export const Channel = StrictObject(
   {
     id: Type.String({ description: 'Begins with `chn_`.' }),
     created: Instant('When the channel was created.'),
@@ -47,13 +47,13 @@ export const Channel = Exactly(
 export type Channel = Static<typeof Channel>
 
 const elsewhere = {
-  id: GIVEN_BY_SERVER,
-  created: GIVEN_BY_SERVER,
-  last_error: GIVEN_BY_SERVER,
-  last_sent: GIVEN_BY_SERVER,
+  id: SET_BY_SERVER,
+  created: SET_BY_SERVER,
+  last_error: SET_BY_SERVER,
+  last_sent: SET_BY_SERVER,
 }
 
-export const NewChannel = Exactly(
+export const NewChannel = StrictObject(
   { name: Name, type, settings: Settings('The settings of the type: GET /channel-types lists them.') },
   {
     title: 'NewChannel',
@@ -65,7 +65,7 @@ export const NewChannel = Exactly(
 )
 export type NewChannel = Static<typeof NewChannel>
 
-export const ChannelChange = Exactly(
+export const ChannelChange = StrictObject(
   {
     name: Type.Optional(Name),
     settings: Type.Optional(Settings('Replaced as a whole. A secret that is left out or masked keeps its value.')),
@@ -79,9 +79,9 @@ export const ChannelChange = Exactly(
 )
 export type ChannelChange = Static<typeof ChannelChange>
 
-export const ChannelQuery = Exactly(pageQuery('ChannelOrder', ['created']))
+export const ChannelQuery = StrictObject(pageQuery('ChannelOrder', ['created']))
 
-const ChannelField = Exactly({
+const ChannelField = StrictObject({
   name: Type.String(),
   label: Type.String(),
   kind: Type.Enum(['text', 'url', 'addresses', 'boolean'], { type: 'string' }),
@@ -93,7 +93,7 @@ const ChannelField = Exactly({
 })
 export type ChannelField = Static<typeof ChannelField>
 
-export const ChannelTypeInfo = Exactly(
+export const ChannelTypeInfo = StrictObject(
   {
     type,
     name: Type.String({ description: 'The name that people see.' }),
@@ -124,9 +124,9 @@ export const ChannelTypeInfo = Exactly(
   },
 )
 export type ChannelTypeInfo = Static<typeof ChannelTypeInfo>
-export const ChannelTypes = Exactly(
+export const ChannelTypes = StrictObject(
   { data: Type.Array(ChannelTypeInfo) },
-  { title: 'ChannelTypes', examples: [{ data: [exampleOf(ChannelTypeInfo)] }] },
+  { title: 'ChannelTypes', examples: [{ data: [firstExample(ChannelTypeInfo)] }] },
 )
 
 const MOST_IN_RULE = 100
@@ -194,7 +194,7 @@ const rule = {
   ),
   escalation_channel: Nullable(Type.String({ maxLength: 40, description: 'The id of another channel (`chn_…`).' })),
   quiet_hours: Nullable(
-    Exactly(
+    StrictObject(
       {
         from: Type.String({ pattern: CLOCK_TIME, description: 'a time as 22:00', examples: ['22:00'] }),
         until: Type.String({ pattern: CLOCK_TIME, description: 'a time as 07:00', examples: ['07:00'] }),
@@ -234,7 +234,7 @@ const exampleRule = {
   channels: ['chn_01kaj3x7v8q2n5m4r6t9w0y1zb'],
 }
 
-export const AlertRule = Exactly(
+export const AlertRule = StrictObject(
   {
     id: Type.String({ description: 'Begins with `rul_`.' }),
     created: Instant('When the rule was created.'),
@@ -251,10 +251,10 @@ export const AlertRule = Exactly(
 )
 export type AlertRule = Static<typeof AlertRule>
 
-const fixed = { id: GIVEN_BY_SERVER, created: GIVEN_BY_SERVER }
+const fixed = { id: SET_BY_SERVER, created: SET_BY_SERVER }
 const { name: ruleName, channels: ruleChannels, ...ruleOptions } = rule
 const optional = Type.Partial(Type.Object(ruleOptions)).properties
-export const NewAlertRule = Exactly(
+export const NewAlertRule = StrictObject(
   {
     name: ruleName,
     channels: ruleChannels,
@@ -271,7 +271,7 @@ export const NewAlertRule = Exactly(
 export type NewAlertRule = Static<typeof NewAlertRule>
 
 // Without defaults: a field that is left out keeps its value.
-export const AlertRuleChange = Exactly(
+export const AlertRuleChange = StrictObject(
   { name: Type.Optional(ruleName), channels: Type.Optional(ruleChannels), ...optional },
   {
     title: 'AlertRuleChange',
@@ -282,10 +282,10 @@ export const AlertRuleChange = Exactly(
 )
 export type AlertRuleChange = Partial<NewAlertRule>
 
-export const AlertRuleQuery = Exactly(pageQuery('AlertRuleOrder', ['created']))
+export const AlertRuleQuery = StrictObject(pageQuery('AlertRuleOrder', ['created']))
 
 /** Which monitors and failures: what a rule says without its channels. */
-export const PreviewedRule = Exactly(
+export const PreviewedRule = StrictObject(
   {
     groups: Type.Optional(rule.groups),
     name_pattern: Type.Optional(rule.name_pattern),
@@ -299,14 +299,14 @@ export const PreviewedRule = Exactly(
 )
 export type PreviewedRule = Static<typeof PreviewedRule>
 
-const PreviewedAlert = Exactly({
+const PreviewedAlert = StrictObject({
   event_id: Type.String(),
   occurred: Instant('When the monitor failed.'),
   name: Type.String(),
   record_type: Type.String(),
   state: Type.Enum(STATES, { type: 'string' }),
 })
-export const AlertPreview = Exactly(
+export const AlertPreview = StrictObject(
   {
     days: Type.Integer({ description: 'The number of days that were searched.' }),
     is_complete: Type.Boolean({ description: 'False if there are more failures than were searched.' }),
@@ -344,7 +344,7 @@ const ruleReasons = [
   'never_valid',
   'no_channel',
 ] as const
-const MonitorRule = Exactly({
+const MonitorRule = StrictObject({
   rule_id: Type.String(),
   name: Type.String({ description: 'The name of the rule.' }),
   applies: Type.Boolean({ description: 'Whether a failure of the monitor is sent by the rule.' }),
@@ -355,7 +355,7 @@ const MonitorRule = Exactly({
   }),
   states: Type.Array(Type.String(), { description: 'The failures that are sent. Empty: every failure.' }),
   delay: Type.Integer({ description: 'Minutes.' }),
-  channels: Type.Array(Exactly({ id: Type.String(), name: Type.String() }), {
+  channels: Type.Array(StrictObject({ id: Type.String(), name: Type.String() }), {
     description: 'The active channels of the rule.',
   }),
   also_sent_by: Type.Array(Type.String(), {
@@ -363,7 +363,7 @@ const MonitorRule = Exactly({
       'Names of other rules that apply and send to one of the same channels. That channel receives each failure twice.',
   }),
 })
-export const MonitorAlertRules = Exactly(
+export const MonitorAlertRules = StrictObject(
   { data: Type.Array(MonitorRule, { description: 'Every rule, oldest first.' }) },
   {
     title: 'MonitorAlertRules',
@@ -389,7 +389,7 @@ export type MonitorAlertRules = Static<typeof MonitorAlertRules>
 export type MonitorRule = Static<typeof MonitorRule>
 
 /** `POST /alert-addresses/…/{token}`: what the link of a mail did. */
-export const AddressAnswer = Exactly(
+export const AddressAnswer = StrictObject(
   { email: Type.String(), organization: Type.String() },
   { title: 'AddressAnswer', examples: [{ email: 'ops@example.com', organization: 'Acme' }] },
 )

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
+import { Instant, Name, Nullable, pageQuery, SET_BY_SERVER, StrictObject } from './common.ts'
 
 /** The classes of requests that a key can have a limit of its own for. */
 export const KEY_LIMITS = ['read', 'page', 'write', 'create', 'check'] as const
@@ -18,7 +18,7 @@ export const KEY_LIMIT_ABOUT: Record<KeyLimit, string> = {
 export const HIGHEST_KEY_ROLE = { viewer: 'read', member: 'write', admin: 'write', owner: 'admin' } as const
 
 /** Hours that the secret before a rotation may work on. */
-export const MOST_GRACE_HOURS = 168
+export const MAX_GRACE_HOURS = 168
 
 const role = Type.Enum(['read', 'write', 'admin'], {
   description:
@@ -28,7 +28,7 @@ const role = Type.Enum(['read', 'write', 'admin'], {
 const limitsOf = <T extends TSchema>(schema: (description: string) => T) =>
   Object.fromEntries(KEY_LIMITS.map((name) => [name, schema(KEY_LIMIT_ABOUT[name])])) as Record<KeyLimit, T>
 
-const KeyLimits = Exactly(
+const KeyLimits = StrictObject(
   limitsOf((about) =>
     Nullable(
       Type.Integer({ description: `Requests per minute: ${about}. Null: the limit of the server. 0: no limit.` }),
@@ -37,7 +37,7 @@ const KeyLimits = Exactly(
   { title: 'ApiKeyLimits', description: 'The limits of this key that replace those of the server.' },
 )
 
-const NewKeyLimits = Exactly(
+const NewKeyLimits = StrictObject(
   limitsOf((about) =>
     Type.Optional(
       Nullable(Type.Integer({ minimum: 0, maximum: 1_000_000, description: `Requests per minute: ${about}.` })),
@@ -68,7 +68,7 @@ const EXAMPLE = {
   limits: { ...NO_LIMITS, read: 300, page: 600 },
 }
 
-export const ApiKey = Exactly(
+export const ApiKey = StrictObject(
   {
     id: Type.String({ description: 'Begins with `key_`.' }),
     name: Type.String(),
@@ -101,12 +101,12 @@ export const ApiKey = Exactly(
 export type ApiKey = Static<typeof ApiKey>
 
 const elsewhere = {
-  id: GIVEN_BY_SERVER,
-  created: GIVEN_BY_SERVER,
-  created_by: GIVEN_BY_SERVER,
-  created_by_id: GIVEN_BY_SERVER,
-  created_by_key_id: GIVEN_BY_SERVER,
-  last_used: GIVEN_BY_SERVER,
+  id: SET_BY_SERVER,
+  created: SET_BY_SERVER,
+  created_by: SET_BY_SERVER,
+  created_by_id: SET_BY_SERVER,
+  created_by_key_id: SET_BY_SERVER,
+  last_used: SET_BY_SERVER,
   revoked: 'is set by DELETE /api-keys/{key}.',
   rotated: 'is set by POST /api-keys/{key}/rotate.',
   previous_expires: 'is set by POST /api-keys/{key}/rotate.',
@@ -116,7 +116,7 @@ const expires = Nullable(
   Type.String({ maxLength: 40, description: 'A time in the future, ISO 8601. Null: the key does not expire.' }),
 )
 
-export const NewApiKey = Exactly(
+export const NewApiKey = StrictObject(
   { name: Name, role, expires: Type.Optional(expires), limits: Type.Optional(Nullable(NewKeyLimits)) },
   {
     title: 'NewApiKey',
@@ -127,7 +127,7 @@ export const NewApiKey = Exactly(
 export type NewApiKey = Static<typeof NewApiKey>
 
 /** What is absent stays, in `limits` too. */
-export const ApiKeyChange = Exactly(
+export const ApiKeyChange = StrictObject(
   {
     name: Type.Optional(Name),
     role: Type.Optional(role),
@@ -138,12 +138,12 @@ export const ApiKeyChange = Exactly(
 )
 export type ApiKeyChange = Static<typeof ApiKeyChange>
 
-export const ApiKeyRotation = Exactly(
+export const ApiKeyRotation = StrictObject(
   {
     grace_hours: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: MOST_GRACE_HOURS,
+        maximum: MAX_GRACE_HOURS,
         default: 24,
         description: 'Hours for which the previous key also works. 0: it stops working at once.',
       }),
@@ -153,7 +153,7 @@ export const ApiKeyRotation = Exactly(
 )
 export type ApiKeyRotation = Static<typeof ApiKeyRotation>
 
-export const MadeApiKey = Exactly(
+export const ApiKeyWithSecret = StrictObject(
   {
     ...ApiKey.properties,
     key: Type.String({ description: 'The key: `zw_` and 43 letters and digits. Only this response shows it.' }),
@@ -163,11 +163,11 @@ export const MadeApiKey = Exactly(
     examples: [{ ...EXAMPLE, last_used: null, key: `zw_${'x'.repeat(43)}` }],
   },
 )
-export type MadeApiKey = Static<typeof MadeApiKey>
+export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>
 
 export const KEY_STATES = ['active', 'expired', 'revoked'] as const
 
-export const ApiKeyQuery = Exactly({
+export const ApiKeyQuery = StrictObject({
   ...pageQuery('ApiKeyOrder', ['created']),
   state: Type.Optional(
     Type.Enum(KEY_STATES, { type: 'string', title: 'ApiKeyState', description: 'Filter by whether the key works.' }),
@@ -176,5 +176,5 @@ export const ApiKeyQuery = Exactly({
 export type ApiKeyQuery = Static<typeof ApiKeyQuery>
 
 /** `GET /dashboard/api/key-limits`: the limits of the server, and the highest that owners can set; 0: no limit. */
-export const ServerKeyLimits = Exactly({ defaults: KeyLimits, most: Type.Integer() })
+export const ServerKeyLimits = StrictObject({ defaults: KeyLimits, most: Type.Integer() })
 export type ServerKeyLimits = Static<typeof ServerKeyLimits>

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery, TimeFilter } from './common.ts'
+import { Instant, Nullable, pageQuery, StrictObject, TimeFilter } from './common.ts'
 
 /** By the type of object, what people and keys do with it. */
 const VERBS = {
@@ -37,12 +37,12 @@ export const AUDIT_ACTIONS = AUDIT_OBJECTS.flatMap((type) =>
 export const AUDIT_ACTORS = ['person', 'key', 'system', 'operator'] as const
 
 /** An entry names at most this many of the objects that one call changed. */
-export const MOST_OBJECT_IDS = 100
+export const MAX_OBJECT_IDS = 100
 
 const Fields = (description: string) =>
   Nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description }))
 
-const Actor = Exactly(
+const Actor = StrictObject(
   {
     type: Type.Enum(AUDIT_ACTORS, {
       type: 'string',
@@ -58,7 +58,7 @@ const Actor = Exactly(
   { title: 'AuditActor', description: 'Who did it.' },
 )
 
-const AuditedObject = Exactly(
+const AuditedObject = StrictObject(
   {
     type: Type.Enum(AUDIT_OBJECTS, { type: 'string' }),
     id: Nullable(Type.String({ description: 'Null if one call created or changed several objects.' })),
@@ -67,7 +67,7 @@ const AuditedObject = Exactly(
   { title: 'AuditedObject', description: 'The object.' },
 )
 
-export const AuditEntry = Exactly(
+export const AuditEntry = StrictObject(
   {
     id: Type.String({ description: 'Begins with `aud_`.' }),
     occurred: Instant('When the action happened.'),
@@ -76,7 +76,7 @@ export const AuditEntry = Exactly(
     object: AuditedObject,
     object_count: Type.Integer({ description: 'How many objects the call created or changed.' }),
     object_ids: Type.Array(Type.String(), {
-      description: `The ids of the first ${MOST_OBJECT_IDS} objects, if the call created or changed several.`,
+      description: `The ids of the first ${MAX_OBJECT_IDS} objects, if the call created or changed several.`,
     }),
     before: Fields('The changed fields before the action; null for a created object. Secrets are left out.'),
     after: Fields('The changed fields after the action; null for a deleted object. Secrets are left out.'),
@@ -105,7 +105,7 @@ export const AuditEntry = Exactly(
 )
 export type AuditEntry = Static<typeof AuditEntry>
 
-export const AuditLogQuery = Exactly({
+export const AuditLogQuery = StrictObject({
   ...pageQuery('AuditLogOrder', ['occurred']),
   actor: Type.Optional(
     Type.String({ description: 'Only actions of this agent (`agt_…`) or API key (`key_…`).', maxLength: 40 }),

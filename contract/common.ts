@@ -20,7 +20,7 @@ export const ErrorBody = Type.Object(
 export type ErrorBody = Static<typeof ErrorBody>
 
 /** Ids that a list in a body may have: more than the limits allow, so that a resource that is larger already can be sent back. */
-export const MOST_NAMED = 10_000
+export const MAX_LIST_IDS = 10_000
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
@@ -94,12 +94,12 @@ export const PageOf = <T extends TSchema>(item: T) =>
 /** A page of what has a name and an example in the document has them too. */
 function documentationOfPage(item: TSchema & SchemaOptions): SchemaOptions {
   const { title, examples } = item
-  const page = { limit: 20, after: null, before: null, has_more: false, data: [exampleOf(item)] }
+  const page = { limit: 20, after: null, before: null, has_more: false, data: [firstExample(item)] }
   return { ...(title ? { title: `${title}Page` } : {}), ...(examples ? { examples: [page] } : {}) }
 }
 
 /** For the example of something that holds one of these. */
-export const exampleOf = ({ examples }: TSchema & SchemaOptions): unknown => examples?.[0]
+export const firstExample = ({ examples }: TSchema & SchemaOptions): unknown => examples?.[0]
 
 /**
  * `title`: the schema's name in the document. `examples`: the conformance test sends those of a request's body, and compares those
@@ -115,8 +115,8 @@ export type SchemaOptions = {
   patternProperties?: Record<string, object>
 }
 
-export const GIVEN_BY_SERVER = 'is set by Zonewatch. Leave it out.'
+export const SET_BY_SERVER = 'is set by Zonewatch. Leave it out.'
 
 /** An object whose keys are exactly these. */
-export const Exactly = <T extends Record<string, TSchema>>(properties: T, options: SchemaOptions = {}) =>
+export const StrictObject = <T extends Record<string, TSchema>>(properties: T, options: SchemaOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options })

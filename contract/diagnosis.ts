@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, exampleOf, Instant, Nullable } from './common.ts'
+import { firstExample, Instant, Nullable, StrictObject } from './common.ts'
 import { ConfirmationReasonAnswer, VerdictReasonAnswer } from './reasons.ts'
 
-const chain = Type.Array(Exactly({ name: Type.String(), target: Type.String(), ttl: Type.Integer() }), {
+const chain = Type.Array(StrictObject({ name: Type.String(), target: Type.String(), ttl: Type.Integer() }), {
   description: 'The CNAME records from the queried name, in order.',
 })
-const ede = Type.Array(Exactly({ code: Type.Integer(), text: Type.String() }), {
+const ede = Type.Array(StrictObject({ code: Type.Integer(), text: Type.String() }), {
   description: 'Extended DNS errors, RFC 8914.',
 })
 const reason = Type.String({ description: 'The reason, in a few words.' })
@@ -14,9 +14,9 @@ const nameServers = Type.Array(Type.String())
 /** The result of one query. As `Outcome` of server/dns/outcome.ts, in JSON. */
 export const DnsOutcome = Type.Union(
   [
-    Exactly({
+    StrictObject({
       kind: Type.Literal('answer'),
-      rrset: Exactly({
+      rrset: StrictObject({
         name: Type.String({ description: 'Owner name.' }),
         type: Type.String({ description: 'Record type.' }),
         ttl: Type.Integer({ description: 'The lowest TTL of the RRset, in seconds.' }),
@@ -30,7 +30,7 @@ export const DnsOutcome = Type.Union(
         }),
       ),
     }),
-    Exactly({
+    StrictObject({
       kind: Type.Enum(['nodata', 'nxdomain', 'cname_loop'], {
         type: 'string',
         description:
@@ -38,30 +38,30 @@ export const DnsOutcome = Type.Union(
       }),
       chain,
     }),
-    Exactly({
+    StrictObject({
       kind: Type.Literal('failure'),
       rcode: Type.String(),
       ede,
       bogus: Type.Optional(Type.Literal(true, { description: 'DNSSEC validation failed.' })),
     }),
-    Exactly({
+    StrictObject({
       kind: Type.Literal('referral'),
       chain,
       zone: Type.Optional(Type.String({ description: 'Absent if only a CNAME chain ended here.' })),
       nameServers,
-      glue: Type.Array(Exactly({ name: Type.String(), ip: Type.String() })),
+      glue: Type.Array(StrictObject({ name: Type.String(), ip: Type.String() })),
       ttl: Type.Integer({ description: 'Seconds.' }),
     }),
-    Exactly({ kind: Type.Literal('lame'), zone: Type.String(), nameServers, reason }),
-    Exactly({ kind: Type.Enum(['malformed', 'unreachable'], { type: 'string' }), reason }),
-    Exactly({ kind: Type.Literal('timeout') }),
+    StrictObject({ kind: Type.Literal('lame'), zone: Type.String(), nameServers, reason }),
+    StrictObject({ kind: Type.Enum(['malformed', 'unreachable'], { type: 'string' }), reason }),
+    StrictObject({ kind: Type.Literal('timeout') }),
   ],
   { title: 'DnsOutcome', description: 'The result of one query.' },
 )
 export type DnsOutcome = Static<typeof DnsOutcome>
 
 /** One exchange with one name server. */
-export const DiagnosisPath = Exactly(
+export const DiagnosisPath = StrictObject(
   {
     at: Type.Optional(Instant('When the query was sent. Diagnoses of older versions have none.')),
     server: Type.String({ description: '`ip:port`, IPv6 in brackets.', examples: ['192.0.2.53:53'] }),
@@ -94,13 +94,13 @@ const confirmation = {
 }
 
 /** The evidence of a verdict: `?include=diagnosis` on a Monitor, and on one Event. At most 16 KiB of JSON. */
-export const Diagnosis = Exactly(
+export const Diagnosis = StrictObject(
   {
     reason: Type.String({ description: 'Why the monitor is in this state: the text of `verdict`.' }),
     verdict: VerdictReasonAnswer,
     ...confirmation,
     latest: Type.Optional(
-      Exactly(confirmation, {
+      StrictObject(confirmation, {
         title: 'Confirmation',
         description: 'The latest check that sent more than one query and found no change.',
       }),
@@ -112,9 +112,9 @@ export const Diagnosis = Exactly(
     examples: [
       {
         reason: 'www.example.com answers 192.0.2.99 instead of 192.0.2.1.',
-        verdict: exampleOf(VerdictReasonAnswer),
+        verdict: firstExample(VerdictReasonAnswer),
         decided: 'Confirmed by a second resolver query.',
-        confirmation: [exampleOf(ConfirmationReasonAnswer)],
+        confirmation: [firstExample(ConfirmationReasonAnswer)],
         at: '2026-11-21T09:30:00.000Z',
         paths: [
           {

@@ -1,17 +1,17 @@
 import { type Static, Type } from 'typebox'
-import { Exactly } from './common.ts'
+import { StrictObject } from './common.ts'
 import type { VerdictReason } from './reasons.ts'
 
 const texts = (description: string) => Type.Array(Type.String(), { description })
 
 /** What is different, as data. */
-export const Difference = Exactly(
+export const Difference = StrictObject(
   {
     missing: texts('Expected values that no record matches.'),
     unexpected: texts('Observed values that are not expected; empty if `is_exact_match` is false.'),
     matched: texts('Expected values that a record matches.'),
     changes: Type.Array(
-      Exactly({
+      StrictObject({
         action: Type.Enum(['add', 'remove'], { type: 'string' }),
         name: Type.String({ description: 'The name of the record: the end of the CNAME chain, if there is one.' }),
         type: Type.String({ description: 'The type of the record in the zone: TXT for SPF.' }),

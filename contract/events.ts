@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, exampleOf, Instant, pageQuery, TimeFilter } from './common.ts'
+import { firstExample, Instant, pageQuery, StrictObject, TimeFilter } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { Difference } from './difference.ts'
 import { STATES } from './monitors.ts'
 import { VerdictReasonAnswer } from './reasons.ts'
 import { RECORD_TYPES } from './record-types.ts'
 
-export const Event = Exactly(
+export const Event = StrictObject(
   {
     id: Type.String({ description: 'Begins with `evt_`.' }),
     monitor_id: Type.String({ description: 'Begins with `mon_`.' }),
@@ -35,7 +35,7 @@ export const Event = Exactly(
     incidence_count: Type.Integer({
       description: 'The number of consecutive checks that found `new_state`, including this one.',
     }),
-    domain: Exactly(
+    domain: StrictObject(
       {
         domain: Type.String(),
         subdomain: Type.String(),
@@ -95,7 +95,7 @@ const difference = Type.Optional(
 /** An event of a list, with what `?include=` asks for. */
 export const ListedEvent = Type.Object(
   { ...Event.properties, reason, difference, incident_id },
-  { title: 'ListedEvent', additionalProperties: false, examples: [exampleOf(Event)] },
+  { title: 'ListedEvent', additionalProperties: false, examples: [firstExample(Event)] },
 )
 export type ListedEvent = Static<typeof ListedEvent>
 
@@ -112,13 +112,13 @@ export const EventAnswer = Type.Object(
       }),
     ),
   },
-  { title: 'EventDetails', additionalProperties: false, examples: [exampleOf(Event)] },
+  { title: 'EventDetails', additionalProperties: false, examples: [firstExample(Event)] },
 )
 export type EventAnswer = Static<typeof EventAnswer>
 
 export const EVENT_INCLUDES = ['reason', 'difference', 'reason,difference', 'incident'] as const
 
-export const OneEventQuery = Exactly({
+export const OneEventQuery = StrictObject({
   include: Type.Optional(
     Type.Enum([...EVENT_INCLUDES, 'diagnosis'], {
       description: 'Adds the reason as a code, the difference as data, all of the evidence, or the id of the incident.',
@@ -138,8 +138,12 @@ const include = Type.Optional(
       'Adds to each event its reason, as a code with parameters, and its difference, as data, or the id of its incident.',
   }),
 )
-export const MonitorEventQuery = Exactly({ ...pageQuery('MonitorEventOrder', ['occurred']), ...eventFilters, include })
-export const EventQuery = Exactly({
+export const MonitorEventQuery = StrictObject({
+  ...pageQuery('MonitorEventOrder', ['occurred']),
+  ...eventFilters,
+  include,
+})
+export const EventQuery = StrictObject({
   ...pageQuery('EventOrder', ['occurred', 'recorded']),
   order_by: Type.Optional(
     Type.Enum<string[]>(['occurred', 'recorded'], {
@@ -178,13 +182,13 @@ const envelope = {
   created: Instant('When the request was created.'),
 }
 const monitor = Type.Optional(
-  Exactly(
+  StrictObject(
     {
       external_id: Type.Optional(Type.Union([Type.String(), Type.Null()])),
       tags: Type.Optional(Type.Array(Type.String())),
       metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
       group: Type.Optional(
-        Exactly({
+        StrictObject({
           id: Type.String(),
           slug: Type.String(),
           name: Type.String(),
@@ -202,7 +206,7 @@ const monitor = Type.Optional(
 )
 
 /** What a webhook receives. */
-export const Delivery = Exactly(
+export const Delivery = StrictObject(
   { id: envelope.id, webhook_id: envelope.webhook_id, event: Event, created: envelope.created, monitor },
   {
     title: 'Delivery',
@@ -210,7 +214,7 @@ export const Delivery = Exactly(
       {
         id: 'req_01kaj3x7v8q2n5m4r6t9w0y1zb',
         webhook_id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
-        event: exampleOf(Event),
+        event: firstExample(Event),
         created: '2026-11-21T09:30:00.000Z',
       },
     ],
@@ -223,11 +227,11 @@ export const MOST_BATCHED = 100
 export const LONGEST_BATCH_WAIT_SECONDS = 60
 
 /** What a webhook with `batch` receives. */
-export const DeliveryBatch = Exactly(
+export const DeliveryBatch = StrictObject(
   {
     id: envelope.id,
     webhook_id: envelope.webhook_id,
-    events: Type.Array(Exactly({ event: Event, monitor }), {
+    events: Type.Array(StrictObject({ event: Event, monitor }), {
       minItems: 1,
       maxItems: MOST_BATCHED,
       description:
@@ -242,7 +246,7 @@ export const DeliveryBatch = Exactly(
       {
         id: 'req_01kaj3x7v8q2n5m4r6t9w0y1zb',
         webhook_id: 'whk_01kaj3x7v8q2n5m4r6t9w0y1zb',
-        events: [{ event: exampleOf(Event) }],
+        events: [{ event: firstExample(Event) }],
         created: '2026-11-21T09:30:00.000Z',
       },
     ],

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, exampleOf, pageQuery } from './common.ts'
+import { firstExample, pageQuery, StrictObject } from './common.ts'
 import { MOST_IDS } from './jobs.ts'
 import { withMetadataFilters } from './labels.ts'
 import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
@@ -52,7 +52,7 @@ const formatFields = {
 }
 
 const { after: _after, before: _before, limit: _limit, ...ordered } = pageQuery('MonitorOrder', MONITOR_ORDERS)
-export const ExportQuery = Exactly(
+export const ExportQuery = StrictObject(
   {
     ...ordered,
     // Without a default: the order of a zone file is `domain`.
@@ -71,7 +71,7 @@ export const ExportQuery = Exactly(
 export type ExportQuery = Static<typeof ExportQuery>
 
 /** The request of the dashboard: selected monitors, in the order of the list. */
-export const SelectedExport = Exactly({
+export const SelectedExport = StrictObject({
   ...formatFields,
   monitors: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1, maxItems: MOST_IDS }),
 })
@@ -82,7 +82,7 @@ export const ExportedMonitors = Type.Array(MonitorResponse, {
   examples: [
     [
       {
-        ...(exampleOf(MonitorResponse) as MonitorResponse),
+        ...(firstExample(MonitorResponse) as MonitorResponse),
         ...{
           frequency: 5,
           group: 'shop',

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, exampleOf, GIVEN_BY_SERVER, MOST_NAMED, Name, pageQuery, Slug } from './common.ts'
+import { firstExample, MAX_LIST_IDS, Name, pageQuery, SET_BY_SERVER, Slug, StrictObject } from './common.ts'
 import { changedLabels, labelFilters, newLabels, responseLabels, withMetadataFilters } from './labels.ts'
 import { MonitorCounts } from './monitor-list.ts'
 
-export const Group = Exactly(
+export const Group = StrictObject(
   {
     id: Type.String({ description: 'Begins with `grp_`.' }),
     slug: Type.String({ examples: ['production'] }),
@@ -35,7 +35,7 @@ export type Group = Static<typeof Group>
 export const GROUP_INCLUDES = ['external_id', 'tags', 'metadata', 'counts'] as const
 export const GroupResponse = Type.Object(
   { ...Group.properties, ...responseLabels, counts: Type.Optional(MonitorCounts) },
-  { title: 'Group', additionalProperties: false, examples: [exampleOf(Group)] },
+  { title: 'Group', additionalProperties: false, examples: [firstExample(Group)] },
 )
 export type GroupResponse = Static<typeof GroupResponse>
 export const GroupInclude = Type.Optional(
@@ -47,18 +47,18 @@ export const GroupInclude = Type.Optional(
 )
 
 const webhooks = Type.Array(Type.String({ maxLength: 40 }), {
-  maxItems: MOST_NAMED,
+  maxItems: MAX_LIST_IDS,
   description:
     'Webhook ids (`whk_…`). At most 100, or the number that the operator has set. A group that already has more keeps them.',
 })
 
 const readOnlyFields = {
-  id: GIVEN_BY_SERVER,
+  id: SET_BY_SERVER,
   is_default: 'cannot be changed. Leave it out.',
   monitors: 'is counted by Zonewatch. To move a monitor, use PATCH /monitors/{monitor} with `group`.',
 }
 
-export const NewGroup = Exactly(
+export const NewGroup = StrictObject(
   {
     name: Name,
     slug: Type.Optional(Slug),
@@ -69,7 +69,7 @@ export const NewGroup = Exactly(
 )
 export type NewGroup = Static<typeof NewGroup>
 
-export const GroupChange = Exactly(
+export const GroupChange = StrictObject(
   {
     name: Type.Optional(Name),
     slug: Type.Optional(Slug),
@@ -86,7 +86,7 @@ export type GroupChange = Static<typeof GroupChange>
 
 /** Monitors that one request deletes with their group. */
 export const MAX_DELETED_WITH_GROUP = 500
-export const GroupDeletion = Exactly({
+export const GroupDeletion = StrictObject({
   monitors: Type.Optional(
     Type.Enum(['move', 'delete'], {
       type: 'string',
@@ -95,7 +95,7 @@ export const GroupDeletion = Exactly({
   ),
 })
 
-export const GroupQuery = Exactly(
+export const GroupQuery = StrictObject(
   {
     ...pageQuery('GroupOrder', ['created', 'name', 'slug']),
     ...labelFilters,

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery, Time } from './common.ts'
+import { Instant, Nullable, pageQuery, StrictObject, Time } from './common.ts'
 import { STATES } from './monitors.ts'
 
-export const Incident = Exactly(
+export const Incident = StrictObject(
   {
     id: Type.String({ description: 'Begins with `inc_`.' }),
     zone: Type.String({ description: 'The domain of the monitors. With several domains: that of the first monitor.' }),
@@ -50,7 +50,7 @@ export const Incident = Exactly(
 )
 export type Incident = Static<typeof Incident>
 
-export const IncidentChange = Exactly(
+export const IncidentChange = StrictObject(
   {
     acknowledged: Type.Optional(
       Type.Boolean({ description: 'True: alerts of the incident that are not sent yet are canceled.' }),
@@ -74,7 +74,7 @@ export const IncidentChange = Exactly(
 )
 export type IncidentChange = Static<typeof IncidentChange>
 
-export const IncidentQuery = Exactly({
+export const IncidentQuery = StrictObject({
   ...pageQuery('IncidentOrder', ['opened']),
   is_open: Type.Optional(Type.Boolean({ description: 'Only open incidents (true), or only resolved ones (false).' })),
 })
@@ -84,7 +84,7 @@ export const INCIDENT_ENTRIES = [
   ...(['opened', 'sent', 'not_sent', 'acknowledged', 'unacknowledged', 'assigned', 'snoozed', 'noted'] as const),
   'resolved',
 ] as const
-export const IncidentEntry = Exactly(
+export const IncidentEntry = StrictObject(
   {
     id: Type.String({ description: 'Begins with `ent_`.' }),
     occurred: Instant('When it happened.'),
@@ -119,10 +119,10 @@ export const IncidentEntry = Exactly(
   },
 )
 export type IncidentEntry = Static<typeof IncidentEntry>
-export const IncidentEntryQuery = Exactly(pageQuery('IncidentEntryOrder', ['occurred']))
+export const IncidentEntryQuery = StrictObject(pageQuery('IncidentEntryOrder', ['occurred']))
 
 /** `GET` and `POST /alert-acknowledgements/{token}`: what the link of a message leads to. */
-export const Acknowledgement = Exactly(
+export const Acknowledgement = StrictObject(
   {
     organization: Type.String(),
     title: Type.String({ description: 'The title of the message.' }),
@@ -184,14 +184,14 @@ const exampleAlert = {
   error: null,
   is_escalation: false,
 }
-export const Alert = Exactly(alert, {
+export const Alert = StrictObject(alert, {
   title: 'Alert',
   description: 'A message about an incident to one channel.',
   examples: [exampleAlert],
 })
 export type Alert = Static<typeof Alert>
 
-const AlertAttempt = Exactly({
+const AlertAttempt = StrictObject({
   number: Type.Integer({ description: '1 is the first attempt.' }),
   attempted: Instant('When the attempt was made.'),
   status_code: Nullable(Type.Integer()),
@@ -200,7 +200,7 @@ const AlertAttempt = Exactly({
   response_body: Nullable(Type.String({ description: 'The first 4,000 characters.' })),
   total_ms: Type.Integer(),
 })
-export const AlertInFull = Exactly(
+export const AlertInFull = StrictObject(
   { ...alert, log: Type.Array(AlertAttempt, { description: 'The attempts, oldest first.' }) },
   {
     title: 'AlertInFull',
@@ -224,7 +224,7 @@ export const AlertInFull = Exactly(
 )
 export type AlertInFull = Static<typeof AlertInFull>
 
-export const AlertQuery = Exactly({
+export const AlertQuery = StrictObject({
   ...pageQuery('AlertOrder', ['created']),
   status: Type.Optional(Type.Enum(ALERT_STATUSES, { description: 'Only alerts with this status.' })),
   channel_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only alerts to this channel.' })),
@@ -233,7 +233,7 @@ export const AlertQuery = Exactly({
 export type AlertQuery = Static<typeof AlertQuery>
 
 /** Which alerts of a channel are sent again, by when they were created. */
-export const AlertReplay = Exactly(
+export const AlertReplay = StrictObject(
   {
     since: Time('Alerts created at this time or later.'),
     until: Type.Optional(Time('Alerts created before this time. Default: now.')),
@@ -251,7 +251,7 @@ export const AlertReplay = Exactly(
 )
 export type AlertReplay = Static<typeof AlertReplay>
 
-export const AlertsReplayed = Exactly(
+export const AlertsReplayed = StrictObject(
   { count: Type.Integer({ description: 'The number of alerts that are sent again.' }) },
   { title: 'AlertsReplayed', examples: [{ count: 42 }] },
 )

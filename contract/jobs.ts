@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery, type SchemaOptions } from './common.ts'
+import { Instant, Nullable, pageQuery, type SchemaOptions, StrictObject } from './common.ts'
 import { FIELD_ERRORS, type FieldCode } from './field-errors.ts'
 import { JOB_CODES, type JobCode } from './job-codes.ts'
 import { MAX_TAGS, Tags, withMetadataFilters } from './labels.ts'
@@ -34,13 +34,13 @@ export const MOST_UNFINISHED = 20
 const ACTIONS_MEAN =
   '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
 
-const filter = Exactly(monitorFilters, {
+const filter = StrictObject(monitorFilters, {
   ...withMetadataFilters,
   description: 'The filters of GET /monitors. They are applied once, when the job starts.',
 })
 const { external_id: _id, until: _until, setup_page: _page, ...changed } = MonitorChange.properties
 const OF_ONE = 'belongs to one monitor. Use PATCH /monitors/{monitor}.'
-const change = Exactly(changed, {
+const change = StrictObject(changed, {
   description: 'For `update`: what PATCH /monitors/{monitor} takes, without `external_id`, `until` and `setup_page`.',
   'x-elsewhere': {
     ...(MonitorChange as SchemaOptions)['x-elsewhere'],
@@ -64,7 +64,7 @@ const tags = Type.Array(Tags.items, {
 const value = (description: string) => Type.String({ minLength: 1, maxLength: 1_000, description })
 
 const { status, webhook_id, since } = UndeliveredQuery.properties
-const requests = Exactly(
+const requests = StrictObject(
   { status, webhook_id, since },
   {
     description:
@@ -72,7 +72,7 @@ const requests = Exactly(
   },
 )
 
-export const NewJob = Exactly(
+export const NewJob = StrictObject(
   {
     action: Type.Enum(JOB_ACTIONS, { type: 'string', description: ACTIONS_MEAN }),
     monitors: Type.Optional(
@@ -112,7 +112,7 @@ export type NewJob = Static<typeof NewJob>
 const Json = (description: string) =>
   Nullable(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description }))
 
-export const Job = Exactly(
+export const Job = StrictObject(
   {
     id: Type.String({ description: 'Begins with `job_`.' }),
     created: Instant('When the job was created.'),
@@ -177,7 +177,7 @@ export const Job = Exactly(
 )
 export type Job = Static<typeof Job>
 
-export const JobResult = Exactly(
+export const JobResult = StrictObject(
   {
     id: Type.String({ description: 'The id of the monitor or webhook request.' }),
     name: Nullable(
@@ -234,7 +234,7 @@ export const JobResult = Exactly(
 )
 export type JobResult = Static<typeof JobResult>
 
-export const JobQuery = Exactly({
+export const JobQuery = StrictObject({
   ...pageQuery('JobOrder', ['created']),
   is_finished: Type.Optional(
     Type.Boolean({ description: 'Only jobs that have ended (true), or only queued and running ones (false).' }),
@@ -242,7 +242,7 @@ export const JobQuery = Exactly({
 })
 export type JobQuery = Static<typeof JobQuery>
 
-export const JobResultQuery = Exactly({
+export const JobResultQuery = StrictObject({
   ...pageQuery('JobResultOrder', ['id']),
   state: Type.Optional(Type.Enum(RESULT_STATES, { type: 'string', description: 'Only results with this state.' })),
 })

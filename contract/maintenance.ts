@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, pageQuery, Time } from './common.ts'
+import { Instant, Name, Nullable, ONE_LINE, pageQuery, SET_BY_SERVER, StrictObject, Time } from './common.ts'
 
 const MOST_NAMED = 100
 
@@ -51,9 +51,9 @@ const exampleSchedule = {
 }
 const exampleWindow = { name: 'Weekly updates', monitors: null, groups: null, name_pattern: '*.example.com' }
 
-const Period = Exactly({ from: Instant('When it begins.'), to: Instant('When it ends.') })
+const Period = StrictObject({ from: Instant('When it begins.'), to: Instant('When it ends.') })
 
-export const MaintenanceWindow = Exactly(
+export const MaintenanceWindow = StrictObject(
   {
     id: Type.String({ description: 'Begins with `mnt_`.' }),
     created: Instant('When the window was created.'),
@@ -88,13 +88,13 @@ export const MaintenanceWindow = Exactly(
 export type MaintenanceWindow = Static<typeof MaintenanceWindow>
 
 const fixed = {
-  id: GIVEN_BY_SERVER,
-  created: GIVEN_BY_SERVER,
-  is_active: GIVEN_BY_SERVER,
-  occurrences: GIVEN_BY_SERVER,
+  id: SET_BY_SERVER,
+  created: SET_BY_SERVER,
+  is_active: SET_BY_SERVER,
+  occurrences: SET_BY_SERVER,
 }
 
-export const NewMaintenanceWindow = Exactly(
+export const NewMaintenanceWindow = StrictObject(
   {
     name: Name,
     monitors: Type.Optional(filters.monitors),
@@ -122,7 +122,7 @@ export const MaintenanceWindowChange = Type.Partial(NewMaintenanceWindow, {
 })
 export type MaintenanceWindowChange = Partial<NewMaintenanceWindow>
 
-export const MaintenanceWindowQuery = Exactly({
+export const MaintenanceWindowQuery = StrictObject({
   ...pageQuery('MaintenanceWindowOrder', ['created']),
   is_active: Type.Optional(Type.Boolean({ description: 'Only windows that are active now (true), or not (false).' })),
   monitor_id: Type.Optional(

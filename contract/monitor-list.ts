@@ -1,5 +1,5 @@
 import { type Static, type TObject, Type } from 'typebox'
-import { Exactly, pageQuery } from './common.ts'
+import { pageQuery, StrictObject } from './common.ts'
 import { labelFilters, withMetadataFilters } from './labels.ts'
 import { Include, STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
@@ -67,13 +67,13 @@ export const MONITOR_ORDERS = [
   'last_checked',
   'incidence_count',
 ] as const
-export const MonitorQuery = Exactly(
+export const MonitorQuery = StrictObject(
   { ...pageQuery('MonitorOrder', MONITOR_ORDERS), ...monitorFilters, include: Include },
   withMetadataFilters,
 )
 /** Counting stops after so many monitors. */
 export const MAX_COUNTED = 5_000
-export const MonitorCounts = Exactly(
+export const MonitorCounts = StrictObject(
   {
     states: Type.Record(Type.String(), Type.Integer(), {
       description: 'The enabled monitors by state. States that no monitor has are left out.',
@@ -91,7 +91,7 @@ export const MonitorCounts = Exactly(
   },
 )
 export type MonitorCounts = Static<typeof MonitorCounts>
-export const CountsQuery = Exactly(monitorFilters, withMetadataFilters)
+export const CountsQuery = StrictObject(monitorFilters, withMetadataFilters)
 
 /** And `metadata.<key>`. */
 export type MonitorFilters = Static<TObject<typeof monitorFilters>>

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant } from './common.ts'
+import { Instant, SET_BY_SERVER, StrictObject } from './common.ts'
 import { Diagnosis } from './diagnosis.ts'
 import { Difference } from './difference.ts'
 import { changedLabels, ExternalId, newLabels, responseLabels } from './labels.ts'
@@ -17,7 +17,7 @@ const RECORD_TYPES_DESCRIPTION = `${RECORD_TYPES.slice(RECORD_TYPES.indexOf('SRV
 export type MonitorState = (typeof STATES)[number]
 export type Notify = (typeof NOTIFY)[number]
 
-export const Monitor = Exactly(
+export const Monitor = StrictObject(
   {
     id: Type.String({ description: 'Begins with `mon_`.', examples: ['mon_01kaj3x7v8q2n5m4r6t9w0y1zb'] }),
     created: Instant('When the monitor was created.'),
@@ -178,8 +178,8 @@ const fields = {
 
 const SET_BY_CHECKS = 'is set by checks. Leave it out. To start a check, use POST /monitors/{monitor}/check.'
 const readOnlyFields = {
-  id: GIVEN_BY_SERVER,
-  created: GIVEN_BY_SERVER,
+  id: SET_BY_SERVER,
+  created: SET_BY_SERVER,
   current_value: SET_BY_CHECKS,
   state: SET_BY_CHECKS,
   incidence_count: SET_BY_CHECKS,
@@ -191,7 +191,7 @@ const readOnlyFields = {
   webhooks: 'belong to the group of the monitor. Use PATCH /groups/{group}.',
 }
 
-export const NewMonitor = Exactly(fields, {
+export const NewMonitor = StrictObject(fields, {
   title: 'NewMonitor',
   'x-elsewhere': readOnlyFields,
   examples: [
@@ -203,7 +203,7 @@ export type NewMonitor = Static<typeof NewMonitor>
 export const MAX_BULK_MONITORS = 1_000
 
 /** `group`, `notify` and `frequency` are defaults for the items. */
-export const NewMonitors = Exactly(
+export const NewMonitors = StrictObject(
   {
     monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: MAX_BULK_MONITORS, description: '1 to 1000 monitors.' }),
     group: Type.Optional(group),
@@ -239,7 +239,7 @@ export const NewMonitors = Exactly(
 export type NewMonitors = Static<typeof NewMonitors>
 
 /** An absent field keeps its value. */
-export const MonitorChange = Exactly(
+export const MonitorChange = StrictObject(
   {
     ...fields,
     subdomain: Type.Optional(
@@ -266,7 +266,7 @@ export const MonitorChange = Exactly(
 export type MonitorChange = Static<typeof MonitorChange>
 
 /** Creates the monitor, or updates the one with the external id in the path. */
-export const MonitorUpsert = Exactly(
+export const MonitorUpsert = StrictObject(
   { ...fields, ...changedLabels, external_id: Type.Optional(ExternalId) },
   {
     title: 'MonitorUpsert',
@@ -277,7 +277,7 @@ export const MonitorUpsert = Exactly(
 export type MonitorUpsert = Static<typeof MonitorUpsert>
 
 /** Updates all monitors of a group. */
-export const GroupMonitorsChange = Exactly(
+export const GroupMonitorsChange = StrictObject(
   {
     frequency: Type.Optional(frequency),
     is_active: Type.Optional(Type.Boolean({ description: 'Whether the monitors are checked.' })),

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { Email } from './agents.ts'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, ONE_LINE, Slug } from './common.ts'
+import { Instant, Name, Nullable, ONE_LINE, SET_BY_SERVER, Slug, StrictObject } from './common.ts'
 
 /** Octets of an image in a data URL, which has a third more characters. */
-export const MOST_LOGO_OCTETS = 32_768
+export const MAX_LOGO_BYTES = 32_768
 
 const settings = {
   timezone: Type.String({ description: 'An IANA name.', examples: ['Europe/Berlin'], maxLength: 64 }),
@@ -21,19 +21,19 @@ const settings = {
     Type.String({
       maxLength: 44_000,
       pattern: '^data:image/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$',
-      description: `a PNG, JPEG or WebP image of at most ${MOST_LOGO_OCTETS / 1024} KiB, as a data URL. Public setup pages show it.`,
+      description: `a PNG, JPEG or WebP image of at most ${MAX_LOGO_BYTES / 1024} KiB, as a data URL. Public setup pages show it.`,
       examples: ['data:image/png;base64,iVBORw0KGgo='],
     }),
   ),
 }
 
-export const Organization = Exactly(
+export const Organization = StrictObject(
   {
     id: Type.String({ description: 'Begins with `org_`.' }),
     name: Type.String(),
     slug: Type.String(),
     created: Instant('When the organization was created.'),
-    settings: Exactly(settings),
+    settings: StrictObject(settings),
   },
   {
     title: 'Organization',
@@ -55,12 +55,12 @@ export const Organization = Exactly(
 )
 export type Organization = Static<typeof Organization>
 
-export const OrganizationChange = Exactly(
+export const OrganizationChange = StrictObject(
   {
     name: Type.Optional(Name),
     slug: Type.Optional(Slug),
     settings: Type.Optional(
-      Exactly({
+      StrictObject({
         timezone: Type.Optional(settings.timezone),
         event_retention_days: Type.Optional(settings.event_retention_days),
         alert_emails: Type.Optional(Nullable(Type.Array(Email, { maxItems: 20 }))),
@@ -72,8 +72,8 @@ export const OrganizationChange = Exactly(
     title: 'OrganizationChange',
     examples: [{ name: 'Example', settings: { timezone: 'Europe/Berlin' } }],
     'x-elsewhere': {
-      id: GIVEN_BY_SERVER,
-      created: GIVEN_BY_SERVER,
+      id: SET_BY_SERVER,
+      created: SET_BY_SERVER,
       timezone: 'belongs inside `settings`.',
       event_retention_days: 'belongs inside `settings`.',
       alert_emails: 'belongs inside `settings`.',
@@ -104,7 +104,7 @@ const billing = {
   ),
 }
 
-export const Billing = Exactly(billing, {
+export const Billing = StrictObject(billing, {
   title: 'Billing',
   description: 'The billing details. A field is null if it is not set.',
   examples: [
@@ -124,7 +124,7 @@ export const Billing = Exactly(billing, {
 })
 export type Billing = Static<typeof Billing>
 
-export const BillingChange = Exactly(
+export const BillingChange = StrictObject(
   {
     name: Type.Optional(billing.name),
     email: Type.Optional(billing.email),

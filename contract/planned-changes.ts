@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, Nullable, pageQuery, Time } from './common.ts'
+import { Instant, Nullable, pageQuery, SET_BY_SERVER, StrictObject, Time } from './common.ts'
 
 export const CHANGE_STATES = ['SCHEDULED', 'IN_PROGRESS', 'DONE', 'NOT_ARRIVED', 'CANCELED'] as const
 const state = Type.Enum(CHANGE_STATES, {
@@ -9,7 +9,7 @@ const state = Type.Enum(CHANGE_STATES, {
     '`SCHEDULED`: the period has not begun. `IN_PROGRESS`: the old values, the new ones and a mix of both are VALID. `DONE`: every server answers the new values. `NOT_ARRIVED`: the period ended before that. `CANCELED`: somebody changed what the monitor expects.',
 })
 
-const SeenAnswer = Exactly({
+const SeenAnswer = StrictObject({
   kind: Type.Enum(['name_server', 'resolver'], { type: 'string' }),
   server: Type.String({ description: 'The name of the name server, or the address of the resolver.' }),
   answer: Type.Enum(['old', 'new', 'mixed', 'other', 'none'], {
@@ -20,7 +20,7 @@ const SeenAnswer = Exactly({
   ttl: Nullable(Type.Integer({ description: 'Seconds. Of a resolver: for how much longer it keeps the answer.' })),
 })
 
-const Progress = Exactly(
+const Progress = StrictObject(
   {
     checked: Instant('When the servers were queried.'),
     servers: Type.Array(SeenAnswer, {
@@ -42,7 +42,7 @@ const exampleChange = {
   to: '2030-01-10T18:00:00.000Z',
 }
 
-export const PlannedChange = Exactly(
+export const PlannedChange = StrictObject(
   {
     id: Type.String({ description: 'Begins with `pch_`.' }),
     created: Instant('When the change was planned.'),
@@ -93,16 +93,16 @@ const fields = {
   to: Time('When the period ends: at most 14 days after `from`.'),
 }
 const fixed = {
-  id: GIVEN_BY_SERVER,
-  created: GIVEN_BY_SERVER,
-  created_by: GIVEN_BY_SERVER,
-  state: GIVEN_BY_SERVER,
-  closed: GIVEN_BY_SERVER,
-  progress: GIVEN_BY_SERVER,
+  id: SET_BY_SERVER,
+  created: SET_BY_SERVER,
+  created_by: SET_BY_SERVER,
+  state: SET_BY_SERVER,
+  closed: SET_BY_SERVER,
+  progress: SET_BY_SERVER,
   old_value: 'is what the monitor expects. Change it with PATCH /monitors/{monitor}.',
 }
 
-export const NewPlannedChange = Exactly(
+export const NewPlannedChange = StrictObject(
   {
     monitor_id: Type.String({ minLength: 1, maxLength: 40, description: 'The monitor (`mon_…`) of the record.' }),
     new_value: fields.new_value,
@@ -113,7 +113,7 @@ export const NewPlannedChange = Exactly(
 )
 export type NewPlannedChange = Static<typeof NewPlannedChange>
 
-export const PlannedChangeChange = Exactly(
+export const PlannedChangeChange = StrictObject(
   {
     new_value: Type.Optional(fields.new_value),
     from: Type.Optional(fields.from),
@@ -128,7 +128,7 @@ export const PlannedChangeChange = Exactly(
 )
 export type PlannedChangeChange = Static<typeof PlannedChangeChange>
 
-export const PlannedChangeQuery = Exactly({
+export const PlannedChangeQuery = StrictObject({
   ...pageQuery('PlannedChangeOrder', ['created']),
   monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only changes of this monitor.' })),
   is_open: Type.Optional(Type.Boolean({ description: 'Only open changes (true), or only closed ones (false).' })),

@@ -1,5 +1,5 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox'
-import { Exactly } from './common.ts'
+import { StrictObject } from './common.ts'
 import { WAIT_HOURS } from './setup-pages.ts'
 
 /** What a text shows of values from outside: entries of a list, and characters of each. */
@@ -15,7 +15,7 @@ const zone = Type.String({ description: 'The zone; `.` for the root.', examples:
 const truncated = Type.Optional(
   Type.Literal(true, { description: 'Present if lists or values were shortened to fit.' }),
 )
-const record = Exactly(
+const record = StrictObject(
   { name: Type.String(), type: Type.String() },
   {
     description:
@@ -24,48 +24,48 @@ const record = Exactly(
 )
 const missing = texts('Expected values that no record matches.')
 
-const Values = Exactly({
+const Values = StrictObject({
   name,
   record_type: Type.String({ description: 'The record type of the monitor.' }),
   observed: texts('The values that the DNS answered.'),
   matched: texts('Expected values that a record matches.'),
   missing,
   unexpected: texts('Observed values that are not expected; empty if `is_exact_match` is false.'),
-  counts: Exactly(
+  counts: StrictObject(
     { observed: Type.Integer(), matched: Type.Integer(), missing: Type.Integer(), unexpected: Type.Integer() },
     { description: 'The number of values in each list before it was shortened.' },
   ),
   record,
   truncated,
 })
-const Changing = Exactly({
+const Changing = StrictObject({
   ...Values.properties,
   old_value: texts('The values before the planned change.'),
   new_value: texts('The values after it.'),
 })
-const Absent = Exactly({ name, record_type: Type.String(), missing, record, truncated })
-const AbsentAtTarget = Exactly({
+const Absent = StrictObject({ name, record_type: Type.String(), missing, record, truncated })
+const AbsentAtTarget = StrictObject({
   ...Absent.properties,
   target: Type.String({ description: 'The end of the CNAME chain.' }),
 })
-const Chain = Exactly({ name, chain: texts('The names of the CNAME chain, in order.'), truncated })
-const Failure = Exactly({
+const Chain = StrictObject({ name, chain: texts('The names of the CNAME chain, in order.'), truncated })
+const Failure = StrictObject({
   name,
   rcode: Type.String({ examples: ['SERVFAIL'] }),
-  extended_errors: Type.Array(Exactly({ code: Type.Integer(), text: Type.String() }), {
+  extended_errors: Type.Array(StrictObject({ code: Type.Integer(), text: Type.String() }), {
     description: 'Extended DNS errors, RFC 8914.',
   }),
   truncated,
 })
-const Detail = Exactly({
+const Detail = StrictObject({
   name,
   detail: Type.String({ description: 'Diagnostic text in English; may change.' }),
   truncated,
 })
-const Name = Exactly({ name, truncated })
-const None = Exactly({ truncated })
-const Zone = Exactly({ zone, truncated })
-const Unclassified = Exactly({ text: Type.String({ description: 'The text as it was recorded.' }), truncated })
+const Name = StrictObject({ name, truncated })
+const None = StrictObject({ truncated })
+const Zone = StrictObject({ zone, truncated })
+const Unclassified = StrictObject({ text: Type.String({ description: 'The text as it was recorded.' }), truncated })
 
 /**
  * A reason is a code with parameters. Its text is made from the parameters when it is shown, by one template for each code, so a
@@ -150,7 +150,7 @@ export const VERDICT_REASONS = {
   }),
   lame_delegation: entry(
     'BAD_SETUP: no name server that the zone is delegated to serves it.',
-    Exactly({ ...Detail.properties, zone, name_servers: texts('The delegation.') }),
+    StrictObject({ ...Detail.properties, zone, name_servers: texts('The delegation.') }),
     ({ name, detail }) => `${name} cannot be resolved: ${plain(detail)}.`,
   ),
   dnssec_failed: entry('INVALID: DNSSEC validation fails.', Failure, (params) => {
@@ -182,7 +182,7 @@ export const VERDICT_REASONS = {
   unclassified,
 } as const
 
-const NameServers = Exactly({ name_servers: texts("The zone's name servers, by name."), truncated })
+const NameServers = StrictObject({ name_servers: texts("The zone's name servers, by name."), truncated })
 const sentence = (about: string, text: string) => entry(about, None, () => text)
 
 /** How a verdict was reached, or why there is none yet. */
@@ -213,7 +213,7 @@ export const CONFIRMATION_REASONS = {
   ),
   name_servers_majority: entry(
     'The name servers disagreed for three checks in a row.',
-    Exactly({ ...NameServers.properties, supporters: texts('The name servers that gave the majority answer.') }),
+    StrictObject({ ...NameServers.properties, supporters: texts('The name servers that gave the majority answer.') }),
     ({ name_servers }) =>
       `The zone's name servers ${listed(name_servers, name_servers.length, MOST_NAME_SERVERS)} still disagree after repeated queries. The majority answer counts.`,
   ),
@@ -272,7 +272,10 @@ export const CONFIRMATION_REASONS = {
   ),
   name_servers_failed: entry(
     'Why the resolvers decide: the name servers of the zone gave no usable answer.',
-    Exactly({ outcome: Type.String({ description: 'The kind of the outcome: `timeout`, `failure`, …' }), truncated }),
+    StrictObject({
+      outcome: Type.String({ description: 'The kind of the outcome: `timeout`, `failure`, …' }),
+      truncated,
+    }),
     ({ outcome }) => `The zone's own name servers returned no usable answer (${outcome}).`,
   ),
   root_servers_unreachable: sentence(
@@ -320,7 +323,7 @@ function schemaOf(
 ) {
   const codesByParams = Map.groupBy(Object.entries(catalogue), ([, { params }]) => params)
   const shapes = [...codesByParams].map(([params, entries]) =>
-    Exactly({
+    StrictObject({
       code: Type.Enum(
         entries.map(([code]) => code),
         { type: 'string', description: entries.map(([code, { about }]) => `\`${code}\`: ${about}`).join('\n\n') },

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Nullable } from './common.ts'
+import { Nullable, StrictObject } from './common.ts'
 
 /** Counts of the backlog stop here: this number stands for that many or more. */
 export const BACKLOG_COUNTED = 10_000
@@ -9,13 +9,13 @@ const Octets = Type.Integer()
 const Ms = Type.Number()
 
 /** `GET /dashboard/api/server`, for operators. */
-export const ServerStatus = Exactly({
+export const ServerStatus = StrictObject({
   version: Type.String(),
   node: Type.String(),
   at: Instant,
   /** Processes that share the database, newest first. `alive`: seen within 8 seconds. */
   instances: Type.Array(
-    Exactly({
+    StrictObject({
       id: Type.Integer(),
       machine: Type.String(),
       pid: Type.Integer(),
@@ -32,18 +32,18 @@ export const ServerStatus = Exactly({
       most_late_ms: Nullable(Ms),
     }),
   ),
-  checks: Exactly({ due: Type.Integer(), overdue: Type.Integer(), oldest_ms: Ms }),
-  deliveries: Exactly({
+  checks: StrictObject({ due: Type.Integer(), overdue: Type.Integer(), oldest_ms: Ms }),
+  deliveries: StrictObject({
     due_webhooks: Type.Integer(),
     pending: Type.Integer(),
     paused_webhooks: Type.Integer(),
     oldest_ms: Ms,
   }),
-  alerts: Exactly({ due: Type.Integer(), oldest_ms: Ms }),
-  mails: Exactly({ pending: Type.Integer(), oldest_ms: Ms }),
+  alerts: StrictObject({ due: Type.Integer(), oldest_ms: Ms }),
+  mails: StrictObject({ pending: Type.Integer(), oldest_ms: Ms }),
   /** The last minute of all instances. `failed`: without a readable response. */
   upstreams: Type.Array(
-    Exactly({
+    StrictObject({
       address: Type.String(),
       queries: Type.Integer(),
       failed: Type.Integer(),
@@ -52,17 +52,17 @@ export const ServerStatus = Exactly({
       set_aside: Type.Integer(),
     }),
   ),
-  database: Exactly({
+  database: StrictObject({
     engine: Type.Enum(['sqlite', 'postgres']),
     octets: Octets,
     /** SQLite's write-ahead log. */
     log: Nullable(Octets),
     /** One a day, oldest first. */
-    sizes: Type.Array(Exactly({ at: Instant, octets: Octets })),
+    sizes: Type.Array(StrictObject({ at: Instant, octets: Octets })),
   }),
   /** Null: none was ever tried. */
   backup: Nullable(
-    Exactly({
+    StrictObject({
       tried_at: Instant,
       error: Nullable(Type.String()),
       made_at: Nullable(Instant),
@@ -71,7 +71,7 @@ export const ServerStatus = Exactly({
   ),
   /** Of the process that answers; values of secrets are hidden. */
   settings: Type.Array(
-    Exactly({ name: Type.String(), value: Type.String(), is_default: Type.Boolean(), about: Type.String() }),
+    StrictObject({ name: Type.String(), value: Type.String(), is_default: Type.Boolean(), about: Type.String() }),
   ),
 })
 export type ServerStatus = Static<typeof ServerStatus>

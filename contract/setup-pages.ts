@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, Instant, Nullable, pageQuery } from './common.ts'
+import { Instant, Nullable, pageQuery, StrictObject } from './common.ts'
 
 /** How long quick checks run for a monitor with `until: "valid"`, and their first interval. */
 export const WAIT_HOURS = 72
@@ -17,7 +17,7 @@ export const SetupKey = Type.String({
   examples: ['customer-4711'],
 })
 
-export const SetupPage = Exactly(
+export const SetupPage = StrictObject(
   {
     id: Type.String({ description: 'Begins with `stp_`.' }),
     created: Instant('When the page was created.'),
@@ -46,7 +46,7 @@ export const SetupPage = Exactly(
 )
 export type SetupPage = Static<typeof SetupPage>
 
-export const SetupPageQuery = Exactly({
+export const SetupPageQuery = StrictObject({
   ...pageQuery('SetupPageOrder', ['created']),
   key: Type.Optional(Type.String({ maxLength: 100, description: 'Only the page with this key.' })),
 })
@@ -55,7 +55,7 @@ export type SetupPageQuery = Static<typeof SetupPageQuery>
 export const WAIT_STATES = ['waiting', 'valid', 'timed_out'] as const
 
 /** The wait of a monitor with `until: "valid"`. */
-export const Wait = Exactly(
+export const Wait = StrictObject(
   {
     state: Type.Enum(WAIT_STATES, {
       type: 'string',
@@ -66,7 +66,7 @@ export const Wait = Exactly(
     deadline: Instant(`When the wait times out: ${WAIT_HOURS} hours after it began.`),
     ended: Nullable(Instant('When the wait ended; null while the monitor waits.')),
     setup_page: Nullable(
-      Exactly(
+      StrictObject(
         {
           id: SetupPage.properties.id,
           url: SetupPage.properties.url,
@@ -84,18 +84,18 @@ export type Wait = Static<typeof Wait>
 export const RECORD_STATES = ['waiting', 'wrong', 'found', 'valid', 'timed_out'] as const
 export type RecordState = (typeof RECORD_STATES)[number]
 
-const Provider = Exactly({
+const Provider = StrictObject({
   name: Type.String(),
   url: Type.String({ description: 'Where the customer signs in.' }),
   steps: Type.Array(Type.String()),
 })
 
-const PublicRecord = Exactly({
+const PublicRecord = StrictObject({
   host: Type.String({ description: 'The name within its zone; `@` for the apex.' }),
   name: Type.String({ description: 'The full name.' }),
   zone: Type.String(),
   type: Type.String(),
-  values: Type.Array(Exactly({ value: Type.String(), priority: Nullable(Type.String()) })),
+  values: Type.Array(StrictObject({ value: Type.String(), priority: Nullable(Type.String()) })),
   state: Type.Enum(RECORD_STATES),
   found: Nullable(
     Type.Array(Type.String(), {
@@ -111,7 +111,7 @@ const PublicRecord = Exactly({
 export type PublicRecord = Static<typeof PublicRecord>
 
 /** All data that the public page reveals. */
-export const PublicPage = Exactly(
+export const PublicPage = StrictObject(
   {
     organization: Type.String(),
     logo: Nullable(Type.String({ description: 'A data URL.' })),

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, exampleOf, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
+import { firstExample, Instant, Name, Nullable, pageQuery, SET_BY_SERVER, StrictObject } from './common.ts'
 
 const limit = (description: string) => Nullable(Type.Integer({ minimum: 0, description }))
 
 /** Null means without a limit. */
-export const PlanLimits = Exactly(
+export const PlanLimits = StrictObject(
   {
     monitors: limit('How many monitors.'),
     min_frequency: limit('The minimum time between two checks, in minutes.'),
@@ -32,11 +32,11 @@ const price = {
   interval: Type.Enum(INTERVALS),
 }
 
-export const Plan = Exactly(
+export const Plan = StrictObject(
   {
     id: Type.String({ examples: ['self-hosted'] }),
     name: Type.String(),
-    prices: Type.Array(Exactly(price), { description: 'Empty: the plan is free.' }),
+    prices: Type.Array(StrictObject(price), { description: 'Empty: the plan is free.' }),
     limits: PlanLimits,
   },
   {
@@ -46,7 +46,7 @@ export const Plan = Exactly(
         id: 'team',
         name: 'Team',
         prices: [{ currency: 'EUR', amount: 2900, interval: 'month' }],
-        limits: exampleOf(PlanLimits),
+        limits: firstExample(PlanLimits),
       },
     ],
   },
@@ -54,11 +54,11 @@ export const Plan = Exactly(
 export type Plan = Static<typeof Plan>
 
 /** A plan as the operator writes it. */
-export const PlanSetting = Exactly({
+export const PlanSetting = StrictObject({
   id: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 }),
   name: Name,
   prices: Type.Optional(
-    Type.Array(Exactly({ ...price, stripe_price: Type.String({ minLength: 1 }) }), { maxItems: 20 }),
+    Type.Array(StrictObject({ ...price, stripe_price: Type.String({ minLength: 1 }) }), { maxItems: 20 }),
   ),
   limits: Type.Partial(PlanLimits, { additionalProperties: false }),
 })
@@ -67,7 +67,7 @@ export type PlanSetting = Static<typeof PlanSetting>
 export const SUBSCRIPTION_STATUSES = ['active', 'trialing', 'past_due', 'canceled'] as const
 export type SubscriptionStatus = (typeof SUBSCRIPTION_STATUSES)[number]
 
-export const Subscription = Exactly(
+export const Subscription = StrictObject(
   {
     plan: Type.String({ description: 'Id of a plan.' }),
     status: Type.Enum(SUBSCRIPTION_STATUSES),
@@ -76,7 +76,7 @@ export const Subscription = Exactly(
     current_period_end: Nullable(Instant('Null on a free plan.')),
     cancel_at: Nullable(Instant('When the plan ends, if it was canceled.')),
     limits: PlanLimits,
-    usage: Exactly(
+    usage: StrictObject(
       {
         monitors: Type.Integer(),
         min_frequency: Nullable(
@@ -102,7 +102,7 @@ export const Subscription = Exactly(
         current_period_start: '2026-11-01T00:00:00.000Z',
         current_period_end: '2026-12-01T00:00:00.000Z',
         cancel_at: null,
-        limits: exampleOf(PlanLimits),
+        limits: firstExample(PlanLimits),
         usage: { monitors: 120, min_frequency: 5, event_retention_days: 365, webhooks: 3, agents: 4, api_keys: 2 },
       },
     ],
@@ -110,7 +110,7 @@ export const Subscription = Exactly(
 )
 export type Subscription = Static<typeof Subscription>
 
-export const PlanChoice = Exactly(
+export const PlanChoice = StrictObject(
   {
     plan: Type.String({ maxLength: 100, description: 'Id of a plan.' }),
     interval: Type.Optional(Type.Enum(INTERVALS, { description: 'A price of the plan. Default: the first one.' })),
@@ -119,19 +119,19 @@ export const PlanChoice = Exactly(
     title: 'PlanChoice',
     examples: [{ plan: 'self-hosted' }],
     'x-elsewhere': {
-      status: GIVEN_BY_SERVER,
-      quantity: GIVEN_BY_SERVER,
-      current_period_start: GIVEN_BY_SERVER,
-      current_period_end: GIVEN_BY_SERVER,
+      status: SET_BY_SERVER,
+      quantity: SET_BY_SERVER,
+      current_period_start: SET_BY_SERVER,
+      current_period_end: SET_BY_SERVER,
       cancel_at: 'is set with DELETE /organization/subscription, which cancels the plan at the end of the period.',
       limits: 'are set by the plan. Leave them out.',
-      usage: GIVEN_BY_SERVER,
+      usage: SET_BY_SERVER,
     },
   },
 )
 export type PlanChoice = Static<typeof PlanChoice>
 
-export const PaymentPage = Exactly(
+export const PaymentPage = StrictObject(
   { url: Type.String({ description: 'Open this URL in a browser. It works once and expires soon.' }) },
   {
     title: 'PaymentPage',
@@ -144,7 +144,7 @@ export type PaymentPage = Static<typeof PaymentPage>
 export const INVOICE_STATUSES = ['draft', 'open', 'paid', 'uncollectible', 'void'] as const
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number]
 
-export const Invoice = Exactly(
+export const Invoice = StrictObject(
   {
     id: Type.String({ description: "The payment provider's id." }),
     number: Nullable(Type.String()),
@@ -181,4 +181,4 @@ export const Invoice = Exactly(
 )
 export type Invoice = Static<typeof Invoice>
 
-export const InvoiceQuery = Exactly(pageQuery('InvoiceOrder', ['created']))
+export const InvoiceQuery = StrictObject(pageQuery('InvoiceOrder', ['created']))

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Exactly, GIVEN_BY_SERVER, Instant, Name, Nullable, pageQuery } from './common.ts'
+import { Instant, Name, Nullable, pageQuery, SET_BY_SERVER, StrictObject } from './common.ts'
 import { METADATA_PARAMETER, withMetadataFilters } from './labels.ts'
 import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
 
@@ -7,7 +7,7 @@ export const MAX_VIEWS = 200
 const DENSITIES = ['comfortable', 'compact'] as const
 export const COLUMN = `^[a-z_]{1,40}$|${METADATA_PARAMETER}`
 
-const filter = Exactly(monitorFilters, {
+const filter = StrictObject(monitorFilters, {
   ...withMetadataFilters,
   description:
     'The filters of GET /monitors; empty for every monitor. They are applied each time the view is opened. A group named by its id stays the same when its slug changes.',
@@ -49,7 +49,7 @@ const example = {
   density: 'compact' as const,
 }
 
-export const View = Exactly(
+export const View = StrictObject(
   {
     id: Type.String({ description: 'Begins with `viw_`.' }),
     created: Instant('When the view was created.'),
@@ -81,14 +81,14 @@ export const View = Exactly(
 export type View = Static<typeof View>
 export type ViewFilter = Static<typeof filter>
 
-const readOnlyFields = { id: GIVEN_BY_SERVER, created: GIVEN_BY_SERVER, created_by: GIVEN_BY_SERVER }
-export const NewView = Exactly(
+const readOnlyFields = { id: SET_BY_SERVER, created: SET_BY_SERVER, created_by: SET_BY_SERVER }
+export const NewView = StrictObject(
   { name: Name, ...fields },
   { title: 'NewView', examples: [example], 'x-elsewhere': readOnlyFields },
 )
 export type NewView = Static<typeof NewView>
 
-export const ViewChange = Exactly(
+export const ViewChange = StrictObject(
   { name: Type.Optional(Name), ...fields },
   {
     title: 'ViewChange',
@@ -99,5 +99,5 @@ export const ViewChange = Exactly(
 )
 export type ViewChange = Static<typeof ViewChange>
 
-export const ViewQuery = Exactly(pageQuery('ViewOrder', ['created', 'name']))
+export const ViewQuery = StrictObject(pageQuery('ViewOrder', ['created', 'name']))
 export type ViewQuery = Static<typeof ViewQuery>

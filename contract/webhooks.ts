@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox'
 import {
-  Exactly,
-  exampleOf,
-  GIVEN_BY_SERVER,
+  firstExample,
   Instant,
-  MOST_NAMED,
+  MAX_LIST_IDS,
   Nullable,
   pageQuery,
+  SET_BY_SERVER,
+  StrictObject,
   Time,
   TimeFilter,
 } from './common.ts'
@@ -15,7 +15,7 @@ import { Delivery, DeliveryBatch, LONGEST_BATCH_WAIT_SECONDS, MOST_BATCHED } fro
 /** Where a caller leaves a value out. */
 export const BATCH_DEFAULTS = { max_events: MOST_BATCHED, max_wait_seconds: 5 }
 
-export const Webhook = Exactly(
+export const Webhook = StrictObject(
   {
     id: Type.String({ description: 'Begins with `whk_`.' }),
     created: Instant('When the webhook was created.'),
@@ -48,7 +48,7 @@ export const Webhook = Exactly(
       }),
     ),
     batch: Type.Optional(
-      Exactly(
+      StrictObject(
         { max_events: Type.Integer(), max_wait_seconds: Type.Integer() },
         { description: 'Present if the webhook receives several events in one request.' },
       ),
@@ -97,7 +97,7 @@ const headers = Type.Record(Type.String(), Type.String({ maxLength: VALUE_LIMIT 
 /** Groups that one webhook may be linked to. */
 export const MOST_GROUPS = 1_000
 const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
-  maxItems: MOST_NAMED,
+  maxItems: MAX_LIST_IDS,
   description: 'Ids or slugs of at most 1,000 groups. A webhook that already has more keeps them.',
 })
 
@@ -116,7 +116,7 @@ const all_groups = Type.Boolean({
     'Whether the webhook receives the changes of all groups, also of groups that are created later. `groups` and the `webhooks` of a group stay as they are. Default: false.',
 })
 
-const batch = Exactly(
+const batch = StrictObject(
   {
     max_events: Type.Optional(
       Type.Integer({
@@ -144,14 +144,14 @@ const batch = Exactly(
 )
 
 const elsewhere = {
-  id: GIVEN_BY_SERVER,
-  created: GIVEN_BY_SERVER,
+  id: SET_BY_SERVER,
+  created: SET_BY_SERVER,
   state: 'becomes active when a request succeeds. Send one with POST /webhooks/{webhook}/test.',
-  last_error: GIVEN_BY_SERVER,
-  last_executed: GIVEN_BY_SERVER,
+  last_error: SET_BY_SERVER,
+  last_executed: SET_BY_SERVER,
 }
 
-export const NewWebhook = Exactly(
+export const NewWebhook = StrictObject(
   {
     url,
     secret: Type.Optional(secret),
@@ -173,7 +173,7 @@ export const NewWebhook = Exactly(
 export type NewWebhook = Static<typeof NewWebhook>
 
 /** What is absent stays; `headers` and `groups` are replaced whole, and cleared by null. The secret is changed by rotating it. */
-export const WebhookChange = Exactly(
+export const WebhookChange = StrictObject(
   {
     url: Type.Optional(url),
     headers: Type.Optional(Nullable(headers)),
@@ -193,7 +193,7 @@ export const WebhookChange = Exactly(
 )
 export type WebhookChange = Static<typeof WebhookChange>
 
-export const SecretRotation = Exactly(
+export const SecretRotation = StrictObject(
   {
     secret: Type.Optional(secret),
     grace_hours: Type.Optional(
@@ -210,7 +210,7 @@ export const SecretRotation = Exactly(
 )
 export type SecretRotation = Static<typeof SecretRotation>
 
-export const WebhookQuery = Exactly({
+export const WebhookQuery = StrictObject({
   ...pageQuery('WebhookOrder', ['created', 'last_executed']),
   group: Type.Optional(Type.String({ maxLength: 100, description: 'Slug or id of a group.' })),
   is_active: Type.Optional(
@@ -260,7 +260,7 @@ const example = {
   last_attempt: '2026-11-21T09:30:01.000Z',
   next_attempt: '2026-11-21T09:35:01.000Z',
 }
-export const WebhookRequest = Exactly(
+export const WebhookRequest = StrictObject(
   { ...request, events },
   {
     title: 'WebhookRequest',
@@ -270,7 +270,7 @@ export const WebhookRequest = Exactly(
 )
 export type WebhookRequest = Static<typeof WebhookRequest>
 
-export const WebhookAttempt = Exactly(
+export const WebhookAttempt = StrictObject(
   {
     number: Type.Integer({ description: '1 is the first attempt.' }),
     attempted: Instant('When the attempt was sent.'),
@@ -294,7 +294,7 @@ export const WebhookAttempt = Exactly(
   },
 )
 
-export const WebhookRequestInFull = Exactly(
+export const WebhookRequestInFull = StrictObject(
   {
     ...request,
     events,
@@ -303,13 +303,13 @@ export const WebhookRequestInFull = Exactly(
   },
   {
     title: 'WebhookRequestInFull',
-    examples: [{ ...example, payload: exampleOf(Delivery), attempts: [exampleOf(WebhookAttempt)] }],
+    examples: [{ ...example, payload: firstExample(Delivery), attempts: [firstExample(WebhookAttempt)] }],
   },
 )
 export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
 
 /** Which requests are sent again, by when they were created. */
-export const Replay = Exactly(
+export const Replay = StrictObject(
   {
     since: Time('Requests created at this time or later.'),
     until: Type.Optional(Time('Requests created before this time. Default: now.')),
@@ -323,13 +323,13 @@ export const Replay = Exactly(
 )
 export type Replay = Static<typeof Replay>
 
-export const Replayed = Exactly(
+export const Replayed = StrictObject(
   { count: Type.Integer({ description: 'The number of requests that are sent again.' }) },
   { title: 'Replayed', examples: [{ count: 42 }] },
 )
 export type Replayed = Static<typeof Replayed>
 
-export const WebhookRequestQuery = Exactly({
+export const WebhookRequestQuery = StrictObject({
   ...pageQuery('WebhookRequestOrder', ['created', 'last_attempt']),
   status: Type.Optional(Type.Enum(REQUEST_STATUSES, { description: 'Only requests with this status.' })),
   status_code: Type.Optional(
@@ -347,7 +347,7 @@ export const WebhookRequestQuery = Exactly({
 export type WebhookRequestQuery = Static<typeof WebhookRequestQuery>
 
 export const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
-export const UndeliveredQuery = Exactly({
+export const UndeliveredQuery = StrictObject({
   ...pageQuery('UndeliveredOrder', ['created']),
   status: Type.Optional(
     Type.Enum(UNDELIVERED, { description: 'Only requests with this status. Default: all that were not delivered.' }),
@@ -358,7 +358,7 @@ export const UndeliveredQuery = Exactly({
 export type UndeliveredQuery = Static<typeof UndeliveredQuery>
 
 /** `GET /dashboard/api/webhooks/{id}/kept`: what waits now, and what waited and was dropped. */
-export const KeptRequests = Exactly({
+export const KeptRequests = StrictObject({
   waiting: Type.Integer({ description: 'At most 1,000 are counted.' }),
   dropped: Type.Integer({ description: 'Because they were too old, too many or too large.' }),
 })

@@ -16,12 +16,12 @@ import { dashboardRoutes } from './dashboard/routes.ts'
 import type { Deps } from './deps.ts'
 import { eventRoutes } from './events/routes.ts'
 import { groupRoutes } from './groups/routes.ts'
-import { requireKey } from './http/auth-and-rate-limit.ts'
+import { requireAuthentication } from './http/auth-and-rate-limit.ts'
+import { authorize } from './http/authorization.ts'
 import { documentation } from './http/docs.ts'
 import { healthRoutes } from './http/health.ts'
 import { describeApi } from './http/openapi/plugin.ts'
 import { runPeriodicCleanup } from './http/periodic-cleanup.ts'
-import { permit } from './http/permit.ts'
 import { createHttpServer } from './http/server.ts'
 import { jobRoutes } from './jobs/routes.ts'
 import { exportRoutes } from './monitors/export-routes.ts'
@@ -42,7 +42,7 @@ import { webhookRoutes } from './webhooks/routes.ts'
 /** The HTTP server with all routes: first those without an API key, then the API. */
 export async function createApp(deps: Deps, passwords: Passwords = scryptPasswords) {
   const identify = authenticator(deps)
-  const app = createHttpServer(deps, { identify, permit })
+  const app = createHttpServer(deps, { identify, authorize })
   const live = new LiveStreams(deps)
   publishInvalidations(app, deps, live)
   app.addHook('preClose', () => live.close())
@@ -63,7 +63,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   await app.register(linkRoutes(deps))
   runPeriodicCleanup(app, deps, [pruneAccess])
   await app.register(async (api) => {
-    requireKey(api)
+    requireAuthentication(api)
     await api.register(monitorRoutes(deps))
     await api.register(exportRoutes(deps))
     await api.register(externalIdRoutes(deps))

@@ -5,7 +5,7 @@ import {
   type AuditEntry,
   type AuditLogQuery,
   type AuditObject,
-  MOST_OBJECT_IDS,
+  MAX_OBJECT_IDS,
 } from '#contract/audit-log.ts'
 import type { Actor, Origin, RequestContext, Tenant } from './context.ts'
 import { insertEach } from './database/bulk.ts'
@@ -13,13 +13,13 @@ import { type Database, forUpdate } from './database/database.ts'
 import { narrowestIndex, withIndex } from './database/index-hints.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
 import { listPage, type Page } from './http/pagination.ts'
-import { isoOf, parseTimes } from './http/times.ts'
+import { parseTimes, toIso } from './http/times.ts'
 import { lowestIdAt, newId } from './ids.ts'
 import type { Seal } from './seal.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-export type Audited = {
+export type AuditRecord = {
   action: AuditAction
   /** Where it is another type than the action begins with, `type`. */
   object: { type?: AuditObject; id?: string | null; label?: string | null }
@@ -89,12 +89,16 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
  * Records what is done, in the transaction that does it. One entry for each call, also where it changes many objects in
  * the same way. A change after which every field is as before records nothing.
  */
-export async function recordAudit(db: Database, context: RequestContext, audited: Audited): Promise<void> {
+export async function recordAudit(db: Database, context: RequestContext, audited: AuditRecord): Promise<void> {
   await recordAudits(db, context, [audited])
 }
 
 /** An entry for each, where one call gives several objects different values. */
-export async function recordAudits(db: Database, context: RequestContext, audited: readonly Audited[]): Promise<void> {
+export async function recordAudits(
+  db: Database,
+  context: RequestContext,
+  audited: readonly AuditRecord[],
+): Promise<void> {
   const rows = audited.flatMap((each) => newRow(context, each, each.id ?? newId('aud', context.now)) ?? [])
   await insertEach(db, 'audit_log', COLUMNS, rows)
 }
@@ -103,7 +107,12 @@ export async function recordAudits(db: Database, context: RequestContext, audite
  * The same for work in several transactions, each of which adds the objects that it changed. `id`: of the entry, made by
  * `newAuditId` before the first of them.
  */
-export async function addToAudit(db: Database, context: RequestContext, id: string, audited: Audited): Promise<void> {
+export async function appendToAudit(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  audited: AuditRecord,
+): Promise<void> {
   const ids = audited.ids ?? []
   if (ids.length === 0) return
   const entry = () =>
@@ -114,7 +123,7 @@ export async function addToAudit(db: Database, context: RequestContext, id: stri
     if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
     return
   }
-  const all = [...(JSON.parse(known.object_ids) as string[]), ...ids].slice(0, MOST_OBJECT_IDS)
+  const all = [...(JSON.parse(known.object_ids) as string[]), ...ids].slice(0, MAX_OBJECT_IDS)
   await db
     .updateTable('audit_log')
     .set({ object_count: known.object_count + ids.length, object_ids: JSON.stringify(all) })
@@ -132,13 +141,13 @@ const MOST_MEMBERSHIPS = 1_000
 export async function recordAccountAudit(
   db: Database,
   origin: Origin,
-  personId: string,
+  userId: string,
   {
     action,
     before,
     after,
     actor,
-  }: Pick<Audited, 'before' | 'after'> & {
+  }: Pick<AuditRecord, 'before' | 'after'> & {
     action: AuditAction & `agent.${string}`
     actor?: Actor
   },
@@ -146,7 +155,7 @@ export async function recordAccountAudit(
   const memberships = await db
     .selectFrom('agents')
     .select(['id', 'organization_id', 'name', 'role'])
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .orderBy('id')
     .limit(MOST_MEMBERSHIPS)
     .execute()
@@ -178,7 +187,7 @@ const COLUMNS = {
 } as const
 
 /** Undefined where nothing changed. */
-function newRow(context: RequestContext, audited: Audited, id: string): Insertable<AuditLogTable> | undefined {
+function newRow(context: RequestContext, audited: AuditRecord, id: string): Insertable<AuditLogTable> | undefined {
   const { action, object, ids = [], before, after } = audited
   const type = action.split('.')[0] as AuditObject
   const kept = KEPT[type]
@@ -196,7 +205,7 @@ function newRow(context: RequestContext, audited: Audited, id: string): Insertab
     object_id: object.id ?? null,
     object_label: object.label == null ? null : bounded(object.label),
     object_count: audited.count ?? Math.max(1, ids.length),
-    object_ids: JSON.stringify(ids.slice(0, MOST_OBJECT_IDS)),
+    object_ids: JSON.stringify(ids.slice(0, MAX_OBJECT_IDS)),
     changed_from: textOf(before, kept, names),
     changed_to: textOf(after, kept, names),
     address: context.address,
@@ -273,7 +282,7 @@ const filterBy = (index: string, column: FilterColumn, organizationId: string, v
 function toAuditEntry(row: Selectable<AuditLogTable>): AuditEntry {
   return {
     id: row.id,
-    occurred: isoOf(row.occurred_at),
+    occurred: toIso(row.occurred_at),
     actor: { type: row.actor_type, id: row.actor_id, label: row.actor_label },
     action: row.action as AuditAction,
     object: { type: row.object_type as AuditObject, id: row.object_id, label: row.object_label },

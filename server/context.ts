@@ -22,7 +22,7 @@ export type Caller = {
   /** What the actor may do. A key counts as the agent who may do as much. */
   role: AgentRole
   /** Undefined for a key. */
-  personId?: string
+  userId?: string
   /** Requests per minute by class, where the key has limits of its own. */
   limits?: Partial<Record<KeyLimit, number>> | undefined
 }
@@ -35,7 +35,7 @@ export type Tenant = Pick<RequestContext, 'organizationId'>
 
 type Sent = Pick<FastifyRequest, 'id' | 'ip'>
 
-export const originOf = ({ id, ip }: Sent, now: number): Origin => ({ requestId: id, address: ip, now })
+export const requestOrigin = ({ id, ip }: Sent, now: number): Origin => ({ requestId: id, address: ip, now })
 
 const OF_THE_SERVER = { role: 'owner', requestId: null, address: null } as const
 const SYSTEM: Actor = { type: 'system', id: 'system', label: 'Zonewatch' }

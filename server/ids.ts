@@ -45,7 +45,7 @@ export function newId(prefix: IdPrefix, now: number): string {
 }
 
 /** Makes ids that all carry this instant, each greater than the one before. */
-export function idsAt(prefix: IdPrefix, instant: number): () => string {
+export function newIdsAt(prefix: IdPrefix, instant: number): () => string {
   const next = monotonicFactory()
   return () => `${prefix}_${next(instant).toLowerCase()}`
 }

@@ -104,7 +104,7 @@ export function invalid(errors: FieldErrors): Problem {
 }
 
 /** Throws a 400 where there is anything at fault. */
-export function refuse(errors: FieldErrors): void {
+export function throwIfInvalid(errors: FieldErrors): void {
   if (Object.keys(errors).length > 0) throw invalid(errors)
 }
 

@@ -32,7 +32,7 @@ export type Seal = Signer & {
 }
 
 /** Of 32: enough, and what is shown stays short. */
-export const SIGNATURE_OCTETS = 16
+export const SIGNATURE_BYTES = 16
 
 const VERSION = 1
 const NONCE_OCTETS = 12
@@ -58,14 +58,14 @@ export function createSeal(...secrets: [string, ...string[]]): Seal {
   let current = keys.values().next().value!
 
   const signWith = ({ signing }: Key, text: string) =>
-    createHmac('sha256', signing).update(text).digest().subarray(0, SIGNATURE_OCTETS)
+    createHmac('sha256', signing).update(text).digest().subarray(0, SIGNATURE_BYTES)
   const idIn = (sealed: Uint8Array) =>
     sealed[0] === VERSION ? Buffer.from(sealed.subarray(1, HEAD_OCTETS)).toString('hex') : undefined
 
   return {
     sign: (text, keyId) => signWith((keyId !== undefined && keys.get(keyId)) || current, text),
     isSigned: (text, signature) =>
-      signature.length === SIGNATURE_OCTETS &&
+      signature.length === SIGNATURE_BYTES &&
       [...keys.values()].some((key) => timingSafeEqual(signWith(key, text), signature)),
     isCurrent: (sealed) => idIn(sealed) === current.id,
     close(text, context) {

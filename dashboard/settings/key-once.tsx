@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react'
-import type { MadeApiKey } from '#contract/api-keys.ts'
+import type { ApiKeyWithSecret } from '#contract/api-keys.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Snippet } from '../ui/copy.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { curlOf } from './keys.ts'
 
-type OnceProps = { apiKey: MadeApiKey; title: string; note?: ReactNode; onDone: () => void }
+type OnceProps = { apiKey: ApiKeyWithSecret; title: string; note?: ReactNode; onDone: () => void }
 
 /** Shows a key once, with an example. */
 export function KeyOnce({ apiKey, title, note, onDone }: OnceProps) {

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { MadeApiKey, NewApiKey } from '#contract/api-keys.ts'
+import type { ApiKeyWithSecret, NewApiKey } from '#contract/api-keys.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -26,7 +26,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
       const changedLimits = limitChanges(NO_LIMIT_TEXTS, limits)
       const limitsChange = Object.keys(changedLimits).length > 0 ? { limits: changedLimits } : {}
       const body: NewApiKey = { name: name.trim(), role, expires: expiryOf(days, Date.now()), ...limitsChange }
-      return api.post<MadeApiKey>('/api-keys', body)
+      return api.post<ApiKeyWithSecret>('/api-keys', body)
     },
     onSuccess: () => {
       for (const key of ['keys', 'organization']) void queries.invalidateQueries({ queryKey: [key] })

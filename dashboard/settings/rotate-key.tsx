@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { ApiKey, MadeApiKey } from '#contract/api-keys.ts'
+import type { ApiKey, ApiKeyWithSecret } from '#contract/api-keys.ts'
 import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -23,7 +23,7 @@ export function RotateKey({
   const formId = useId()
   const [grace, setGrace] = useState('24')
   const rotate = useMutation({
-    mutationFn: () => api.post<MadeApiKey>(`/api-keys/${id}/rotate`, { grace_hours: Number(grace) }),
+    mutationFn: () => api.post<ApiKeyWithSecret>(`/api-keys/${id}/rotate`, { grace_hours: Number(grace) }),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ['keys'] }),
   })
   if (rotate.data) {

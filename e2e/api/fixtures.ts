@@ -1,4 +1,4 @@
-import { ensurePerson, insertAgent } from '#server/accounts/people.ts'
+import { ensureUser, insertAgent } from '#server/accounts/users.ts'
 import { newId } from '#server/ids.ts'
 import { startWaits } from '#server/monitors/waits.ts'
 import type { AppWorld } from '#server/testing/app-world.ts'
@@ -183,7 +183,7 @@ async function insertIncident({ deps: { db, clock } }: AppWorld, { organization,
 }
 
 async function insertMember({ deps: { db, clock } }: AppWorld, organization: string, mark: string): Promise<string> {
-  const person = await ensurePerson(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
+  const person = await ensureUser(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
   const id = await insertAgent(db, organization, { person, role: 'member' }, clock.now())
   if (id === undefined) throw new Error('the member is there already')
   return id

@@ -45,10 +45,10 @@ onBothEngines('anyone who has the password', (_fresh, engine) => {
     for (let number = 0; number < 7; number++) {
       const thief = await givenHalfSignedIn(world, `198.51.100.${number}`)
       // An account of the thief, whose tries would be counted instead.
-      const { id: personId } = await givenPerson(world, { name: `Eve${number}`, of: [] })
+      const { id: userId } = await givenPerson(world, { name: `Eve${number}`, of: [] })
       const token = newToken()
       const expiresAt = clock.now() + 60_000
-      await insertToken(db, { token, purpose: 'pending-sign-in', personId, expiresAt })
+      await insertToken(db, { token, purpose: 'pending-sign-in', userId, expiresAt })
       const cookie = `${COOKIE}=${thief.cookies.get(COOKIE)}; ${COOKIE}=${token}`
       const body = { code: String(number).padStart(6, '0') }
       const headers = { cookie }

@@ -5,7 +5,7 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { hashOfToken } from '../mail/links.ts'
 import { conflict, forbidden, notFound } from '../problem.ts'
 import { stateOf } from './invitation-store.ts'
-import { emailOf, insertAgent, type Person } from './people.ts'
+import { insertAgent, normalizeEmail, type User } from './users.ts'
 
 type Offered = { organization: string; email: string; role: AgentRole; state: InvitationState }
 
@@ -35,13 +35,14 @@ export async function getOpenInvitation(db: Database, token: string, now: number
  */
 export async function acceptInvitation(
   db: Database,
-  { token, person }: { token: string; person: Person },
+  { token, person }: { token: string; person: User },
   origin: Origin,
 ): Promise<{ organizationId: string; agentId: string }> {
   const { now } = origin
   return await inTransaction(db, async (transaction) => {
     const { email } = await getOpenInvitation(transaction, token, now)
-    if (email !== emailOf(person.email)) throw forbidden(`This invitation is for ${email}. Sign in with that address.`)
+    if (email !== normalizeEmail(person.email))
+      throw forbidden(`This invitation is for ${email}. Sign in with that address.`)
     // The update decides: of two that read "pending" at the same time only one changes the row.
     const taken = await transaction
       .updateTable('invitations')

@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto'
 import type { Database } from '../database/database.ts'
 import type { AccountTokensTable } from '../database/schema-people.ts'
 import { hashOfToken } from '../mail/links.ts'
-import { lockAccount } from './people.ts'
+import { lockAccount } from './users.ts'
 
 /** Links in mails, sign-ins that wait for their code, and browsers that need no code: each is kept as the hash of its token. */
 export type TokenPurpose = AccountTokensTable['purpose']['__select__']
 
-export const LINKS: readonly TokenPurpose[] = ['reset-password', 'change-email']
-export const SIGN_INS: readonly TokenPurpose[] = ['pending-sign-in', 'trusted-browser']
+export const LINK_PURPOSES: readonly TokenPurpose[] = ['reset-password', 'change-email']
+export const SIGN_IN_PURPOSES: readonly TokenPurpose[] = ['pending-sign-in', 'trusted-browser']
 
 /** 256 random bits. */
 export const newToken = (): string => randomBytes(32).toString('base64url')
 
-type NewToken = { token: string; purpose: TokenPurpose; personId: string | null; content?: object; expiresAt: number }
+type NewToken = { token: string; purpose: TokenPurpose; userId: string | null; content?: object; expiresAt: number }
 
-export async function insertToken(db: Database, { token, purpose, personId, content = {}, expiresAt }: NewToken) {
+export async function insertToken(db: Database, { token, purpose, userId, content = {}, expiresAt }: NewToken) {
   await db
     .insertInto('account_tokens')
     .values({
-      ...{ token_hash: hashOfToken(token), purpose, person_id: personId },
+      ...{ token_hash: hashOfToken(token), purpose, person_id: userId },
       ...{ content: JSON.stringify(content), expires_at: expiresAt },
     })
     .execute()
@@ -35,7 +35,7 @@ const tokens = (db: Database, purpose: TokenPurpose, token: string) =>
   db.selectFrom('account_tokens').where('token_hash', '=', hashOfToken(token)).where('purpose', '=', purpose)
 
 /** Takes a token, so that nobody else gets it; undefined where it was used or has expired. */
-export async function takeToken<T>(db: Database, purpose: TokenPurpose, token: string, now: number) {
+export async function consumeToken<T>(db: Database, purpose: TokenPurpose, token: string, now: number) {
   const row = await db
     .deleteFrom('account_tokens')
     .where('token_hash', '=', hashOfToken(token))
@@ -46,13 +46,13 @@ export async function takeToken<T>(db: Database, purpose: TokenPurpose, token: s
 }
 
 /** The same of a person, who is locked before: everything that changes an account takes its locks in this order. */
-export async function takeTokenOfPerson<T>(transaction: Database, purpose: TokenPurpose, token: string, now: number) {
-  const personId = await findTokenOwner(transaction, purpose, token, now)
-  const account = personId && (await lockAccount(transaction, personId))
-  const content = account ? await takeToken<T>(transaction, purpose, token, now) : undefined
+export async function consumeTokenOfUser<T>(transaction: Database, purpose: TokenPurpose, token: string, now: number) {
+  const userId = await findTokenOwner(transaction, purpose, token, now)
+  const account = userId && (await lockAccount(transaction, userId))
+  const content = account ? await consumeToken<T>(transaction, purpose, token, now) : undefined
   return account && content ? { account, content } : undefined
 }
 
-export async function deleteTokens(db: Database, personId: string, purposes: readonly TokenPurpose[]): Promise<void> {
-  await db.deleteFrom('account_tokens').where('person_id', '=', personId).where('purpose', 'in', purposes).execute()
+export async function deleteTokens(db: Database, userId: string, purposes: readonly TokenPurpose[]): Promise<void> {
+  await db.deleteFrom('account_tokens').where('person_id', '=', userId).where('purpose', 'in', purposes).execute()
 }

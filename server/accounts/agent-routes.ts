@@ -1,9 +1,9 @@
 import { Agent, AgentChange, AgentQuery, Invitation, InvitationQuery, NewInvitation } from '#contract/agents.ts'
 import { PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { changedBy } from '../http/permit.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { requireWriteRole } from '../http/authorization.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
 import {
@@ -22,7 +22,7 @@ export function agentRoutes(deps: Deps): Routes {
   return async (app) => {
     const agent = { params: Params('agent') }
     const invitation = { params: Params('invitation') }
-    changedBy(app, 'admin')
+    requireWriteRole(app, 'admin')
 
     app.get(
       '/agents',
@@ -32,7 +32,7 @@ export function agentRoutes(deps: Deps): Routes {
           summary: 'List agents',
           tags,
           querystring: AgentQuery,
-          response: Answers(200, PageOf(Agent)),
+          response: Responses(200, PageOf(Agent)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listAgents(db, seal, context, query)),
@@ -40,7 +40,7 @@ export function agentRoutes(deps: Deps): Routes {
 
     app.get(
       '/agents/:agent',
-      { schema: { operationId: 'getAgent', summary: 'Get an agent', tags, ...agent, response: Answers(200, Agent) } },
+      { schema: { operationId: 'getAgent', summary: 'Get an agent', tags, ...agent, response: Responses(200, Agent) } },
       ({ params, context }) => getAgent(db, context, params.agent),
     )
 
@@ -56,7 +56,7 @@ export function agentRoutes(deps: Deps): Routes {
             'Fields you leave out keep their values. With a lower role, the API keys of the agent lose the same permissions, and open invitations to higher roles are revoked. The last owner must stay an owner (409).',
           ...agent,
           body: AgentChange,
-          response: Answers(200, Agent),
+          response: Responses(200, Agent),
         },
       },
       ({ params, body, context, match }) => updateAgent(db, context, params.agent, body, match),
@@ -73,7 +73,7 @@ export function agentRoutes(deps: Deps): Routes {
           description:
             'Removes the agent from the organization and revokes the API keys and open invitations they created. The last owner cannot be removed (409).',
           ...agent,
-          response: Answers(204, NoContent),
+          response: Responses(204, NoContent),
         },
       },
       async ({ params, context, match }, reply) => {
@@ -90,7 +90,7 @@ export function agentRoutes(deps: Deps): Routes {
           summary: 'List invitations',
           tags,
           querystring: InvitationQuery,
-          response: Answers(200, PageOf(Invitation)),
+          response: Responses(200, PageOf(Invitation)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listInvitations(db, seal, context, query, clock.now())),
@@ -106,17 +106,17 @@ export function agentRoutes(deps: Deps): Routes {
           description:
             'Sends an email with a link to join. The link works once and expires after 7 days. Returns 409 if the address belongs to a member or has an open invitation.',
           body: NewInvitation,
-          response: Answers(201, Invitation),
+          response: Responses(201, Invitation),
         },
       },
       (request, reply) => {
         const { body, context } = request
-        return once(request, reply, db, {
-          effect: (db) =>
+        return runIdempotent(request, reply, db, {
+          execute: (db) =>
             withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
               insertInvitation(transaction, seal, { context, limit }, body),
             ),
-          answer: (_db, made) => {
+          respond: (_db, made) => {
             reply.code(201).header('location', `/agents/invitations/${made.id}`)
             return made
           },
@@ -132,7 +132,7 @@ export function agentRoutes(deps: Deps): Routes {
           summary: 'Get an invitation',
           tags,
           ...invitation,
-          response: Answers(200, Invitation),
+          response: Responses(200, Invitation),
         },
       },
       ({ params, context }) => getInvitation(db, context, params.invitation, clock.now()),
@@ -148,18 +148,18 @@ export function agentRoutes(deps: Deps): Routes {
           description:
             'Sends a new link that expires after 7 days. The previous link stops working. Returns 409 if the invitation was accepted or revoked.',
           ...invitation,
-          response: Answers(202, Invitation),
+          response: Responses(202, Invitation),
         },
       },
       (request, reply) => {
         const { params, context } = request
-        return once(request, reply, db, {
+        return runIdempotent(request, reply, db, {
           // An expired one takes its place among the agents again.
-          effect: (db) =>
+          execute: (db) =>
             withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
               resendInvitation(transaction, seal, { context, limit }, params.invitation),
             ),
-          answer: (_db, resent) => {
+          respond: (_db, resent) => {
             reply.code(202)
             return resent
           },
@@ -176,7 +176,7 @@ export function agentRoutes(deps: Deps): Routes {
           tags,
           description: 'The link stops working. The invitation stays in the list as `revoked`.',
           ...invitation,
-          response: Answers(204, NoContent),
+          response: Responses(204, NoContent),
         },
       },
       async ({ params, context }, reply) => {

@@ -6,9 +6,9 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { refuseToGrant } from '../http/authorization.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { refuseToGive } from '../http/permit.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { conflict, notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { limitKeysOf } from './api-keys.ts'
@@ -52,7 +52,7 @@ export async function updateAgent(
     const row = await getAgentRow(transaction, organizationId, id)
     refuseStale(row, match)
     const role = change.role ?? row.role
-    refuseToGive(by, row.role, role)
+    refuseToGrant(by, row.role, role)
     if (role !== 'owner') await refuseLastOwner(transaction, row)
     const set = {
       name: change.name ?? row.name,
@@ -78,7 +78,7 @@ export async function deleteAgent(db: Database, context: RequestContext, id: str
   await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getAgentRow(transaction, organizationId, id)
-    refuseToGive(by, row.role)
+    refuseToGrant(by, row.role)
     refuseStale(row, match)
     await refuseLastOwner(transaction, row)
     await limitTo(transaction, context, { id, role: null })
@@ -131,8 +131,8 @@ function toAgent(row: AgentRow): Agent {
     role: row.role,
     is_owner: row.role === 'owner',
     notification_email: row.notification_email,
-    created: isoOf(row.created_at),
-    last_seen: isoOrNull(row.last_seen_at),
+    created: toIso(row.created_at),
+    last_seen: toIsoOrNull(row.last_seen_at),
   }
   return withVersion(agent, row.version)
 }

@@ -17,7 +17,7 @@ import {
   storedLimits,
 } from './api-key-limits.ts'
 import { type ApiKeyRow, insertKey, type KeyRole, RANKS, revokeKey, rotateKey, updateKey } from './api-keys.ts'
-import { roleOfActor } from './memberships.ts'
+import { findActorRole } from './memberships.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -148,7 +148,7 @@ async function asAdmin<T>(
 ): Promise<T> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
-    const role = await roleOfActor(transaction, context, context.actor.id)
+    const role = await findActorRole(transaction, context, context.actor.id)
     if (role !== 'admin' && role !== 'owner') throw forbidden('You can no longer change API keys.')
     if (context.actor.type !== 'key') return await work(transaction, { role, agent: context.actor.id })
     const row = await getTenantRow(transaction, 'api_keys', context, context.actor.id)
@@ -194,7 +194,7 @@ async function refuseMoreThanAgent(
   { created_by }: ApiKeyRow,
   role: KeyRole,
 ): Promise<void> {
-  const agent = created_by === null ? undefined : await roleOfActor(db, context, created_by)
+  const agent = created_by === null ? undefined : await findActorRole(db, context, created_by)
   if (agent === undefined || RANKS[role] <= RANKS[HIGHEST_KEY_ROLE[agent]]) return
   throw conflict(
     `The agent who created this API key has the role ${agent}, so the key can have at most the role ${HIGHEST_KEY_ROLE[agent]}. Create another key.`,

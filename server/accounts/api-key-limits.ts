@@ -2,7 +2,7 @@ import { type ApiKey, KEY_LIMITS, type KeyLimit, type NewKeyLimits } from '#cont
 import { fieldError } from '#contract/field-errors.ts'
 import type { ApiKeysTable } from '../database/schema-people.ts'
 import { type Budget, budgetOf, type Limits, type OwnLimits } from '../http/limits.ts'
-import { type FieldErrors, forbidden, refuse } from '../problem.ts'
+import { type FieldErrors, forbidden, throwIfInvalid } from '../problem.ts'
 
 /** The limits of the server for keys. `most`: the highest that owners can set; 0: any. */
 export type ServerLimits = { limits: Limits; keyLimitMax: number }
@@ -36,7 +36,7 @@ export function changedLimits(own: OwnLimits, given: NewKeyLimits | null | undef
       errors[`limits.${kind}`] = fieldError('above_key_limit', { max: most, given: limit })
     } else changed[kind] = limit!
   }
-  refuse(errors)
+  throwIfInvalid(errors)
   return changed
 }
 

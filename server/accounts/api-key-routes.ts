@@ -5,15 +5,15 @@ import {
   ApiKeyChange,
   ApiKeyQuery,
   ApiKeyRotation,
-  MadeApiKey,
+  ApiKeyWithSecret,
   NewApiKey,
   ServerKeyLimits,
 } from '#contract/api-keys.ts'
-import { Exactly, Nullable, PageOf } from '#contract/common.ts'
+import { Nullable, PageOf, StrictObject } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { changedBy } from '../http/permit.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { requireWriteRole } from '../http/authorization.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { changeApiKey, createApiKey, revokeApiKey, rotateApiKey } from './api-key-changes.ts'
 import { shownLimits } from './api-key-limits.ts'
@@ -21,14 +21,14 @@ import { getApiKey, getMadeApiKey, listApiKeys, listMails } from './api-key-stor
 
 const tags = ['API keys']
 const params = Params('key')
-const byAdmins = { readBy: 'admin' } as const
+const byAdmins = { readRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
 /** API keys, and what was written to people of the organization. */
 export function accountKeyRoutes(deps: Deps): Routes {
   const { db, seal, config } = deps
   return async (app) => {
-    changedBy(app, 'admin')
+    requireWriteRole(app, 'admin')
 
     const list = {
       operationId: 'listApiKeys',
@@ -36,7 +36,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       description: 'Expired and revoked keys are included. The keys themselves are not shown.',
       tags,
       querystring: ApiKeyQuery,
-      response: Answers(200, PageOf(ApiKey)),
+      response: Responses(200, PageOf(ApiKey)),
     }
     app.get('/api-keys', { config: byAdmins, schema: list }, ({ query, context }) =>
       deps.readList(context, (db) => listApiKeys(db, { seal, config }, context, query)),
@@ -49,23 +49,23 @@ export function accountKeyRoutes(deps: Deps): Routes {
         'Only this response shows the key. Only owners and keys with the role admin can create keys with the role admin or with limits. A key that another key creates inherits its limits and expiry, unless the request sets lower ones.',
       tags,
       body: NewApiKey,
-      response: Answers(201, MadeApiKey),
+      response: Responses(201, ApiKeyWithSecret),
     }
     app.post('/api-keys', { schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
-        effect: (db) =>
+      return runIdempotent(request, reply, db, {
+        execute: (db) =>
           withinQuota({ ...deps, db }, context, 'api_keys', (database) =>
             createApiKey(database, config, context, body),
           ),
-        answer: (db, made) => {
+        respond: (db, made) => {
           reply.code(201).header('location', `/api-keys/${made.id}`)
           return getMadeApiKey(db, config, context, made)
         },
       })
     })
 
-    const read = { operationId: 'getApiKey', summary: 'Get an API key', tags, params, response: Answers(200, ApiKey) }
+    const read = { operationId: 'getApiKey', summary: 'Get an API key', tags, params, response: Responses(200, ApiKey) }
     app.get('/api-keys/:key', { config: byAdmins, schema: read }, ({ params, context }) =>
       getApiKey(db, config, context, params.key),
     )
@@ -78,7 +78,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       tags,
       params,
       body: ApiKeyChange,
-      response: Answers(200, ApiKey),
+      response: Responses(200, ApiKey),
     }
     app.patch('/api-keys/:key', { config: takesIfMatch, schema: change }, async ({ params, body, context, match }) => {
       await changeApiKey(db, config, context, params.key, body, match)
@@ -93,14 +93,14 @@ export function accountKeyRoutes(deps: Deps): Routes {
       tags,
       params,
       body: Nullable(ApiKeyRotation), // a body that is not sent is null
-      response: Answers(200, MadeApiKey),
+      response: Responses(200, ApiKeyWithSecret),
     }
     app.post('/api-keys/:key/rotate', { schema: rotate }, (request, reply) => {
       const { params, body, context } = request
       const graceHours = body?.grace_hours ?? 24
-      return once(request, reply, db, {
-        effect: (db) => rotateApiKey(db, config, context, params.key, graceHours),
-        answer: (db, key) => getMadeApiKey(db, config, context, { id: params.key, key }),
+      return runIdempotent(request, reply, db, {
+        execute: (db) => rotateApiKey(db, config, context, params.key, graceHours),
+        respond: (db, key) => getMadeApiKey(db, config, context, { id: params.key, key }),
       })
     })
 
@@ -111,7 +111,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
         'Takes effect at once and cannot be undone. The key stays in the list as revoked. Keys that it created keep working.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete(
       '/api-keys/:key',
@@ -124,7 +124,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
 
     app.get(
       '/dashboard/api/key-limits',
-      { config: byAdmins, schema: { querystring: OfOrganization, response: Answers(200, ServerKeyLimits) } },
+      { config: byAdmins, schema: { querystring: OfOrganization, response: Responses(200, ServerKeyLimits) } },
       async () => {
         const { dashboard: _, ...limits } = config.limits
         return { defaults: { ...shownLimits(), ...limits }, most: config.keyLimitMax }
@@ -133,11 +133,11 @@ export function accountKeyRoutes(deps: Deps): Routes {
 
     app.get(
       '/dashboard/api/mails',
-      { config: byAdmins, schema: { querystring: OfOrganization, response: Answers(200, Mails) } },
+      { config: byAdmins, schema: { querystring: OfOrganization, response: Responses(200, Mails) } },
       async ({ context }) => ({ data: await listMails(deps, context) }),
     )
   }
 }
 
 /** Names the organization where the header cannot be set. */
-const OfOrganization = Exactly({ organization: Type.Optional(Type.String({ maxLength: 40 })) })
+const OfOrganization = StrictObject({ organization: Type.Optional(Type.String({ maxLength: 40 })) })

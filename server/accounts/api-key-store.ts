@@ -1,15 +1,15 @@
 import type { Selectable } from 'kysely'
 import type { Mails } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
-import type { ApiKey, ApiKeyQuery, MadeApiKey } from '#contract/api-keys.ts'
+import type { ApiKey, ApiKeyQuery, ApiKeyWithSecret } from '#contract/api-keys.ts'
 import type { RequestContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { ApiKeysTable } from '../database/schema-people.ts'
 import { withVersion } from '../database/versions.ts'
 import type { Deps } from '../deps.ts'
+import { canGrantRole } from '../http/authorization.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { mayGive } from '../http/permit.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { type MailContent, messageOf } from '../mail/content.ts'
 import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -60,7 +60,7 @@ export async function getMadeApiKey(
   config: ServerLimits,
   context: Reading,
   { id, key }: { id: string; key: string },
-): Promise<MadeApiKey> {
+): Promise<ApiKeyWithSecret> {
   const row = await keysOf(db, context.organizationId).where('api_keys.id', '=', id).executeTakeFirst()
   if (!row) throw notFound()
   return { ...toApiKey(row, context.now, config), key }
@@ -82,10 +82,10 @@ export async function listMails(
     const written: MailContent = JSON.parse(content)
     const { subject, text } = messageOf(written, { baseUrl: config.baseUrl, seal, about })
     return {
-      ...{ id, created: isoOf(created_at), recipient, subject, status, error },
+      ...{ id, created: toIso(created_at), recipient, subject, status, error },
       // Where the server mails, a link is for its recipient alone; elsewhere for those who may give what it gives.
       text:
-        config.smtp === null && (written.kind !== 'invitation' || mayGive(role, written.role))
+        config.smtp === null && (written.kind !== 'invitation' || canGrantRole(role, written.role))
           ? text
           : withoutLinks(text),
     }
@@ -113,11 +113,15 @@ function toApiKey(row: Row, now: number, config: ServerLimits): ApiKey {
   const { id, name, role, expires_at, previous_until } = row
   const previousUntil = previous_until !== null && previous_until > now ? previous_until : null
   return {
-    ...{ id, name, role, created: isoOf(row.created_at), created_by: row.maker, created_by_id: row.maker_id },
+    ...{ id, name, role, created: toIso(row.created_at), created_by: row.maker, created_by_id: row.maker_id },
     created_by_key_id: row.created_by_key,
-    ...{ last_used: isoOrNull(row.last_used_at), expires: isoOrNull(expires_at), revoked: isoOrNull(row.revoked_at) },
-    rotated: isoOrNull(row.rotated_at),
-    previous_expires: isoOrNull(previousUntil),
+    ...{
+      last_used: toIsoOrNull(row.last_used_at),
+      expires: toIsoOrNull(expires_at),
+      revoked: toIsoOrNull(row.revoked_at),
+    },
+    rotated: toIsoOrNull(row.rotated_at),
+    previous_expires: toIsoOrNull(previousUntil),
     limits: shownLimits(ownLimits(row, config)),
   }
 }

@@ -2,13 +2,13 @@ import { hash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { AgentRole } from '#contract/agents.ts'
 import { HIGHEST_KEY_ROLE } from '#contract/api-keys.ts'
-import { type Audited, recordAudit } from '../audit-log.ts'
+import { type AuditRecord, recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { ApiKeysTable } from '../database/schema-people.ts'
 import { changedNothing, isMatch, type Match, nextVersion } from '../database/versions.ts'
 import type { OwnLimits } from '../http/limits.ts'
-import { isoOrNull } from '../http/times.ts'
+import { toIsoOrNull } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
 import { storedLimits } from './api-key-limits.ts'
@@ -73,7 +73,7 @@ export async function insertKey(
   return await inTransaction(db, async (transaction) => {
     const made = await writeKey(transaction, context, given)
     const { name, role, expiresAt = null, limits = {} } = given
-    const after = { name, role, expires: isoOrNull(expiresAt), limits: auditedLimits(storedLimits(limits)) }
+    const after = { name, role, expires: toIsoOrNull(expiresAt), limits: auditedLimits(storedLimits(limits)) }
     await recordAudit(transaction, context, { action: 'api_key.created', object: { id: made.id, label: name }, after })
     return made
   })
@@ -120,7 +120,7 @@ export async function updateKey(
     .set({ ...change, ...nextVersion })
     .execute()
   const audited = (key: KeyChange) => ({
-    ...{ name: key.name, role: key.role, expires: isoOrNull(key.expires_at), limits: auditedLimits(key.limits) },
+    ...{ name: key.name, role: key.role, expires: toIsoOrNull(key.expires_at), limits: auditedLimits(key.limits) },
   })
   const object = { id: row.id, label: row.name }
   const fields = { before: audited(row), after: audited(change) }
@@ -149,7 +149,7 @@ export async function rotateKey(
     }))
     .execute()
   const object = { id: row.id, label: row.name }
-  const after = { previous_expires: isoOrNull(previousUntil) }
+  const after = { previous_expires: toIsoOrNull(previousUntil) }
   await recordAudit(db, context, { action: 'api_key.rotated', object, after })
   return key
 }
@@ -232,7 +232,7 @@ export async function limitKeysOf(
 async function recordLimited(
   db: Database,
   context: RequestContext,
-  audited: Pick<Audited, 'action' | 'after'>,
+  audited: Pick<AuditRecord, 'action' | 'after'>,
   keys: readonly { id: string; name: string }[],
 ): Promise<void> {
   const [first, second] = keys

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { forbidden } from '../problem.ts'
 import { ownLimits } from './api-key-limits.ts'
 import { findLiveKey, touchKey } from './api-keys.ts'
-import { findMembership, ROLE_OF_KEY, touchAgent } from './memberships.ts'
+import { AGENT_ROLE_BY_KEY_ROLE, findMembership, touchAgent } from './memberships.ts'
 import { readSession } from './sessions.ts'
 
 /**
@@ -23,15 +23,20 @@ export function authenticator(deps: Pick<Deps, 'db' | 'clock' | 'config'>) {
       if (!key) return undefined
       await touch(key, now)
       const actor = { type: 'key', id: key.id, label: key.name } as const
-      return { organizationId: key.organization_id, role: ROLE_OF_KEY[key.role], actor, limits: ownLimits(key, config) }
+      return {
+        organizationId: key.organization_id,
+        role: AGENT_ROLE_BY_KEY_ROLE[key.role],
+        actor,
+        limits: ownLimits(key, config),
+      }
     }
     const session = await readSession(deps, request)
     if (!session) return undefined
-    const membership = await findMembership(db, session.personId, organizationNamedBy(request))
+    const membership = await findMembership(db, session.userId, organizationNamedBy(request))
     if (!membership) throw noMembership()
     await see(membership, now)
     const { organization_id: organizationId, role, id, name: label } = membership
-    return { organizationId, role, actor: { type: 'person', id, label }, personId: session.personId }
+    return { organizationId, role, actor: { type: 'person', id, label }, userId: session.userId }
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
-import { countAttempt, forgetAttempts, uncountAttempt } from './guess-limit.ts'
+import { countAttempt, forgetAttempts, takeBackAttempt } from './guess-limit.ts'
 
 const ADA = { subject: 'account ada', free: 3 }
 const NOW = Date.UTC(2026, 0, 1)
@@ -16,7 +16,7 @@ onBothEngines('tries at a secret', (fresh) => {
       expect(await countAttempt(db, ADA, now)).toBeUndefined()
       const freeAt = (await countAttempt(db, ADA, now)) ?? now
       if (number >= 2) waits.push((freeAt - now) / SECOND)
-      else await uncountAttempt(db, ADA.subject)
+      else await takeBackAttempt(db, ADA.subject)
       now = freeAt
     }
     expect(waits).toEqual([15, 15, 15, 15, 15, 60, 60, 60, 60, 60, 900, 900, 900])

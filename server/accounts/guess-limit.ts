@@ -3,29 +3,29 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
-import { ipv6NetworkOf, networkOf } from '../http/auth-and-rate-limit.ts'
+import { clientNetwork, ipv6Network } from '../http/auth-and-rate-limit.ts'
 import { secondsToWait, tryAgainIn } from '../http/limits.ts'
 import { Problem } from '../problem.ts'
 import { readCookie, setCookie } from './sessions.ts'
 
 /** What tries at a secret are counted for: an account, an address, a device. `free`: how many in a row need not wait. */
-export type Guarded = { subject: string; free: number }
+export type AttemptCounter = { subject: string; free: number }
 /** `own`: proves itself by being right, and then starts over. The others are spared that one try alone. */
-export type Tried = { own: Guarded; others: readonly Guarded[] }
+export type Attempt = { own: AttemptCounter; others: readonly AttemptCounter[] }
 
 type AttemptDeps = Pick<Deps, 'db' | 'clock'>
 
 /** Runs what tries at a secret. Throws 429, and runs nothing, when there were too many tries for anything it is counted for. */
-export async function guarded<T>(
+export async function limitAttempts<T>(
   deps: AttemptDeps,
   reply: FastifyReply,
-  { own, others }: Tried,
+  { own, others }: Attempt,
   work: () => Promise<T>,
 ): Promise<T> {
-  await count(deps, reply, [...others, own])
+  await countAttempts(deps, reply, [...others, own])
   const result = await work()
   await forgetAttempts(deps.db, own.subject)
-  for (const { subject } of others) await uncountAttempt(deps.db, subject)
+  for (const { subject } of others) await takeBackAttempt(deps.db, subject)
   return result
 }
 
@@ -33,16 +33,16 @@ export async function guarded<T>(
  * Counts what is slowed down whether it is right or not. Throws 429, and then nothing is counted: a network that is refused
  * cannot use up the tries of somebody's account.
  */
-export async function count(
+export async function countAttempts(
   { db, clock }: AttemptDeps,
   reply: FastifyReply,
-  subjects: readonly Guarded[],
+  subjects: readonly AttemptCounter[],
 ): Promise<void> {
   for (const [index, subject] of subjects.entries()) {
     const now = clock.now()
     const freeAt = await countAttempt(db, subject, now)
     if (freeAt === undefined) continue
-    for (const counted of subjects.slice(0, index)) await uncountAttempt(db, counted.subject)
+    for (const counted of subjects.slice(0, index)) await takeBackAttempt(db, counted.subject)
     const seconds = secondsToWait({ freeAt }, now)
     reply.header('retry-after', String(seconds))
     throw new Problem(429, `Too many attempts. ${tryAgainIn(seconds)}`)
@@ -53,20 +53,21 @@ export async function count(
 const SITE = { bits: 48, times: 5 }
 
 /** What a try from an address is counted for: its own network and, in IPv6, the larger one around it. */
-export function fromAddress(kind: string, ip: string, free: number): Guarded[] {
-  const site = ipv6NetworkOf(ip, SITE.bits)
-  const own = { subject: `${kind} from ${networkOf(ip)}`, free }
+export function addressCounters(kind: string, ip: string, free: number): AttemptCounter[] {
+  const site = ipv6Network(ip, SITE.bits)
+  const own = { subject: `${kind} from ${clientNetwork(ip)}`, free }
   return site === undefined ? [own] : [own, { subject: `${kind} from ${site}`, free: free * SITE.times }]
 }
 
 /** What tries at the password or the code of a known person are counted for. */
-export const byPerson = (what: 'code' | 'password', personId: string, ip: string): Tried => ({
-  own: { subject: `${what} of ${personId}`, free: 5 },
-  others: fromAddress('sign-in', ip, 20),
+export const userAttempt = (what: 'code' | 'password', userId: string, ip: string): Attempt => ({
+  own: { subject: `${what} of ${userId}`, free: 5 },
+  others: addressCounters('sign-in', ip, 20),
 })
 
 /** An account is counted under a name that does not show whose it is. */
-export const subjectOf = (kind: string, text: string): string => `${kind} ${hash('sha256', text.trim().toLowerCase())}`
+export const hashedSubject = (kind: string, text: string): string =>
+  `${kind} ${hash('sha256', text.trim().toLowerCase())}`
 
 type DeviceDeps = Pick<Deps, 'seal' | 'config'>
 const YEAR_MS = 365 * 24 * 60 * 60_000
@@ -75,9 +76,9 @@ const YEAR_MS = 365 * 24 * 60 * 60_000
  * What tries at a password are counted for. A browser in which the account signed in before is counted by itself, so that
  * strangers who try the account's password lock strangers out, and not its owner.
  */
-export function bySignIn({ seal, config }: DeviceDeps, request: FastifyRequest, email: string): Tried {
-  const account = subjectOf('account', email)
-  const others = fromAddress('sign-in', request.ip, 20)
+export function signInAttempt({ seal, config }: DeviceDeps, request: FastifyRequest, email: string): Attempt {
+  const account = hashedSubject('account', email)
+  const others = addressCounters('sign-in', request.ip, 20)
   const [, nonce = '', signature = ''] =
     /^([\w-]{16})\.([\w-]{22})$/.exec(readCookie(request, config, 'device') ?? '') ?? []
   const device = `device ${nonce} of ${account}`
@@ -88,7 +89,7 @@ export function bySignIn({ seal, config }: DeviceDeps, request: FastifyRequest, 
 /** Remembers that the account signed in here. The cookie gives no access. */
 export function rememberDevice({ seal, config }: DeviceDeps, reply: FastifyReply, email: string): void {
   const nonce = randomBytes(12).toString('base64url')
-  const signature = seal.sign(`device ${nonce} of ${subjectOf('account', email)}`).toString('base64url')
+  const signature = seal.sign(`device ${nonce} of ${hashedSubject('account', email)}`).toString('base64url')
   setCookie(reply, config, 'device', `${nonce}.${signature}`, YEAR_MS)
 }
 
@@ -102,7 +103,11 @@ const SET_BACK_MS = 60_000
  * the next is free where this one came too early, else undefined. After the free ones: five that wait 15 seconds, five a
  * minute, then one in 15 minutes.
  */
-export async function countAttempt(db: Database, { subject, free }: Guarded, now: number): Promise<number | undefined> {
+export async function countAttempt(
+  db: Database,
+  { subject, free }: AttemptCounter,
+  now: number,
+): Promise<number | undefined> {
   const count = sql`case when attempts.last_attempt_at <= ${now - FORGET_MS} then 1 else attempts.count + 1 end`
   const wait = sql`case when ${count} < ${free} then 0 when ${count} < ${free + 5} then 15000
     when ${count} < ${free + 10} then 60000 else 900000 end`
@@ -122,7 +127,7 @@ export async function countAttempt(db: Database, { subject, free }: Guarded, now
 }
 
 /** The try was right: it is as if it had not been made. */
-export async function uncountAttempt(db: Database, subject: string): Promise<void> {
+export async function takeBackAttempt(db: Database, subject: string): Promise<void> {
   await sql`update attempts set count = count - 1, next_attempt_at = last_attempt_at where subject = ${subject} and count > 0`.execute(
     db,
   )

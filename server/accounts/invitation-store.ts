@@ -5,16 +5,16 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { InvitationsTable } from '../database/schema-people.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
+import { refuseToGrant } from '../http/authorization.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { refuseToGive } from '../http/permit.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import { hashOfToken, invitationToken } from '../mail/links.ts'
 import { dropWaitingMail, queueMail } from '../mail/outbox.ts'
 import { conflict, notFound, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { roleOfActor } from './memberships.ts'
-import { emailOf } from './people.ts'
+import { findActorRole } from './memberships.ts'
+import { normalizeEmail } from './users.ts'
 
 const ORDERS = { created: { column: 'invitations.id' } }
 
@@ -57,11 +57,11 @@ export async function insertInvitation(
 ): Promise<Invitation> {
   const { organizationId, now } = context
   const actor = context.actor.id
-  const email = emailOf(given.email)
+  const email = normalizeEmail(given.email)
   const role = given.role ?? 'member'
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    refuseToGive(await roleOfActor(transaction, context, actor), role)
+    refuseToGrant(await findActorRole(transaction, context, actor), role)
     await refuseMany(transaction, organizationId, limit, now)
     await refuseMember(transaction, organizationId, email)
     await refuseSecond(transaction, organizationId, email, now)
@@ -100,7 +100,7 @@ export async function resendInvitation(
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getInvitationRow(transaction, organizationId, id)
-    refuseToGive(by, row.role)
+    refuseToGrant(by, row.role)
     refuseEnded(row, now)
     await refuseMany(transaction, organizationId, limit, now)
     await refuseSecond(transaction, organizationId, row.email, now, id)
@@ -123,7 +123,7 @@ export async function resendInvitation(
 export async function revokeInvitation(db: Database, context: RequestContext, id: string): Promise<void> {
   const { organizationId, role: by, now } = context
   await inTransaction(db, async (transaction) => {
-    refuseToGive(by, (await getInvitationRow(transaction, organizationId, id)).role)
+    refuseToGrant(by, (await getInvitationRow(transaction, organizationId, id)).role)
     const query = openInvitation(transaction, organizationId, id).set({ revoked_at: now })
     const { numUpdatedRows } = await query.executeTakeFirst()
     const row = await getInvitationRow(transaction, organizationId, id)
@@ -268,8 +268,8 @@ function toInvitation(row: InvitationRow, now: number): Invitation {
     email: row.email,
     role: row.role,
     state: stateOf(row, now),
-    created: isoOf(row.created_at),
-    expires: isoOf(row.expires_at),
+    created: toIso(row.created_at),
+    expires: toIso(row.expires_at),
     invited_by: row.invited_by,
   }
 }

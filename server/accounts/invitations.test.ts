@@ -5,7 +5,7 @@ import { invitationToken } from '../mail/links.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { givenAgent } from '../testing/people.ts'
 import { acceptInvitation, getOfferedInvitation } from './accept-invitation.ts'
-import { ensurePerson } from './people.ts'
+import { ensureUser } from './users.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -177,7 +177,7 @@ async function givenTeam(engine: Engine) {
     invite: (body: object) => world.call('/agents/invitations', { method: 'POST', body }),
     tokenOf: ({ id }: Invitation, issue = 1) => invitationToken(seal, id, issue),
     async accept(token: string, email = 'ada@example.com') {
-      const person = await ensurePerson(db, { email, name: 'Ada' }, clock.now())
+      const person = await ensureUser(db, { email, name: 'Ada' }, clock.now())
       return await acceptInvitation(db, { token, person }, { now: clock.now(), address: null, requestId: null })
     },
   }

@@ -9,19 +9,19 @@ import { accountToken } from '../mail/links.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { conflict, invalid } from '../problem.ts'
 import {
+  consumeToken,
+  consumeTokenOfUser,
   deleteTokens,
   findTokenOwner,
   insertToken,
-  LINKS,
-  SIGN_INS,
+  LINK_PURPOSES,
+  SIGN_IN_PURPOSES,
   type TokenPurpose,
-  takeToken,
-  takeTokenOfPerson,
 } from './account-tokens.ts'
-import { insertOrganizationOf } from './organizations.ts'
+import { insertOwnedOrganization } from './organizations.ts'
 import type { Passwords } from './passwords.ts'
-import { type Account, emailOf, findPerson, insertAccount, lockAccount, setPassword } from './people.ts'
 import { deleteSessions } from './sessions.ts'
+import { type Account, findUser, insertUser, lockAccount, normalizeEmail, setPassword } from './users.ts'
 
 const VALID_FOR_MS = 60 * 60_000
 
@@ -29,12 +29,12 @@ type LinkDeps = Pick<Deps, 'db' | 'clock' | 'seal'>
 
 /** Mails a link to choose a new password; to an address without an account nothing. */
 export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string): Promise<void> {
-  const found = await findPerson(db, email)
+  const found = await findUser(db, email)
   if (!found) return
   await inTransaction(db, async (transaction) => {
     const person = await lockAccount(transaction, found.id)
     if (person?.email !== found.email) return
-    const link = { purpose: 'reset-password', personId: person.id } as const
+    const link = { purpose: 'reset-password', userId: person.id } as const
     await sendLink(
       transaction,
       seal,
@@ -48,12 +48,12 @@ export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string
 export async function sendEmailLink(
   transaction: Database,
   { clock, seal }: LinkDeps,
-  personId: string,
+  userId: string,
   newEmail: string,
 ): Promise<void> {
-  const email = emailOf(newEmail)
-  if (await findPerson(transaction, email)) return
-  const link = { purpose: 'change-email', personId, content: { email } } as const
+  const email = normalizeEmail(newEmail)
+  if (await findUser(transaction, email)) return
+  const link = { purpose: 'change-email', userId, content: { email } } as const
   const mail = { kind: 'email_confirmation', email } as const
   await sendLink(transaction, seal, { ...link, recipient: email, mail }, clock.now())
 }
@@ -63,9 +63,9 @@ export type SigningUp = { organization: string; name: string; email: string; pas
 
 /** Mails a link that makes the account; to an address that has one, that it has one. */
 export async function sendSignUpLink({ db, clock, seal }: LinkDeps, given: SigningUp): Promise<void> {
-  const email = emailOf(given.email)
-  if (await findPerson(db, email)) return await mailPerson(db, email, { kind: 'account_exists' }, clock.now())
-  const link = { purpose: 'sign-up', personId: null, content: { ...given, email } } as const
+  const email = normalizeEmail(given.email)
+  if (await findUser(db, email)) return await mailUser(db, email, { kind: 'account_exists' }, clock.now())
+  const link = { purpose: 'sign-up', userId: null, content: { ...given, email } } as const
   await inTransaction(db, (transaction) =>
     sendLink(transaction, seal, { ...link, recipient: email, mail: { kind: 'sign_up_confirmation' } }, clock.now()),
   )
@@ -82,7 +82,7 @@ export async function resetPassword(
   if ((await findTokenOwner(db, 'reset-password', token, origin.now)) === undefined) throw badLink()
   const passwordHash = await passwords.hash(newPassword)
   return await inTransaction(db, async (transaction) => {
-    const link = await takeTokenOfPerson(transaction, 'reset-password', token, origin.now)
+    const link = await consumeTokenOfUser(transaction, 'reset-password', token, origin.now)
     if (!link) throw badLink()
     await replacePassword(transaction, link.account, passwordHash, origin.now)
     await recordAccountAudit(transaction, origin, link.account.id, { action: 'agent.password_reset' })
@@ -99,20 +99,20 @@ export async function replacePassword(
 ): Promise<void> {
   await setPassword(transaction, id, passwordHash, now)
   await deleteSessions(transaction, id)
-  await deleteTokens(transaction, id, [...LINKS, ...SIGN_INS])
-  await mailPerson(transaction, email, { kind: 'password_changed' }, now)
+  await deleteTokens(transaction, id, [...LINK_PURPOSES, ...SIGN_IN_PURPOSES])
+  await mailUser(transaction, email, { kind: 'password_changed' }, now)
 }
 
 /** Makes the change or the account that a link stands for, once. Throws 400 for a link that was used or has expired. */
 export async function confirmEmail(db: Database, token: string, origin: Origin): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const signingUp = await takeToken<SigningUp>(transaction, 'sign-up', token, origin.now)
+    const signingUp = await consumeToken<SigningUp>(transaction, 'sign-up', token, origin.now)
     if (signingUp) {
       const { organization, ...given } = signingUp
-      const person = await insertAccount(transaction, { ...given, isVerified: true }, origin.now)
-      return void (await insertOrganizationOf(transaction, person, organization, origin))
+      const person = await insertUser(transaction, { ...given, isVerified: true }, origin.now)
+      return void (await insertOwnedOrganization(transaction, person, organization, origin))
     }
-    const link = await takeTokenOfPerson<{ email: string }>(transaction, 'change-email', token, origin.now)
+    const link = await consumeTokenOfUser<{ email: string }>(transaction, 'change-email', token, origin.now)
     if (!link) throw badLink()
     await changeEmail(transaction, { ...link, email: link.content.email, isVerified: true }, origin)
   })
@@ -125,24 +125,24 @@ export async function changeEmail(
   origin: Origin,
 ): Promise<void> {
   const { now } = origin
-  const { id: personId } = account
-  if (await findPerson(transaction, email)) throw conflict(`${email} belongs to another account.`)
-  const person = { email: emailOf(email), email_verified: isVerified ? 1 : 0, updated_at: now } as const
-  await transaction.updateTable('people').set(person).where('id', '=', personId).execute()
-  await transaction.updateTable('agents').set({ email: person.email }).where('person_id', '=', personId).execute()
-  await deleteTokens(transaction, personId, LINKS)
-  await mailPerson(transaction, account.email, { kind: 'email_changed', email: person.email }, now)
+  const { id: userId } = account
+  if (await findUser(transaction, email)) throw conflict(`${email} belongs to another account.`)
+  const person = { email: normalizeEmail(email), email_verified: isVerified ? 1 : 0, updated_at: now } as const
+  await transaction.updateTable('people').set(person).where('id', '=', userId).execute()
+  await transaction.updateTable('agents').set({ email: person.email }).where('person_id', '=', userId).execute()
+  await deleteTokens(transaction, userId, LINK_PURPOSES)
+  await mailUser(transaction, account.email, { kind: 'email_changed', email: person.email }, now)
   const audited = { before: { email: account.email }, after: { email: person.email } }
-  await recordAccountAudit(transaction, origin, personId, { action: 'agent.email_changed', ...audited })
+  await recordAccountAudit(transaction, origin, userId, { action: 'agent.email_changed', ...audited })
 }
 
-async function mailPerson(db: Database, recipient: string, content: AccountMail, now: number): Promise<void> {
+async function mailUser(db: Database, recipient: string, content: AccountMail, now: number): Promise<void> {
   await queueMail(db, null, { about: newId('lnk', now), recipients: [recipient], content }, now)
 }
 
 type NewLink = {
   purpose: TokenPurpose
-  personId: string | null
+  userId: string | null
   content?: object
   recipient: string
   mail: AccountMail

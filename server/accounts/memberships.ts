@@ -16,13 +16,13 @@ export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' 
 /** A person's membership in the organization that is named, or in the one joined first. */
 export async function findMembership(
   db: Database,
-  personId: string,
+  userId: string,
   organizationId?: string,
 ): Promise<Membership | undefined> {
   const query = db
     .selectFrom('agents')
     .select(['id', 'organization_id', 'role', 'name', 'last_seen_at'])
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .orderBy('id')
     .limit(1)
   const named = organizationId === undefined ? query : query.where('organization_id', '=', organizationId)
@@ -33,7 +33,7 @@ export async function findMembership(
  * What an agent or a key may do at this moment; undefined for one that was removed or revoked. Under the organization's lock
  * it holds until the transaction ends, so that nobody gives access away while losing it.
  */
-export async function roleOfActor(
+export async function findActorRole(
   db: Database,
   { organizationId }: Tenant,
   actor: string,
@@ -52,11 +52,11 @@ export async function roleOfActor(
     .where('id', '=', actor)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  return key && ROLE_OF_KEY[key.role]
+  return key && AGENT_ROLE_BY_KEY_ROLE[key.role]
 }
 
 /** An admin key may do all that the API offers, billing included. */
-export const ROLE_OF_KEY: Record<KeyRole, AgentRole> = { read: 'viewer', write: 'member', admin: 'owner' }
+export const AGENT_ROLE_BY_KEY_ROLE: Record<KeyRole, AgentRole> = { read: 'viewer', write: 'member', admin: 'owner' }
 
 /** Writes when an agent was last seen, at most once a minute. */
 export function touchAgent(db: Database) {
@@ -65,18 +65,18 @@ export function touchAgent(db: Database) {
 }
 
 /** The person and all organizations, in the order of joining. Throws 401 for one who is gone. */
-export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, personId: string): Promise<Me> {
+export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, userId: string): Promise<Me> {
   const person = await db
     .selectFrom('people')
     .select(['id', 'name', 'email', 'two_factor_enabled'])
-    .where('id', '=', personId)
+    .where('id', '=', userId)
     .executeTakeFirst()
   if (!person) throw unauthorized()
   const organizations = await db
     .selectFrom('agents')
     .innerJoin('organizations', 'organizations.id', 'agents.organization_id')
     .select(['organizations.id', 'organizations.name', 'organizations.slug', 'agents.role', 'agents.id as agent_id'])
-    .where('agents.person_id', '=', personId)
+    .where('agents.person_id', '=', userId)
     .orderBy('agents.id')
     .limit(1_000)
     .execute()
@@ -91,6 +91,6 @@ export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, personI
       takes_payments: config.stripe !== null,
       sign_up: config.signUp === 'open',
     },
-    operator: await isOperator({ db, config }, personId),
+    operator: await isOperator({ db, config }, userId),
   }
 }

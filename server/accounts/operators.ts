@@ -8,14 +8,14 @@ type OperatorSettings = Pick<Deps['config'], 'operators' | 'signUp' | 'smtp'>
  */
 export async function isOperator(
   { db, config }: { db: Deps['db']; config: OperatorSettings },
-  personId: string,
+  userId: string,
 ): Promise<boolean> {
   const { operators, signUp, smtp } = config
   if (operators.length > 0) {
     const person = await db
       .selectFrom('people')
       .select(['email', 'email_verified'])
-      .where('id', '=', personId)
+      .where('id', '=', userId)
       .executeTakeFirst()
     if (!person || !operators.includes(person.email.toLowerCase())) return false
     // Without a mail server nothing can be confirmed, and with sign-up off nobody joins uninvited.
@@ -28,7 +28,7 @@ export async function isOperator(
     .selectFrom('agents')
     .select('id')
     .where('organization_id', '=', first.id)
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .where('role', '=', 'owner')
     .executeTakeFirst()
   return owner !== undefined

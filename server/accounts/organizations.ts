@@ -8,7 +8,7 @@ import { insertGroup } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { conflict, notFound } from '../problem.ts'
 import { type KeyRole, writeKey } from './api-keys.ts'
-import { ensurePerson, insertAgent, type Person } from './people.ts'
+import { ensureUser, insertAgent, type User } from './users.ts'
 
 export type NewOrganization = {
   name: string
@@ -17,12 +17,16 @@ export type NewOrganization = {
   /** The first key, where the operator chose it. */
   apiKey?: string
 }
-export type MadeOrganization = { id: string; slug: string; ownerId: string; keyId: string; key: string }
+export type CreatedOrganization = { id: string; slug: string; ownerId: string; keyId: string; key: string }
 
 /** An organization with its owner, its default group and an admin key. The key is returned here and kept nowhere. */
-export async function insertOrganization(db: Database, given: NewOrganization, now: number): Promise<MadeOrganization> {
+export async function insertOrganization(
+  db: Database,
+  given: NewOrganization,
+  now: number,
+): Promise<CreatedOrganization> {
   return await inTransaction(db, async (transaction) => {
-    const owner = await ensurePerson(transaction, { email: given.email, passwordHash: given.passwordHash }, now)
+    const owner = await ensureUser(transaction, { email: given.email, passwordHash: given.passwordHash }, now)
     const contextOf = ({ id }: { id: string }) => operatorContext(id, now)
     const { id, slug, ownerId } = await writeOrganization(transaction, owner, given.name, now, contextOf)
     const role: KeyRole = 'admin'
@@ -33,9 +37,9 @@ export async function insertOrganization(db: Database, given: NewOrganization, n
 }
 
 /** An organization with its default group, owned by someone who is known. */
-export async function insertOrganizationOf(
+export async function insertOwnedOrganization(
   db: Database,
-  owner: Person,
+  owner: User,
   name: string,
   origin: Origin,
 ): Promise<NewlyMade> {
@@ -50,7 +54,7 @@ type NewlyMade = { id: string; slug: string; ownerId: string }
 
 async function writeOrganization(
   db: Database,
-  owner: Person,
+  owner: User,
   name: string,
   now: number,
   contextOf: (made: NewlyMade) => RequestContext,
@@ -69,7 +73,10 @@ async function writeOrganization(
 }
 
 /** Runs work that makes the first organization; undefined when there is one. Of several processes one makes it. */
-export async function whileEmpty<T>(db: Database, work: (transaction: Database) => Promise<T>): Promise<T | undefined> {
+export async function inFirstSetup<T>(
+  db: Database,
+  work: (transaction: Database) => Promise<T>,
+): Promise<T | undefined> {
   return await inTransaction(db, async (transaction) => {
     if (engineOf(db) === 'postgres') await sql`select pg_advisory_xact_lock(${SETUP_LOCK})`.execute(transaction)
     return (await hasOrganizations(transaction)) ? undefined : await work(transaction)
@@ -109,11 +116,11 @@ async function freeSlug(db: Database, wanted: string): Promise<string> {
 const MOST_OWNED = 50
 
 /** Throws 409 when the person owns as many organizations as anybody may. */
-export async function refuseManyOrganizations(db: Database, personId: string): Promise<void> {
+export async function refuseTooManyOrganizations(db: Database, userId: string): Promise<void> {
   const owned = await db
     .selectFrom('agents')
     .select('id')
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .where('role', '=', 'owner')
     .limit(MOST_OWNED)
     .execute()

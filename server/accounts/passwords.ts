@@ -8,7 +8,7 @@ export type Passwords = {
 
 /** 32 MiB and some 50 ms for each hash. */
 const COST = { N: 16_384, r: 16, p: 1, maxmem: 64 * 1024 * 1024 }
-const KEY_OCTETS = 64
+const KEY_BYTES = 64
 
 /** Tests give the app cheaper ones; no setting does. */
 export const scryptPasswords: Passwords = {
@@ -20,13 +20,13 @@ export const scryptPasswords: Passwords = {
     const [salt = '', key = ''] = hash.split(':')
     const expected = Buffer.from(key, 'hex')
     const derived = await derive(password, salt)
-    return expected.length === KEY_OCTETS && timingSafeEqual(expected, derived)
+    return expected.length === KEY_BYTES && timingSafeEqual(expected, derived)
   },
 }
 
 /** On a thread of its own. The same password typed on two keyboards may differ in its code points, so it is normalized. */
 function derive(password: string, salt: string): Promise<Buffer> {
   return new Promise((resolve, reject) =>
-    scrypt(password.normalize('NFKC'), salt, KEY_OCTETS, COST, (error, key) => (error ? reject(error) : resolve(key))),
+    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, COST, (error, key) => (error ? reject(error) : resolve(key))),
   )
 }

@@ -4,9 +4,9 @@ import type { Actor, Origin } from '../context.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { deleteTokens, SIGN_INS } from './account-tokens.ts'
-import type { Account, Person } from './people.ts'
+import { deleteTokens, SIGN_IN_PURPOSES } from './account-tokens.ts'
 import { randomBase62 } from './random-base62.ts'
+import type { Account, User } from './users.ts'
 
 /** What is sealed. `secret`: base32. */
 type Factor = { secret: string; backupCodes: string[] }
@@ -14,7 +14,7 @@ type Factor = { secret: string; backupCodes: string[] }
 const BACKUP_CODES = 10
 
 /** In place of one that was never confirmed. It holds once `confirmSecondFactor` was called. */
-export async function insertSecondFactor(db: Database, seal: Seal, { id, email }: Pick<Person, 'id' | 'email'>) {
+export async function insertSecondFactor(db: Database, seal: Seal, { id, email }: Pick<User, 'id' | 'email'>) {
   const secret = new Secret({ size: 20 })
   const backupCodes = newBackupCodes()
   const sealed = close(seal, id, { secret: secret.base32, backupCodes })
@@ -26,8 +26,8 @@ export async function insertSecondFactor(db: Database, seal: Seal, { id, email }
   return { totpURI: new TOTP({ issuer: 'Zonewatch', label: email, secret }).toString(), backupCodes }
 }
 
-export async function confirmSecondFactor(db: Database, personId: string): Promise<void> {
-  await db.updateTable('people').set({ two_factor_enabled: 1 }).where('id', '=', personId).execute()
+export async function confirmSecondFactor(db: Database, userId: string): Promise<void> {
+  await db.updateTable('people').set({ two_factor_enabled: 1 }).where('id', '=', userId).execute()
 }
 
 /** Of a locked account. Sign-ins that wait for a code end, and no browser is trusted any more. `actor`: the person, if left out. */
@@ -39,7 +39,7 @@ export async function disableSecondFactor(
 ): Promise<void> {
   await db.updateTable('people').set({ two_factor_enabled: 0 }).where('id', '=', account.id).execute()
   await db.deleteFrom('second_factors').where('person_id', '=', account.id).execute()
-  await deleteTokens(db, account.id, SIGN_INS)
+  await deleteTokens(db, account.id, SIGN_IN_PURPOSES)
   if (!account.hasSecondFactor) return
   await recordAccountAudit(db, origin, account.id, { action: 'agent.second_factor_disabled', ...(actor && { actor }) })
 }
@@ -51,10 +51,10 @@ export async function disableSecondFactor(
 export async function takeCode(
   db: Database,
   seal: Seal,
-  { personId, code }: { personId: string; code: string },
+  { userId, code }: { userId: string; code: string },
   now: number,
 ): Promise<'taken' | 'wrong' | 'used' | 'none'> {
-  const factor = await findFactor(db, seal, personId)
+  const factor = await findFactor(db, seal, userId)
   if (!factor) return 'none'
   const totp = new TOTP({ secret: factor.secret })
   // A clock may be one step away: section 5.2.
@@ -64,7 +64,7 @@ export async function takeCode(
   const { numUpdatedRows } = await db
     .updateTable('second_factors')
     .set({ last_step: step })
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .where('last_step', '<', step)
     .executeTakeFirst()
   return numUpdatedRows === 0n ? 'used' : 'taken'
@@ -74,45 +74,45 @@ export async function takeCode(
 export async function takeBackupCode(
   db: Database,
   seal: Seal,
-  { personId, code }: { personId: string; code: string },
+  { userId, code }: { userId: string; code: string },
 ): Promise<'taken' | 'wrong' | 'none'> {
-  const factor = await findFactor(db, seal, personId)
+  const factor = await findFactor(db, seal, userId)
   if (!factor) return 'none'
   const backupCodes = factor.backupCodes.filter((unused) => unused !== code)
   if (backupCodes.length === factor.backupCodes.length) return 'wrong'
-  await updateFactor(db, seal, personId, { ...factor, backupCodes })
+  await updateFactor(db, seal, userId, { ...factor, backupCodes })
   return 'taken'
 }
 
 /** The ones before are void. Undefined for a person without a second factor. */
-export async function replaceBackupCodes(db: Database, seal: Seal, personId: string): Promise<string[] | undefined> {
-  const factor = await findFactor(db, seal, personId)
+export async function replaceBackupCodes(db: Database, seal: Seal, userId: string): Promise<string[] | undefined> {
+  const factor = await findFactor(db, seal, userId)
   if (!factor) return undefined
   const backupCodes = newBackupCodes()
-  await updateFactor(db, seal, personId, { ...factor, backupCodes })
+  await updateFactor(db, seal, userId, { ...factor, backupCodes })
   return backupCodes
 }
 
 /** Locked until the transaction ends. */
-async function findFactor(db: Database, seal: Seal, personId: string): Promise<Factor | undefined> {
+async function findFactor(db: Database, seal: Seal, userId: string): Promise<Factor | undefined> {
   const row = await db
     .selectFrom('second_factors')
     .select('sealed')
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .modifyEnd(forUpdate(db))
     .executeTakeFirst()
-  return row && (JSON.parse(seal.open(row.sealed, secondFactorContext(personId))) as Factor)
+  return row && (JSON.parse(seal.open(row.sealed, secondFactorContext(userId))) as Factor)
 }
 
-async function updateFactor(db: Database, seal: Seal, personId: string, factor: Factor): Promise<void> {
-  const sealed = close(seal, personId, factor)
-  await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', personId).execute()
+async function updateFactor(db: Database, seal: Seal, userId: string, factor: Factor): Promise<void> {
+  const sealed = close(seal, userId, factor)
+  await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', userId).execute()
 }
 
-const close = (seal: Seal, personId: string, factor: Factor) =>
-  seal.close(JSON.stringify(factor), secondFactorContext(personId))
+const close = (seal: Seal, userId: string, factor: Factor) =>
+  seal.close(JSON.stringify(factor), secondFactorContext(userId))
 
-export const secondFactorContext = (personId: string): string => `second factor of ${personId}`
+export const secondFactorContext = (userId: string): string => `second factor of ${userId}`
 
 /** `aB3de-Fg4hi`: 59 bits each. */
 const newBackupCodes = (): string[] =>

@@ -2,27 +2,27 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as contract from '#contract/account.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { recordAccountAudit } from '../audit-log.ts'
-import { originOf } from '../context.ts'
+import { requestOrigin } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
-import { Answers, type Routes } from '../http/routes.ts'
+import { Responses, type Routes } from '../http/routes.ts'
 import { conflict, invalid } from '../problem.ts'
-import { byPerson, count, fromAddress, guarded, subjectOf } from './guess-limit.ts'
+import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './guess-limit.ts'
 import { changeEmail, replacePassword, sendEmailLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
-import { type Account, emailOf, findAccountById, lockAccount, renamePerson } from './people.ts'
 import { disableSecondFactor, insertSecondFactor, noSecondFactor, replaceBackupCodes } from './second-factor.ts'
 import {
   AUTH_PATH,
   DONE,
   deleteSession,
   deleteSessions,
+  getSession,
   insertSession,
   listSessions,
-  needSession,
+  requireSession,
   setSessionCookie,
-  signedIn,
 } from './sessions.ts'
+import { type Account, findAccountById, lockAccount, normalizeEmail, renameUser } from './users.ts'
 
 /** What a person who is signed in changes about the own account. Bodies and answers: `contract/account.ts`. */
 export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes {
@@ -38,14 +38,14 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
     { password, field = 'password', prepare }: { password: string; field?: string; prepare?: () => Promise<P> },
     work: (transaction: Database, account: Account, prepared: P | undefined) => Promise<T>,
   ): Promise<T> => {
-    const { personId } = signedIn(request)
+    const { userId } = getSession(request)
     const wrong = () => invalid({ [field]: fieldError('wrong_password') })
-    return await guarded(deps, reply, byPerson('password', personId, request.ip), async () => {
-      const hash = (await findAccountById(db, personId))?.passwordHash
+    return await limitAttempts(deps, reply, userAttempt('password', userId, request.ip), async () => {
+      const hash = (await findAccountById(db, userId))?.passwordHash
       if (!hash || !(await passwords.verify({ hash, password }))) throw wrong()
       const prepared = await prepare?.()
       return await inTransaction(db, async (transaction) => {
-        const account = await lockAccount(transaction, personId)
+        const account = await lockAccount(transaction, userId)
         if (account?.passwordHash !== hash) throw wrong()
         return await work(transaction, account, prepared)
       })
@@ -57,18 +57,18 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
     request: FastifyRequest,
     audited: Parameters<typeof recordAccountAudit>[3],
   ): Promise<void> =>
-    recordAccountAudit(transaction, originOf(request, clock.now()), signedIn(request).personId, audited)
+    recordAccountAudit(transaction, requestOrigin(request, clock.now()), getSession(request).userId, audited)
 
   return async (app) => {
-    needSession(app)
+    requireSession(app)
 
     app.post(
       `${AUTH_PATH}/update-user`,
-      { schema: { body: contract.NewName, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.NewName, response: Responses(200, contract.Done) } },
       async (request) => {
-        const { personId, name } = signedIn(request)
+        const { userId, name } = getSession(request)
         await inTransaction(db, async (transaction) => {
-          await renamePerson(transaction, personId, request.body.name, clock.now())
+          await renameUser(transaction, userId, request.body.name, clock.now())
           await record(transaction, request, { action: 'agent.renamed', before: { name }, after: request.body })
         })
         return DONE
@@ -77,7 +77,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
 
     app.post(
       `${AUTH_PATH}/change-password`,
-      { schema: { body: contract.PasswordChange, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.PasswordChange, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         const { currentPassword, newPassword } = request.body
         const given = {
@@ -89,7 +89,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
           const now = clock.now()
           await replacePassword(transaction, account, passwordHash!, now)
           await record(transaction, request, { action: 'agent.password_changed' })
-          return await insertSession(transaction, request, { personId: account.id, isPersistent: true }, now)
+          return await insertSession(transaction, request, { userId: account.id, isPersistent: true }, now)
         })
         setSessionCookie(config, reply, session)
         return DONE
@@ -98,23 +98,23 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
 
     app.post(
       `${AUTH_PATH}/change-email`,
-      { schema: { body: contract.EmailChange, response: Answers(200, contract.EmailChanged) } },
+      { schema: { body: contract.EmailChange, response: Responses(200, contract.EmailChanged) } },
       async (request, reply) => {
-        const { personId, email } = signedIn(request)
+        const { userId, email } = getSession(request)
         const { newEmail, password } = request.body
-        if (emailOf(newEmail) === email) throw conflict('This is already the email address of your account.')
+        if (normalizeEmail(newEmail) === email) throw conflict('This is already the email address of your account.')
         const sendsMail = config.smtp !== null
         // The address may be anybody's, and the password being right is no reason to mail it again and again.
         const mailed = [
-          { subject: `new address of ${personId}`, free: 5 },
-          ...fromAddress('new address', request.ip, 20),
-          { subject: subjectOf('new address', newEmail), free: 3 },
+          { subject: `new address of ${userId}`, free: 5 },
+          ...addressCounters('new address', request.ip, 20),
+          { subject: hashedSubject('new address', newEmail), free: 3 },
         ]
-        const prepare = async () => void (sendsMail && (await count(deps, reply, mailed)))
+        const prepare = async () => void (sendsMail && (await countAttempts(deps, reply, mailed)))
         await withPassword(request, reply, { password, prepare }, async (transaction, account) => {
-          if (sendsMail) return await sendEmailLink(transaction, deps, personId, newEmail)
+          if (sendsMail) return await sendEmailLink(transaction, deps, userId, newEmail)
           const change = { account, email: newEmail, isVerified: false }
-          await changeEmail(transaction, change, originOf(request, clock.now()))
+          await changeEmail(transaction, change, requestOrigin(request, clock.now()))
         })
         return { confirm: sendsMail }
       },
@@ -122,7 +122,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
 
     app.post(
       `${AUTH_PATH}/two-factor/enable`,
-      { schema: { body: contract.PasswordOnly, response: Answers(200, contract.SecondFactor) } },
+      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.SecondFactor) } },
       async (request, reply) =>
         await withPassword(request, reply, request.body, async (transaction, account) => {
           if (account.hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
@@ -132,10 +132,10 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
 
     app.post(
       `${AUTH_PATH}/two-factor/disable`,
-      { schema: { body: contract.PasswordOnly, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         await withPassword(request, reply, request.body, (transaction, account) =>
-          disableSecondFactor(transaction, account, originOf(request, clock.now())),
+          disableSecondFactor(transaction, account, requestOrigin(request, clock.now())),
         )
         return DONE
       },
@@ -143,7 +143,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
 
     app.post(
       `${AUTH_PATH}/two-factor/generate-backup-codes`,
-      { schema: { body: contract.PasswordOnly, response: Answers(200, contract.BackupCodes) } },
+      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.BackupCodes) } },
       async (request, reply) =>
         await withPassword(request, reply, request.body, async (transaction, { id, hasSecondFactor }) => {
           const backupCodes = hasSecondFactor ? await replaceBackupCodes(transaction, seal, id) : undefined
@@ -155,25 +155,25 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
 
     app.get(
       `${AUTH_PATH}/list-sessions`,
-      { schema: { response: Answers(200, contract.Sessions) } },
-      async (request) => ({ data: await listSessions(db, signedIn(request), clock.now()) }),
+      { schema: { response: Responses(200, contract.Sessions) } },
+      async (request) => ({ data: await listSessions(db, getSession(request), clock.now()) }),
     )
 
     app.post(
       `${AUTH_PATH}/revoke-session`,
-      { schema: { body: contract.SessionChoice, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.SessionChoice, response: Responses(200, contract.Done) } },
       async (request) => {
-        await deleteSession(db, signedIn(request).personId, request.body.id)
+        await deleteSession(db, getSession(request).userId, request.body.id)
         return DONE
       },
     )
 
     app.post(
       `${AUTH_PATH}/revoke-other-sessions`,
-      { schema: { response: Answers(200, contract.Done) } },
+      { schema: { response: Responses(200, contract.Done) } },
       async (request) => {
-        const { personId, id } = signedIn(request)
-        await deleteSessions(db, personId, id)
+        const { userId, id } = getSession(request)
+        await deleteSessions(db, userId, id)
         return DONE
       },
     )

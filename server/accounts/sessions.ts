@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Sessions } from '#contract/account.ts'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
-import { enforceLimit, networkOf, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
+import { clientNetwork, enforceLimit, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
 import { budgetOf } from '../http/limits.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { hashOfToken } from '../mail/links.ts'
 import { forbidden, notFound, unauthorized } from '../problem.ts'
@@ -14,7 +14,7 @@ import { newToken } from './account-tokens.ts'
 /** The person who is signed in where a request comes from. */
 export type Session = {
   id: string
-  personId: string
+  userId: string
   name: string
   email: string
   hasSecondFactor: boolean
@@ -24,7 +24,7 @@ const DAY_MS = 24 * 60 * 60_000
 /** How long the session of a browser that is remembered lasts since it was last used; another one lasts a day at most. */
 export const PERSISTENT_MS = 30 * DAY_MS
 /** So many sessions of one person there can be; a further one ends the oldest. */
-const MOST_SESSIONS = 100
+const MAX_SESSIONS = 100
 
 type SessionDeps = Pick<Deps, 'db' | 'clock' | 'config'>
 
@@ -38,9 +38,9 @@ export async function readSession(deps: SessionDeps, request: FastifyRequest): P
   const token = readCookie(request, deps.config, 'session_token')
   if (token === undefined) return undefined
   const isReading = READING.has(request.method)
-  const source = sourceOf(request, deps.config.baseUrl)
+  const source = requestSource(request, deps.config.baseUrl)
   if (source === 'another site' && isReading) return undefined
-  if (source !== 'this server' && !isReading) throw crossSite()
+  if (source !== 'this server' && !isReading) throw crossSiteProblem()
   const row = await deps.db
     .selectFrom('sessions')
     .innerJoin('people', 'people.id', 'sessions.person_id')
@@ -49,8 +49,8 @@ export async function readSession(deps: SessionDeps, request: FastifyRequest): P
     .where('expires_at', '>', deps.clock.now())
     .executeTakeFirst()
   if (!row) return undefined
-  const { id, person_id: personId, name, email } = row
-  return { id, personId, name, email, hasSecondFactor: row.two_factor_enabled === 1 }
+  const { id, person_id: userId, name, email } = row
+  return { id, userId, name, email, hasSecondFactor: row.two_factor_enabled === 1 }
 }
 
 /** Once a day, where the browser is remembered. */
@@ -78,49 +78,49 @@ export type StartedSession = { token: string; isPersistent: boolean }
 export async function insertSession(
   db: Database,
   { ip, headers }: FastifyRequest,
-  { personId, isPersistent }: { personId: string; isPersistent: boolean },
+  { userId, isPersistent }: { userId: string; isPersistent: boolean },
   now: number,
 ): Promise<StartedSession> {
   const token = newToken()
   await db
     .insertInto('sessions')
     .values({
-      ...{ id: newId('ses', now), token_hash: hashOfToken(token), person_id: personId, created_at: now },
+      ...{ id: newId('ses', now), token_hash: hashOfToken(token), person_id: userId, created_at: now },
       ...{ expires_at: now + (isPersistent ? PERSISTENT_MS : DAY_MS), is_persistent: isPersistent ? 1 : 0 },
       ...{ address: ip, user_agent: headers['user-agent']?.slice(0, 500) ?? null },
     })
     .execute()
-  await deleteOldestSessions(db, personId)
+  await deleteOldestSessions(db, userId)
   return { token, isPersistent }
 }
 
-async function deleteOldestSessions(db: Database, personId: string): Promise<void> {
+async function deleteOldestSessions(db: Database, userId: string): Promise<void> {
   const oldest = db
     .selectFrom('sessions')
     .select('id')
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
     // SQLite knows no OFFSET without a LIMIT.
     .limit(1_000)
-    .offset(MOST_SESSIONS)
-  await db.deleteFrom('sessions').where('person_id', '=', personId).where('id', 'in', oldest).execute()
+    .offset(MAX_SESSIONS)
+  await db.deleteFrom('sessions').where('person_id', '=', userId).where('id', 'in', oldest).execute()
 }
 
 /** Where the person is signed in, newest first. */
-export async function listSessions(db: Database, { id, personId }: Session, now: number): Promise<Sessions['data']> {
+export async function listSessions(db: Database, { id, userId }: Session, now: number): Promise<Sessions['data']> {
   const rows = await db
     .selectFrom('sessions')
     .select(['id', 'created_at', 'expires_at', 'address', 'user_agent'])
-    .where('person_id', '=', personId)
+    .where('person_id', '=', userId)
     .where('expires_at', '>', now)
     .orderBy('created_at', 'desc')
-    .limit(MOST_SESSIONS)
+    .limit(MAX_SESSIONS)
     .execute()
   return rows.map((row) => ({
     id: row.id,
-    created: isoOf(row.created_at),
-    expires: isoOf(row.expires_at),
+    created: toIso(row.created_at),
+    expires: toIso(row.expires_at),
     address: row.address,
     user_agent: row.user_agent,
     current: row.id === id,
@@ -128,14 +128,14 @@ export async function listSessions(db: Database, { id, personId }: Session, now:
 }
 
 /** Holds in every process at once. Throws `not_found` for one that is not the person's. */
-export async function deleteSession(db: Database, personId: string, id: string): Promise<void> {
-  const query = db.deleteFrom('sessions').where('person_id', '=', personId).where('id', '=', id)
+export async function deleteSession(db: Database, userId: string, id: string): Promise<void> {
+  const query = db.deleteFrom('sessions').where('person_id', '=', userId).where('id', '=', id)
   if ((await query.executeTakeFirst()).numDeletedRows === 0n) throw notFound()
 }
 
 /** All of a person, or all but one. */
-export async function deleteSessions(db: Database, personId: string, exceptId = ''): Promise<void> {
-  await db.deleteFrom('sessions').where('person_id', '=', personId).where('id', '!=', exceptId).execute()
+export async function deleteSessions(db: Database, userId: string, exceptId = ''): Promise<void> {
+  await db.deleteFrom('sessions').where('person_id', '=', userId).where('id', '!=', exceptId).execute()
 }
 
 export const setSessionCookie = (config: SetsCookies, reply: FastifyReply, { token, isPersistent }: StartedSession) =>
@@ -171,7 +171,7 @@ export function setCookie(
  * Where a browser says that a request comes from: `this server`, which is one of its pages or the person, or `another site`.
  * `Sec-Fetch-Site` counts before `Origin`; no page can set either.
  */
-export function sourceOf(
+export function requestSource(
   { headers, host }: FastifyRequest,
   baseUrl: string,
 ): 'this server' | 'another site' | 'unknown' {
@@ -183,7 +183,7 @@ export function sourceOf(
   return isOurs ? 'this server' : 'another site'
 }
 
-export const crossSite = () =>
+export const crossSiteProblem = () =>
   forbidden('Cross-site request refused (Sec-Fetch-Site or Origin). Use the dashboard of this server.')
 
 export const AUTH_PATH = '/dashboard/auth'
@@ -207,23 +207,23 @@ export function guardAccounts(scope: FastifyInstance, deps: Pick<Deps, 'db' | 'c
   scope.decorateRequest('session', null)
   scope.addHook('onRequest', async (request, reply) => {
     const isReading = request.method === 'GET' || request.method === 'HEAD'
-    if (!isReading && sourceOf(request, config.baseUrl) === 'another site') throw crossSite()
+    if (!isReading && requestSource(request, config.baseUrl) === 'another site') throw crossSiteProblem()
     request.session = (await readSession(deps, request)) ?? null
-    const who = request.session?.personId ?? networkOf(request.ip)
+    const who = request.session?.userId ?? clientNetwork(request.ip)
     const budget = budgetOf('dashboard', config.limits)
     enforceLimit(await limiter.take(who, budget), clock.now(), reply, { ...budget, isKnown: request.session !== null })
   })
 }
 
 /** In this scope somebody must be signed in: 401. */
-export function needSession(scope: FastifyInstance): void {
+export function requireSession(scope: FastifyInstance): void {
   scope.addHook('onRequest', async ({ session }) => {
     if (!session) throw unauthorized()
   })
 }
 
 /** Who is signed in, on a route that only such people reach. */
-export function signedIn({ session }: FastifyRequest): Session {
+export function getSession({ session }: FastifyRequest): Session {
   if (!session) throw unauthorized()
   return session
 }

@@ -3,38 +3,38 @@ import type { Logger } from 'pino'
 import * as contract from '#contract/account.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { recordAccountAudit } from '../audit-log.ts'
-import { originOf } from '../context.ts'
+import { requestOrigin } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
-import { Answers, type Routes } from '../http/routes.ts'
+import { Responses, type Routes } from '../http/routes.ts'
 import { invalid, Problem } from '../problem.ts'
-import { findTokenOwner, insertToken, newToken, takeToken, takeTokenOfPerson } from './account-tokens.ts'
+import { consumeToken, consumeTokenOfUser, findTokenOwner, insertToken, newToken } from './account-tokens.ts'
 import {
-  byPerson,
-  bySignIn,
-  count,
+  addressCounters,
+  countAttempts,
   forgetAttempts,
-  fromAddress,
-  guarded,
+  hashedSubject,
+  limitAttempts,
   rememberDevice,
-  subjectOf,
+  signInAttempt,
+  userAttempt,
 } from './guess-limit.ts'
 import { confirmEmail, resetPassword, sendResetLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
-import { type Account, findAccount, lockAccount } from './people.ts'
 import { confirmSecondFactor, noSecondFactor, takeBackupCode, takeCode } from './second-factor.ts'
 import {
   AUTH_PATH,
   DONE,
   deleteSession,
+  getSession,
   insertSession,
   PERSISTENT_MS,
   readCookie,
   type StartedSession,
   setCookie,
   setSessionCookie,
-  signedIn,
 } from './sessions.ts'
+import { type Account, findAccount, lockAccount } from './users.ts'
 
 const CODE_MS = 10 * 60_000
 const TRUST_MS = PERSISTENT_MS
@@ -65,53 +65,48 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
     return account
   }
 
-  const startSession = async (
-    transaction: Database,
-    request: FastifyRequest,
-    personId: string,
-    given: PendingSignIn,
-  ) => {
-    const origin = originOf(request, clock.now())
-    await recordAccountAudit(transaction, origin, personId, { action: 'agent.signed_in' })
-    return await insertSession(transaction, request, { personId, ...given }, origin.now)
+  const startSession = async (transaction: Database, request: FastifyRequest, userId: string, given: PendingSignIn) => {
+    const origin = requestOrigin(request, clock.now())
+    await recordAccountAudit(transaction, origin, userId, { action: 'agent.signed_in' })
+    return await insertSession(transaction, request, { userId, ...given }, origin.now)
   }
 
-  const trustBrowser = async (transaction: Database, personId: string): Promise<string> => {
+  const trustBrowser = async (transaction: Database, userId: string): Promise<string> => {
     const token = newToken()
     const expiresAt = clock.now() + TRUST_MS
-    await insertToken(transaction, { token, purpose: 'trusted-browser', personId, expiresAt })
+    await insertToken(transaction, { token, purpose: 'trusted-browser', userId, expiresAt })
     return token
   }
 
   /** Throws 401 where nobody is signed in, and nobody has entered a password. */
   const personOfCode = async (request: FastifyRequest): Promise<string> => {
     const token = readCookie(request, config, 'two_factor') ?? ''
-    const personId = request.session?.personId ?? (await findTokenOwner(db, 'pending-sign-in', token, clock.now()))
-    if (personId === undefined) throw signInExpired()
-    return personId
+    const userId = request.session?.userId ?? (await findTokenOwner(db, 'pending-sign-in', token, clock.now()))
+    if (userId === undefined) throw signInExpired()
+    return userId
   }
 
   /** After a right code. Throws 401 where the sign-in was completed or has expired meanwhile. */
   const completeSignIn = async (
     transaction: Database,
     request: FastifyRequest,
-    personId: string,
+    userId: string,
     trustDevice = false,
   ): Promise<Granted> => {
     const token = readCookie(request, config, 'two_factor') ?? ''
-    const pending = await takeTokenOfPerson<PendingSignIn>(transaction, 'pending-sign-in', token, clock.now())
-    if (pending?.account.id !== personId) throw signInExpired()
-    const session = await startSession(transaction, request, personId, pending.content)
-    return { session, ...(trustDevice && { trusted: await trustBrowser(transaction, personId) }) }
+    const pending = await consumeTokenOfUser<PendingSignIn>(transaction, 'pending-sign-in', token, clock.now())
+    if (pending?.account.id !== userId) throw signInExpired()
+    const session = await startSession(transaction, request, userId, pending.content)
+    return { session, ...(trustDevice && { trusted: await trustBrowser(transaction, userId) }) }
   }
 
   return async (app) => {
     app.post(
       `${AUTH_PATH}/sign-in/email`,
-      { schema: { body: contract.SignIn, response: Answers(200, contract.SignedIn) } },
+      { schema: { body: contract.SignIn, response: Responses(200, contract.SignedIn) } },
       async (request, reply) => {
         const { email, password, rememberMe: isPersistent = true } = request.body
-        const granted = await guarded(deps, reply, bySignIn(deps, request, email), async () => {
+        const granted = await limitAttempts(deps, reply, signInAttempt(deps, request, email), async () => {
           const { id, passwordHash } = await verifyPassword(email, password)
           return await inTransaction(db, async (transaction): Promise<Granted> => {
             const account = await lockAccount(transaction, id)
@@ -122,12 +117,12 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
             const now = clock.now()
             const token = readCookie(request, config, 'trust_device') ?? ''
             const owner = await findTokenOwner(transaction, 'trusted-browser', token, now)
-            if (owner === id && (await takeToken(transaction, 'trusted-browser', token, now))) {
+            if (owner === id && (await consumeToken(transaction, 'trusted-browser', token, now))) {
               const session = await startSession(transaction, request, id, { isPersistent })
               return { session, trusted: await trustBrowser(transaction, id) }
             }
             const pending = newToken()
-            const kept = { purpose: 'pending-sign-in', personId: id, content: { isPersistent } } as const
+            const kept = { purpose: 'pending-sign-in', userId: id, content: { isPersistent } } as const
             await insertToken(transaction, { ...kept, token: pending, expiresAt: now + CODE_MS })
             return { pending }
           })
@@ -140,23 +135,23 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
 
     app.post(
       `${AUTH_PATH}/two-factor/verify-totp`,
-      { schema: { body: contract.Code, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.Code, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         const code = request.body.code.replaceAll(/[ -]/g, '')
-        const personId = await personOfCode(request)
-        const granted = await guarded(deps, reply, byPerson('code', personId, request.ip), () =>
+        const userId = await personOfCode(request)
+        const granted = await limitAttempts(deps, reply, userAttempt('code', userId, request.ip), () =>
           inTransaction(db, async (transaction): Promise<Granted> => {
-            const account = await lockAccount(transaction, personId)
-            const taken = await takeCode(transaction, seal, { personId, code }, clock.now())
+            const account = await lockAccount(transaction, userId)
+            const taken = await takeCode(transaction, seal, { userId, code }, clock.now())
             if (taken === 'none' || !account) throw noSecondFactor()
             if (taken === 'wrong') throw invalid({ code: fieldError('wrong_code') })
             if (taken === 'used') throw invalid({ code: fieldError('used_code') })
-            if (!request.session) return await completeSignIn(transaction, request, personId, request.body.trustDevice)
+            if (!request.session) return await completeSignIn(transaction, request, userId, request.body.trustDevice)
             // The first code of somebody who is signed in turns the second factor on.
             if (account.hasSecondFactor) return {}
-            await confirmSecondFactor(transaction, personId)
-            const origin = originOf(request, clock.now())
-            await recordAccountAudit(transaction, origin, personId, { action: 'agent.second_factor_enabled' })
+            await confirmSecondFactor(transaction, userId)
+            const origin = requestOrigin(request, clock.now())
+            await recordAccountAudit(transaction, origin, userId, { action: 'agent.second_factor_enabled' })
             return {}
           }),
         )
@@ -167,17 +162,17 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
 
     app.post(
       `${AUTH_PATH}/two-factor/verify-backup-code`,
-      { schema: { body: contract.Code, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.Code, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         const { code, trustDevice } = request.body
-        const personId = await personOfCode(request)
-        const granted = await guarded(deps, reply, byPerson('code', personId, request.ip), () =>
+        const userId = await personOfCode(request)
+        const granted = await limitAttempts(deps, reply, userAttempt('code', userId, request.ip), () =>
           inTransaction(db, async (transaction): Promise<Granted> => {
-            await lockAccount(transaction, personId)
-            const taken = await takeBackupCode(transaction, seal, { personId, code })
+            await lockAccount(transaction, userId)
+            const taken = await takeBackupCode(transaction, seal, { userId, code })
             if (taken === 'none') throw noSecondFactor()
             if (taken === 'wrong') throw invalid({ code: fieldError('wrong_backup_code') })
-            return request.session ? {} : await completeSignIn(transaction, request, personId, trustDevice)
+            return request.session ? {} : await completeSignIn(transaction, request, userId, trustDevice)
           }),
         )
         grant(request, reply, granted)
@@ -187,10 +182,10 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
 
     app.post(
       `${AUTH_PATH}/request-password-reset`,
-      { schema: { body: contract.ResetRequest, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.ResetRequest, response: Responses(200, contract.Done) } },
       async ({ body, ip }, reply) => {
-        const account = { subject: subjectOf('reset', body.email), free: 3 }
-        await count(deps, reply, [...fromAddress('reset', ip, 20), account])
+        const account = { subject: hashedSubject('reset', body.email), free: 3 }
+        await countAttempts(deps, reply, [...addressCounters('reset', ip, 20), account])
         // Nobody waits for it, so that an address without an account is answered as fast as one with.
         background.start(sendResetLink(deps, body.email), 'The password reset email could not be created.')
         return DONE
@@ -199,29 +194,33 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
 
     app.post(
       `${AUTH_PATH}/reset-password`,
-      { schema: { body: contract.Reset, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.Reset, response: Responses(200, contract.Done) } },
       async (request) => {
-        const { email } = await resetPassword(db, passwords, request.body, originOf(request, clock.now()))
-        await forgetAttempts(db, subjectOf('account', email))
+        const { email } = await resetPassword(db, passwords, request.body, requestOrigin(request, clock.now()))
+        await forgetAttempts(db, hashedSubject('account', email))
         return DONE
       },
     )
 
     app.post(
       `${AUTH_PATH}/verify-email`,
-      { schema: { body: contract.EmailConfirmation, response: Answers(200, contract.Done) } },
+      { schema: { body: contract.EmailConfirmation, response: Responses(200, contract.Done) } },
       async (request) => {
-        await confirmEmail(db, request.body.token, originOf(request, clock.now()))
+        await confirmEmail(db, request.body.token, requestOrigin(request, clock.now()))
         return DONE
       },
     )
 
-    app.post(`${AUTH_PATH}/sign-out`, { schema: { response: Answers(200, contract.Done) } }, async (request, reply) => {
-      const { personId, id } = signedIn(request)
-      await deleteSession(db, personId, id)
-      setCookie(reply, config, 'session_token', '', 0)
-      return DONE
-    })
+    app.post(
+      `${AUTH_PATH}/sign-out`,
+      { schema: { response: Responses(200, contract.Done) } },
+      async (request, reply) => {
+        const { userId, id } = getSession(request)
+        await deleteSession(db, userId, id)
+        setCookie(reply, config, 'session_token', '', 0)
+        return DONE
+      },
+    )
   }
 }
 

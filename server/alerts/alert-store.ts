@@ -7,7 +7,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -239,7 +239,7 @@ export async function getAlert(db: Database, tenant: Tenant, id: string): Promis
     .execute()
   const log = attempts.reverse().map(({ attempted_at, ...attempt }) => ({
     ...attempt,
-    attempted: isoOf(attempted_at),
+    attempted: toIso(attempted_at),
   }))
   return { ...toAlert(row), log }
 }
@@ -285,7 +285,7 @@ async function isBeingSent(db: Database, { organization_id, id }: AlertRow, now:
 
 const toAlert = (row: AlertRow): Alert => ({
   id: row.id,
-  created: isoOf(row.created_at),
+  created: toIso(row.created_at),
   kind: row.information === null ? row.kind : 'information',
   title: row.title,
   status: row.status,
@@ -293,8 +293,8 @@ const toAlert = (row: AlertRow): Alert => ({
   rule_id: row.rule_id,
   incident_id: row.incident_id,
   retries: row.retries,
-  sent: isoOrNull(row.sent_at),
-  next_attempt: isoOrNull(row.next_attempt_at),
+  sent: toIsoOrNull(row.sent_at),
+  next_attempt: toIsoOrNull(row.next_attempt_at),
   error: row.error,
   is_escalation: row.escalated === 1,
 })

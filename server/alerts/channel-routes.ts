@@ -3,11 +3,11 @@ import { PageOf } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { AlertInFull, AlertReplay, AlertsReplayed } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
-import { inSteps, once } from '../http/idempotency.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { invalid, refuse } from '../problem.ts'
+import { invalid, throwIfInvalid } from '../problem.ts'
 import { getAlert } from './alert-store.ts'
 import {
   deleteChannel,
@@ -24,7 +24,7 @@ import { insertTest, sendTest } from './send-test.ts'
 
 const tags = ['Alerts']
 const attachValidation = true
-const byAdmins = { changedBy: 'admin' } as const
+const byAdmins = { requireWriteRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
 export function channelRoutes(deps: Deps): Routes {
@@ -35,7 +35,7 @@ export function channelRoutes(deps: Deps): Routes {
       operationId: 'listChannelTypes',
       summary: 'List channel types and their settings',
       tags,
-      response: Answers(200, ChannelTypes),
+      response: Responses(200, ChannelTypes),
     }
     app.get('/channel-types', { schema: types }, async () => ({ data: channelTypeInfos() }))
 
@@ -44,7 +44,7 @@ export function channelRoutes(deps: Deps): Routes {
       summary: 'List channels',
       tags,
       querystring: ChannelQuery,
-      response: Answers(200, PageOf(Channel)),
+      response: Responses(200, PageOf(Channel)),
     }
     app.get('/channels', { schema: list }, ({ query, context }) => listChannels(db, seal, context, query))
 
@@ -54,25 +54,31 @@ export function channelRoutes(deps: Deps): Routes {
       description: 'Secrets are encrypted and not returned again. Send a test with POST /channels/{channel}/test.',
       tags,
       body: NewChannel,
-      response: Answers(201, Channel),
+      response: Responses(201, Channel),
     }
     app.post('/channels', { attachValidation, config: byAdmins, schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         prepare: async () => {
           const isKnownType = typeof body.type === 'string' && Object.hasOwn(ALL_CHANNEL_TYPES, body.type)
           const errors = isKnownType ? await settingsErrors(deps, context, body.type, body.settings) : {}
-          refuse({ ...errors, ...schemaErrors(request) })
+          throwIfInvalid({ ...errors, ...schemaErrors(request) })
         },
-        effect: (db) => insertChannel(db, seal, context, body),
-        answer: (db, id) => {
+        execute: (db) => insertChannel(db, seal, context, body),
+        respond: (db, id) => {
           reply.code(201).header('location', `/channels/${id}`)
           return getChannel(db, seal, context, id)
         },
       })
     })
 
-    const read = { operationId: 'getChannel', summary: 'Get a channel', tags, params, response: Answers(200, Channel) }
+    const read = {
+      operationId: 'getChannel',
+      summary: 'Get a channel',
+      tags,
+      params,
+      response: Responses(200, Channel),
+    }
     app.get('/channels/:channel', { schema: read }, ({ params, context }) =>
       getChannel(db, seal, context, params.channel),
     )
@@ -84,7 +90,7 @@ export function channelRoutes(deps: Deps): Routes {
       tags,
       params,
       body: ChannelChange,
-      response: Answers(200, Channel),
+      response: Responses(200, Channel),
     }
     app.patch(
       '/channels/:channel',
@@ -95,7 +101,7 @@ export function channelRoutes(deps: Deps): Routes {
         const input = hasSettings ? body.settings! : {}
         const { type, settings } = await mergeSettings(db, seal, context, params.channel, input)
         const errors = hasSettings ? await settingsErrors(deps, context, type, settings) : {}
-        refuse({ ...errors, ...schemaErrors(request) })
+        throwIfInvalid({ ...errors, ...schemaErrors(request) })
         const changed = hasSettings ? { ...body, settings } : body
         await updateChannel(db, seal, context, params.channel, changed, match)
         return await getChannel(db, seal, context, params.channel)
@@ -108,7 +114,7 @@ export function channelRoutes(deps: Deps): Routes {
       description: 'Alerts that are not sent yet are canceled. Returns 409 if an alert rule has no other channel.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete(
       '/channels/:channel',
@@ -125,14 +131,14 @@ export function channelRoutes(deps: Deps): Routes {
       description: 'Sends an example alert once and returns the result of the attempt.',
       tags,
       params,
-      response: Answers(201, AlertInFull),
+      response: Responses(201, AlertInFull),
     }
     app.post('/channels/:channel/test', { config: byAdmins, schema: test }, (request, reply) => {
       const { params, context } = request
-      return once(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         prepare: () => sendTest(deps, context, params.channel),
-        effect: (db, sent) => insertTest(db, context, sent),
-        answer: (db, id) => {
+        execute: (db, sent) => insertTest(db, context, sent),
+        respond: (db, id) => {
           reply.code(201).header('location', `/alerts/${id}`)
           return getAlert(db, context, id)
         },
@@ -147,7 +153,7 @@ export function channelRoutes(deps: Deps): Routes {
       tags,
       params,
       body: AlertReplay,
-      response: Answers(202, AlertsReplayed),
+      response: Responses(202, AlertsReplayed),
     }
     app.post(
       '/channels/:channel/replay',
@@ -158,10 +164,10 @@ export function channelRoutes(deps: Deps): Routes {
         const [since, until] = [times.since!, times.until ?? context.now]
         if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
         const statuses = body.status === undefined ? REPLAYED_STATUSES : [body.status].flat()
-        return await inSteps(request, reply, db, {
+        return await runIdempotentSteps(request, reply, db, {
           start: () => newAlertReplay(db, context, params.channel, { since, until, statuses }),
           step: (db, replay) => replayAlertBatch(db, context, params.channel, replay),
-          answer: (_db, { count }) => {
+          respond: (_db, { count }) => {
             reply.code(202)
             return { count }
           },

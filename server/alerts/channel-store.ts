@@ -6,7 +6,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { refusalsOfPart } from '../http/validation.ts'
+import { findFieldErrors } from '../http/validation.ts'
 import { newId } from '../ids.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
@@ -59,7 +59,7 @@ export async function settingsErrors(
   settings: unknown,
 ): Promise<FieldErrors> {
   if (typeof settings !== 'object' || settings === null) return {} // The schema of the body refuses this.
-  const schemaErrors = Object.entries(refusalsOfPart(ALL_CHANNEL_TYPES[type].settings, settings))
+  const schemaErrors = Object.entries(findFieldErrors(ALL_CHANNEL_TYPES[type].settings, settings))
   if (schemaErrors.length > 0)
     return Object.fromEntries(schemaErrors.map(([field, error]) => [`settings.${field}`, error]))
   const errors: FieldErrors = {}

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Channel, ChannelType } from '#contract/alerts.ts'
 import type { ChannelsTable } from '../database/schema-alerts.ts'
 import { withVersion } from '../database/versions.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
 import { ALL_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 
@@ -51,13 +51,13 @@ export function toChannel(row: ChannelRow, seal: Seal): Channel {
   const masked = Object.keys(secretsOf(row, seal)).map((name) => [name, MASK])
   const channel: Channel = {
     id: row.id,
-    created: isoOf(row.created_at),
+    created: toIso(row.created_at),
     name: row.name,
     type: row.type as ChannelType,
     settings: { ...JSON.parse(row.settings), ...Object.fromEntries(masked) },
     is_active: row.is_active === 1,
     last_error: row.last_error,
-    last_sent: isoOrNull(row.last_sent_at),
+    last_sent: toIsoOrNull(row.last_sent_at),
   }
   return withVersion(channel, row.version)
 }

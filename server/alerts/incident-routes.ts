@@ -10,8 +10,8 @@ import {
   IncidentQuery,
 } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { Params, Responses, type Routes } from '../http/routes.ts'
 import { getAlert, listAlerts, retryAlert } from './alert-store.ts'
 import { getIncident, listIncidents, updateIncident } from './incident-store.ts'
 import { listEntries } from './incident-timeline.ts'
@@ -27,7 +27,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       summary: 'List incidents',
       tags,
       querystring: IncidentQuery,
-      response: Answers(200, PageOf(Incident)),
+      response: Responses(200, PageOf(Incident)),
     }
     app.get('/incidents', { schema: list }, ({ query, context }) => listIncidents(db, seal, context, query))
 
@@ -36,7 +36,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       summary: 'Get an incident',
       tags,
       params,
-      response: Answers(200, Incident),
+      response: Responses(200, Incident),
     }
     app.get('/incidents/:incident', { schema: read }, ({ params, context }) =>
       getIncident(db, context, params.incident),
@@ -50,7 +50,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       tags,
       params,
       body: IncidentChange,
-      response: Answers(200, Incident),
+      response: Responses(200, Incident),
     }
     app.patch('/incidents/:incident', { config: takesIfMatch, schema: change }, ({ params, body, context, match }) =>
       updateIncident(db, context, params.incident, body, match),
@@ -63,7 +63,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       tags,
       params,
       querystring: IncidentEntryQuery,
-      response: Answers(200, PageOf(IncidentEntry)),
+      response: Responses(200, PageOf(IncidentEntry)),
     }
     app.get('/incidents/:incident/timeline', { schema: timeline }, async ({ params, query, context }) => {
       const { id } = await getIncident(db, context, params.incident)
@@ -75,7 +75,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       summary: 'List alerts',
       tags,
       querystring: AlertQuery,
-      response: Answers(200, PageOf(Alert)),
+      response: Responses(200, PageOf(Alert)),
     }
     app.get('/alerts', { schema: alerts }, ({ query, context }) => listAlerts(db, seal, context, query))
 
@@ -84,7 +84,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       summary: 'Get an alert with its attempts',
       tags,
       params: Params('alert'),
-      response: Answers(200, AlertInFull),
+      response: Responses(200, AlertInFull),
     }
     app.get('/alerts/:alert', { schema: alert }, ({ params, context }) => getAlert(db, context, params.alert))
 
@@ -95,13 +95,13 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
         'Sends the alert again, even if it was delivered. Returns 409 for a test, and for an alert that was not attempted yet.',
       tags,
       params: Params('alert'),
-      response: Answers(202, AlertInFull),
+      response: Responses(202, AlertInFull),
     }
     app.post('/alerts/:alert/retry', { schema: retry }, (request, reply) => {
       const { params, context } = request
-      return once(request, reply, db, {
-        effect: (db) => retryAlert(db, context, params.alert),
-        answer: (db) => {
+      return runIdempotent(request, reply, db, {
+        execute: (db) => retryAlert(db, context, params.alert),
+        respond: (db) => {
           reply.code(202)
           return getAlert(db, context, params.alert)
         },

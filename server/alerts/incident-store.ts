@@ -9,7 +9,7 @@ import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf, isoOrNull, parseTime } from '../http/times.ts'
+import { parseTime, toIso, toIsoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { makeAlertsDue } from './alert-store.ts'
@@ -71,7 +71,7 @@ export async function updateIncident(
     }
     if (snoozedUntil !== undefined && snoozedUntil !== row.snoozed_until) {
       change.snoozed_until = snoozedUntil
-      addEntry('snoozed', isoOrNull(snoozedUntil))
+      addEntry('snoozed', toIsoOrNull(snoozedUntil))
     }
     const newNote = note === '' ? null : note
     if (newNote !== undefined && newNote !== row.note) {
@@ -121,14 +121,14 @@ export const toIncident = (row: IncidentRow): Incident =>
       state: row.state as MonitorState,
       cause: row.cause_kind,
       cause_value: row.cause_value,
-      opened: isoOf(row.opened_at),
-      resolved: isoOrNull(row.resolved_at),
+      opened: toIso(row.opened_at),
+      resolved: toIsoOrNull(row.resolved_at),
       monitors: row.monitors,
       failing: row.failing,
-      acknowledged: isoOrNull(row.acknowledged_at),
+      acknowledged: toIsoOrNull(row.acknowledged_at),
       acknowledged_by: row.acknowledged_by,
       assignee: row.assignee_id,
-      snoozed_until: isoOrNull(row.snoozed_until),
+      snoozed_until: toIsoOrNull(row.snoozed_until),
       note: row.note,
     },
     row.version,

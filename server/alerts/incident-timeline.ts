@@ -5,7 +5,7 @@ import { insertEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { EntryKind, IncidentEntriesTable } from '../database/schema-alerts.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import type { Seal } from '../seal.ts'
 
@@ -74,7 +74,7 @@ type EntryRow = Selectable<IncidentEntriesTable>
 
 const toEntry = ({ id, occurred_at, kind, actor, detail, alert_id, channel_id }: EntryRow): IncidentEntry => ({
   id,
-  occurred: isoOf(occurred_at),
+  occurred: toIso(occurred_at),
   kind,
   actor,
   detail,

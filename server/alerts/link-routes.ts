@@ -1,10 +1,10 @@
 import { AddressAnswer } from '#contract/alerts.ts'
 import { Acknowledgement } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
-import { enforceLimit, networkOf } from '../http/auth-and-rate-limit.ts'
+import { clientNetwork, enforceLimit } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
 import { budgetOf } from '../http/limits.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { Params, Responses, type Routes } from '../http/routes.ts'
 import { acknowledgeByLink, getAcknowledgement } from './acknowledge.ts'
 import { followAddressLink, getLinkedAddress } from './addresses.ts'
 
@@ -14,7 +14,7 @@ export function linkRoutes({ db, clock, seal, config }: Deps): Routes {
     const limiter = new Limiter({ db, clock })
     app.addHook('onRequest', async (request, reply) => {
       const budget = budgetOf('dashboard', config.limits)
-      const standing = await limiter.take(networkOf(request.ip), budget)
+      const standing = await limiter.take(clientNetwork(request.ip), budget)
       enforceLimit(standing, clock.now(), reply, { ...budget, isKnown: false })
     })
     // Mail programs send `List-Unsubscribe=One-Click` as a form, RFC 8058 section 3.1.
@@ -23,7 +23,7 @@ export function linkRoutes({ db, clock, seal, config }: Deps): Routes {
       { parseAs: 'string', bodyLimit: 1024 },
       (_request, _body, done) => done(null, {}),
     )
-    const address = { params: Params('token'), response: Answers(200, AddressAnswer) }
+    const address = { params: Params('token'), response: Responses(200, AddressAnswer) }
     for (const purpose of ['confirm', 'unsubscribe'] as const) {
       const path = `/alert-addresses/${purpose}/:token`
       app.get(path, { schema: address }, ({ params }) => getLinkedAddress(db, seal, purpose, params.token))
@@ -31,7 +31,7 @@ export function linkRoutes({ db, clock, seal, config }: Deps): Routes {
         followAddressLink(db, seal, purpose, params.token, clock.now()),
       )
     }
-    const acknowledgement = { params: Params('token'), response: Answers(200, Acknowledgement) }
+    const acknowledgement = { params: Params('token'), response: Responses(200, Acknowledgement) }
     app.get('/alert-acknowledgements/:token', { schema: acknowledgement }, ({ params }) =>
       getAcknowledgement(db, seal, params.token),
     )

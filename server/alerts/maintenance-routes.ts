@@ -6,8 +6,8 @@ import {
   NewMaintenanceWindow,
 } from '#contract/maintenance.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { deleteWindow, getWindow, insertWindow, listWindows, parseWindow, updateWindow } from './maintenance-store.ts'
 
@@ -23,7 +23,7 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
       summary: 'List maintenance windows',
       tags,
       querystring: MaintenanceWindowQuery,
-      response: Answers(200, PageOf(MaintenanceWindow)),
+      response: Responses(200, PageOf(MaintenanceWindow)),
     }
     app.get('/maintenance-windows', { schema: list }, ({ query, context }) => listWindows(db, seal, context, query))
 
@@ -34,14 +34,14 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
         'While the window is active, alerts of its monitors wait. Checks, events and webhooks continue. Monitors that still fail when it ends send their alerts then. A monitor must match all filters; null matches every monitor.',
       tags,
       body: NewMaintenanceWindow,
-      response: Answers(201, MaintenanceWindow),
+      response: Responses(201, MaintenanceWindow),
     }
     app.post('/maintenance-windows', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         prepare: () => parseWindow(db, context, body, { schemaErrors: schemaErrors(request) }),
-        effect: (db, columns) => insertWindow(db, context, columns),
-        answer: (db, id) => {
+        execute: (db, columns) => insertWindow(db, context, columns),
+        respond: (db, id) => {
           reply.code(201).header('location', `/maintenance-windows/${id}`)
           return getWindow(db, context, id)
         },
@@ -53,7 +53,7 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
       summary: 'Get a maintenance window',
       tags,
       params,
-      response: Answers(200, MaintenanceWindow),
+      response: Responses(200, MaintenanceWindow),
     }
     app.get('/maintenance-windows/:window', { schema: read }, ({ params, context }) =>
       getWindow(db, context, params.window),
@@ -66,7 +66,7 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
       tags,
       params,
       body: MaintenanceWindowChange,
-      response: Answers(200, MaintenanceWindow),
+      response: Responses(200, MaintenanceWindow),
     }
     app.patch(
       '/maintenance-windows/:window',
@@ -85,7 +85,7 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
       description: 'Alerts that wait for its end are sent if their monitors still fail.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete(
       '/maintenance-windows/:window',

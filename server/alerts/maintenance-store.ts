@@ -15,10 +15,10 @@ import { deleteTenantRow, findTenantRow, getTenantRow, updateTenantRow } from '.
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf, parseTimes } from '../http/times.ts'
+import { parseTimes, toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
-import { conflict, type FieldErrors, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import {
   includesMonitor,
@@ -141,7 +141,7 @@ export async function parseWindow(
   )
   const { from, to } = parseTimes<'from' | 'to'>(times, ['from', 'to'], { ...errors, ...schemaErrors })
   const schedule: Schedule = { from: from!, to: to!, rrule: rrule!, timezone: timezone! }
-  if (isRescheduled) refuse({ ...scheduleErrors(schedule, now), ...rangeErrors({ from, to }, now) })
+  if (isRescheduled) throwIfInvalid({ ...scheduleErrors(schedule, now), ...rangeErrors({ from, to }, now) })
   return {
     name: input.name,
     monitor_ids: input.monitors == null ? null : JSON.stringify([...new Set(monitorIds)]),
@@ -157,7 +157,7 @@ export async function parseWindow(
 
 function rangeErrors(times: Record<string, number | undefined>, now: number): FieldErrors {
   const [min, max] = [now - MAX_DISTANCE_MS, now + MAX_DISTANCE_MS]
-  const error = fieldError('time_out_of_range', { min: isoOf(min), max: isoOf(max) })
+  const error = fieldError('time_out_of_range', { min: toIso(min), max: toIso(max) })
   const outside = Object.entries(times).filter(([, at]) => at !== undefined && (at < min || at > max))
   return Object.fromEntries(outside.map(([field]) => [field, error]))
 }
@@ -279,17 +279,17 @@ function toWindow(row: WindowRow, now: number): MaintenanceWindow {
   return withVersion(
     {
       id: row.id,
-      created: isoOf(row.created_at),
+      created: toIso(row.created_at),
       name: row.name,
       monitors: row.monitor_ids === null ? null : JSON.parse(row.monitor_ids),
       groups: row.group_ids === null ? null : JSON.parse(row.group_ids),
       name_pattern: row.name_pattern,
-      from: isoOf(row.from_at),
-      to: isoOf(row.to_at),
+      from: toIso(row.from_at),
+      to: toIso(row.to_at),
       rrule: row.rrule,
       timezone: row.timezone,
       is_active: isDuring(occurrences[0], now),
-      occurrences: occurrences.map(({ from, to }) => ({ from: isoOf(from), to: isoOf(to) })),
+      occurrences: occurrences.map(({ from, to }) => ({ from: toIso(from), to: toIso(to) })),
     },
     row.version,
   )

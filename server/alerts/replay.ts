@@ -1,10 +1,10 @@
-import { addToAudit, newAuditId } from '../audit-log.ts'
+import { appendToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, skipLocked } from '../database/database.ts'
 import type { AlertStatus } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { lowestIdAt } from '../ids.ts'
 import { insertDue } from './alert-store.ts'
 
@@ -65,14 +65,14 @@ export async function replayAlertBatch(db: Database, context: RequestContext, ch
       .execute()
     await insertDue(db, organizationId, due, now)
   }
-  await addToAudit(db, context, replay.auditId, {
+  await appendToAudit(db, context, replay.auditId, {
     action: 'channel.alerts_replayed',
     object: { id: channelId, label: replay.channel },
     ids: replayed.map(({ id }) => id),
-    after: { since: isoOf(since), until: isoOf(until), status: statuses },
+    after: { since: toIso(since), until: toIso(until), status: statuses },
   })
-  const made: AlertReplay = { ...replay, count: replay.count + replayed.length, from: rows.at(-1)?.id ?? replay.from }
-  return { made, isDone: rows.length < BATCH_SIZE }
+  const result: AlertReplay = { ...replay, count: replay.count + replayed.length, from: rows.at(-1)?.id ?? replay.from }
+  return { result, isDone: rows.length < BATCH_SIZE }
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Database } from '../database/database.ts'
 import { deleteTenantRow } from '../database/tenant-row.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
-import { retentionDaysOf } from '../organization/quota.ts'
+import { eventRetentionDays } from '../organization/quota.ts'
 
 export type AlertRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'> & { config: Pick<Config, 'plans'> }
 
@@ -28,7 +28,7 @@ export async function deleteOldAlerts(
   stop: AbortSignal,
 ): Promise<void> {
   await forEachOrganization(db, stop, async (id) => {
-    const eventDays = await retentionDaysOf(db, config.plans, { organizationId: id })
+    const eventDays = await eventRetentionDays(db, config.plans, { organizationId: id })
     const days = Math.min(MAX_RETENTION_DAYS, eventDays ?? MAX_RETENTION_DAYS)
     const before = clock.now() - days * DAY_MS
     await deleteInBatches(clock, stop, () => deleteAlerts(db, id, before))

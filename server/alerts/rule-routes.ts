@@ -10,10 +10,10 @@ import {
 } from '#contract/alerts.ts'
 import { PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { refuse } from '../problem.ts'
+import { throwIfInvalid } from '../problem.ts'
 import { getMonitorRules } from './monitor-rules.ts'
 import { deleteRule, getRule, insertRule, listRules, previewRule, referenceErrors, updateRule } from './rule-store.ts'
 
@@ -25,7 +25,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
   const params = Params('rule')
   const refuseInvalid = async (request: FastifyRequest) => {
     const errors = await referenceErrors(db, request.context, request.body as NewAlertRule)
-    refuse({ ...errors, ...schemaErrors(request) })
+    throwIfInvalid({ ...errors, ...schemaErrors(request) })
   }
   return async (app) => {
     const list = {
@@ -33,7 +33,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       summary: 'List alert rules',
       tags,
       querystring: AlertRuleQuery,
-      response: Answers(200, PageOf(AlertRule)),
+      response: Responses(200, PageOf(AlertRule)),
     }
     app.get('/alert-rules', { schema: list }, ({ query, context }) => listRules(db, seal, context, query))
 
@@ -44,14 +44,14 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
         'A rule applies to failures from now on. The first result of a monitor sends no alert, unless `first_results` is true.',
       tags,
       body: NewAlertRule,
-      response: Answers(201, AlertRule),
+      response: Responses(201, AlertRule),
     }
     app.post('/alert-rules', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         prepare: () => refuseInvalid(request),
-        effect: (db) => insertRule(db, context, body),
-        answer: (db, id) => {
+        execute: (db) => insertRule(db, context, body),
+        respond: (db, id) => {
           reply.code(201).header('location', `/alert-rules/${id}`)
           return getRule(db, context, id)
         },
@@ -63,7 +63,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       summary: 'List which alert rules apply to a monitor, and why',
       tags,
       params: Params('monitor'),
-      response: Answers(200, MonitorAlertRules),
+      response: Responses(200, MonitorAlertRules),
     }
     app.get('/monitors/:monitor/alert-rules', { schema: ofMonitor }, ({ params, context }) =>
       getMonitorRules(db, context, params.monitor),
@@ -76,7 +76,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
         'Returns the failures of the last 30 days that the rule matches and that lasted longer than its delay.',
       tags,
       body: PreviewedRule,
-      response: Answers(200, AlertPreview),
+      response: Responses(200, AlertPreview),
     }
     app.post(
       '/alert-rules/preview',
@@ -92,7 +92,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       summary: 'Get an alert rule',
       tags,
       params,
-      response: Answers(200, AlertRule),
+      response: Responses(200, AlertRule),
     }
     app.get('/alert-rules/:rule', { schema: read }, ({ params, context }) => getRule(db, context, params.rule))
 
@@ -103,7 +103,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       tags,
       params,
       body: AlertRuleChange,
-      response: Answers(200, AlertRule),
+      response: Responses(200, AlertRule),
     }
     app.patch('/alert-rules/:rule', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
       await refuseInvalid(request)
@@ -118,7 +118,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       description: 'Alerts of the rule that are not sent yet are canceled.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete(
       '/alert-rules/:rule',

@@ -12,10 +12,10 @@ import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tena
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { findGroupRow, parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
-import { conflict, type FieldErrors, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { normalizePattern } from './name-pattern.ts'
 import { failureMatcher, type RuleFilters, tagsByMonitor } from './rule.ts'
@@ -87,7 +87,7 @@ function refuseContradictions(rule: NewAlertRule): void {
   if (quiet_hours && quiet_hours.from === quiet_hours.until) errors['quiet_hours.until'] = fieldError('equal_times')
   if (digest !== 'none' && repeat_every !== null) errors.repeat_every = fieldError('excluded_by_digest')
   if (digest !== 'none' && escalate_after !== null) errors.escalate_after = fieldError('excluded_by_digest')
-  refuse(errors)
+  throwIfInvalid(errors)
 }
 
 /** Throws 409 at the limit, and 400. */
@@ -204,7 +204,7 @@ export async function previewRule(db: Database, context: RequestContext, rule: P
   const lasting = delayMs === 0 ? matching : await filterLasting(db, organizationId, matching, delayMs, now)
   const data = lasting.slice(0, MAX_PREVIEW_FAILURES).map((event) => ({
     event_id: event.id,
-    occurred: isoOf(event.occurred_at),
+    occurred: toIso(event.occurred_at),
     name: monitorName(event),
     record_type: event.record_type,
     state: event.new_state as MonitorState,
@@ -309,7 +309,7 @@ async function toRules(db: Database, { organizationId }: Tenant, rows: readonly 
   return rows.map((row) => {
     const rule: AlertRule = {
       id: row.id,
-      created: isoOf(row.created_at),
+      created: toIso(row.created_at),
       name: row.name,
       is_active: row.is_active === 1,
       groups: row.group_ids === null ? null : JSON.parse(row.group_ids),

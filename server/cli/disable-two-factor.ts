@@ -1,5 +1,5 @@
-import { findAccount, lockAccount } from '../accounts/people.ts'
 import { disableSecondFactor } from '../accounts/second-factor.ts'
+import { findAccount, lockAccount } from '../accounts/users.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { OPERATOR } from '../context.ts'

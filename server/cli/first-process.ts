@@ -1,4 +1,4 @@
-import { hasOrganizations, insertOrganization, whileEmpty } from '../accounts/organizations.ts'
+import { hasOrganizations, inFirstSetup, insertOrganization } from '../accounts/organizations.ts'
 import { scryptPasswords } from '../accounts/passwords.ts'
 import { findSetupLink } from '../accounts/setup-link.ts'
 import type { Config } from '../config/config.ts'
@@ -11,7 +11,7 @@ export async function createAdmin(db: Database, { admin }: Config, now: number):
   const passwordHash = await scryptPasswords.hash(admin.password)
   const name = admin.email.split('@')[1]!
   const organization = { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) }
-  await whileEmpty(db, (transaction) => insertOrganization(transaction, organization, now))
+  await inFirstSetup(db, (transaction) => insertOrganization(transaction, organization, now))
 }
 
 /** Logs where the server is and what to do first. */

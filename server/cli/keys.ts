@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts'
 import { InvalidSetting, parseLimit } from '../config/parse.ts'
 import { operatorContext, type RequestContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { getOrganizationBySlug, notFoundAs, print, throwProblemText } from './arguments.ts'
 import { withDatabase } from './open.ts'
@@ -42,15 +42,15 @@ export async function printKeys({ organization, json }: KeyOptions): Promise<voi
         role,
         organization,
         created_by,
-        created: isoOf(key.created_at),
-        last_used: isoOrNull(key.last_used_at),
-        expires: isoOrNull(key.expires_at),
-        revoked: isoOrNull(key.revoked_at),
+        created: toIso(key.created_at),
+        last_used: toIsoOrNull(key.last_used_at),
+        expires: toIsoOrNull(key.expires_at),
+        revoked: toIsoOrNull(key.revoked_at),
       }))
       return print(JSON.stringify(objects))
     }
     if (keys.length === 0) return print('No API keys exist. Create one with: zonewatch setup --help')
-    const minute = (instant: number | null) => isoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'
+    const minute = (instant: number | null) => toIsoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'
     const rows = keys.map((key) => [
       ...[key.id, key.organization, key.name, key.role],
       ...[minute(key.created_at), minute(key.last_used_at), stateOf(key)],

@@ -5,7 +5,7 @@ import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { isoOrNull } from '../http/times.ts'
+import { toIsoOrNull } from '../http/times.ts'
 import {
   type FailingMonitor,
   failingMonitors,
@@ -111,7 +111,7 @@ function toCause(group: Group & { since: number | null }, reasons: ReadonlyMap<s
     }),
     state: trouble.state,
     domain: trouble.domain,
-    since: isoOrNull(since),
+    since: toIsoOrNull(since),
     monitors: monitors
       .slice(0, SHOWN)
       .map(({ id, owner, record_type }) => ({ id, name: owner || '.', record_type: record_type as MonitorRecordType })),

@@ -3,7 +3,7 @@ import type { Event, EventQuery } from '#contract/events.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
-import { csvOfPages } from '../http/csv.ts'
+import { streamCsv } from '../http/csv.ts'
 
 const COLUMNS = [
   'occurred',
@@ -29,7 +29,7 @@ export const eventsCsv = (
   { is_change: isChange = false, ...query }: EventsQuery,
   most?: number,
 ): Promise<Readable> =>
-  csvOfPages({
+  streamCsv({
     columns: COLUMNS,
     cellsOf,
     read: (limit, after) =>

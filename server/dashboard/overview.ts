@@ -4,7 +4,7 @@ import type { Tenant } from '../context.ts'
 import { countWorking } from '../database/instances.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { countStates } from '../monitors/counts.ts'
 import { attentionOf, MOST_CAUSES } from './causes.ts'
 import {
@@ -45,11 +45,11 @@ export async function readOverview(
     disabled,
     ...(await attentionOf(db, tenant, troubles, events.data)),
     changes: changes.data,
-    first_results: firstResults && { ...firstResults, from: isoOf(firstResults.from), to: isoOf(firstResults.to) },
+    first_results: firstResults && { ...firstResults, from: toIso(firstResults.from), to: toIso(firstResults.to) },
     checks: {
       on_time: Math.max(0, active - late),
       late,
-      last_checked: isoOrNull(await lastCheckedAt(db, tenant)),
+      last_checked: toIsoOrNull(await lastCheckedAt(db, tenant)),
     },
     webhooks: { ...webhooks, late: await countLateWebhooks(db, tenant, now - GRACE_MS) },
     processes: { checking: working.checking, cut_off: working.cutOff, delivering: working.delivering },

@@ -19,9 +19,9 @@ import { Event, EventQuery } from '#contract/events.ts'
 import { Include, MonitorResponse } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
-import type { Gate } from '../http/auth-and-rate-limit.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
+import type { AccessDeps } from '../http/auth-and-rate-limit.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
 import { parseInclude, toMonitor } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { withWaits } from '../monitors/waits.ts'
@@ -40,7 +40,7 @@ import { webhookLogRoutes } from './webhook-log.ts'
 /** A file of 1,048,576 characters, most of which may be escaped in JSON. */
 const IMPORT_BYTES = 4 * 1024 * 1024
 
-export type Watching = { live: LiveStreams; identify: Gate['identify'] }
+export type Watching = { live: LiveStreams; identify: AccessDeps['identify'] }
 
 /** What the dashboard asks beside the API, under `/dashboard/api`. Callers, counting and errors are the API's; it is in no document. */
 export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Routes {
@@ -54,9 +54,9 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
     await app.register(webhookLogRoutes(deps))
 
     app.get('/dashboard/api/live', { ...onlyGet, schema: { querystring: OfOrganization } }, async (request, reply) => {
-      const { organizationId, personId, actor } = request.context
+      const { organizationId, userId, actor } = request.context
       const isWelcome = async () => (await identify(request))?.organizationId === organizationId
-      const stream = live.open({ organizationId, who: personId ?? actor.id, isWelcome: () => unlessAway(isWelcome) })
+      const stream = live.open({ organizationId, who: userId ?? actor.id, isWelcome: () => unlessAway(isWelcome) })
       // A proxy that gathers what it passes on would keep the events.
       reply.headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).type('text/event-stream; charset=utf-8')
       return reply.send(stream)
@@ -64,14 +64,14 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
 
     app.get(
       '/dashboard/api/overview',
-      { schema: { querystring: OfOrganization, response: Answers(200, Overview) } },
+      { schema: { querystring: OfOrganization, response: Responses(200, Overview) } },
       ({ context }) =>
         inTurn(context.organizationId, () => deps.readList(context, (db) => readOverview({ ...deps, db }, context))),
     )
 
     app.post(
       '/dashboard/api/lookup',
-      { config: { writesNothing: true }, schema: { body: LookupRequest, response: Answers(200, Lookup) } },
+      { config: { writesNothing: true }, schema: { body: LookupRequest, response: Responses(200, Lookup) } },
       ({ body }) => lookUp(deps, body),
     )
 
@@ -80,26 +80,26 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
       {
         bodyLimit: IMPORT_BYTES,
         config: { writesNothing: true },
-        schema: { body: ImportRequest, response: Answers(200, ImportPlan) },
+        schema: { body: ImportRequest, response: Responses(200, ImportPlan) },
       },
       ({ body, context }) => planImport(deps, context, body),
     )
 
     app.post(
       '/dashboard/api/import/updates',
-      { bodyLimit: IMPORT_BYTES, schema: { body: ImportUpdates, response: Answers(200, ImportUpdated) } },
+      { bodyLimit: IMPORT_BYTES, schema: { body: ImportUpdates, response: Responses(200, ImportUpdated) } },
       ({ body, context }) => updateExpectations(deps.db, context, body),
     )
 
     app.get(
       '/dashboard/api/labels',
-      { schema: { querystring: KnownLabelsQuery, response: Answers(200, KnownLabels) } },
+      { schema: { querystring: KnownLabelsQuery, response: Responses(200, KnownLabels) } },
       ({ query, context }) => deps.readList(context, async (db) => ({ labels: await knownLabels(db, context, query) })),
     )
 
     app.get(
       '/dashboard/api/events',
-      { schema: { querystring: EventsQuery, response: Answers(200, PageOf(Event)) } },
+      { schema: { querystring: EventsQuery, response: Responses(200, PageOf(Event)) } },
       ({ query, context }) => {
         const { organization: _, is_change: isChange = false, ...wanted } = query
         return deps.readList(context, (db) => listEvents(db, deps.seal, context, wanted, { isChange }))
@@ -119,34 +119,34 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
 
     app.get(
       '/dashboard/api/monitors/:monitor/timeline',
-      { schema: { params: Params('monitor'), querystring: TimelineQuery, response: Answers(200, Timeline) } },
+      { schema: { params: Params('monitor'), querystring: TimelineQuery, response: Responses(200, Timeline) } },
       ({ params, query, context }) =>
         deps.readList(context, (db) => readTimeline({ ...deps, db }, context, params.monitor, query.range)),
     )
 
     app.get(
       '/dashboard/api/monitors/:monitor/difference',
-      { schema: { params: Params('monitor'), querystring: OfOrganization, response: Answers(200, ValueDifference) } },
+      { schema: { params: Params('monitor'), querystring: OfOrganization, response: Responses(200, ValueDifference) } },
       ({ params, context }) => differenceOf(deps.db, context, params.monitor),
     )
 
     app.post(
       '/dashboard/api/accept/:monitor',
       {
-        serializerCompiler: asItIs,
+        serializerCompiler: plainJsonSerializer,
         schema: {
           params: Params('monitor'),
           querystring: Type.Object({ include: Include }, { additionalProperties: false }),
           body: Type.Union([Acceptance, Type.Null()]),
-          response: Answers(200, MonitorResponse),
+          response: Responses(200, MonitorResponse),
         },
       },
       (request, reply) => {
         const { params, query, body, context } = request
         const included = parseInclude(query.include)
-        return once(request, reply, deps.db, {
-          effect: (db) => acceptCurrent(db, context, { ...params, ...body }),
-          answer: async (db) => {
+        return runIdempotent(request, reply, deps.db, {
+          execute: (db) => acceptCurrent(db, context, { ...params, ...body }),
+          respond: async (db) => {
             const row = await getMonitor(db, context, params.monitor, included)
             const [shown] = included.wait ? await withWaits(db, links, context, [row]) : [row]
             return toMonitor(shown!, included)

@@ -7,7 +7,7 @@ import { withIndex } from '../database/index-hints.ts'
 import type { Deps } from '../deps.ts'
 import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
-import { retentionDaysOf } from '../organization/quota.ts'
+import { eventRetentionDays } from '../organization/quota.ts'
 import { type StateChange, timelineOf } from './timeline.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -30,7 +30,7 @@ export async function readTimeline(
 ): Promise<Timeline> {
   const { organizationId } = tenant
   const row = await getMonitor(db, tenant, id, INCLUDE_NOTHING)
-  const days = await retentionDaysOf(db, config.plans, tenant)
+  const days = await eventRetentionDays(db, config.plans, tenant)
   const now = clock.now()
   const from = now - LENGTH_MS[range]
   return timelineOf({

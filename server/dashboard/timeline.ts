@@ -1,6 +1,6 @@
 import type { Timeline } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 
 /** An event as far as a timeline needs it. Instants in UTC epoch milliseconds. */
 export type StateChange = { id: string; at: number; old: MonitorState; new: MonitorState }
@@ -28,11 +28,11 @@ export function timelineOf(history: History): Timeline {
   const known = segments.filter(({ state }) => state !== null && state !== 'UNSET')
   const knownMs = lengthOf(known)
   return {
-    from: isoOf(history.from),
-    to: isoOf(history.now),
+    from: toIso(history.from),
+    to: toIso(history.now),
     segments: thinned(segments).map(({ from, to, state, event }) => ({
-      from: isoOf(from),
-      to: isoOf(to),
+      from: toIso(from),
+      to: toIso(to),
       state,
       event_id: event,
     })),

@@ -4,8 +4,8 @@ import { LoggedRequest, MOST_COUNTED, ReplayCounts, ReplaySelection, SentBody } 
 import { fieldError } from '#contract/field-errors.ts'
 import { KeptRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
-import { inSteps } from '../http/idempotency.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { runIdempotentSteps } from '../http/idempotency.ts'
+import { Params, Responses, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { countByStatus, newReplay, type Period, replaySome } from '../webhooks/replay.ts'
@@ -23,7 +23,7 @@ export function webhookLogRoutes(deps: Deps): Routes {
   return async (app) => {
     const path = '/dashboard/api/webhooks/:webhook'
 
-    const list = { params, querystring: WebhookRequestQuery, response: Answers(200, PageOf(LoggedRequest)) }
+    const list = { params, querystring: WebhookRequestQuery, response: Responses(200, PageOf(LoggedRequest)) }
     app.get(`${path}/requests`, { schema: list }, ({ params: { webhook }, query, context }) =>
       deps.readList(context, async (db) => {
         const listed = { organizationId: context.organizationId, webhookId: webhook, query }
@@ -34,29 +34,29 @@ export function webhookLogRoutes(deps: Deps): Routes {
       }),
     )
 
-    const body = { params: Params('webhook', 'request'), response: Answers(200, SentBody) }
+    const body = { params: Params('webhook', 'request'), response: Responses(200, SentBody) }
     app.get(`${path}/requests/:request/body`, { schema: body }, async ({ params: { webhook, request }, context }) => ({
       body: await getRequestBody(db, context, webhook, request),
     }))
 
-    const counts = { params, querystring: PeriodQuery, response: Answers(200, ReplayCounts) }
+    const counts = { params, querystring: PeriodQuery, response: Responses(200, ReplayCounts) }
     app.get(`${path}/replay`, { schema: counts }, ({ params: { webhook }, query, context }) =>
       countByStatus(db, context, webhook, periodOf(query, clock.now()), MOST_COUNTED),
     )
 
-    app.get(`${path}/kept`, { schema: { params, response: Answers(200, KeptRequests) } }, ({ params, context }) =>
+    app.get(`${path}/kept`, { schema: { params, response: Responses(200, KeptRequests) } }, ({ params, context }) =>
       countKept(db, context, params.webhook),
     )
 
-    const again = { params, body: ReplaySelection, response: Answers(202, Replayed) }
+    const again = { params, body: ReplaySelection, response: Responses(202, Replayed) }
     app.post(`${path}/replay`, { schema: again }, async (request, reply) => {
       const { params, body, context } = request
       const { statuses, ...given } = body
       const period = { ...periodOf(given, context.now), statuses }
-      const replayed = await inSteps(request, reply, db, {
+      const replayed = await runIdempotentSteps(request, reply, db, {
         start: () => newReplay(db, context, params.webhook, period),
         step: (db, replaying) => replaySome(db, context, params.webhook, replaying),
-        answer: (_db, { count }) => {
+        respond: (_db, { count }) => {
           reply.code(202)
           return { count }
         },

@@ -5,7 +5,7 @@ import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
 import { findGroupRow, isGroupId } from '../groups/resolve.ts'
-import type { Builder } from '../http/keyset-query.ts'
+import type { ListQuery } from '../http/keyset-query.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
@@ -41,7 +41,7 @@ export async function listEvents(
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
   }
   if (isChange) rows = rows.where(IS_CHANGE)
-  const page = await listPage<Listed>(rows as unknown as Builder<Listed>, {
+  const page = await listPage<Listed>(rows as unknown as ListQuery<Listed>, {
     seal,
     query: { ...query, order_by },
     id: 'events.id',

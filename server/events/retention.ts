@@ -5,7 +5,7 @@ import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../databa
 import type { Database } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
-import { retentionDaysOf } from '../organization/quota.ts'
+import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 
 export type EventRetentionDeps = { db: Database; clock: Clock; log: Logger; config: { plans: Plans } }
@@ -23,7 +23,7 @@ export async function runEventRetention(deps: EventRetentionDeps, stop: AbortSig
 
 export async function sweepEvents({ db, clock, config }: EventRetentionDeps, stop: AbortSignal): Promise<void> {
   await forEachOrganization(db, stop, async (organizationId) => {
-    const days = await retentionDaysOf(db, config.plans, { organizationId })
+    const days = await eventRetentionDays(db, config.plans, { organizationId })
     if (days === null) return
     const before = clock.now() - days * DAY_MS
     for (const table of ['events', 'audit_log'] as const) {

@@ -1,7 +1,7 @@
 import { PageOf } from '#contract/common.ts'
 import { EventAnswer, EventQuery, ListedEvent, MonitorEventQuery, OneEventQuery } from '#contract/events.ts'
 import type { Deps } from '../deps.ts'
-import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
+import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { listEvents } from './list.ts'
 import { getEvent } from './store.ts'
@@ -14,13 +14,13 @@ export function eventRoutes(deps: Deps): Routes {
     app.get(
       '/events',
       {
-        serializerCompiler: asItIs,
+        serializerCompiler: plainJsonSerializer,
         schema: {
           operationId: 'listEvents',
           summary: 'List events',
           tags: ['Events'],
           querystring: EventQuery,
-          response: Answers(200, PageOf(ListedEvent)),
+          response: Responses(200, PageOf(ListedEvent)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listEvents(db, seal, context, query)),
@@ -29,14 +29,14 @@ export function eventRoutes(deps: Deps): Routes {
     app.get(
       '/monitors/:monitor/events',
       {
-        serializerCompiler: asItIs,
+        serializerCompiler: plainJsonSerializer,
         schema: {
           operationId: 'listMonitorEvents',
           summary: 'List the events of a monitor',
           tags,
           params: Params('monitor'),
           querystring: MonitorEventQuery,
-          response: Answers(200, PageOf(ListedEvent)),
+          response: Responses(200, PageOf(ListedEvent)),
         },
       },
       ({ params, query, context }) =>
@@ -49,14 +49,14 @@ export function eventRoutes(deps: Deps): Routes {
     app.get(
       '/monitors/:monitor/events/:event',
       {
-        serializerCompiler: asItIs,
+        serializerCompiler: plainJsonSerializer,
         schema: {
           operationId: 'getMonitorEvent',
           summary: 'Get an event of a monitor',
           tags,
           params: Params('monitor', 'event'),
           querystring: OneEventQuery,
-          response: Answers(200, EventAnswer),
+          response: Responses(200, EventAnswer),
         },
       },
       ({ params, query, context }) => getEvent(db, context, { ...params, include: query.include }),

@@ -6,8 +6,8 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
-import { isoOf } from '../http/times.ts'
-import { idsAt } from '../ids.ts'
+import { toIso } from '../http/times.ts'
+import { newIdsAt } from '../ids.ts'
 import { toDiagnosis, toDifference, toReason } from '../monitors/diagnosis.ts'
 import { notFound } from '../problem.ts'
 
@@ -81,7 +81,7 @@ export async function newEventIds(db: Database, organizationIds: readonly string
     )
     .returning(['organization_id', 'last_at'])
     .execute()
-  const next = new Map(times.map(({ organization_id, last_at }) => [organization_id, idsAt('evt', last_at)]))
+  const next = new Map(times.map(({ organization_id, last_at }) => [organization_id, newIdsAt('evt', last_at)]))
   return organizationIds.map((id) => next.get(id)!())
 }
 
@@ -95,7 +95,7 @@ export function toEvent(row: ShownEvent): Event {
   return {
     id: row.id,
     monitor_id: row.monitor_id,
-    occurred: isoOf(row.occurred_at),
+    occurred: toIso(row.occurred_at),
     ...(row.previous_values === null ? {} : { previous_value: JSON.parse(row.previous_values) }),
     ...(row.current_values === null ? {} : { current_value: JSON.parse(row.current_values) }),
     ...(row.truncated === 1 ? { truncated: true as const } : {}),

@@ -3,7 +3,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import { MOST_GROUPS } from '#contract/webhooks.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { type FieldErrors, refuse } from '../problem.ts'
+import { type FieldErrors, throwIfInvalid } from '../problem.ts'
 
 /** How many webhooks one group may have: the setting `WEBHOOKS_PER_GROUP`. */
 export type LinkLimits = { webhooksPerGroup: number }
@@ -50,7 +50,7 @@ export async function replaceLinks(db: Database, links: Links, limits: LinkLimit
   const before = new Set(rows.map((row) => row.id))
   const added = [...targets.keys()].filter((target) => !before.has(target))
   const removed = [...before].filter((target) => !targets.has(target))
-  refuse(await limitErrors(db, links, { added, before: before.size }, limits))
+  throwIfInvalid(await limitErrors(db, links, { added, before: before.size }, limits))
   const rowOf = (target: string) => ({ organization_id: organizationId, [column]: id, [otherColumn]: target })
   await deleteEach(db, { table: 'group_webhooks', key: KEY }, removed.map(rowOf))
   await insertEach(db, 'group_webhooks', KEY, added.map(rowOf))

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import { Exactly, PageOf } from '#contract/common.ts'
+import { PageOf, StrictObject } from '#contract/common.ts'
 import { GroupChange, GroupInclude, GroupQuery, GroupResponse, NewGroup } from '#contract/groups.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { refuse } from '../problem.ts'
+import { throwIfInvalid } from '../problem.ts'
 import { metadataKeyErrors } from './labels.ts'
 import { getGroupRow } from './resolve.ts'
 import { getGroup, insertGroup, listGroups, parseGroupInclude, unknownWebhookErrors, updateGroup } from './store.ts'
@@ -17,14 +17,14 @@ export function groupRoutes(deps: Deps): Routes {
   const { db, seal, config } = deps
   return async (app) => {
     const params = Params('group')
-    const querystring = Exactly({ include: GroupInclude })
+    const querystring = StrictObject({ include: GroupInclude })
     // The handlers report the errors of the schema together with their own.
     const attachValidation = true
     const validateBody = async (request: FastifyRequest) => {
       const errors = schemaErrors(request)
       const { webhooks, metadata } = request.body as GroupChange
       const webhookErrors = await unknownWebhookErrors(db, request.context, webhooks)
-      refuse({ ...webhookErrors, ...metadataKeyErrors(metadata), ...errors })
+      throwIfInvalid({ ...webhookErrors, ...metadataKeyErrors(metadata), ...errors })
     }
 
     app.get(
@@ -35,7 +35,7 @@ export function groupRoutes(deps: Deps): Routes {
           summary: 'List groups',
           tags,
           querystring: GroupQuery,
-          response: Answers(200, PageOf(GroupResponse)),
+          response: Responses(200, PageOf(GroupResponse)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listGroups(db, seal, context, query)),
@@ -52,16 +52,16 @@ export function groupRoutes(deps: Deps): Routes {
           description: 'If you leave out `slug`, it is derived from the name. Returns 409 if the slug is taken.',
           querystring,
           body: NewGroup,
-          response: Answers(201, GroupResponse),
+          response: Responses(201, GroupResponse),
         },
       },
       (request, reply) => {
         const { body, context } = request
         const included = parseGroupInclude(request.query.include)
-        return once(request, reply, db, {
+        return runIdempotent(request, reply, db, {
           prepare: () => validateBody(request),
-          effect: (db) => insertGroup(db, context, body, config),
-          answer: (db, id) => {
+          execute: (db) => insertGroup(db, context, body, config),
+          respond: (db, id) => {
             reply.code(201).header('location', `/groups/${id}`)
             return getGroup(db, context, id, included)
           },
@@ -78,7 +78,7 @@ export function groupRoutes(deps: Deps): Routes {
           tags,
           params,
           querystring,
-          response: Answers(200, GroupResponse),
+          response: Responses(200, GroupResponse),
         },
       },
       ({ params, query, context }) => getGroup(db, context, params.group, parseGroupInclude(query.include)),
@@ -98,7 +98,7 @@ export function groupRoutes(deps: Deps): Routes {
           params,
           querystring,
           body: GroupChange,
-          response: Answers(200, GroupResponse),
+          response: Responses(200, GroupResponse),
         },
       },
       async (request) => {

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { MOST_NAMED } from '#contract/common.ts'
+import { MAX_LIST_IDS } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { GROUP_INCLUDES, type GroupChange, type GroupQuery, type GroupResponse } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -10,7 +10,7 @@ import { lockOrganization } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
-import { conflict, type FieldErrors, invalid, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { countByGroup } from './counts.ts'
 import {
@@ -196,7 +196,7 @@ async function setWebhooks(
   webhookIds: string[],
   limits: LinkLimits,
 ): Promise<void> {
-  refuse(await unknownWebhookErrors(db, { organizationId }, webhookIds))
+  throwIfInvalid(await unknownWebhookErrors(db, { organizationId }, webhookIds))
   const targets = new Map(webhookIds.map((id, index) => [id, `webhooks.${index}`]))
   await replaceLinks(db, { organizationId, side: 'group', id: groupId, targets }, limits)
 }
@@ -207,7 +207,7 @@ export async function unknownWebhookErrors(
   { organizationId }: Tenant,
   webhooks: unknown,
 ): Promise<FieldErrors> {
-  const requested: unknown[] = Array.isArray(webhooks) ? webhooks.slice(0, MOST_NAMED) : []
+  const requested: unknown[] = Array.isArray(webhooks) ? webhooks.slice(0, MAX_LIST_IDS) : []
   const ids = [...new Set(requested.filter((id) => typeof id === 'string'))]
   if (ids.length === 0) return {}
   const rows = await db

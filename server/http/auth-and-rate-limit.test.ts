@@ -3,7 +3,7 @@ import { revokeKey } from '../accounts/api-keys.ts'
 import { systemContext } from '../context.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { networkOf } from './auth-and-rate-limit.ts'
+import { clientNetwork } from './auth-and-rate-limit.ts'
 
 const LIMITS = { READ_LIMIT: '20', WRITE_LIMIT: '5', CREATE_LIMIT: '250' }
 const limitsOf = ({ headers }: { headers: Record<string, string | undefined> }) =>
@@ -170,10 +170,10 @@ onBothEngines('the gate', (_fresh, engine) => {
 })
 
 test('an address counts as the network that one client has: an IPv4 address, 64 bits of IPv6', () => {
-  expect(networkOf('192.0.2.1')).toBe('192.0.2.1')
-  expect(networkOf('::ffff:192.0.2.1')).toBe('192.0.2.1')
-  expect(networkOf('2001:db8:1:2:3:4:5:6')).toBe(networkOf('2001:db8:1:2::1'))
-  expect(networkOf('2001:db8:1:2::1')).not.toBe(networkOf('2001:db8:1:3::1'))
+  expect(clientNetwork('192.0.2.1')).toBe('192.0.2.1')
+  expect(clientNetwork('::ffff:192.0.2.1')).toBe('192.0.2.1')
+  expect(clientNetwork('2001:db8:1:2:3:4:5:6')).toBe(clientNetwork('2001:db8:1:2::1'))
+  expect(clientNetwork('2001:db8:1:2::1')).not.toBe(clientNetwork('2001:db8:1:3::1'))
 })
 
 async function lastUsed({ deps }: AppWorld, id: string): Promise<number | null> {

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
-import { type Caller, originOf } from '../context.ts'
+import { type Caller, requestOrigin } from '../context.ts'
 import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
 import {
@@ -19,18 +19,18 @@ import {
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** A route of the API: it needs a key and is counted. */
-    needsKey?: boolean
+    requiresAuth?: boolean
   }
 }
 
-export type Gate = {
+export type AccessDeps = {
   clock: Clock
   limiter: Limiter
   limits: Limits
   /** Who sends the request; undefined without a valid key. */
   identify: (request: FastifyRequest) => Promise<Caller | undefined>
   /** Throws 403 where the request's caller may not do this. */
-  permit: (request: FastifyRequest) => void
+  authorize: (request: FastifyRequest) => void
 }
 
 /** What a route takes that says nothing of a query or a body: none. */
@@ -40,10 +40,10 @@ const NoBody = { ...Nothing, type: ['object', 'null'] }
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** Makes every route of this scope, and of the scopes in it, one that needs a key and takes what it describes. */
-export function requireKey(scope: FastifyInstance): void {
+export function requireAuthentication(scope: FastifyInstance): void {
   refuseUnknownFields(scope)
   scope.addHook('onRoute', (route) => {
-    route.config = { ...route.config, needsKey: true }
+    route.config = { ...route.config, requiresAuth: true }
   })
 }
 
@@ -56,20 +56,24 @@ export function refuseUnknownFields(scope: FastifyInstance): void {
 }
 
 /** What a request passes before anything else: it is identified, counted, and then refused or let through. */
-export function authenticateAndLimit(app: FastifyInstance, gate: Gate): void {
+export function authenticateAndLimit(app: FastifyInstance, gate: AccessDeps): void {
   app.addHook('onRequest', async (request, reply) => {
-    const isApi = request.routeOptions.config.needsKey === true
+    const isApi = request.routeOptions.config.requiresAuth === true
     if (!isApi && !request.is404) return
-    const caller = await count(gate, request, reply)
+    const caller = await identifyAndCount(gate, request, reply)
     if (!isApi) return
     if (!caller) throw unauthorized()
-    request.context = { ...caller, ...originOf(request, gate.clock.now()) }
-    gate.permit(request)
+    request.context = { ...caller, ...requestOrigin(request, gate.clock.now()) }
+    gate.authorize(request)
   })
 }
 
 /** Counts a request by its key or person, or by the client's address where it has neither. Throws 429. */
-export async function count({ clock, limiter, limits, identify }: Gate, request: FastifyRequest, reply: FastifyReply) {
+export async function identifyAndCount(
+  { clock, limiter, limits, identify }: AccessDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const kind = classOf(request.method, request.is404 ? undefined : request.routeOptions.url, request.query)
   // Stands until the database has answered; when it does not, this goes with the 503.
   const limit = budgetOf(kind, limits).limit || unlimited(0).limit
@@ -77,8 +81,8 @@ export async function count({ clock, limiter, limits, identify }: Gate, request:
   reply.headers(limitHeaders(unknown, clock.now()))
   const identified = await settled(identify(request))
   const caller = identified.status === 'fulfilled' ? identified.value : undefined
-  const budget = budgetOf(caller?.personId === undefined ? kind : 'dashboard', limits, caller?.limits)
-  const standing = await limiter.take(caller?.personId ?? caller?.actor.id ?? networkOf(request.ip), budget)
+  const budget = budgetOf(caller?.userId === undefined ? kind : 'dashboard', limits, caller?.limits)
+  const standing = await limiter.take(caller?.userId ?? caller?.actor.id ?? clientNetwork(request.ip), budget)
   enforceLimit(standing, clock.now(), reply, { ...budget, isKnown: caller !== undefined })
   if (identified.status === 'rejected') throw identified.reason
   return caller
@@ -101,12 +105,12 @@ async function settled<T>(work: Promise<T>) {
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address: anyone who has one address of it has them all. */
-export function networkOf(address: string): string {
-  return ipv6NetworkOf(address, 64) ?? (ipaddr.isValid(address) ? ipaddr.process(address).toString() : 'unknown')
+export function clientNetwork(address: string): string {
+  return ipv6Network(address, 64) ?? (ipaddr.isValid(address) ? ipaddr.process(address).toString() : 'unknown')
 }
 
 /** Undefined if it is not an IPv6 address. */
-export function ipv6NetworkOf(address: string, bits: number): string | undefined {
+export function ipv6Network(address: string, bits: number): string | undefined {
   if (!ipaddr.isValid(address)) return undefined
   const parsed = ipaddr.process(address)
   if (!(parsed instanceof ipaddr.IPv6)) return undefined

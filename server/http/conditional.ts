@@ -27,7 +27,7 @@ type ObjectSchema = { type?: string; properties?: Record<string, unknown> }
  * requests with one tag only the first changes something, in whichever processes they are. A page of a list has a weak tag, a
  * digest of its text: it saves sending the page, not reading it.
  */
-export function handleIfMatch(app: FastifyInstance): void {
+export function handleConditionalRequests(app: FastifyInstance): void {
   /** Addresses of single resources. */
   const resources = new Set<string>()
   const lists = new Set<string>()
@@ -43,7 +43,7 @@ export function handleIfMatch(app: FastifyInstance): void {
   app.addHook('preHandler', async (request) => {
     const header = request.headers['if-match']?.trim()
     const { config } = request.routeOptions
-    if (header === undefined || header === '*' || !config.needsKey || !CHANGING.has(request.method)) return
+    if (header === undefined || header === '*' || !config.requiresAuth || !CHANGING.has(request.method)) return
     if (!config.takesIfMatch) throw notTaken()
     request.match = versionsIn(header)
   })
@@ -68,7 +68,7 @@ export function handleIfMatch(app: FastifyInstance): void {
 }
 
 /** For an answer that is written before it is sent. */
-export function tagWritten(reply: FastifyReply, representation: unknown, text: string): void {
+export function setETag(reply: FastifyReply, representation: unknown, text: string): void {
   const versioned = versionOf(representation)
   if (versioned) tag(reply, versioned, text)
 }
@@ -100,7 +100,7 @@ const CHANGING = new Set(['PUT', 'PATCH', 'DELETE'])
 const READING = new Set(['GET', 'HEAD'])
 
 const isOneOf = ({ routeOptions: { config, url } }: FastifyRequest, routes: ReadonlySet<string>) =>
-  config.needsKey === true && url !== undefined && routes.has(url)
+  config.requiresAuth === true && url !== undefined && routes.has(url)
 
 /** A page or a bare list is not one resource. */
 const answersOne = (route: RouteOptions) => answerOf(route)?.type === 'object' && !answersPage(route)

@@ -15,7 +15,7 @@ type Listed<T> = {
 }
 
 /** A list as RFC 4180 text, page by page as the reader takes it. Throws what the list throws before the first line. */
-export async function csvOfPages<T>(listed: Listed<T>): Promise<Readable> {
+export async function streamCsv<T>(listed: Listed<T>): Promise<Readable> {
   const { read, most = MOST } = listed
   const first = await read(Math.min(AT_ONCE, most))
   return Readable.from(lines(listed, first, most), { objectMode: false, highWaterMark: 65_536 })
@@ -26,21 +26,21 @@ async function* lines<T>(
   first: Page<T>,
   most: number,
 ): AsyncGenerator<string> {
-  yield csvText([[...columns]])
+  yield toCsv([[...columns]])
   let left = most
   for (let page = first; ; page = await read(Math.min(AT_ONCE, left), page.after!)) {
-    if (page.data.length > 0) yield csvText(page.data.map(cellsOf))
+    if (page.data.length > 0) yield toCsv(page.data.map(cellsOf))
     left -= page.data.length
     if (page.after === null) return
     if (left <= 0) {
-      yield csvText([[atEnd(most)]])
+      yield toCsv([[atEnd(most)]])
       return
     }
   }
 }
 
 /** RFC 4180. */
-export function csvText(rows: readonly unknown[][]): string {
+export function toCsv(rows: readonly unknown[][]): string {
   return rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
 }
 
@@ -51,7 +51,7 @@ function cellOf(value: unknown): string {
 }
 
 /** The inverse of what protects a cell from spreadsheets. */
-export const unprotected = (cell: string): string => cell.replace(PROTECTED, '')
+export const unescapeFormula = (cell: string): string => cell.replace(PROTECTED, '')
 
 const FIRST = '[=+\\-@\\t\\uff1d\\uff0b\\uff0d\\uff20]'
 const LINE = '(?:^|(?<=[\\r\\n\\u2028\\u2029]))'

@@ -8,9 +8,9 @@ import { limitHeaders, unlimited } from './limits.ts'
 import { InvalidInput } from './validation.ts'
 
 /** Every failure leaves here, in the one shape of the specification. */
-export function answerErrors(app: FastifyInstance): void {
+export function handleErrors(app: FastifyInstance): void {
   const allowedMethods = methodsByPath(app)
-  app.setErrorHandler((error: FastifyError, request, reply) => answer(error, request, reply))
+  app.setErrorHandler((error: FastifyError, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((_request, reply) => send(reply, { code: 404, error: 'Not found' }))
   // Before the body is read: an unknown route does not need it.
   app.addHook('preParsing', async (request, reply) => {
@@ -23,9 +23,9 @@ export function answerErrors(app: FastifyInstance): void {
   })
 }
 
-export function answer(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  if (error instanceof InvalidInput) return answerProblem(invalid(error.errors), request, reply)
-  if (error instanceof Problem) return answerProblem(error, request, reply)
+export function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
+  if (error instanceof InvalidInput) return sendProblem(invalid(error.errors), request, reply)
+  if (error instanceof Problem) return sendProblem(error, request, reply)
   const known = KNOWN[error.code]
   if (known) return send(reply, known)
   if (isTaken(error) || isDeadlock(error)) {
@@ -50,7 +50,7 @@ export function answer(error: FastifyError, request: FastifyRequest, reply: Fast
   })
 }
 
-function answerProblem({ status, message, errors, code }: Problem, request: FastifyRequest, reply: FastifyReply) {
+function sendProblem({ status, message, errors, code }: Problem, request: FastifyRequest, reply: FastifyReply) {
   if (status === 401 && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', challengeOf(request))
   const fields = errors && fieldCodesHeader(errors)
   if (fields) reply.header('x-error-fields', fields)
@@ -59,7 +59,7 @@ function answerProblem({ status, message, errors, code }: Problem, request: Fast
 
 /** RFC 9110 section 11.6.1. Browsers ask for no password, because they do not know these schemes. */
 const challengeOf = ({ routeOptions }: FastifyRequest): string =>
-  routeOptions.config.needsKey ? 'ApiKey realm="zonewatch", header="X-Api-Key"' : 'Session realm="zonewatch"'
+  routeOptions.config.requiresAuth ? 'ApiKey realm="zonewatch", header="X-Api-Key"' : 'Session realm="zonewatch"'
 
 function send(reply: FastifyReply, body: ErrorBody, code = errorCodeOf(body.code)) {
   reply.header('x-error-code', code)
@@ -110,7 +110,7 @@ type ConnectionError = Error & { code: string; rawPacket: unknown }
  * Answers what is not HTTP, before there is a request: in the shape of every other error. It is not counted, because the
  * connection ends with it.
  */
-export function answerClientErrors(now: () => number) {
+export function createClientErrorHandler(now: () => number) {
   return (error: ConnectionError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) return void socket.destroy(error)

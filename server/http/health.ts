@@ -1,23 +1,23 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { Type } from 'typebox'
-import { ErrorBody, Exactly } from '#contract/common.ts'
+import { ErrorBody, StrictObject } from '#contract/common.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { isMigrated } from '../database/migrate.ts'
 import type { Deps } from '../deps.ts'
 import type { LoopHealth } from '../loop-health.ts'
 import { SEEN_HEADER, seenOf } from './doctor-probe.ts'
-import { asItIs } from './routes.ts'
+import { plainJsonSerializer } from './routes.ts'
 
-const Healthy = Exactly(
+const Healthy = StrictObject(
   { status: Type.Literal('ok') },
   { title: 'Healthy', description: 'The process runs.', examples: [{ status: 'ok' }] },
 )
-const Ready = Exactly(
+const Ready = StrictObject(
   { status: Type.Literal('ready') },
   { title: 'Ready', description: 'The server can serve requests.', examples: [{ status: 'ready' }] },
 )
-const NotReady = Exactly(
+const NotReady = StrictObject(
   { status: Type.Literal('not ready'), problems: Type.Array(Type.String()) },
   { title: 'NotReady', description: 'The problems.' },
 )
@@ -29,7 +29,7 @@ const shared = { tags: ['Health'], security: [] }
 export function healthRoutes(deps: Deps): FastifyPluginAsync {
   const { seal, clock } = deps
   return async (app) => {
-    app.setSerializerCompiler(asItIs)
+    app.setSerializerCompiler(plainJsonSerializer)
     const healthz = {
       ...shared,
       operationId: 'getHealth',

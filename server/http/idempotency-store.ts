@@ -2,85 +2,97 @@ import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import type { Seal } from '../seal.ts'
 
-/** How long an answer is kept. */
-export const KEPT_MS = 24 * 60 * 60 * 1_000
-/** Octets of a body that is kept; a longer one is made again from the database. */
-export const MOST_KEPT = 256 * 1_024
-/** What a row takes in addition to its body, roughly. */
-const ROW_OCTETS = 512
-const PRUNE_BATCH = 200
+export const RETENTION_MS = 24 * 60 * 60 * 1_000
+/** A longer body is not stored. The response is then built again from the database. */
+export const MAX_BODY_BYTES = 256 * 1_024
+/** The approximate size of a row without its body. */
+const ROW_BYTES = 512
+const PRUNE_BATCH_SIZE = 200
 
 /**
- * Which request is meant. An `Idempotency-Key` belongs to the organization, whichever API key sends it, so that it outlives
- * a key; of people, and where only admins may ask, to who asks. `fingerprint`: of its path and body, and of the caller's role.
+ * Identifies a request. `owner`: the organization, so that a client can repeat a request with another API key; for requests
+ * of users and on routes that only admins may use, the actor. `name`: the hash of the `Idempotency-Key`. `fingerprint`: of path, body and
+ * the caller's role.
  */
-export type RequestName = { organizationId: string; owner: string; name: string; fingerprint: string; before?: Before }
-/** How the version before named requests: by the API key. Its answers are given for the 24 hours that they are kept. */
-type Before = { keyId: string; fingerprint: string }
-export type KeptAnswer = { status: number; headers: Record<string, string>; body: string | null }
+export type RequestKey = {
+  organizationId: string
+  owner: string
+  name: string
+  fingerprint: string
+  legacy?: LegacyKey
+}
+/** The previous version identified requests by the API key. Its rows are used until they expire. */
+type LegacyKey = { keyId: string; fingerprint: string }
+export type StoredResponse = { status: number; headers: Record<string, string>; body: string | null }
 
-export type Found =
+export type StoredRequest =
   | { kind: 'none' }
-  | { kind: 'otherRequest' }
-  /** The version before still runs it. */
-  | { kind: 'running' }
-  | { kind: 'answered'; answer: KeptAnswer }
-  /** It was carried out; its body is to be made again from this. */
-  | { kind: 'made'; made: unknown }
-  /** Some of its steps were carried out. */
-  | { kind: 'begun'; made: unknown }
+  | { kind: 'other_request' }
+  | { kind: 'responded'; response: StoredResponse }
+  /** It is done. Its response is built again from the result. */
+  | { kind: 'completed'; result: unknown }
+  /** Some of its steps are done. */
+  | { kind: 'started'; result: unknown }
 
-/** The result of the request. */
-export async function findAnswer(db: Database, seal: Seal, request: RequestName, now: number): Promise<Found> {
-  const rows = await whereNamed(db.selectFrom('idempotent_requests'), request).selectAll().execute()
-  const row = rows.find(({ created_at }) => created_at > now - KEPT_MS)
+export async function findStoredRequest(
+  db: Database,
+  seal: Seal,
+  request: RequestKey,
+  now: number,
+): Promise<StoredRequest> {
+  const rows = await whereRequest(db.selectFrom('idempotent_requests'), request).selectAll().execute()
+  const row = rows.find(({ created_at }) => created_at > now - RETENTION_MS)
   if (!row) return { kind: 'none' }
-  const { before } = request
-  const fingerprint = row.key_id === before?.keyId ? before.fingerprint : request.fingerprint
-  if (row.fingerprint !== fingerprint) return { kind: 'otherRequest' }
+  const { legacy } = request
+  const fingerprint = row.key_id === legacy?.keyId ? legacy.fingerprint : request.fingerprint
+  if (row.fingerprint !== fingerprint) return { kind: 'other_request' }
   const { status, headers, body } = row
   const sealed = { organizationId: request.organizationId, keyId: row.key_id, name: request.name }
-  const made = row.result && JSON.parse(seal.open(row.result, madeContext(sealed)))
+  const result = row.result && JSON.parse(seal.open(row.result, resultContext(sealed)))
   if (status === null && !row.result) return { kind: 'none' }
-  if (status === null) return { kind: 'begun', made }
-  if (headers === null) return { kind: 'made', made }
-  const text = body === null ? null : seal.open(body, answerContext(sealed))
-  return { kind: 'answered', answer: { status, headers: JSON.parse(headers), body: text } }
+  if (status === null) return { kind: 'started', result }
+  if (headers === null) return { kind: 'completed', result }
+  const text = body === null ? null : seal.open(body, responseContext(sealed))
+  return { kind: 'responded', response: { status, headers: JSON.parse(headers), body: text } }
 }
 
-/** Whether nobody else carries the request out, until the transaction ends. SQLite has one writer at a time. */
-export async function lockRequest(db: Database, request: RequestName, canWait: boolean): Promise<boolean> {
+/** Locks the request until the transaction ends; false if another process has it and `canWait` is false. SQLite has one writer at a time. */
+export async function lockRequest(db: Database, request: RequestKey, canWait: boolean): Promise<boolean> {
   if (engineOf(db) === 'sqlite') return true
   const key = Buffer.from(request.name, 'hex').readBigInt64BE().toString()
-  if (canWait) await sql`select pg_advisory_xact_lock(${key}::bigint)`.execute(db)
-  if (canWait) return true
+  if (canWait) {
+    await sql`select pg_advisory_xact_lock(${key}::bigint)`.execute(db)
+    return true
+  }
   const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${key}::bigint) as locked`.execute(
     db,
   )
   return rows[0]!.locked
 }
 
-/** What to keep of a request. Without an answer it is not done. */
-export type Keeping = { made: unknown; answer?: KeptAnswer; most: number }
+/** Without a response the request is not done yet. `maxBytes`: for the whole organization. */
+type RequestState = { result: unknown; response?: StoredResponse; maxBytes: number }
 
-/** Keeps the answer, in the transaction of what the request changed. `most`: see `octetsLeft`. */
-export async function keepAnswer(
+/** Stores the response, in the transaction of the change. */
+export async function storeRequest(
   db: Database,
   seal: Seal,
-  request: RequestName,
-  { made, answer, most }: Keeping,
+  request: RequestKey,
+  { result, response, maxBytes }: RequestState,
   now: number,
 ): Promise<void> {
-  await forget(db, request)
+  await deleteRequest(db, request)
   const sealed = { ...request, keyId: request.owner }
-  const sealedMade = made === undefined ? null : seal.close(JSON.stringify(made), madeContext(sealed))
-  const body = answer?.body == null ? null : seal.close(answer.body, answerContext(sealed))
-  const least = ROW_OCTETS + (sealedMade?.length ?? 0)
-  const isWhole =
-    body === null || (body.length <= MOST_KEPT && least + body.length <= (await octetsLeft(db, request, most / 2)))
-  // A refusal made nothing: what is not kept is judged again.
-  if (answer && !isWhole && !sealedMade) return
-  const octets = isWhole ? ROW_OCTETS + (body?.length ?? 0) : least
+  const sealedResult = result === undefined ? null : seal.close(JSON.stringify(result), resultContext(sealed))
+  const body = response?.body == null ? null : seal.close(response.body, responseContext(sealed))
+  const bytesWithoutBody = ROW_BYTES + (sealedResult?.length ?? 0)
+  const storesBody =
+    body === null ||
+    (body.length <= MAX_BODY_BYTES &&
+      bytesWithoutBody + body.length <= (await remainingBytes(db, request, maxBytes / 2)))
+  // A refusal has no result. If its body is not stored, a repeated request runs again.
+  if (response && !storesBody && !sealedResult) return
+  const octets = storesBody ? ROW_BYTES + (body?.length ?? 0) : bytesWithoutBody
   await db
     .insertInto('idempotent_requests')
     .values({
@@ -89,77 +101,77 @@ export async function keepAnswer(
       name: request.name,
       fingerprint: request.fingerprint,
       created_at: now,
-      status: answer?.status ?? null,
-      headers: answer && isWhole ? JSON.stringify(answer.headers) : null,
-      body: isWhole ? body : null,
-      result: answer && isWhole ? null : sealedMade,
+      status: response?.status ?? null,
+      headers: response && storesBody ? JSON.stringify(response.headers) : null,
+      body: storesBody ? body : null,
+      result: response && storesBody ? null : sealedResult,
       octets,
     })
     .execute()
-  await countOctets(db, request.organizationId, octets)
+  await addUsage(db, request.organizationId, octets)
 }
 
-/** How many octets may still be kept for the organization, of `most`. */
-export async function octetsLeft(
+/** How many of `maxBytes` the organization has left. */
+export async function remainingBytes(
   db: Database,
-  { organizationId }: Pick<RequestName, 'organizationId'>,
-  most: number,
+  { organizationId }: Pick<RequestKey, 'organizationId'>,
+  maxBytes: number,
 ): Promise<number> {
   const usage = await db
     .selectFrom('idempotency_usage')
     .select('octets')
     .where('organization_id', '=', organizationId)
     .executeTakeFirst()
-  return most - (usage?.octets ?? 0)
+  return maxBytes - (usage?.octets ?? 0)
 }
 
-/** Removes a batch of what was kept long enough. Returns whether there may be more. */
+/** Deletes a batch of expired rows. Returns whether there may be more. */
 export async function pruneIdempotentRequests(db: Database, now: number): Promise<boolean> {
   return await inTransaction(db, async (transaction) => {
     const { rows } = await sql<{ organization_id: string; octets: number }>`
       delete from idempotent_requests where (organization_id, key_id, name) in (
         select organization_id, key_id, name from idempotent_requests
-        where created_at <= ${now - KEPT_MS} order by created_at limit ${PRUNE_BATCH}
+        where created_at <= ${now - RETENTION_MS} order by created_at limit ${PRUNE_BATCH_SIZE}
       ) returning organization_id, octets`.execute(transaction)
-    const freed = Map.groupBy(rows, ({ organization_id }) => organization_id)
-    // In one order, so that two processes do not wait for each other.
-    for (const [organizationId, its] of [...freed].sort()) {
-      await countOctets(transaction, organizationId, -its.reduce((sum, { octets }) => sum + octets, 0))
+    const byOrganization = Map.groupBy(rows, ({ organization_id }) => organization_id)
+    // Every process uses the same order, so that two of them cannot deadlock.
+    for (const [organizationId, deleted] of [...byOrganization].sort()) {
+      await addUsage(transaction, organizationId, -deleted.reduce((sum, { octets }) => sum + octets, 0))
     }
-    return rows.length === PRUNE_BATCH
+    return rows.length === PRUNE_BATCH_SIZE
   })
 }
 
-/** What is left of an earlier request of this name: its steps, or an answer that was kept long enough. */
-async function forget(db: Database, request: RequestName): Promise<void> {
-  const gone = await whereNamed(db.deleteFrom('idempotent_requests'), request).returning('octets').execute()
-  const octets = gone.reduce((sum, each) => sum + each.octets, 0)
-  if (octets > 0) await countOctets(db, request.organizationId, -octets)
+/** Deletes the steps or the expired response of an earlier request with this key. */
+async function deleteRequest(db: Database, request: RequestKey): Promise<void> {
+  const deleted = await whereRequest(db.deleteFrom('idempotent_requests'), request).returning('octets').execute()
+  const bytes = deleted.reduce((sum, { octets }) => sum + octets, 0)
+  if (bytes > 0) await addUsage(db, request.organizationId, -bytes)
 }
 
-/** Comes last in a transaction, because others of the organization wait for it. */
-async function countOctets(db: Database, organizationId: string, octets: number): Promise<void> {
+/** The last statement of a transaction, because other requests of the organization wait for this row. */
+async function addUsage(db: Database, organizationId: string, bytes: number): Promise<void> {
   await db
     .insertInto('idempotency_usage')
-    .values({ organization_id: organizationId, octets: Math.max(octets, 0) })
+    .values({ organization_id: organizationId, octets: Math.max(bytes, 0) })
     .onConflict((conflict) =>
-      conflict.column('organization_id').doUpdateSet({ octets: sql`idempotency_usage.octets + ${octets}` }),
+      conflict.column('organization_id').doUpdateSet({ octets: sql`idempotency_usage.octets + ${bytes}` }),
     )
     .execute()
 }
 
-type Named<T> = {
+type RequestQuery<T> = {
   where(column: 'organization_id' | 'name', operator: '=', value: string): T
   where(column: 'key_id', operator: 'in', values: string[]): T
 }
 
-/** Narrows a statement to the one request. */
-function whereNamed<T extends Named<T>>(query: T, { organizationId, owner, name, before }: RequestName): T {
-  const owners = before ? [owner, before.keyId] : [owner]
+function whereRequest<T extends RequestQuery<T>>(query: T, { organizationId, owner, name, legacy }: RequestKey): T {
+  const owners = legacy ? [owner, legacy.keyId] : [owner]
   return query.where('organization_id', '=', organizationId).where('key_id', 'in', owners).where('name', '=', name)
 }
 
 /** What the sealed columns are bound to. */
-type Sealed = { organizationId: string; keyId: string; name: string }
-export const answerContext = ({ organizationId, keyId, name }: Sealed) => `answer ${organizationId} ${keyId} ${name}`
-export const madeContext = ({ organizationId, keyId, name }: Sealed) => `made ${organizationId} ${keyId} ${name}`
+type SealedRow = { organizationId: string; keyId: string; name: string }
+export const responseContext = ({ organizationId, keyId, name }: SealedRow) =>
+  `answer ${organizationId} ${keyId} ${name}`
+export const resultContext = ({ organizationId, keyId, name }: SealedRow) => `made ${organizationId} ${keyId} ${name}`

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { givenSignedIn } from '../testing/accounts.ts'
 import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { keepAnswer, pruneIdempotentRequests } from './idempotency-store.ts'
+import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
 
 const HOURS_24 = 24 * 60 * 60 * 1_000
 
@@ -146,8 +146,14 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
       name: hash('sha256', 'one'),
       fingerprint: hash('sha256', content),
     }
-    const answer = { status: 201, headers: { 'content-type': 'application/json' }, body: '{"kept":true}' }
-    await keepAnswer(db, seal, request, { made: undefined, answer, most: config.idempotencyOctets }, clock.now())
+    const response = { status: 201, headers: { 'content-type': 'application/json' }, body: '{"kept":true}' }
+    await storeRequest(
+      db,
+      seal,
+      request,
+      { result: undefined, response, maxBytes: config.idempotencyOctets },
+      clock.now(),
+    )
     const repeated = await post(world)('/groups', 'one', { name: 'Shop' }, { key: writer.key })
     expect([repeated.status, repeated.text, await groups(world)]).toEqual([201, '{"kept":true}', ['default']])
     expect((await post(world)('/groups', 'one', { name: 'Other' }, { key: writer.key })).status).toBe(422)

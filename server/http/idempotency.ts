@@ -5,273 +5,273 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { conflict, invalid, Problem } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { tagWritten } from './conditional.ts'
+import { setETag } from './conditional.ts'
 import {
-  findAnswer,
-  type KeptAnswer,
-  keepAnswer,
+  findStoredRequest,
   lockRequest,
-  MOST_KEPT,
-  octetsLeft,
-  type RequestName,
+  MAX_BODY_BYTES,
+  type RequestKey,
+  remainingBytes,
+  type StoredResponse,
+  storeRequest,
 } from './idempotency-store.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A POST that makes and changes nothing here: it has no answer worth keeping. */
+    /** A POST that changes nothing here, so its response is not stored. */
     writesNothing?: boolean
-    /** A PUT that keeps its answer as a POST does. */
+    /** A PUT whose response is stored like that of a POST. */
     takesIdempotencyKey?: boolean
   }
   interface FastifyRequest {
-    /** Of a POST with an `Idempotency-Key`. */
-    idempotent: Idempotent | null
+    /** Set for a request with an `Idempotency-Key`. */
+    idempotent: IdempotentRequest | null
   }
 }
 
 type IdempotencyDeps = Pick<Deps, 'db' | 'seal' | 'clock'> & { config: Pick<Deps['config'], 'idempotencyOctets'> }
 
-type Idempotent = {
+type IdempotentRequest = {
   deps: IdempotencyDeps
-  name: RequestName
-  /** Its answer is kept, or is one that was. */
+  key: RequestKey
+  /** The response is stored, or comes from the store. */
   isDone: boolean
-  /** Some of its steps were carried out before. */
-  hasBegun?: boolean
-  /** What an earlier request made, whose answer was too large to keep. */
-  earlier?: { made: unknown }
+  /** An earlier request did some of the steps. */
+  isResumed?: boolean
+  /** The result of an earlier request whose response was too large to store. */
+  earlier?: { result: unknown }
 }
 
-const SHAPE = /^[\x21-\x7e]{1,255}$/
-const KEPT_HEADERS = ['content-type', 'location', 'etag', 'x-error-code', 'x-error-fields']
+const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/
+const STORED_HEADERS = ['content-type', 'location', 'etag', 'x-error-code', 'x-error-fields']
 
 /**
- * `Idempotency-Key` on every POST that changes something: its answer is kept for 24 hours, in the transaction of the change
- * (`once`), and given again. While a request runs, the same one is refused.
+ * `Idempotency-Key` on every POST that changes something: `runIdempotent` stores the response for 24 hours, in the
+ * transaction of the change. A repeated request gets the stored response. It is refused while the first one still runs.
  */
-export function repeatAnswers(app: FastifyInstance, deps: IdempotencyDeps): void {
+export function handleIdempotencyKeys(app: FastifyInstance, deps: IdempotencyDeps): void {
   const { db, seal, clock, config } = deps
-  /** Fingerprints of the requests that this process carries out now. */
+  /** Fingerprints of the requests that this process runs at the moment. */
   const running = new Map<string, string>()
-  const placeOf = ({ organizationId, owner, name }: RequestName) => `${organizationId} ${owner} ${name}`
+  const idOf = ({ organizationId, owner, name }: RequestKey) => `${organizationId} ${owner} ${name}`
   app.decorateRequest('idempotent', null)
 
   app.addHook('preValidation', async (request, reply) => {
-    const given = request.headers['idempotency-key']
-    const { needsKey, writesNothing, takesIdempotencyKey } = request.routeOptions.config
-    const isKept = takesIdempotencyKey || (request.method === 'POST' && !writesNothing)
-    if (given === undefined || !isKept || !needsKey) return
-    if (typeof given !== 'string' || !SHAPE.test(given)) {
+    const header = request.headers['idempotency-key']
+    const { requiresAuth, writesNothing, takesIdempotencyKey } = request.routeOptions.config
+    const isSupported = takesIdempotencyKey || (request.method === 'POST' && !writesNothing)
+    if (header === undefined || !isSupported || !requiresAuth) return
+    if (typeof header !== 'string' || !KEY_PATTERN.test(header)) {
       throw invalid({ 'Idempotency-Key': fieldError('invalid_idempotency_key') })
     }
-    const name = nameOf(request, given)
-    const other = running.get(placeOf(name))
-    if (other !== undefined) throw other === name.fingerprint ? stillRunning(reply) : otherRequest()
-    running.set(placeOf(name), name.fingerprint)
-    request.idempotent = { deps, name, isDone: false }
-
-    const found = await findAnswer(db, seal, name, clock.now())
-    if (found.kind === 'none' || found.kind === 'begun') {
-      request.idempotent.hasBegun = found.kind === 'begun'
-      if ((await octetsLeft(db, name, config.idempotencyOctets)) > 0) return
-      request.idempotent.isDone = true
-      throw full(reply, config.idempotencyOctets)
+    const key = requestKey(request, header)
+    const runningFingerprint = running.get(idOf(key))
+    if (runningFingerprint !== undefined) {
+      throw runningFingerprint === key.fingerprint ? stillRunning(reply) : keyReused()
     }
-    if (found.kind === 'made') {
-      request.idempotent.earlier = { made: found.made }
+    running.set(idOf(key), key.fingerprint)
+    request.idempotent = { deps, key, isDone: false }
+
+    const stored = await findStoredRequest(db, seal, key, clock.now())
+    if (stored.kind === 'none' || stored.kind === 'started') {
+      request.idempotent.isResumed = stored.kind === 'started'
+      if ((await remainingBytes(db, key, config.idempotencyOctets)) > 0) return
+      request.idempotent.isDone = true
+      throw storeFull(reply, config.idempotencyOctets)
+    }
+    if (stored.kind === 'completed') {
+      request.idempotent.earlier = { result: stored.result }
       return
     }
     request.idempotent.isDone = true
-    if (found.kind === 'answered') return repeat(found.answer, reply)
-    throw found.kind === 'running' ? stillRunning(reply) : otherRequest()
+    if (stored.kind === 'responded') return sendStored(stored.response, reply)
+    throw keyReused()
   })
 
   app.addHook('onSend', async (request, reply, payload) => {
     const { idempotent } = request
     if (!idempotent) return payload
     try {
-      if (!idempotent.isDone && isKept(reply)) {
-        await keepRefusal(idempotent, answerOf(reply, payload))
-      }
+      if (!idempotent.isDone && isFinal(reply)) await storeRefusal(idempotent, toStoredResponse(reply, payload))
     } catch (err) {
       request.log.error({ err }, 'The response to a request with an Idempotency-Key could not be stored.')
     } finally {
-      running.delete(placeOf(idempotent.name))
+      running.delete(idOf(idempotent.key))
     }
     return payload
   })
 }
 
-/** Refused because of who asks, or only for now: the same request can be sent again. */
-const isKept = (reply: FastifyReply) =>
+/** False for a refusal that depends on the caller or on the moment: the client can repeat the same request. */
+const isFinal = (reply: FastifyReply) =>
   reply.statusCode < 500 && reply.statusCode !== 403 && !reply.hasHeader('retry-after')
 
 /**
- * Answers can hold what only some may see: another role has its own fingerprint, and is refused. What only admins change, such as an
- * API key, is answered to nobody else.
+ * A response can contain what only some roles may see, so the fingerprint includes the role: a caller with another role is
+ * refused. The response of a route that only admins may use, such as an API key, goes only to the caller who sent the request.
  */
-function nameOf(request: FastifyRequest, given: string): RequestName {
-  const { organizationId, actor, role, personId } = request.context
-  const name = hash('sha256', given)
+function requestKey(request: FastifyRequest, header: string): RequestKey {
+  const { organizationId, actor, role, userId } = request.context
+  const name = hash('sha256', header)
   const content = `${request.url}\n${request.bodyHash}`
-  const ofContent = hash('sha256', content)
-  const isOwn = personId !== undefined || (request.routeOptions.config.changedBy ?? 'member') !== 'member'
-  if (isOwn) return { organizationId, owner: actor.id, name, fingerprint: ofContent }
-  const fingerprint = hash('sha256', `${content}\n${role}`)
+  const contentFingerprint = hash('sha256', content)
+  const isPrivate = userId !== undefined || (request.routeOptions.config.writeRole ?? 'member') !== 'member'
+  if (isPrivate) return { organizationId, owner: actor.id, name, fingerprint: contentFingerprint }
   return {
     organizationId,
     owner: organizationId,
     name,
-    fingerprint,
-    before: { keyId: actor.id, fingerprint: ofContent },
+    fingerprint: hash('sha256', `${content}\n${role}`),
+    legacy: { keyId: actor.id, fingerprint: contentFingerprint },
   }
 }
 
-/** How a POST does what it does. `M`: JSON, the little by which its answer is made again. */
-export type Work<P, M, T> = {
-  /** What takes long or asks the network; it writes nothing. */
+/** What a POST does. `R`: JSON, from which `respond` can build the response again. */
+export type IdempotentOperation<P, R, T> = {
+  /** Slow work and network requests. It writes nothing. */
   prepare?: () => Promise<P>
-  /** What the request changes, all of it in this database. */
-  effect: (db: Database, prepared: P) => Promise<M>
-  /** Reads and describes what was made, and sets status and headers. */
-  answer: (db: Database, made: M) => T | Promise<T>
+  /** Writes everything that the request changes, in this database. */
+  execute: (db: Database, prepared: P) => Promise<R>
+  /** Reads what was written, and sets status and headers. */
+  respond: (db: Database, result: R) => T | Promise<T>
 }
 
 /**
- * Carries a POST out. With an `Idempotency-Key` its effect and its answer are written in one transaction: anyone who asks
- * again after a crash gets the answer, or has the work done where there was no effect.
+ * Runs a POST. With an `Idempotency-Key`, its changes and its response are written in one transaction: a request that is
+ * repeated after a crash gets the response, or runs if nothing was written.
  */
-export async function once<P, M, T>(
+export async function runIdempotent<P, R, T>(
   request: FastifyRequest,
   reply: FastifyReply,
   db: Database,
-  { prepare, effect, answer }: Work<P, M, T>,
+  { prepare, execute, respond }: IdempotentOperation<P, R, T>,
 ): Promise<T> {
   const { idempotent } = request
-  if (idempotent?.earlier) return await answerAgain(idempotent.earlier.made as M, idempotent, reply, answer)
+  if (idempotent?.earlier) return await respondAgain(idempotent.earlier.result as R, idempotent, reply, respond)
   const prepared = (await prepare?.()) as P
-  if (!idempotent) return await answer(db, await effect(db, prepared))
-  const step = async (transaction: Database) => ({ made: await effect(transaction, prepared), isDone: true })
-  return await carryOut(idempotent, reply, step, answer)
+  if (!idempotent) return await respond(db, await execute(db, prepared))
+  const step = async (transaction: Database) => ({ result: await execute(transaction, prepared), isDone: true })
+  return await runSteps(idempotent, reply, step, respond)
 }
 
-/** Work in short transactions, each of which goes on where the one before it ended. `start`, `M`: JSON. */
-export type Steps<M, T> = {
+/** Work in several short transactions. Each continues from the result of the one before. `R`: JSON. */
+export type IdempotentSteps<R, T> = {
   /** Writes nothing. */
-  start: () => Promise<M>
-  step: (db: Database, made: M) => Promise<{ made: M; isDone: boolean }>
-  answer: (db: Database, made: M) => T | Promise<T>
+  start: () => Promise<R>
+  step: (db: Database, result: R) => Promise<{ result: R; isDone: boolean }>
+  respond: (db: Database, result: R) => T | Promise<T>
 }
 
-/** As `once`. How far the work came is written with each step, and a request that is sent again goes on from there. */
-export async function inSteps<M, T>(
+/** Like `runIdempotent`. Each step stores its progress, and a repeated request continues from there. */
+export async function runIdempotentSteps<R, T>(
   request: FastifyRequest,
   reply: FastifyReply,
   db: Database,
-  { start, step, answer }: Steps<M, T>,
+  { start, step, respond }: IdempotentSteps<R, T>,
 ): Promise<T> {
   const { idempotent } = request
-  if (idempotent?.earlier) return await answerAgain(idempotent.earlier.made as M, idempotent, reply, answer)
-  const first = idempotent?.hasBegun ? undefined : await start()
+  if (idempotent?.earlier) return await respondAgain(idempotent.earlier.result as R, idempotent, reply, respond)
+  const initial = idempotent?.isResumed ? undefined : await start()
   if (idempotent) {
-    return await carryOut(idempotent, reply, async (db, made) => step(db, made ?? first ?? (await start())), answer)
+    const resume = async (db: Database, stored: R | undefined) => step(db, stored ?? initial ?? (await start()))
+    return await runSteps(idempotent, reply, resume, respond)
   }
-  for (let made = first as M; ; ) {
-    const done = await inTransaction(db, (transaction) => step(transaction, made))
-    if (done.isDone) return await answer(db, done.made)
-    made = done.made
+  for (let result = initial as R; ; ) {
+    const progress = await inTransaction(db, (transaction) => step(transaction, result))
+    if (progress.isDone) return await respond(db, progress.result)
+    result = progress.result
     await yieldToEventLoop()
   }
 }
 
-async function carryOut<M, T>(
-  idempotent: Idempotent,
+async function runSteps<R, T>(
+  idempotent: IdempotentRequest,
   reply: FastifyReply,
-  step: (db: Database, made: M | undefined) => Promise<{ made: M; isDone: boolean }>,
-  answer: Work<unknown, M, T>['answer'],
+  step: (db: Database, stored: R | undefined) => Promise<{ result: R; isDone: boolean }>,
+  respond: (db: Database, result: R) => T | Promise<T>,
 ): Promise<T> {
-  const { deps, name } = idempotent
+  const { deps, key } = idempotent
   const { db, seal, clock, config } = deps
-  const most = config.idempotencyOctets
+  const maxBytes = config.idempotencyOctets
   for (let isFirst = true; ; isFirst = false) {
-    const done = await inTransaction(db, async (transaction) => {
-      if (!(await lockRequest(transaction, name, !isFirst))) return { kind: 'running' } as const
-      // Another process may have been first.
-      const found = await findAnswer(transaction, seal, name, clock.now())
-      if (found.kind !== 'none' && found.kind !== 'begun') return found
-      const { made, isDone } = await step(transaction, found.kind === 'begun' ? (found.made as M) : undefined)
+    const outcome = await inTransaction(db, async (transaction) => {
+      if (!(await lockRequest(transaction, key, !isFirst))) return { kind: 'running' } as const
+      // Another process may have run the request meanwhile.
+      const stored = await findStoredRequest(transaction, seal, key, clock.now())
+      if (stored.kind !== 'none' && stored.kind !== 'started') return stored
+      const { result, isDone } = await step(transaction, stored.kind === 'started' ? (stored.result as R) : undefined)
       if (!isDone) {
-        await keepAnswer(transaction, seal, name, { made, most }, clock.now())
-        return { kind: 'begun' } as const
+        await storeRequest(transaction, seal, key, { result, maxBytes }, clock.now())
+        return { kind: 'started' } as const
       }
-      const representation = await answer(transaction, made)
+      const representation = await respond(transaction, result)
       const body = reply.serialize(representation) as string
-      tagWritten(reply, representation, body)
-      const kept = answerOf(reply.type(JSON_TYPE), body)
-      await keepAnswer(transaction, seal, name, { made, answer: kept, most }, clock.now())
+      setETag(reply, representation, body)
+      const response = toStoredResponse(reply.type(JSON_TYPE), body)
+      await storeRequest(transaction, seal, key, { result, response, maxBytes }, clock.now())
       return { kind: 'done', body } as const
     })
-    if (done.kind === 'begun') {
+    if (outcome.kind === 'started') {
       await yieldToEventLoop()
       continue
     }
     idempotent.isDone = true
-    switch (done.kind) {
+    switch (outcome.kind) {
       case 'done':
-        return sentAs<T>(done.body, reply)
-      case 'answered':
-        return sentAs<T>(done.answer.body ?? '', withHeadersOf(done.answer, reply))
-      case 'made':
-        return await answerAgain(done.made as M, idempotent, reply, answer)
+        return serialized<T>(outcome.body, reply)
+      case 'responded':
+        return serialized<T>(outcome.response.body ?? '', withStoredHeaders(outcome.response, reply))
+      case 'completed':
+        return await respondAgain(outcome.result as R, idempotent, reply, respond)
       case 'running':
         throw stillRunning(reply)
-      case 'otherRequest':
-        throw otherRequest()
+      case 'other_request':
+        throw keyReused()
     }
   }
 }
 
-async function answerAgain<M, T>(
-  made: M,
-  idempotent: Idempotent,
+async function respondAgain<R, T>(
+  result: R,
+  idempotent: IdempotentRequest,
   reply: FastifyReply,
-  answer: Work<unknown, M, T>['answer'],
+  respond: (db: Database, result: R) => T | Promise<T>,
 ): Promise<T> {
   idempotent.isDone = true
   reply.header('idempotent-replayed', 'true')
-  return await answer(idempotent.deps.db, made)
+  return await respond(idempotent.deps.db, result)
 }
 
-/** A refusal has no effect to be written with. One that is not kept is judged again. */
-async function keepRefusal({ deps, name }: Idempotent, answer: KeptAnswer): Promise<void> {
+/** A refusal changed nothing, so it needs no transaction with a change. If it cannot be stored, a repeated request runs again. */
+async function storeRefusal({ deps, key }: IdempotentRequest, response: StoredResponse): Promise<void> {
   const { db, seal, clock, config } = deps
-  if ((answer.body?.length ?? 0) > MOST_KEPT) return
+  if ((response.body?.length ?? 0) > MAX_BODY_BYTES) return
+  const maxBytes = config.idempotencyOctets
   await inTransaction(db, async (transaction) => {
-    if (!(await lockRequest(transaction, name, false))) return
-    if ((await findAnswer(transaction, seal, name, clock.now())).kind !== 'none') return
-    await keepAnswer(transaction, seal, name, { made: undefined, answer, most: config.idempotencyOctets }, clock.now())
+    if (!(await lockRequest(transaction, key, false))) return
+    if ((await findStoredRequest(transaction, seal, key, clock.now())).kind !== 'none') return
+    await storeRequest(transaction, seal, key, { result: undefined, response, maxBytes }, clock.now())
   })
 }
 
-function repeat(answer: KeptAnswer, reply: FastifyReply) {
-  return withHeadersOf(answer, reply)
+const sendStored = (response: StoredResponse, reply: FastifyReply) =>
+  withStoredHeaders(response, reply)
     .serializer((text: string) => text)
-    .send(answer.body ?? undefined)
-}
+    .send(response.body ?? undefined)
 
-const withHeadersOf = ({ status, headers }: KeptAnswer, reply: FastifyReply) =>
+const withStoredHeaders = ({ status, headers }: StoredResponse, reply: FastifyReply) =>
   reply.code(status).headers(headers).header('idempotent-replayed', 'true')
 
-/** What a handler returns for a body that is written already; it reads as the type that it was written from. */
-function sentAs<T>(body: string, reply: FastifyReply): T {
+/** A body that is JSON already, typed as the value that it represents. */
+function serialized<T>(body: string, reply: FastifyReply): T {
   reply.serializer((text: string) => text)
   return body as T
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-function answerOf(reply: FastifyReply, payload: unknown): KeptAnswer {
-  const headers = KEPT_HEADERS.flatMap((name) => {
+function toStoredResponse(reply: FastifyReply, payload: unknown): StoredResponse {
+  const headers = STORED_HEADERS.flatMap((name) => {
     const value = reply.getHeader(name)
     return value === undefined ? [] : [[name, String(value)]]
   })
@@ -291,16 +291,15 @@ function stillRunning(reply: FastifyReply): Problem {
   )
 }
 
-function otherRequest(): Problem {
-  return new Problem(422, 'This Idempotency-Key was used for another request. Use a new key.', {
+const keyReused = () =>
+  new Problem(422, 'This Idempotency-Key was used for another request. Use a new key.', {
     'Idempotency-Key': fieldError('used_for_another_request'),
   })
-}
 
-function full(reply: FastifyReply, most: number): Problem {
+function storeFull(reply: FastifyReply, maxBytes: number): Problem {
   reply.header('retry-after', '600')
   return new Problem(
     429,
-    `The stored responses to your requests with an Idempotency-Key take ${most} bytes, which is the limit (IDEMPOTENCY_BYTES). They expire after 24 hours. Try again later, or send the request without the header.`,
+    `The stored responses to your requests with an Idempotency-Key take ${maxBytes} bytes, which is the limit (IDEMPOTENCY_BYTES). They expire after 24 hours. Try again later, or send the request without the header.`,
   )
 }

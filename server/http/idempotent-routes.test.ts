@@ -8,7 +8,7 @@ import { onBothEngines } from '../testing/database.ts'
 import { insertEndedJob } from '../testing/jobs.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { newReplay, replaySome } from '../webhooks/replay.ts'
-import { keepAnswer, pruneIdempotentRequests } from './idempotency-store.ts'
+import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
 
 const HOUR_MS = 60 * 60_000
 const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
@@ -221,8 +221,8 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     const period = { since: now - HOUR_MS, until: now + 1 }
     const begun = await newReplay(db, systemContext(organizationId, now), webhook, period)
     await inTransaction(db, async (transaction) => {
-      const { made } = await replaySome(transaction, systemContext(organizationId, now), webhook, begun)
-      await keepAnswer(transaction, seal, name, { made, most: config.idempotencyOctets }, now)
+      const { result } = await replaySome(transaction, systemContext(organizationId, now), webhook, begun)
+      await storeRequest(transaction, seal, name, { result, maxBytes: config.idempotencyOctets }, now)
     })
 
     world.pass(1_000)

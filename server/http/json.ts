@@ -12,7 +12,7 @@ declare module 'fastify' {
 }
 
 /** An empty body counts as none, so that clients which always send a content type can call routes without one. */
-export function takeJsonOnly(app: FastifyInstance): void {
+export function acceptOnlyJson(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.decorateRequest('bodyHash', '')
   app.removeAllContentTypeParsers()

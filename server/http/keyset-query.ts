@@ -4,10 +4,10 @@ import type { Tables } from '../database/schema.ts'
 /** Where a page ends: what the row is ordered by, and its id, which breaks ties. */
 export type Position = { value: string | number | null; id: string }
 
-export type Builder<R extends Listed> = SelectQueryBuilder<Tables, never, R>
+export type ListQuery<R extends ListRow> = SelectQueryBuilder<Tables, never, R>
 
 /** Whatever is listed has an id, which breaks ties. */
-export type Listed = { id: string }
+export type ListRow = { id: string }
 
 /**
  * `column`: what is ordered by, besides the id that breaks ties. Nulls sort last in both directions. `above` and `below`:
@@ -16,18 +16,18 @@ export type Listed = { id: string }
 type Limit = number | string | undefined
 export type Order = { column: string; isNullable?: boolean; above?: Limit; below?: Limit }
 
-export type List<R extends Listed> = { rows: Builder<R>; id: string; order: Order; isDescending: boolean }
+export type List<R extends ListRow> = { rows: ListQuery<R>; id: string; order: Order; isDescending: boolean }
 /** What a row is ordered by; undefined where that is its id. */
-export type Valued = { page_value?: string | number | null | undefined }
+export type WithOrderValue = { page_value?: string | number | null | undefined }
 
 type Start = { from: Position | null; backward: boolean }
 
 /** Up to `limit` rows from a position on, in the direction of reading. */
-export async function rowsFrom<R extends Listed>(
+export async function readRows<R extends ListRow>(
   list: List<R>,
   { limit, ...start }: Start & { limit: number },
-): Promise<(R & Valued)[]> {
-  const found: (R & Valued)[] = []
+): Promise<(R & WithOrderValue)[]> {
+  const found: (R & WithOrderValue)[] = []
   for (const hasValue of segmentsFrom(list, start)) {
     if (found.length >= limit) break
     found.push(...(await segment(list, start, { hasValue, limit: limit - found.length })))
@@ -36,17 +36,17 @@ export async function rowsFrom<R extends Listed>(
 }
 
 /** Rows of an order that are looked through for each row of a page, and for any page. */
-export const LOOKED_THROUGH = 100
+export const SCANNED_ROWS_PER_RESULT = 100
 const MOST_LOOKED_THROUGH = 10_000
 
 /** The same where the next rows of the order hold so many, or are its last ones; else undefined. `all`: the order without filters. */
-export async function rowsNearby<R extends Listed>(
+export async function readNearbyRows<R extends ListRow>(
   list: List<R>,
-  all: Builder<R>,
+  all: ListQuery<R>,
   { limit, ...start }: Start & { limit: number },
-): Promise<(R & Valued)[] | undefined> {
+): Promise<(R & WithOrderValue)[] | undefined> {
   const [hasValue = true, ...others] = segmentsFrom(list, start)
-  const offset = Math.min(limit * LOOKED_THROUGH, MOST_LOOKED_THROUGH)
+  const offset = Math.min(limit * SCANNED_ROWS_PER_RESULT, MOST_LOOKED_THROUGH)
   const until = await positionAfter({ ...list, rows: all }, start, hasValue, offset)
   const rows = await segment(list, start, { hasValue, limit, until })
   return rows.length >= limit || (!until && others.length === 0) ? rows : undefined
@@ -56,14 +56,14 @@ export async function rowsNearby<R extends Listed>(
  * Whether there is a row at the position or on the other side of it. With `all`, the order without filters, only the nearest are looked
  * through: undefined where none of these is one.
  */
-export async function isAnyBehind<R extends Listed>(
+export async function hasRowsBehind<R extends ListRow>(
   list: List<R>,
   start: Start,
-  all?: Builder<R>,
+  all?: ListQuery<R>,
 ): Promise<boolean | undefined> {
   const behind = { from: start.from, backward: !start.backward }
   for (const hasValue of segmentsFrom(list, behind)) {
-    const until = all && (await positionAfter({ ...list, rows: all }, behind, hasValue, 10 * LOOKED_THROUGH))
+    const until = all && (await positionAfter({ ...list, rows: all }, behind, hasValue, 10 * SCANNED_ROWS_PER_RESULT))
     if ((await segment(list, behind, { hasValue, limit: 1, isProbe: true, until })).length > 0) return true
     if (until) return undefined
   }
@@ -71,7 +71,7 @@ export async function isAnyBehind<R extends Listed>(
 }
 
 /** Of the row that is so many further on; undefined behind the last. */
-async function positionAfter<R extends Listed>(
+async function positionAfter<R extends ListRow>(
   list: List<R>,
   start: Start,
   hasValue: boolean,
@@ -91,13 +91,13 @@ function segmentsFrom({ order }: { order: Order }, { from, backward }: Start): b
 /** `until`: the last position that is looked at. */
 type Part = { hasValue: boolean; limit: number; offset?: number; until?: Position | undefined; isProbe?: boolean }
 
-async function segment<R extends Listed>(list: List<R>, start: Start, part: Part): Promise<(R & Valued)[]> {
+async function segment<R extends ListRow>(list: List<R>, start: Start, part: Part): Promise<(R & WithOrderValue)[]> {
   const { order, rows } = list
   const isDescending = list.isDescending !== start.backward
   const isById = order.column === list.id
   const [id, column, way] = [sql.ref(list.id), sql.ref(order.column), sql.raw(isDescending ? 'desc' : 'asc')]
   const valued = isById ? rows : rows.select(column.as('page_value') as never)
-  let query = (part.isProbe ? rows.clearSelect().select(id.as('id') as never) : valued) as Builder<R & Valued>
+  let query = (part.isProbe ? rows.clearSelect().select(id.as('id') as never) : valued) as ListQuery<R & WithOrderValue>
   for (const bound of boundsOf(list, start, part, isDescending)) query = query.where(bound)
   if (part.hasValue && !isById) query = query.orderBy(sql`${column} ${way}`)
   query = query.orderBy(sql`${id} ${way}`).limit(part.limit)
@@ -105,7 +105,7 @@ async function segment<R extends Listed>(list: List<R>, start: Start, part: Part
 }
 
 /** Where a segment begins and ends. A start within the order's own bounds takes the place of one of them. */
-function boundsOf<R extends Listed>(
+function boundsOf<R extends ListRow>(
   list: List<R>,
   { from }: Start,
   { hasValue, isProbe, until }: Part,

@@ -17,7 +17,7 @@ export function setSecurityHeaders(app: FastifyInstance, { baseUrl }: Pick<Deps[
   const isSecure = baseUrl.startsWith('https:')
   app.addHook('onSend', async ({ url, is404, routeOptions }, reply) => {
     reply.header('x-content-type-options', 'nosniff')
-    const isPrivate = routeOptions.config.needsKey === true || is404 || reply.statusCode >= 400
+    const isPrivate = routeOptions.config.requiresAuth === true || is404 || reply.statusCode >= 400
     if (isPrivate && !reply.hasHeader('cache-control')) reply.header('cache-control', 'private, no-store')
     if (!/^\/(?:dashboard|docs)(?:[/?]|$)/.test(url)) return
     reply.headers({

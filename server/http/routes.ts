@@ -35,7 +35,7 @@ export const Params = <T extends string>(...names: T[]) =>
   )
 
 /** What a route may answer: its success and, everywhere, an error. */
-export const Answers = <S extends number, T extends TSchema>(status: S, body: T) =>
+export const Responses = <S extends number, T extends TSchema>(status: S, body: T) =>
   ({ [status]: body, '4xx': ErrorBody, '5xx': ErrorBody }) as Record<S, T> & {
     '4xx': typeof ErrorBody
     '5xx': typeof ErrorBody
@@ -45,10 +45,10 @@ export const Answers = <S extends number, T extends TSchema>(status: S, body: T)
  * For routes whose answers are made key by key, so that nothing is left to the schema to take out: a page of monitors is
  * written, and then sent, in half the time.
  */
-export const asItIs: FastifySerializerCompiler<unknown> = () => (body) =>
-  body instanceof Written ? body.json : JSON.stringify(body)
+export const plainJsonSerializer: FastifySerializerCompiler<unknown> = () => (body) =>
+  body instanceof PreserializedJson ? body.json : JSON.stringify(body)
 
-class Written {
+class PreserializedJson {
   readonly json: string
 
   constructor(json: string) {
@@ -57,6 +57,6 @@ class Written {
 }
 
 /** For a route that is sent as it is: a body that was written as JSON elsewhere, of the type that it reads as. */
-export const written = <T>(json: string): T => new Written(json) as T
+export const preserializedJson = <T>(json: string): T => new PreserializedJson(json) as T
 
 export const NoContent = Type.Null({ description: 'No body.' })

@@ -14,28 +14,28 @@ import {
 import { fieldError } from '#contract/field-errors.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
-import { authenticateAndLimit, count, type Gate } from './auth-and-rate-limit.ts'
-import { handleIfMatch } from './conditional.ts'
-import { answer, answerClientErrors, answerErrors } from './errors.ts'
-import { repeatAnswers } from './idempotency.ts'
-import { takeJsonOnly } from './json.ts'
+import { type AccessDeps, authenticateAndLimit, identifyAndCount } from './auth-and-rate-limit.ts'
+import { handleConditionalRequests } from './conditional.ts'
+import { createClientErrorHandler, handleErrors, sendError } from './errors.ts'
+import { handleIdempotencyKeys } from './idempotency.ts'
+import { acceptOnlyJson } from './json.ts'
 import { Limiter } from './limiter.ts'
 import { limitHeaders, unlimited } from './limits.ts'
 import { runPeriodicCleanup } from './periodic-cleanup.ts'
 import { allowOrigins, setSecurityHeaders } from './response-headers.ts'
-import { oncePerSchema, validatorCompiler } from './validation.ts'
+import { compileLazily, validatorCompiler } from './validation.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** How long a connection may take and give nothing while it is answered: what a client does not read stays in memory. */
 const STALLED_MS = 120_000
 
-const serializerOf = oncePerSchema((schema) => fastJson(schema))
+const serializerOf = compileLazily((schema) => fastJson(schema))
 
 /** A server without routes: what every route shares. */
-export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'permit'>) {
+export function createHttpServer(deps: Deps, access: Pick<AccessDeps, 'identify' | 'authorize'>) {
   const { clock, db, config } = deps
   const log: FastifyBaseLogger = deps.log
-  const gate: Gate = { clock, limiter: new Limiter({ db, clock }), limits: config.limits, ...access }
+  const gate: AccessDeps = { clock, limiter: new Limiter({ db, clock }), limits: config.limits, ...access }
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -47,15 +47,15 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: { requireHostHeader: false },
-    clientErrorHandler: answerClientErrors(clock.now),
+    clientErrorHandler: createClientErrorHandler(clock.now),
     routerOptions: { maxParamLength: 1_000, caseSensitive: true, ignoreTrailingSlash: true },
     // A path that cannot be decoded, or a part of one that is too long: it names nothing.
     frameworkErrors: (_error, request, reply) => {
       reply.header('x-request-id', request.id)
-      count(gate, request as never, reply as never)
+      identifyAndCount(gate, request as never, reply as never)
         .then(() => new Problem(404, 'Not found'))
         .catch((error: FastifyError) => error)
-        .then((error) => answer(error as FastifyError, request as never, reply as never))
+        .then((error) => sendError(error as FastifyError, request as never, reply as never))
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
   app.setValidatorCompiler(validatorCompiler)
@@ -73,7 +73,7 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
   sendAwayWhileStopping(app, deps)
   refuseOddHeaders(app)
   authenticateAndLimit(app, gate)
-  answerErrors(app)
+  handleErrors(app)
   app.addHook('onResponse', async (request, reply) => {
     const { method } = request
     const route = request.routeOptions.url
@@ -88,9 +88,9 @@ export function createHttpServer(deps: Deps, access: Pick<Gate, 'identify' | 'pe
     )
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
-  takeJsonOnly(app)
-  handleIfMatch(app)
-  repeatAnswers(app, deps)
+  acceptOnlyJson(app)
+  handleConditionalRequests(app)
+  handleIdempotencyKeys(app, deps)
   runPeriodicCleanup(app, deps)
   return app
 }

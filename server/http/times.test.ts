@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isoOf, parseTime, parseTimes } from './times.ts'
+import { parseTime, parseTimes, toIso } from './times.ts'
 
 test('every instant reads as Date writes it', () => {
   const instants = fc.integer({ min: -62_198_755_200_000, max: 253_402_300_799_999 })
   fc.assert(
     fc.property(fc.array(instants, { minLength: 1 }), (all) => {
-      for (const instant of all) expect(isoOf(instant)).toBe(new Date(instant).toISOString())
+      for (const instant of all) expect(toIso(instant)).toBe(new Date(instant).toISOString())
     }),
   )
-  for (const edge of [0, -1, 86_399_999, 86_400_000]) expect(isoOf(edge)).toBe(new Date(edge).toISOString())
+  for (const edge of [0, -1, 86_399_999, 86_400_000]) expect(toIso(edge)).toBe(new Date(edge).toISOString())
 })
 
 test.each([
@@ -29,7 +29,7 @@ test.each([
   ['20261121', '2026-11-21T00:00:00.000Z'],
   ['20261341', '1970-08-23T12:09:01.000Z'],
 ])('the time %s is %s', (text, instant) => {
-  expect(isoOf(parseTime('since', text))).toBe(instant)
+  expect(toIso(parseTime('since', text))).toBe(instant)
 })
 
 test.each([

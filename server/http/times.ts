@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { type FieldErrors, refuse } from '../problem.ts'
+import { type FieldErrors, throwIfInvalid } from '../problem.ts'
 
 const DAY_MS = 86_400_000
 /** Where the hours begin: after the day, which has more digits in years that have. */
@@ -12,7 +12,7 @@ let hoursAt = 0
  * As `Date.toISOString`, of which a page needs dozens, at a fifth of the cost: the day is kept. Written into octets, because
  * texts put together from parts keep `JSON.stringify` from its fast path.
  */
-export function isoOf(instant: number): string {
+export function toIso(instant: number): string {
   const ofDay = Math.floor(instant / DAY_MS)
   if (ofDay !== day) {
     hoursAt = octets.write(new Date(instant).toISOString(), 'latin1') - TIME_OCTETS
@@ -38,7 +38,7 @@ function writeTwo(number: number, at: number): void {
   octets[at + 1] = ZERO + number - tens * 10
 }
 
-export const isoOrNull = (instant: number | null): string | null => (instant === null ? null : isoOf(instant))
+export const toIsoOrNull = (instant: number | null): string | null => (instant === null ? null : toIso(instant))
 
 /** A time filter: Unix seconds or ISO 8601, without a zone in UTC; a date is its first instant. Throws a 400 that names the field. */
 export function parseTime(field: string, text: string): number {
@@ -55,17 +55,17 @@ export function parseTimes<F extends string>(
   const errors: FieldErrors = {}
   for (const field of fields) {
     if (given[field] === undefined) continue
-    const instant = instantOf(given[field])
+    const instant = toInstant(given[field])
     if (Number.isNaN(instant)) {
       errors[field] = fieldError('invalid_time')
     } else times[field] = instant
   }
-  refuse({ ...errors, ...refused })
+  throwIfInvalid({ ...errors, ...refused })
   return times
 }
 
 /** NaN if it is not a time. */
-export function instantOf(given: string | number): number {
+export function toInstant(given: string | number): number {
   const text = String(given)
   const [iso, year, , month, day, time] = ISO.exec(text) ?? []
   const date = `${year}-${month}-${day}`
@@ -87,5 +87,5 @@ const TIME = /^(\d\d)(?:(:?)(\d\d)(?:\2(\d\d)(?:[.,](\d+))?)?)?(?:Z|([+-])(\d\d)
 /** The runtime takes 30 February for 2 March. */
 function isDate(date: string): boolean {
   const midnight = Date.parse(date)
-  return !Number.isNaN(midnight) && isoOf(midnight).startsWith(date)
+  return !Number.isNaN(midnight) && toIso(midnight).startsWith(date)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findOversized, oncePerSchema } from './validation.ts'
+import { compileLazily, findUnsafeInput } from './validation.ts'
 
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)])
 
@@ -12,23 +12,24 @@ test.each([
   ['more values than any request needs', Array(100_001).fill(0), 'body'],
   ['many small lists', Array(2_000).fill(Array(100).fill(0)), 'body'],
 ])('%s is impossible, and where it is is said', (_what, input, field) => {
-  expect(Object.keys(findOversized(input) ?? {})).toEqual([field])
+  expect(Object.keys(findUnsafeInput(input) ?? {})).toEqual([field])
 })
 
 test('what can be, is not', () => {
   const full = { monitors: Array(1_000).fill({ domain: '😀 x', expected_value: Array(10).fill('192.0.2.1'), a: null }) }
-  for (const input of [{}, null, 1, full, nested(32), Object.create(null)]) expect(findOversized(input)).toBeUndefined()
+  for (const input of [{}, null, 1, full, nested(32), Object.create(null)])
+    expect(findUnsafeInput(input)).toBeUndefined()
 })
 
 test('nesting of any depth is read without recursion', () => {
   let deep: unknown = []
   for (let depth = 0; depth < 400_000; depth++) deep = [deep]
-  expect(findOversized(deep)).toBeDefined()
+  expect(findUnsafeInput(deep)).toBeDefined()
 })
 
 test('a schema is compiled when it is first used', () => {
   let count = 0
-  const compiled = oncePerSchema(() => ++count)({ type: 'string' })
+  const compiled = compileLazily(() => ++count)({ type: 'string' })
 
   expect(count).toBe(0)
   expect([compiled(), compiled()]).toEqual([1, 1])
@@ -36,7 +37,7 @@ test('a schema is compiled when it is first used', () => {
 
 test('schemas that are alike are compiled once, and the smallest difference is one', () => {
   const compiled: object[] = []
-  const of = oncePerSchema((schema) => {
+  const of = compileLazily((schema) => {
     compiled.push(schema)
     return { schema }
   })

@@ -5,7 +5,7 @@ import { NAME, ONE_LINE, type SchemaOptions, SLUG } from '#contract/common.ts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
 
-const compile = oncePerSchema<ValidateFunction>((schema) => ajv.compile(schema))
+const compile = compileLazily<ValidateFunction>((schema) => ajv.compile(schema))
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
 
 /** Carries every field at fault from the validator to the error handler. */
@@ -28,7 +28,7 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
     const validate = compiled()
     if (isQuery) readTexts(schema as QuerySchema, input as Record<string, unknown>)
     const value = input === undefined ? {} : input
-    const impossible = findOversized(value)
+    const impossible = findUnsafeInput(value)
     if (!impossible && validate(value)) return { value }
     if (httpPart === 'params') return { error: notFound() } // nothing has such a name
     if (impossible) return { error: new InvalidInput(impossible, { isImpossible: true }) }
@@ -37,9 +37,9 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
 }
 
 /** What a schema refuses of a value that lies within a body, by its fields. */
-export function refusalsOfPart(schema: object, value: unknown): FieldErrors {
+export function findFieldErrors(schema: object, value: unknown): FieldErrors {
   const validate = compile(schema)()
-  const impossible = findOversized(value)
+  const impossible = findUnsafeInput(value)
   if (impossible) return impossible
   return validate(value) ? {} : fieldErrors(validate.errors ?? [], value, false)
 }
@@ -207,7 +207,7 @@ type Place = { value: unknown; path: string; depth: number }
  * What no schema needs to look at: text that cannot be stored (U+0000, halves of surrogate pairs), and nesting or numbers
  * of values that only cost time. Walks with a list instead of calls, because the depth is the sender's choice.
  */
-export function findOversized(input: unknown): FieldErrors | undefined {
+export function findUnsafeInput(input: unknown): FieldErrors | undefined {
   const waiting: Place[] = [{ value: input, path: '', depth: 0 }]
   for (let seen = 1; ; seen++) {
     const place = waiting.pop()
@@ -243,7 +243,7 @@ function faultOf(text: string): keyof typeof IN_NAME | undefined {
  * Compiles a schema when it is first used, and once for each text of it: of one route and another the refusals are alike.
  * Compiling all of them took a quarter of a start, and most processes use few. Returns what compiles, or gives what was compiled.
  */
-export function oncePerSchema<T>(compile: (schema: object) => T): (schema: object) => () => T {
+export function compileLazily<T>(compile: (schema: object) => T): (schema: object) => () => T {
   const compiled = new Map<string, T>()
   return (schema) => {
     let own: T | undefined

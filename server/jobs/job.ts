@@ -4,7 +4,7 @@ import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
-import { instantOf, isoOf, isoOrNull } from '../http/times.ts'
+import { toInstant, toIso, toIsoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 
 export type JobRow = Selectable<JobsTable>
@@ -40,7 +40,7 @@ export function refusalsOf(given: NewJob): FieldErrors {
   } else if (named.length !== 1) {
     errors.body = fieldError('exactly_one_required', { fields: Object.keys(selections).join(', ') })
   }
-  if (typeof requests?.since === 'string' && Number.isNaN(instantOf(requests.since)))
+  if (typeof requests?.since === 'string' && Number.isNaN(toInstant(requests.since)))
     errors['requests.since'] = fieldError('invalid_time')
   if (isObject(filter) && Object.keys(filter).length === 0) errors.filter = fieldError('empty_filter')
   // A list takes it for no filter, and a job would be for every monitor.
@@ -100,7 +100,7 @@ export function toJob(row: JobRow): Job {
   const isUndoable = row.finished_at !== null && UNDOABLE[row.action] && !row.is_dry_run && row.changed > 0
   return {
     id: row.id,
-    created: isoOf(row.created_at),
+    created: toIso(row.created_at),
     created_by: row.created_by,
     action: row.action,
     dry_run: row.is_dry_run === 1,
@@ -109,13 +109,13 @@ export function toJob(row: JobRow): Job {
     done: row.done,
     changed: row.changed,
     failed: row.failed,
-    started: isoOrNull(row.started_at),
-    finished: isoOrNull(row.finished_at),
+    started: toIsoOrNull(row.started_at),
+    finished: toIsoOrNull(row.finished_at),
     monitors: 'monitors' in selection ? selection.monitors : null,
     filter: 'filter' in selection && row.undoes === null ? selection.filter : null,
     requests: 'requests' in selection ? selection.requests : null,
     change: wanted ? wanted.change : null,
-    undo_until: isUndoable ? isoOf(row.finished_at! + UNDO_MS) : null,
+    undo_until: isUndoable ? toIso(row.finished_at! + UNDO_MS) : null,
     undoes: row.undoes,
     undone_by: row.undone_by,
     error: row.error,

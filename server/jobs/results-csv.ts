@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { JobResult, ResultState } from '#contract/jobs.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
-import { csvOfPages } from '../http/csv.ts'
+import { streamCsv } from '../http/csv.ts'
 import { listResults } from './store.ts'
 
 const COLUMNS = ['id', 'name', 'state', 'code', 'error', 'fields', 'before', 'after']
@@ -13,7 +13,7 @@ export const resultsCsv = (
   tenant: Tenant,
   { job, state }: { job: string; state?: ResultState },
 ): Promise<Readable> =>
-  csvOfPages({
+  streamCsv({
     columns: COLUMNS,
     cellsOf,
     read: (limit, after) => {

@@ -1,14 +1,14 @@
 import { Type } from 'typebox'
-import { Exactly, PageOf } from '#contract/common.ts'
+import { PageOf, StrictObject } from '#contract/common.ts'
 import { Job, JobQuery, JobResult, JobResultQuery, MOST_UNFINISHED, NewJob } from '#contract/jobs.ts'
 import type { Deps } from '../deps.ts'
 import { unknownGroupErrors } from '../groups/resolve.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { filterErrors } from '../monitors/filter.ts'
-import { paceOf } from '../organization/quota.ts'
-import { refuse } from '../problem.ts'
+import { frequencyLimiter } from '../organization/quota.ts'
+import { throwIfInvalid } from '../problem.ts'
 import { refusalsOf } from './job.ts'
 import { resultsCsv } from './results-csv.ts'
 import { cancelJob, getJob, insertJob, listJobs, listResults, undoJob } from './store.ts'
@@ -16,7 +16,7 @@ import { cancelJob, getJob, insertJob, listJobs, listResults, undoJob } from './
 const tags = ['Jobs']
 const params = Params('job')
 // A link of the dashboard cannot carry a header, so that it names the organization here.
-const ResultsExport = Exactly({
+const ResultsExport = StrictObject({
   state: JobResultQuery.properties.state,
   organization: Type.Optional(Type.String({ maxLength: 40 })),
 })
@@ -31,7 +31,7 @@ export function jobRoutes(deps: Deps): Routes {
       description: 'Jobs are kept for 7 days after their end, the newest 200 of an organization.',
       tags,
       querystring: JobQuery,
-      response: Answers(200, PageOf(Job)),
+      response: Responses(200, PageOf(Job)),
     }
     app.get('/jobs', { schema: list }, ({ query, context }) => listJobs(db, seal, context, query))
 
@@ -41,28 +41,28 @@ export function jobRoutes(deps: Deps): Routes {
       description: `Applies one action to the monitors in \`monitors\`, to those that match \`filter\`, or to all; \`retry_requests\` to the webhook requests that match \`requests\`. The job runs in the background: read it until \`finished\` is set. The jobs of an organization run one after the other, and at most ${MOST_UNFINISHED} can be unfinished (409). With \`dry_run\` nothing changes, and the results show what would.`,
       tags,
       body: NewJob,
-      response: Answers(202, Job),
+      response: Responses(202, Job),
     }
     app.post('/jobs', { attachValidation: true, schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         prepare: async () => {
           // What the schema refuses and what only we can judge are reported together.
           const refused = schemaErrors(request)
           const named = { group: body.group, 'change.group': body.change?.group }
-          refuse({ ...refusalsOf(body), ...(await unknownGroupErrors(db, context, named)), ...refused })
-          refuse(await filterErrors(db, context, body.filter))
-          ;(await paceOf(deps, context))(body.change?.frequency)
+          throwIfInvalid({ ...refusalsOf(body), ...(await unknownGroupErrors(db, context, named)), ...refused })
+          throwIfInvalid(await filterErrors(db, context, body.filter))
+          ;(await frequencyLimiter(deps, context))(body.change?.frequency)
         },
-        effect: (db) => insertJob(db, context, body),
-        answer: (db, id) => {
+        execute: (db) => insertJob(db, context, body),
+        respond: (db, id) => {
           reply.code(202).header('location', `/jobs/${id}`)
           return getJob(db, context, id)
         },
       })
     })
 
-    const read = { operationId: 'getJob', summary: 'Get a job', tags, params, response: Answers(200, Job) }
+    const read = { operationId: 'getJob', summary: 'Get a job', tags, params, response: Responses(200, Job) }
     app.get('/jobs/:job', { schema: read }, ({ params, context }) => getJob(db, context, params.job))
 
     const results = {
@@ -72,7 +72,7 @@ export function jobRoutes(deps: Deps): Routes {
       tags,
       params,
       querystring: JobResultQuery,
-      response: Answers(200, PageOf(JobResult)),
+      response: Responses(200, PageOf(JobResult)),
     }
     app.get('/jobs/:job/results', { schema: results }, ({ params, query, context }) =>
       listResults(db, seal, context, { job: params.job, query }),
@@ -92,16 +92,16 @@ export function jobRoutes(deps: Deps): Routes {
         'Stops the job. Changes that it has already made are kept; POST /jobs/{job}/undo undoes them. Returns 409 if the job has finished or failed.',
       tags,
       params,
-      response: Answers(200, Job),
+      response: Responses(200, Job),
     }
     app.post('/jobs/:job/cancel', { schema: cancel }, (request, reply) => {
       const { params, context } = request
-      return once(request, reply, db, {
-        effect: async (db) => {
+      return runIdempotent(request, reply, db, {
+        execute: async (db) => {
           await cancelJob(db, context, params.job)
           return null
         },
-        answer: (db) => getJob(db, context, params.job),
+        respond: (db) => getJob(db, context, params.job),
       })
     })
 
@@ -112,13 +112,13 @@ export function jobRoutes(deps: Deps): Routes {
         'Creates a job that undoes the changes of this one, up to 24 hours after its end. A monitor that was changed again since stays as it is, and its result is `failed`. Deleted monitors return with their ids and states, without their events. Returns 409 if there is nothing to undo.',
       tags,
       params,
-      response: Answers(202, Job),
+      response: Responses(202, Job),
     }
     app.post('/jobs/:job/undo', { schema: undo }, (request, reply) => {
       const { params, context } = request
-      return once(request, reply, db, {
-        effect: (db) => undoJob(db, context, params.job),
-        answer: (db, id) => {
+      return runIdempotent(request, reply, db, {
+        execute: (db) => undoJob(db, context, params.job),
+        respond: (db, id) => {
           reply.code(202).header('location', `/jobs/${id}`)
           return getJob(db, context, id)
         },

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { JobAction, NewJob } from '#contract/jobs.ts'
-import { addToAudit } from '../audit-log.ts'
+import { appendToAudit } from '../audit-log.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { systemContext, type Tenant } from '../context.ts'
@@ -10,7 +10,7 @@ import { type Claim, reschedule } from '../database/lease-queue.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { parseInclude } from '../monitors/monitor.ts'
-import { countUse, paceOf, quotaFor } from '../organization/quota.ts'
+import { countUsage, findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { listUndelivered } from '../webhooks/request-list.ts'
@@ -200,7 +200,7 @@ type Part = { ids: readonly string[]; place: number; now: number }
 async function processPart(db: Database, deps: RunDeps, job: JobRow, { ids, place, now }: Part): Promise<Step> {
   const tenant = { organizationId: job.organization_id }
   const { organizationId } = tenant
-  const pace = await paceOf({ ...deps, db }, tenant)
+  const pace = await frequencyLimiter({ ...deps, db }, tenant)
   const given = { ...tenant, now, job, place, pace, monitorsLeft: leftOf(deps, tenant) }
   const { results, rest } = await perform(db, given, ids)
   await insertResults(db, job, results)
@@ -224,7 +224,7 @@ async function processPart(db: Database, deps: RunDeps, job: JobRow, { ids, plac
     .execute()
   if (job.is_dry_run) return { done: results.length, changed: 0, isOver }
   const audited = { action: 'job.created', object: { id: job.id }, ids: changed } as const
-  await addToAudit(db, systemContext(organizationId, now), job.audit_id, audited)
+  await appendToAudit(db, systemContext(organizationId, now), job.audit_id, audited)
   return { done: results.length, changed: changed.length, isOver }
 }
 
@@ -251,9 +251,9 @@ async function shortenBatch(
 }
 
 const leftOf = (deps: RunDeps, tenant: Tenant) => async (db: Database) => {
-  const quota = await quotaFor({ ...deps, db }, tenant, 'monitors')
+  const quota = await findQuota({ ...deps, db }, tenant, 'monitors')
   if (!quota) return Number.POSITIVE_INFINITY
-  return Math.max(0, quota.limit - (await countUse(db, tenant, 'monitors', quota.now)))
+  return Math.max(0, quota.limit - (await countUsage(db, tenant, 'monitors', quota.now)))
 }
 
 async function insertResults(db: Database, job: JobRow, results: readonly JobResult[]): Promise<void> {

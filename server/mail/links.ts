@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { notFound } from '../problem.ts'
-import { type Seal, SIGNATURE_OCTETS } from '../seal.ts'
+import { type Seal, SIGNATURE_BYTES } from '../seal.ts'
 
 /** The token of a link in a mail about an account: 128 bits that only this server can compute, so no text of it is kept. */
 export function accountToken(seal: Seal, linkId: string, keyId?: string): string {
@@ -26,7 +26,7 @@ export function alertToken(
 export function openAlertToken(seal: Seal, purpose: AlertLinkPurpose, token: string) {
   const [organizationId = '', id = '', signature = ''] = token.split('.')
   const octets = Buffer.from(signature, 'base64url')
-  if (octets.length !== SIGNATURE_OCTETS || !seal.isSigned(`${purpose} ${organizationId} ${id}`, octets))
+  if (octets.length !== SIGNATURE_BYTES || !seal.isSigned(`${purpose} ${organizationId} ${id}`, octets))
     throw notFound()
   return { organizationId, id }
 }

@@ -12,7 +12,7 @@ import { METADATA_PARAMETER, METADATA_PREFIX, metadataValue } from '#contract/la
 import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
-import { csvText } from '../http/csv.ts'
+import { toCsv } from '../http/csv.ts'
 import type { Page } from '../http/pagination.ts'
 import { invalid } from '../problem.ts'
 import { listMonitors } from './list.ts'
@@ -174,8 +174,8 @@ function csvWriter(columns: Columns): Writer {
   return {
     fileName: 'monitors.csv',
     type: 'text/csv; charset=utf-8',
-    begin: csvText([Object.keys(columns)]),
-    writeBatch: (monitors) => csvText(monitors.map((monitor) => cells.map((cell) => cell(monitor)))),
+    begin: toCsv([Object.keys(columns)]),
+    writeBatch: (monitors) => toCsv(monitors.map((monitor) => cells.map((cell) => cell(monitor)))),
     end: '',
   }
 }

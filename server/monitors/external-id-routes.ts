@@ -3,10 +3,10 @@ import { Include, MonitorResponse, MonitorUpsert } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
 import { externalIdErrors } from '../groups/labels.ts'
 import { unknownGroupErrors } from '../groups/resolve.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, asItIs, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { paceOf, quotaFor } from '../organization/quota.ts'
+import { findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { parseInclude } from './monitor.ts'
 import { parseMonitor } from './parse-monitor.ts'
@@ -21,7 +21,7 @@ export function externalIdRoutes(deps: Deps): Routes {
   const { db, seal } = deps
   const links = { seal, baseUrl: deps.config.baseUrl }
   return async (app) => {
-    app.setSerializerCompiler(asItIs)
+    app.setSerializerCompiler(plainJsonSerializer)
     const querystring = Type.Object({ include: Include }, { additionalProperties: false })
 
     app.get(
@@ -33,7 +33,7 @@ export function externalIdRoutes(deps: Deps): Routes {
           tags,
           params: Params('external_id'),
           querystring,
-          response: Answers(200, MonitorResponse),
+          response: Responses(200, MonitorResponse),
         },
       },
       async ({ params, query, context }) => {
@@ -57,13 +57,13 @@ export function externalIdRoutes(deps: Deps): Routes {
           params: Params('external_id'),
           querystring,
           body: MonitorUpsert,
-          response: { ...Answers(200, MonitorResponse), 201: MonitorResponse },
+          response: { ...Responses(200, MonitorResponse), 201: MonitorResponse },
         },
       },
       (request, reply) => {
         const { params, body, context, match } = request
         const included = parseInclude(request.query.include)
-        return once(request, reply, db, {
+        return runIdempotent(request, reply, db, {
           prepare: async () => {
             const errors = { ...externalIdErrors(params.external_id, body.external_id), ...schemaErrors(request) }
             const parsed = parseMonitor(body)
@@ -71,13 +71,13 @@ export function externalIdRoutes(deps: Deps): Routes {
               const groupErrors = await unknownGroupErrors(db, context, { group: body.group })
               throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
             }
-            const pace = await paceOf(deps, context)
+            const pace = await frequencyLimiter(deps, context)
             const draft = { ...parsed.draft, frequency: pace(body.frequency) }
-            return { draft, quota: await quotaFor(deps, context, 'monitors') }
+            return { draft, quota: await findQuota(deps, context, 'monitors') }
           },
-          effect: (db, prepared) =>
+          execute: (db, prepared) =>
             upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, seal }, match),
-          answer: async (db, { id, isNew }) => {
+          respond: async (db, { id, isNew }) => {
             if (isNew) reply.code(201).header('location', `/monitors/${id}`)
             const row = await getMonitor(db, context, id, included)
             return await monitorResponse(db, links, context, row, included, body.until !== undefined)

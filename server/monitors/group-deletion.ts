@@ -5,7 +5,7 @@ import type { Match } from '../database/versions.ts'
 import type { Deps } from '../deps.ts'
 import { deleteEmptyGroup, deleteGroup, getDeletableGroup, groupBeingFilled } from '../groups/delete.ts'
 import { lockLinks } from '../groups/links.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { conflict } from '../problem.ts'
 import { countDeletable, deleteMonitors } from './delete.ts'
 
@@ -22,7 +22,7 @@ export function groupDeletionRoute({ db }: Deps): Routes {
           description: `Moves the monitors of the group to the default group. With \`?monitors=delete\`, deletes them with the group. Returns 409 and deletes nothing if there are more than ${MAX_DELETED_WITH_GROUP} monitors or a long history of events; delete these first with POST /jobs. The default group cannot be deleted (409).`,
           params: Params('group'),
           querystring: GroupDeletion,
-          response: Answers(204, NoContent),
+          response: Responses(204, NoContent),
         },
       },
       async ({ params, query, context, match }, reply) => {

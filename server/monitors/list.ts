@@ -4,8 +4,8 @@ import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'
 import type { Tables } from '../database/schema.ts'
-import type { Builder } from '../http/keyset-query.ts'
-import { listPage, orderOf, type Page } from '../http/pagination.ts'
+import type { ListQuery } from '../http/keyset-query.ts'
+import { listPage, type Page, resolveOrderBy } from '../http/pagination.ts'
 import type { Signer } from '../seal.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
 import { type ListPlan, monitorsByIds, ORDERS, type OrderName, planList } from './list-indexes.ts'
@@ -38,7 +38,7 @@ export async function listMonitors(
   { query, included, groupId }: MonitorList,
 ): Promise<Page<MonitorResponseRow>> {
   const { organizationId } = tenant
-  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
+  const orderBy = resolveOrderBy({ query, orders: ORDERS }) as OrderName
   const filter = await parseFilter(db, tenant, query, groupId)
   const plan = await planList(db, tenant, filter, orderBy)
   const select = (plan: ListPlan) => selectRows(db, tenant, plan, filter, included)
@@ -82,7 +82,7 @@ function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: Monito
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
   const order = lookup?.isOrdered ? { column: id } : plan.order
-  return { rows: withGroup as unknown as Builder<MonitorResponseRow>, id, order }
+  return { rows: withGroup as unknown as ListQuery<MonitorResponseRow>, id, order }
 }
 
 /** All monitors of the organization, from the table and index of the order. */
@@ -90,12 +90,12 @@ function selectInOrder(
   db: Database,
   { organizationId }: Tenant,
   { table, index }: ListPlan,
-): Builder<MonitorResponseRow> {
+): ListQuery<MonitorResponseRow> {
   const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
   return db
     .selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
     .select(sql<string>`${sql.ref(idColumnOf(table))}`.as('id'))
-    .where(organization) as unknown as Builder<MonitorResponseRow>
+    .where(organization) as unknown as ListQuery<MonitorResponseRow>
 }
 
 const idColumnOf = (table: ListPlan['table']) => (table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id')

@@ -6,7 +6,7 @@ import type { Wait } from '#contract/setup-pages.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
 import { labelsFromRow } from '../groups/labels.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 
@@ -72,7 +72,7 @@ export const INCLUDE_EVERYTHING = inclusionOf(INCLUDES)
 export function toMonitor(row: MonitorResponseRow, included: Inclusion): MonitorResponse {
   const monitor: MonitorResponse = {
     id: row.id,
-    created: isoOf(row.created_at),
+    created: toIso(row.created_at),
     domain: row.domain,
     subdomain: row.subdomain,
     record_type: row.record_type as MonitorRecordType,
@@ -81,7 +81,7 @@ export function toMonitor(row: MonitorResponseRow, included: Inclusion): Monitor
     is_exact_match: row.is_exact_match === 1,
     state: row.state as MonitorState,
     incidence_count: row.incidence_count,
-    last_checked: isoOrNull(row.last_checked_at),
+    last_checked: toIsoOrNull(row.last_checked_at),
     is_active: row.is_active === 1,
     notify: row.notify as Notify,
   }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { exampleOf, PageOf } from '#contract/common.ts'
+import { firstExample, PageOf } from '#contract/common.ts'
 import { CountsQuery, MonitorCounts, MonitorQuery } from '#contract/monitor-list.ts'
 import {
   GroupMonitorsChange,
@@ -12,10 +12,10 @@ import {
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { getGroupRow, unknownGroupErrors } from '../groups/resolve.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, asItIs, NoContent, Params, type Routes, written } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, plainJsonSerializer, preserializedJson, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { paceOf, quotaFor } from '../organization/quota.ts'
+import { findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { countMonitors } from './counts.ts'
 import { deleteMonitor } from './delete.ts'
@@ -30,7 +30,7 @@ import { upsertMonitors } from './upsert.ts'
 import { monitorResponse, withWaits } from './waits.ts'
 
 const MonitorPage = PageOf(MonitorResponse)
-const MonitorList = Type.Array(MonitorResponse, { title: 'MonitorList', examples: [[exampleOf(MonitorResponse)]] })
+const MonitorList = Type.Array(MonitorResponse, { title: 'MonitorList', examples: [[firstExample(MonitorResponse)]] })
 const IncludeQuery = Type.Object({ include: Include }, { additionalProperties: false })
 const tags = ['Monitors']
 const BULK_BYTES = 16 * 1024 * 1024
@@ -41,7 +41,7 @@ export function monitorRoutes(deps: Deps): Routes {
   const { db, clock, seal } = deps
   const links = { seal, baseUrl: deps.config.baseUrl }
   return async (app) => {
-    app.setSerializerCompiler(asItIs)
+    app.setSerializerCompiler(plainJsonSerializer)
     const querystring = IncludeQuery
     const monitor = { params: Params('monitor'), querystring }
     // The handlers report the errors of the schema together with their own.
@@ -49,7 +49,7 @@ export function monitorRoutes(deps: Deps): Routes {
 
     const listPage = async (db: Database, tenant: Tenant, { include, ...query }: MonitorQuery, groupId?: string) => {
       const list = { query, included: parseInclude(include), groupId }
-      return written<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, links, tenant, list))
+      return preserializedJson<Static<typeof MonitorPage>>(await listMonitorsAsJson(db, links, tenant, list))
     }
     const readMonitor = async (
       db: Database,
@@ -71,7 +71,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'List monitors',
           tags,
           querystring: MonitorQuery,
-          response: Answers(200, MonitorPage),
+          response: Responses(200, MonitorPage),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listPage(db, context, query)),
@@ -87,7 +87,7 @@ export function monitorRoutes(deps: Deps): Routes {
           description:
             'Takes the filters of `GET /monitors`. The numbers are exact without a filter, for one group, and if one of the filters alone leaves fewer than 5,000 monitors. Otherwise `is_partial` is true and they are lower bounds.',
           querystring: CountsQuery,
-          response: Answers(200, MonitorCounts),
+          response: Responses(200, MonitorCounts),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => countMonitors(db, context, query)),
@@ -102,7 +102,7 @@ export function monitorRoutes(deps: Deps): Routes {
           tags: ['Groups'],
           params: Params('group'),
           querystring: MonitorQuery,
-          response: Answers(200, MonitorPage),
+          response: Responses(200, MonitorPage),
         },
       },
       ({ params, query, context }) =>
@@ -122,12 +122,12 @@ export function monitorRoutes(deps: Deps): Routes {
           description: 'Updates all monitors of the group in one transaction. Fields you leave out keep their values.',
           params: Params('group'),
           body: GroupMonitorsChange,
-          response: Answers(204, NoContent),
+          response: Responses(204, NoContent),
         },
       },
       async ({ params, body, context }, reply) => {
         const group = await getGroupRow(db, context, params.group)
-        const pace = await paceOf(deps, context)
+        const pace = await frequencyLimiter(deps, context)
         pace(body.frequency)
         await updateGroupMonitors(db, context, group, body)
         return reply.code(204).send(null)
@@ -145,13 +145,13 @@ export function monitorRoutes(deps: Deps): Routes {
           description: 'Zonewatch checks a new monitor immediately. Two monitors may check the same record.',
           querystring,
           body: NewMonitor,
-          response: Answers(201, MonitorResponse),
+          response: Responses(201, MonitorResponse),
         },
       },
       (request, reply) => {
         const { context } = request
         const included = parseInclude(request.query.include)
-        return once(request, reply, db, {
+        return runIdempotent(request, reply, db, {
           prepare: async () => {
             const errors = schemaErrors(request)
             const parsed = parseMonitor(request.body)
@@ -159,15 +159,15 @@ export function monitorRoutes(deps: Deps): Routes {
               const groupErrors = await unknownGroupErrors(db, context, { group: request.body.group })
               throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
             }
-            const pace = await paceOf(deps, context)
+            const pace = await frequencyLimiter(deps, context)
             const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-            return { draft, quota: await quotaFor(deps, context, 'monitors') }
+            return { draft, quota: await findQuota(deps, context, 'monitors') }
           },
-          effect: async (db, { draft, quota }) => {
+          execute: async (db, { draft, quota }) => {
             const [created] = await insertMonitors(db, context, [draft], { quota, seal })
             return created!
           },
-          answer: (db, created) => {
+          respond: (db, created) => {
             reply.code(201).header('location', `/monitors/${created.id}`)
             return monitorResponse(db, links, context, created, included, created.waiting !== undefined)
           },
@@ -188,14 +188,14 @@ export function monitorRoutes(deps: Deps): Routes {
             'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request, and with `on_conflict` the existing or changed ones too.',
           querystring,
           body: NewMonitors,
-          response: { ...Answers(201, MonitorList), 200: MonitorList },
+          response: { ...Responses(201, MonitorList), 200: MonitorList },
         },
       },
       (request, reply) => {
         const { body, context } = request
         const included = parseInclude(request.query.include)
         let createdRows: MonitorResponseRow[] | undefined
-        return once(request, reply, db, {
+        return runIdempotent(request, reply, db, {
           prepare: async () => {
             const invalidFields = schemaErrors(request)
             const { drafts, errors } = await parseMonitors(body)
@@ -203,11 +203,11 @@ export function monitorRoutes(deps: Deps): Routes {
               const groupErrors = await unknownGroupErrors(db, context, bulkGroups(body))
               throw invalid({ ...errors, ...groupErrors, ...invalidFields })
             }
-            const pace = await paceOf(deps, context)
+            const pace = await frequencyLimiter(deps, context)
             for (const [index, draft] of drafts.entries()) draft.frequency = pace(bulkItem(body, index).frequency)
-            return { drafts, quota: await quotaFor(deps, context, 'monitors') }
+            return { drafts, quota: await findQuota(deps, context, 'monitors') }
           },
-          effect: async (db, { drafts, quota }): Promise<string[] | { ids: string[]; created: number }> => {
+          execute: async (db, { drafts, quota }): Promise<string[] | { ids: string[]; created: number }> => {
             const fieldAt = (index: number, field: string) => bulkField(body, index, field)
             if (body.on_conflict === 'update') {
               const items = drafts.map((draft, index) => {
@@ -229,7 +229,7 @@ export function monitorRoutes(deps: Deps): Routes {
             createdRows = created
             return created.map(({ id }) => id)
           },
-          answer: async (db, result) => {
+          respond: async (db, result) => {
             const { ids, created } = Array.isArray(result) ? { ids: result, created: undefined } : result
             reply.code(created === 0 ? 200 : 201)
             const rows = createdRows ?? (await getMonitors(db, context, ids, included))
@@ -249,7 +249,7 @@ export function monitorRoutes(deps: Deps): Routes {
           summary: 'Get a monitor',
           tags,
           ...monitor,
-          response: Answers(200, MonitorResponse),
+          response: Responses(200, MonitorResponse),
         },
       },
       ({ params, query, context }) => readMonitor(db, context, params.monitor, query.include),
@@ -268,13 +268,13 @@ export function monitorRoutes(deps: Deps): Routes {
             'Fields you leave out keep their values. A new name or record type clears `current_value`. A new name, record type or expectation sets `state` to UNSET and starts a check.',
           ...monitor,
           body: MonitorChange,
-          response: Answers(200, MonitorResponse),
+          response: Responses(200, MonitorResponse),
         },
       },
       async (request) => {
         const { params, body, context } = request
         const errors = schemaErrors(request)
-        if (!errors) (await paceOf(deps, context))(body.frequency)
+        if (!errors) (await frequencyLimiter(deps, context))(body.frequency)
         await updateMonitor(db, context, params.monitor, body, { schemaErrors: errors, match: request.match, seal })
         return await readMonitor(db, context, params.monitor, request.query.include, body.until !== undefined)
       },
@@ -298,14 +298,14 @@ export function monitorRoutes(deps: Deps): Routes {
             tags,
             description,
             ...monitor,
-            response: Answers(200, MonitorResponse),
+            response: Responses(200, MonitorResponse),
           },
         },
         (request, reply) => {
           const { params, query, context } = request
-          return once(request, reply, db, {
-            effect: (db) => updateMonitor(db, context, params.monitor, { is_active }),
-            answer: (db) => readMonitor(db, context, params.monitor, query.include),
+          return runIdempotent(request, reply, db, {
+            execute: (db) => updateMonitor(db, context, params.monitor, { is_active }),
+            respond: (db) => readMonitor(db, context, params.monitor, query.include),
           })
         },
       )
@@ -321,14 +321,14 @@ export function monitorRoutes(deps: Deps): Routes {
           description:
             'Starts a check outside the schedule. The response shows the monitor before the check: read it again until `last_checked` has changed. Returns 409 if the monitor is disabled.',
           ...monitor,
-          response: Answers(202, MonitorResponse),
+          response: Responses(202, MonitorResponse),
         },
       },
       (request, reply) => {
         const { params, query, context } = request
-        return once(request, reply, db, {
-          effect: (db) => checkNow(db, context, params.monitor, clock.now()),
-          answer: (db) => {
+        return runIdempotent(request, reply, db, {
+          execute: (db) => checkNow(db, context, params.monitor, clock.now()),
+          respond: (db) => {
             reply.code(202)
             return readMonitor(db, context, params.monitor, query.include)
           },
@@ -346,7 +346,7 @@ export function monitorRoutes(deps: Deps): Routes {
           tags,
           description: 'Deletes the monitor and its events. Webhook requests that already exist are still delivered.',
           params: Params('monitor'),
-          response: Answers(204, NoContent),
+          response: Responses(204, NoContent),
         },
       },
       async ({ params, context, match }, reply) => {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
-import { LOOKED_THROUGH } from '../http/keyset-query.ts'
+import { SCANNED_ROWS_PER_RESULT } from '../http/keyset-query.ts'
 import { createSeal } from '../seal.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -141,7 +141,7 @@ onBothEngines('a search', (fresh, engine) => {
       { name: 'T', email: 'a@example.com', passwordHash: '' },
       0,
     )
-    const many = 4 * LOOKED_THROUGH
+    const many = 4 * SCANNED_ROWS_PER_RESULT
     // Those that are found are the last in two of the orders.
     const drafts = Array.from({ length: many }, (_, at) => {
       const text = at >= many - 7 ? 'needle' : 'hay'

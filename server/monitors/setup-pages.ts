@@ -9,7 +9,7 @@ import type { SetupPagesTable } from '../database/schema-setup.ts'
 import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -121,10 +121,10 @@ async function toSetupPages(db: Database, links: Links, rows: readonly PageRow[]
     withVersion(
       {
         id: row.id,
-        created: isoOf(row.created_at),
+        created: toIso(row.created_at),
         key: row.key,
         url: pageUrl(links, row),
-        expires: isoOf(row.expires_at),
+        expires: toIso(row.expires_at),
         monitors: monitors.filter(({ page_id }) => page_id === row.id).map(({ monitor_id }) => monitor_id),
       },
       row.version,
@@ -155,7 +155,7 @@ export async function deleteSetupPage(db: Database, context: RequestContext, id:
       .where('page_id', '=', id)
       .execute()
     await deleteTenantRow(transaction, 'setup_pages', context, id)
-    const before = { key: row.key, expires: isoOf(row.expires_at) }
+    const before = { key: row.key, expires: toIso(row.expires_at) }
     await recordAudit(transaction, context, { action: 'setup_page.deleted', object: objectOf(row), before })
   })
 }

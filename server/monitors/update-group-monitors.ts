@@ -1,5 +1,5 @@
 import type { GroupMonitorsChange } from '#contract/monitors.ts'
-import { addToAudit, newAuditId } from '../audit-log.ts'
+import { appendToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { inBatches } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
@@ -25,7 +25,7 @@ export async function updateGroupMonitors(
   const auditId = newAuditId(context)
   await inBatches(db, async (transaction, after, limit) => {
     const { read, updated } = await updateBatch(transaction, context, group.id, change, after, limit)
-    await addToAudit(transaction, context, auditId, { ...audited, ids: updated })
+    await appendToAudit(transaction, context, auditId, { ...audited, ids: updated })
     return read
   })
 }

@@ -7,7 +7,7 @@ import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { externalIdTaken, findIdsByExternalId, MONITOR_LABELS, replaceLabels } from '../groups/labels.ts'
 import { adjustMonitorCounts, resolveGroups, UNKNOWN_GROUP, unknownGroupErrors } from '../groups/resolve.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { leaveIncidents } from './incident-membership.ts'
@@ -76,7 +76,7 @@ async function updateWait(
   if (until === undefined) return undefined
   const wait = await findWait(db, context, id)
   const isOpen = wait !== undefined && wait.ended_at === null
-  const before = isOpen ? { until: 'valid', deadline: isoOf(wait.deadline_at) } : { until: null }
+  const before = isOpen ? { until: 'valid', deadline: toIso(wait.deadline_at) } : { until: null }
   if (until === null) {
     if (!isOpen) return undefined
     await stopWait(db, context, id)

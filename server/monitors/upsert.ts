@@ -1,5 +1,5 @@
 import type { MonitorUpsert } from '#contract/monitors.ts'
-import { type Audited, recordAudits } from '../audit-log.ts'
+import { type AuditRecord, recordAudits } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
@@ -126,7 +126,7 @@ async function updateExisting(
 async function recordUpdates(db: Database, context: RequestContext, updates: readonly MonitorUpdate[]): Promise<void> {
   const groupIds = updates.flatMap(({ row, groupId }) => (groupId === undefined ? [] : [row.group_id, groupId]))
   const groups = await findGroups(db, context, [...new Set(groupIds)])
-  const audited = updates.map(({ row, changed: { columns }, groupId }): Audited => {
+  const audited = updates.map(({ row, changed: { columns }, groupId }): AuditRecord => {
     const [from, to] = groupId === undefined ? [] : [groups.get(row.group_id)?.slug, groups.get(groupId)?.slug]
     const after = auditOf({ ...row, ...columns } as MonitorRow, to)
     const action = auditActionOf([...Object.keys(columns), ...(groupId ? ['group_id'] : [])], after.is_active)

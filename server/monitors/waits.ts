@@ -4,7 +4,7 @@ import { MAX_MONITORS_PER_PAGE, MAX_WAITING, WAIT_HOURS, type Wait } from '#cont
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
@@ -20,7 +20,7 @@ const WAIT_MS = WAIT_HOURS * 60 * 60_000
 export const QUERY_SPACING_MS = 200
 
 /** As the audit log shows it. */
-export const waitDeadline = (now: number): string => isoOf(now + WAIT_MS)
+export const waitDeadline = (now: number): string => toIso(now + WAIT_MS)
 
 /** `key`: of the setup page, null for a page of its own. `pageId`: of the page that the monitor already has. */
 export type WaitRequest = { monitorId: string; key: string | null; pageId?: string | null }
@@ -199,15 +199,15 @@ export async function withWaits<T extends { id: string; state: string }>(
     const page =
       id === null || token === null || expires_at === null
         ? null
-        : { id, url: pageUrl(links, { id, token }), expires: isoOf(expires_at) }
+        : { id, url: pageUrl(links, { id, token }), expires: toIso(expires_at) }
     return {
       ...row,
       wait: {
         // A regular check can find the records a moment before the wait ends.
         state: wait.result ?? (row.state === 'VALID' ? 'valid' : 'waiting'),
-        started: isoOf(wait.started_at),
-        deadline: isoOf(wait.deadline_at),
-        ended: isoOrNull(wait.ended_at),
+        started: toIso(wait.started_at),
+        deadline: toIso(wait.deadline_at),
+        ended: toIsoOrNull(wait.ended_at),
         setup_page: page,
       },
     }

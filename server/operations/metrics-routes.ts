@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Deps } from '../deps.ts'
-import { networkOf } from '../http/auth-and-rate-limit.ts'
+import { clientNetwork } from '../http/auth-and-rate-limit.ts'
 import { secondsToWait, tryAgainIn } from '../http/limits.ts'
 import { type Exposition, expose } from '../metrics/families.ts'
 import { Problem } from '../problem.ts'
@@ -21,7 +21,7 @@ export function metricsRoutes({
     const exposeThisProcess = (accept: string): Promise<Exposition> => expose([{ families: metrics.collect() }], accept)
 
     app.get('/metrics', { schema: { hide: true } }, async ({ headers, ip }, reply) => {
-      const network = networkOf(ip)
+      const network = clientNetwork(ip)
       const freeAt = failures.refusedUntil(network)
       if (freeAt !== undefined) {
         const seconds = secondsToWait({ freeAt }, clock.now())

@@ -5,8 +5,8 @@ import { isOperator } from '../accounts/operators.ts'
 import { findLastBackup } from '../backup/last-backup.ts'
 import { engineOf } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
-import { Answers, type Routes } from '../http/routes.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { Responses, type Routes } from '../http/routes.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { forbidden } from '../problem.ts'
 import { readBacklog } from './backlog.ts'
 import { databaseSize, readSizes } from './database-size.ts'
@@ -23,7 +23,7 @@ async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock'
   return {
     version: packageJson.version,
     node: process.versions.node,
-    at: isoOf(now),
+    at: toIso(now),
     instances: instances.map((instance) => toInstance(instance, now)),
     checks: { due: backlog.due_checks, overdue: backlog.overdue_checks, oldest_ms: backlog.check_age },
     deliveries: {
@@ -38,7 +38,7 @@ async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock'
     database: {
       engine: engineOf(db),
       ...size,
-      sizes: sizes.map(({ measured_at, octets }) => ({ at: isoOf(measured_at), octets })),
+      sizes: sizes.map(({ measured_at, octets }) => ({ at: toIso(measured_at), octets })),
     },
     backup: await findBackup(db),
     settings: config.lines.map(({ isDefault, ...line }) => ({ ...line, is_default: isDefault })),
@@ -54,8 +54,8 @@ function toInstance(instance: Instance, now: number): ServerStatus['instances'][
     alive: isAlive(instance, now),
     roles: report?.roles ?? [],
     version: report?.version ?? null,
-    started_at: isoOf(instance.started_at),
-    seen_at: isoOf(instance.seen_at),
+    started_at: toIso(instance.started_at),
+    seen_at: toIso(instance.seen_at),
     network,
     memory: report?.memory ?? null,
     checks: report?.checks.count ?? 0,
@@ -86,7 +86,7 @@ async function findBackup(db: Deps['db']): Promise<ServerStatus['backup']> {
   const last = await findLastBackup(db)
   if (!last) return null
   const { triedAt, error, made } = last
-  return { tried_at: isoOf(triedAt), error, made_at: isoOrNull(made?.at ?? null), octets: made?.octets ?? null }
+  return { tried_at: toIso(triedAt), error, made_at: toIsoOrNull(made?.at ?? null), octets: made?.octets ?? null }
 }
 
 /** For operators only: the status covers all organizations, so a role in one of them or an API key is not enough. */
@@ -94,9 +94,9 @@ export function operationsRoutes(deps: Deps): Routes {
   return async (app) => {
     app.get(
       '/dashboard/api/server',
-      { schema: { hide: true, querystring: OfOrganization, response: Answers(200, ServerStatus) } },
-      async ({ context: { personId } }) => {
-        if (personId === undefined || !(await isOperator(deps, personId))) {
+      { schema: { hide: true, querystring: OfOrganization, response: Responses(200, ServerStatus) } },
+      async ({ context: { userId } }) => {
+        if (userId === undefined || !(await isOperator(deps, userId))) {
           throw forbidden('Only operators of the server can see this. OPERATORS lists them.')
         }
         return await readServerStatus(deps)

@@ -1,17 +1,17 @@
 import { hash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { MOST_LOGO_OCTETS, type Organization, type OrganizationChange } from '#contract/organization.ts'
+import { MAX_LOGO_BYTES, type Organization, type OrganizationChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { OrganizationsTable } from '../database/schema.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
 import { findTimeZone } from './iso-codes.ts'
-import { planOf } from './quota.ts'
+import { currentPlan } from './quota.ts'
 
 /** Throws `not_found`. */
 export async function getOrganizationDetails(db: Database, { organizationId }: Tenant): Promise<Organization> {
@@ -27,7 +27,7 @@ export function refusalsOfOrganization({ settings }: OrganizationChange): FieldE
   if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
     errors['settings.timezone'] = fieldError('invalid_time_zone')
   if (typeof logo === 'string' && !isImage(logo))
-    errors['settings.logo'] = fieldError('invalid_image', { max: MOST_LOGO_OCTETS })
+    errors['settings.logo'] = fieldError('invalid_image', { max: MAX_LOGO_BYTES })
   return errors
 }
 
@@ -42,7 +42,7 @@ const SIGNATURES: Record<string, (octets: Buffer) => boolean> = {
 function isImage(dataUrl: string): boolean {
   const [, type, base64 = ''] = /^data:image\/(png|jpeg|webp);base64,(.*)$/.exec(dataUrl) ?? []
   const octets = Buffer.from(base64, 'base64')
-  if (type === undefined || octets.length > MOST_LOGO_OCTETS) return false
+  if (type === undefined || octets.length > MAX_LOGO_BYTES) return false
   return SIGNATURES[type]!(octets)
 }
 
@@ -103,7 +103,7 @@ function toOrganization(row: Selectable<OrganizationsTable>): Organization {
     id: row.id,
     name: row.name,
     slug: row.slug,
-    created: isoOf(row.created_at),
+    created: toIso(row.created_at),
     settings: {
       timezone: row.timezone,
       event_retention_days: row.event_retention_days,
@@ -116,7 +116,7 @@ function toOrganization(row: Selectable<OrganizationsTable>): Organization {
 
 async function refuseRetention(db: Database, plans: Plans, organizationId: string, days: number | null | undefined) {
   if (typeof days !== 'number') return
-  const { name, limits } = await planOf(db, plans, { organizationId })
+  const { name, limits } = await currentPlan(db, plans, { organizationId })
   if (limits.event_retention_days === null || days <= limits.event_retention_days) return
   throw new Problem(
     402,

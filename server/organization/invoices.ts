@@ -4,7 +4,7 @@ import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { InvoicesTable } from '../database/schema-people.ts'
 import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
 import type { PaidInvoice } from './stripe.ts'
 
@@ -62,14 +62,14 @@ function toInvoice(row: InvoiceRow): Invoice {
   return {
     id: row.id,
     number: row.number,
-    created: isoOf(row.created_at),
+    created: toIso(row.created_at),
     status: row.status,
     currency: row.currency,
     total: row.total,
     amount_due: row.amount_due,
     amount_paid: row.amount_paid,
-    period_start: isoOf(row.period_start),
-    period_end: isoOf(row.period_end),
+    period_start: toIso(row.period_start),
+    period_end: toIso(row.period_end),
     url: row.url,
     pdf: row.pdf,
   }

@@ -5,12 +5,12 @@ import type { Clock } from '../clock.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
-import { isoOrNull } from '../http/times.ts'
+import { toIsoOrNull } from '../http/times.ts'
 import { freePlan } from '../plan.ts'
 import { conflict, invalid } from '../problem.ts'
 import { getBilling } from './billing.ts'
 import type { Payments } from './payments.ts'
-import { planOf } from './quota.ts'
+import { currentPlan } from './quota.ts'
 import { changeTo, type PaidSubscription, priceOf } from './subscription.ts'
 import {
   findSubscriptionRow,
@@ -49,7 +49,7 @@ export async function choosePlan(
   const row = await findSubscriptionRow(db, context)
   const subscription = liveSubscription(row)
   const current = {
-    plan: await planOf(db, config.plans, context),
+    plan: await currentPlan(db, config.plans, context),
     subscription,
     cancelAt: row?.cancel_at ?? null,
   }
@@ -131,7 +131,7 @@ async function setCancelled(
   const received: PaidSubscription = await switchedOn(payments).cancelAtPeriodEnd(liveSubscription(row) ?? '', cancel)
   // The row itself follows when the provider reports it.
   const subscription = await getSubscription(db, config.plans, context, clock.now())
-  const after = { cancel_at: isoOrNull(received.cancelAt) }
+  const after = { cancel_at: toIsoOrNull(received.cancelAt) }
   const action = cancel ? 'subscription.canceled' : 'subscription.resumed'
   await recordAudit(db, context, { action, object: {}, before: { cancel_at: subscription.cancel_at }, after })
   return { ...subscription, ...after }

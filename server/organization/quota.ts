@@ -10,15 +10,15 @@ import { Problem } from '../problem.ts'
 type QuotaDeps = { db: Database; clock: Clock; config: { plans: Plans } }
 
 /** How many there may be by the plan in force. */
-export type Quota = { plan: string; what: Counted; limit: number; now: number }
+export type Quota = { plan: string; what: QuotaResource; limit: number; now: number }
 
 /** Undefined where the plan has no limit. */
-export async function quotaFor(
+export async function findQuota(
   { db, clock, config }: QuotaDeps,
   tenant: Tenant,
-  what: Counted,
+  what: QuotaResource,
 ): Promise<Quota | undefined> {
-  const plan = await planOf(db, config.plans, tenant)
+  const plan = await currentPlan(db, config.plans, tenant)
   const limit = plan.limits[what]
   return limit === null ? undefined : { plan: plan.name, what, limit, now: clock.now() }
 }
@@ -31,16 +31,18 @@ export async function quotaFor(
 export async function withinQuota<T>(
   deps: QuotaDeps,
   tenant: Tenant,
-  what: Counted,
+  what: QuotaResource,
   work: (transaction: Database) => Promise<T>,
 ): Promise<T> {
-  const quota = await quotaFor(deps, tenant, what)
+  const quota = await findQuota(deps, tenant, what)
   if (!quota) return await work(deps.db)
-  return await inTransaction(deps.db, (transaction) => within(transaction, tenant, quota, () => work(transaction)))
+  return await inTransaction(deps.db, (transaction) =>
+    withinKnownQuota(transaction, tenant, quota, () => work(transaction)),
+  )
 }
 
 /** The same in a transaction that is open. */
-export async function within<T>(
+export async function withinKnownQuota<T>(
   transaction: Database,
   tenant: Tenant,
   { plan, what, limit, now }: Quota,
@@ -48,9 +50,9 @@ export async function within<T>(
 ): Promise<T> {
   const { organizationId } = tenant
   await lockOrganization(transaction, organizationId)
-  const before = await countUse(transaction, tenant, what, now)
+  const before = await countUsage(transaction, tenant, what, now)
   const made = await work()
-  const after = await countUse(transaction, tenant, what, now)
+  const after = await countUsage(transaction, tenant, what, now)
   if (after <= limit || after <= before) return made
   throw new Problem(402, LIMIT_REACHED[what]({ plan, limit, used: before, added: after - before }))
 }
@@ -59,11 +61,11 @@ export async function within<T>(
  * How often an organization may check, as a function: of the minutes that were asked for, or of nothing for the shortest
  * that its plan allows. The function throws 402 for less than that.
  */
-export async function paceOf(
+export async function frequencyLimiter(
   { db, config }: Pick<QuotaDeps, 'db' | 'config'>,
   tenant: Tenant,
 ): Promise<(asked?: number | undefined) => number> {
-  const { name, limits } = await planOf(db, config.plans, tenant)
+  const { name, limits } = await currentPlan(db, config.plans, tenant)
   const least = Math.max(SHORTEST, limits.min_frequency ?? SHORTEST)
   return (asked = least) => {
     if (asked >= least) return asked
@@ -79,7 +81,7 @@ const SHORTEST = 5
 
 type Use = { plan: string; limit: number; used: number; added: number }
 
-const LIMIT_REACHED: Record<Counted, (use: Use) => string> = {
+const LIMIT_REACHED: Record<QuotaResource, (use: Use) => string> = {
   monitors: ({ plan, limit, used, added }) =>
     `Plan limit reached: ${used} of ${limit} monitors are in use on the plan ${plan}, and this request adds ${added}. Delete monitors or change the plan.`,
   webhooks: ({ plan, limit, used, added }) =>
@@ -91,10 +93,10 @@ const LIMIT_REACHED: Record<Counted, (use: Use) => string> = {
 }
 
 /** What a plan limits by number. */
-export type Counted = Exclude<keyof PlanLimits, 'min_frequency' | 'event_retention_days'>
+export type QuotaResource = Exclude<keyof PlanLimits, 'min_frequency' | 'event_retention_days'>
 
 /** The plan in force. A plan that the settings no longer name counts as the free one. */
-export async function planOf(db: Database, plans: Plans, { organizationId }: Tenant): Promise<Plan> {
+export async function currentPlan(db: Database, plans: Plans, { organizationId }: Tenant): Promise<Plan> {
   if (plans.length === 1) return plans[0]
   const row = await db
     .selectFrom('subscriptions')
@@ -105,12 +107,17 @@ export async function planOf(db: Database, plans: Plans, { organizationId }: Ten
 }
 
 /** How many there are. Monitors are counted by their groups, so that the cost does not grow with them. */
-export async function countUse(db: Database, { organizationId }: Tenant, what: Counted, now: number): Promise<number> {
+export async function countUsage(
+  db: Database,
+  { organizationId }: Tenant,
+  what: QuotaResource,
+  now: number,
+): Promise<number> {
   const { rows } = await sql<{ count: number }>`${countOf(what, organizationId, now)}`.execute(db)
   return rows[0]!.count
 }
 
-function countOf(what: Counted, organizationId: string, now: number) {
+function countOf(what: QuotaResource, organizationId: string, now: number) {
   switch (what) {
     case 'monitors':
       return sql`select cast(coalesce(sum(monitors), 0) as bigint) as count from groups where organization_id = ${organizationId}`
@@ -139,14 +146,14 @@ export async function shortestFrequency(db: Database, { organizationId }: Tenant
 }
 
 /** How many days events are kept: the organization's own wish within its plan; null for good. */
-export async function retentionDaysOf(db: Database, plans: Plans, tenant: Tenant): Promise<number | null> {
+export async function eventRetentionDays(db: Database, plans: Plans, tenant: Tenant): Promise<number | null> {
   const { organizationId } = tenant
   const row = await db
     .selectFrom('organizations')
     .select('event_retention_days')
     .where('id', '=', organizationId)
     .executeTakeFirst()
-  const { limits } = await planOf(db, plans, tenant)
+  const { limits } = await currentPlan(db, plans, tenant)
   const days = [row?.event_retention_days, limits.event_retention_days].filter((each) => typeof each === 'number')
   return days.length === 0 ? null : Math.min(...days)
 }

@@ -3,10 +3,10 @@ import { PageOf } from '#contract/common.ts'
 import { Billing, BillingChange, Organization, OrganizationChange } from '#contract/organization.ts'
 import { listAuditLog } from '../audit-log.ts'
 import type { Deps } from '../deps.ts'
-import { changedBy } from '../http/permit.ts'
-import { Answers, type Routes } from '../http/routes.ts'
+import { requireWriteRole } from '../http/authorization.ts'
+import { Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { refuse } from '../problem.ts'
+import { throwIfInvalid } from '../problem.ts'
 import { getBilling, refusalsOfBilling, updateBilling } from './billing.ts'
 import { getOrganizationDetails, refusalsOfOrganization, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
@@ -17,7 +17,7 @@ const tags = ['Organization']
 export function organizationRoutes(deps: Deps, payments: Payments | null): Routes {
   const { db, config, seal } = deps
   return async (app) => {
-    changedBy(app, 'admin')
+    requireWriteRole(app, 'admin')
     // What the schema refuses and what only we can judge are reported together.
     const attachValidation = true
 
@@ -28,7 +28,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'getOrganization',
           summary: 'Get the organization',
           tags,
-          response: Answers(200, Organization),
+          response: Responses(200, Organization),
         },
       },
       ({ context }) => getOrganizationDetails(db, context),
@@ -45,13 +45,13 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           tags,
           description: 'Fields you leave out keep their values, also within `settings`.',
           body: OrganizationChange,
-          response: Answers(200, Organization),
+          response: Responses(200, Organization),
         },
       },
       (request) => {
         const { body, context } = request
         const refused = schemaErrors(request)
-        refuse({ ...refusalsOfOrganization(body), ...refused })
+        throwIfInvalid({ ...refusalsOfOrganization(body), ...refused })
         return updateOrganization(db, config.plans, context, body, request.match)
       },
     )
@@ -59,7 +59,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
     app.get(
       '/audit-log',
       {
-        config: { readBy: 'admin' },
+        config: { readRole: 'admin' },
         schema: {
           operationId: 'listAuditLog',
           summary: 'List the audit log',
@@ -67,7 +67,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           description:
             'Returns who created, changed or deleted what, when, and from which IP address. One call is one entry, even if it changed many objects. Requires the role admin or owner. Entries are deleted after `event_retention_days`.',
           querystring: AuditLogQuery,
-          response: Answers(200, PageOf(AuditEntry)),
+          response: Responses(200, PageOf(AuditEntry)),
         },
       },
       ({ query, context }) => deps.readList(context, (db) => listAuditLog(db, seal, context, query)),
@@ -80,7 +80,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'getOrganizationBilling',
           summary: 'Get the billing details',
           tags,
-          response: Answers(200, Billing),
+          response: Responses(200, Billing),
         },
       },
       ({ context }) => getBilling(db, context),
@@ -90,20 +90,20 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
       '/organization/billing',
       {
         attachValidation,
-        config: { changedBy: 'owner', takesIfMatch: true },
+        config: { writeRole: 'owner', takesIfMatch: true },
         schema: {
           operationId: 'updateOrganizationBilling',
           summary: 'Update the billing details',
           tags,
           description: 'Fields you leave out keep their values. null clears a field.',
           body: BillingChange,
-          response: Answers(200, Billing),
+          response: Responses(200, Billing),
         },
       },
       async (request) => {
         const { body, context, log, match } = request
         const refused = schemaErrors(request)
-        refuse({ ...refusalsOfBilling(body), ...refused })
+        throwIfInvalid({ ...refusalsOfBilling(body), ...refused })
         const billing = await updateBilling(db, context, body, match)
         await passOnBilling(deps, payments, context).catch((err: unknown) =>
           log.warn({ err }, 'Billing details could not be sent to Stripe. They are sent with the next change.'),

@@ -19,7 +19,7 @@ const REMEMBERED_MS = 30 * 24 * 60 * 60_000
  * Deals with a signed report: asks the provider what the subscription or invoice is now, and records that together with the
  * report's id. Throws 503 when the provider does not answer; the provider then reports again.
  */
-export async function dealWithReport(deps: ReportDeps, payments: Payments, report: Report): Promise<void> {
+export async function handleStripeEvent(deps: ReportDeps, payments: Payments, report: Report): Promise<void> {
   const { db, clock } = deps
   if (!report.about || (await isDealtWith(db, report.id))) return
   const asOf = clock.now()

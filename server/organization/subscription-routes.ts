@@ -2,24 +2,24 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { PageOf } from '#contract/common.ts'
 import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
 import type { Deps } from '../deps.ts'
-import { changedBy } from '../http/permit.ts'
-import { Answers, type Routes } from '../http/routes.ts'
+import { requireWriteRole } from '../http/authorization.ts'
+import { Responses, type Routes } from '../http/routes.ts'
 import type { Plan as OwnPlan } from '../plan.ts'
 import { listInvoices } from './invoices.ts'
 import type { Payments } from './payments.ts'
 import { cancelPlan, choosePlan, openPortal } from './purchase.ts'
-import { dealWithReport } from './stripe.ts'
+import { handleStripeEvent } from './stripe.ts'
 import { getSubscription } from './subscription-store.ts'
 
 const tags = ['Organization']
 
 /** 200 when nothing is left to do, 202 when a person has to pay or confirm first. */
-const ChoiceAnswers = { ...Answers(200, Subscription), 202: PaymentPage }
+const ChoiceAnswers = { ...Responses(200, Subscription), 202: PaymentPage }
 
 export function subscriptionRoutes(deps: Deps, payments: Payments | null): Routes {
   const { db, clock, seal, config } = deps
   return async (app) => {
-    changedBy(app, 'owner')
+    requireWriteRole(app, 'owner')
     retryLater(app)
 
     app.get(
@@ -29,7 +29,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'getOrganizationSubscription',
           summary: 'Get the subscription',
           tags,
-          response: Answers(200, Subscription),
+          response: Responses(200, Subscription),
         },
       },
       ({ context }) => getSubscription(db, config.plans, context, clock.now()),
@@ -62,7 +62,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           summary: 'Cancel the plan at the end of its period',
           tags,
           description: 'The plan stays active until the end of the paid period. Returns 409 if no plan is paid for.',
-          response: Answers(200, Subscription),
+          response: Responses(200, Subscription),
         },
       },
       ({ context }) => cancelPlan(deps, payments, context),
@@ -78,7 +78,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           tags,
           description:
             'Returns a URL of the payment provider to manage payment methods and invoices. Returns 409 if nothing was bought yet.',
-          response: Answers(200, PaymentPage),
+          response: Responses(200, PaymentPage),
         },
       },
       ({ context }) => openPortal(deps, payments, context),
@@ -91,7 +91,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           operationId: 'listOrganizationPlans',
           summary: 'List plans',
           tags,
-          response: Answers(200, PageOf(Plan)),
+          response: Responses(200, PageOf(Plan)),
         },
       },
       async () => {
@@ -108,7 +108,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           summary: 'List invoices',
           tags,
           querystring: InvoiceQuery,
-          response: Answers(200, PageOf(Invoice)),
+          response: Responses(200, PageOf(Invoice)),
         },
       },
       ({ query, context }) => listInvoices(db, seal, context, query),
@@ -130,7 +130,7 @@ export function stripeRoutes(deps: Deps, payments: Payments): FastifyPluginAsync
     app.post<{ Body: Buffer | undefined }>('/stripe/webhook', async ({ body, headers }) => {
       const signature = headers['stripe-signature']
       const report = payments.readReport(body ?? Buffer.alloc(0), String(signature ?? ''), deps.clock.now())
-      await dealWithReport(deps, payments, report)
+      await handleStripeEvent(deps, payments, report)
       return { received: true }
     })
   }

@@ -3,7 +3,7 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import type { Database } from '../database/database.ts'
 import { parsePlans } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { planOf } from './quota.ts'
+import { currentPlan } from './quota.ts'
 import type { PaidSubscription } from './subscription.ts'
 import { findSubscriptionRow, followSubscription, givePlan, noteCustomer } from './subscription-store.ts'
 
@@ -117,9 +117,9 @@ onBothEngines('following a subscription', (fresh) => {
     const { id } = await insertOrganization(db, { name: 'Acme', email: 'a@example.com', passwordHash: '' }, 0)
 
     await givePlan(db, { organizationId: id }, 'team', 10)
-    expect(await planOf(db, plans, { organizationId: id })).toMatchObject({ id: 'team' })
+    expect(await currentPlan(db, plans, { organizationId: id })).toMatchObject({ id: 'team' })
     await givePlan(db, { organizationId: id }, 'free', 20)
-    expect(await planOf(db, plans, { organizationId: id })).toMatchObject({ id: 'free' })
+    expect(await currentPlan(db, plans, { organizationId: id })).toMatchObject({ id: 'free' })
   })
 })
 

@@ -5,9 +5,9 @@ import { operatorContext, type RequestContext, systemContext, type Tenant } from
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { SubscriptionsTable } from '../database/schema-people.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
-import { isoOrNull } from '../http/times.ts'
+import { toIsoOrNull } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
-import { countUse, planOf, retentionDaysOf, shortestFrequency } from './quota.ts'
+import { countUsage, currentPlan, eventRetentionDays, shortestFrequency } from './quota.ts'
 import { type PaidSubscription, standingOf } from './subscription.ts'
 
 export type SubscriptionRow = Selectable<SubscriptionsTable>
@@ -28,14 +28,14 @@ export async function findSubscriptionRow(
 export async function getSubscription(db: Database, plans: Plans, tenant: Tenant, now: number): Promise<Subscription> {
   const { organizationId } = tenant
   const row = await findSubscriptionRow(db, tenant)
-  const plan = await planOf(db, plans, tenant)
+  const plan = await currentPlan(db, plans, tenant)
   return {
     plan: plan.id,
     status: row?.status ?? 'active',
     quantity: row?.quantity ?? 1,
-    current_period_start: isoOrNull(row?.current_period_start ?? null),
-    current_period_end: isoOrNull(row?.current_period_end ?? null),
-    cancel_at: isoOrNull(row?.cancel_at ?? null),
+    current_period_start: toIsoOrNull(row?.current_period_start ?? null),
+    current_period_end: toIsoOrNull(row?.current_period_end ?? null),
+    cancel_at: toIsoOrNull(row?.cancel_at ?? null),
     limits: plan.limits,
     usage: await usageOf(db, plans, organizationId, now),
   }
@@ -135,7 +135,7 @@ async function recordUpdated(
 ): Promise<void> {
   const fields = ({ plan, status, quantity, cancel_at }: Paid) => ({
     ...{ plan, status, quantity },
-    cancel_at: isoOrNull(cancel_at),
+    cancel_at: toIsoOrNull(cancel_at),
   })
   const audited = { object: {}, ...(before && { before: fields(before) }), after: fields(after) }
   await recordAudit(db, context, { action: 'subscription.updated', ...audited })
@@ -170,13 +170,13 @@ async function usageOf(db: Database, plans: Plans, organizationId: string, now: 
   const usage: Record<keyof PlanLimits, number | null> = {
     monitors: null,
     min_frequency: await shortestFrequency(db, { organizationId }),
-    event_retention_days: await retentionDaysOf(db, plans, { organizationId }),
+    event_retention_days: await eventRetentionDays(db, plans, { organizationId }),
     webhooks: null,
     agents: null,
     api_keys: null,
   }
   for (const what of ['monitors', 'webhooks', 'agents', 'api_keys'] as const) {
-    usage[what] = await countUse(db, { organizationId }, what, now)
+    usage[what] = await countUsage(db, { organizationId }, what, now)
   }
   return usage as Subscription['usage']
 }

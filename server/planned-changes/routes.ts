@@ -1,8 +1,8 @@
 import { PageOf } from '#contract/common.ts'
 import { NewPlannedChange, PlannedChange, PlannedChangeChange, PlannedChangeQuery } from '#contract/planned-changes.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { deleteChange, getChange, insertChange, listChanges, updateChange } from './store.ts'
 
@@ -18,7 +18,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
       summary: 'List planned changes',
       tags,
       querystring: PlannedChangeQuery,
-      response: Answers(200, PageOf(PlannedChange)),
+      response: Responses(200, PageOf(PlannedChange)),
     }
     app.get('/planned-changes', { schema: list }, ({ query, context }) => listChanges(db, seal, context, query))
 
@@ -29,13 +29,13 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
         'Within the period, the old values, the new ones and a mix of both are VALID. When every server answers the new values, or the period ends, the new values become `expected_value`. Returns 409 if the monitor already has an open planned change.',
       tags,
       body: NewPlannedChange,
-      response: Answers(201, PlannedChange),
+      response: Responses(201, PlannedChange),
     }
     app.post('/planned-changes', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
-        effect: (db) => insertChange(db, context, body, schemaErrors(request)),
-        answer: (db, id) => {
+      return runIdempotent(request, reply, db, {
+        execute: (db) => insertChange(db, context, body, schemaErrors(request)),
+        respond: (db, id) => {
           reply.code(201).header('location', `/planned-changes/${id}`)
           return getChange(db, context, id)
         },
@@ -47,7 +47,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
       summary: 'Get a planned change',
       tags,
       params,
-      response: Answers(200, PlannedChange),
+      response: Responses(200, PlannedChange),
     }
     app.get('/planned-changes/:change', { schema: read }, ({ params, context }) =>
       getChange(db, context, params.change),
@@ -60,7 +60,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
       tags,
       params,
       body: PlannedChangeChange,
-      response: Answers(200, PlannedChange),
+      response: Responses(200, PlannedChange),
     }
     app.patch(
       '/planned-changes/:change',
@@ -78,7 +78,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
       description: 'Cancels the change if it is open: the monitor expects the old values again and is checked at once.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete(
       '/planned-changes/:change',

@@ -14,13 +14,13 @@ import type { PlannedChangesTable } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf, isoOrNull, parseTimes } from '../http/times.ts'
+import { parseTimes, toIso, toIsoOrNull } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
 import { isSameSet } from '../monitors/parse-monitor.ts'
 import { parseExpectedValues } from '../monitors/record-types/record-types.ts'
 import { lockMonitor } from '../monitors/update.ts'
-import { conflict, type FieldErrors, invalid, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { type OpenChange, type Progress, phaseOf } from './planned-change.ts'
 
@@ -123,7 +123,7 @@ export async function insertChange(
   return await inTransaction(db, async (transaction) => {
     const monitor = await findMonitor(transaction, context, given.monitor_id)
     const errors = monitor ? {} : { monitor_id: fieldError('unknown_reference', { resource: 'monitor' }) }
-    const parsed = parse(monitor, { from: isoOf(now), ...given }, now, { ...errors, ...refused })
+    const parsed = parse(monitor, { from: toIso(now), ...given }, now, { ...errors, ...refused })
     const open = await transaction
       .selectFrom('planned_changes')
       .select(['id', 'monitor_id'])
@@ -263,7 +263,7 @@ function parse(monitor: MonitorRow | undefined, given: Given, now: number, refus
     ),
   )
   const { from, to } = parseTimes<'from' | 'to'>(times, ['from', 'to'], { ...errors, ...refused })
-  refuse(periodErrors(from!, to!, now))
+  throwIfInvalid(periodErrors(from!, to!, now))
   if (!values?.ok) throw invalid(errors)
   return { new_values: JSON.stringify(values.values), from_at: from!, to_at: to! }
 }
@@ -272,7 +272,7 @@ function periodErrors(from: number, to: number, now: number): FieldErrors {
   const latest = now + MOST_AHEAD_DAYS * DAY_MS
   const earliest = now - LONGEST_DAYS * DAY_MS
   if (from < earliest || from > latest)
-    return { from: fieldError('time_out_of_range', { min: isoOf(earliest), max: isoOf(latest) }) }
+    return { from: fieldError('time_out_of_range', { min: toIso(earliest), max: toIso(latest) }) }
   if (to <= now) return { to: fieldError('not_in_future') }
   if (to <= from) return { to: fieldError('not_after', { start: 'from' }) }
   if (to - from > LONGEST_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: LONGEST_DAYS }) }
@@ -285,19 +285,19 @@ function toAnswer(row: ChangeRow, now: number): PlannedChangeAnswer {
   return withVersion(
     {
       id: row.id,
-      created: isoOf(row.created_at),
+      created: toIso(row.created_at),
       created_by: row.created_by,
       monitor_id: row.monitor_id,
       old_value: JSON.parse(row.old_values),
       new_value: JSON.parse(row.new_values),
-      from: isoOf(row.from_at),
-      to: isoOf(row.to_at),
+      from: toIso(row.from_at),
+      to: toIso(row.to_at),
       state: row.outcome ?? (isBefore ? 'SCHEDULED' : 'IN_PROGRESS'),
-      closed: isoOrNull(row.closed_at),
+      closed: toIsoOrNull(row.closed_at),
       progress: progress && {
-        checked: isoOf(progress.at),
+        checked: toIso(progress.at),
         servers: progress.seen,
-        caches_until: isoOrNull(progress.cachesUntil),
+        caches_until: toIsoOrNull(progress.cachesUntil),
       },
     },
     row.version,

@@ -1,7 +1,7 @@
 import { secondFactorContext } from '../accounts/second-factor.ts'
 import { channelContext } from '../alerts/channel.ts'
 import type { Database } from '../database/database.ts'
-import { answerContext, madeContext } from '../http/idempotency-store.ts'
+import { responseContext, resultContext } from '../http/idempotency-store.ts'
 import { pageTokenContext } from '../monitors/setup-pages.ts'
 import type { Seal } from '../seal.ts'
 import { headersContext, secretContext } from '../webhooks/webhook.ts'
@@ -126,7 +126,7 @@ async function idempotentRequests(db: Database, seal: Seal, after: string[]): Pr
   for (const { organization_id, key_id, name: its, body, result } of rows) {
     const request = { organizationId: organization_id, keyId: key_id, name: its }
     const values = { body, result }
-    const contexts = { body: answerContext(request), result: madeContext(request) }
+    const contexts = { body: responseContext(request), result: resultContext(request) }
     for (const column of ['body', 'result'] as const) {
       const before = values[column]
       if (before === null || seal.isCurrent(before)) continue

@@ -4,7 +4,7 @@ import { secondFactorContext } from '../accounts/second-factor.ts'
 import { channelContext } from '../alerts/channel.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { findAnswer, keepAnswer } from '../http/idempotency-store.ts'
+import { findStoredRequest, storeRequest } from '../http/idempotency-store.ts'
 import { createSeal, type Seal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { headersContext, openedHeaders, secretContext } from '../webhooks/webhook.ts'
@@ -45,8 +45,8 @@ async function givenSealed(db: Database) {
   }))
   await db.insertInto('webhooks').values(rows).execute()
   const request = { organizationId, owner: 'org_1', name: 'a'.repeat(64), fingerprint: 'f' }
-  const answer = { status: 201, headers: {}, body: 'the answer' }
-  await keepAnswer(db, old, request, { made: undefined, answer, most: 1e9 }, NOW)
+  const response = { status: 201, headers: {}, body: 'the answer' }
+  await storeRequest(db, old, request, { result: undefined, response, maxBytes: 1e9 }, NOW)
   const { person_id } = await db
     .selectFrom('agents')
     .select('person_id')
@@ -75,7 +75,7 @@ async function givenSealed(db: Database) {
       expect(seal.open(row.secret, secretContext(row.id))).toBe(`secret ${index}`)
     }
     expect(seal.open(found[0]!.previous_secret!, secretContext(found[0]!.id))).toBe('before')
-    expect(await findAnswer(db, seal, request, NOW)).toEqual({ kind: 'answered', answer })
+    expect(await findStoredRequest(db, seal, request, NOW)).toEqual({ kind: 'responded', response })
     const factor = await db.selectFrom('second_factors').select('sealed').executeTakeFirstOrThrow()
     expect(seal.open(factor.sealed, secondFactorContext(person_id))).toBe('the factor')
     const row = await db.selectFrom('channels').select('secrets').where('id', '=', 'chn_1').executeTakeFirstOrThrow()

@@ -1,6 +1,6 @@
 import type { PublicPage, PublicRecord, RecordState } from '#contract/setup-pages.ts'
 import type { Database } from '../database/database.ts'
-import { isoOrNull } from '../http/times.ts'
+import { toIsoOrNull } from '../http/times.ts'
 import { getPageByToken, monitorsOfPage, type PageMonitor } from '../monitors/setup-pages.ts'
 import { notFound } from '../problem.ts'
 import { hintsOf, providerOf, stepsOf } from './providers.ts'
@@ -46,7 +46,7 @@ function toRecord(monitor: PageMonitor): PublicRecord {
     found: isValid || result === null ? current.slice(0, MAX_FOUND_VALUES) : foundValues(result),
     unexpected: isValid ? [] : (result?.unexpected ?? []),
     has_other_records: monitor.is_exact_match === 0,
-    checked: isoOrNull(isWaiting ? monitor.seen_at : monitor.last_checked_at),
+    checked: toIsoOrNull(isWaiting ? monitor.seen_at : monitor.last_checked_at),
     provider: provider ? { name: provider.name, url: provider.url, steps: stepsOf(provider, zone, isApex) } : null,
     notes: hintsOf(provider, monitor.record_type, isApex),
   }

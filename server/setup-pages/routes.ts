@@ -3,11 +3,11 @@ import fastifyStatic from '@fastify/static'
 import { PageOf } from '#contract/common.ts'
 import { PublicPage, SetupPage, SetupPageQuery } from '#contract/setup-pages.ts'
 import type { Deps } from '../deps.ts'
-import { enforceLimit, networkOf, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
-import { once } from '../http/idempotency.ts'
+import { clientNetwork, enforceLimit, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
+import { runIdempotent } from '../http/idempotency.ts'
 import { Limiter } from '../http/limiter.ts'
 import { budgetOf } from '../http/limits.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { deleteSetupPage, getSetupPage, listSetupPages, renewSetupPage } from '../monitors/setup-pages.ts'
 import { Problem } from '../problem.ts'
 import { readPublicPage } from './public-page.ts'
@@ -25,7 +25,7 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
       description: 'The public pages of monitors that were created with `until`.',
       tags,
       querystring: SetupPageQuery,
-      response: Answers(200, PageOf(SetupPage)),
+      response: Responses(200, PageOf(SetupPage)),
     }
     app.get('/setup-pages', { schema: list }, ({ query, context }) => listSetupPages(db, links, context, query))
 
@@ -34,7 +34,7 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
       summary: 'Get a setup page',
       tags,
       params,
-      response: Answers(200, SetupPage),
+      response: Responses(200, SetupPage),
     }
     app.get('/setup-pages/:setup_page', { schema: read }, ({ params, context }) =>
       getSetupPage(db, links, context, params.setup_page),
@@ -46,16 +46,16 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
       description: 'Returns a new link. The previous link stops working at once.',
       tags,
       params,
-      response: Answers(200, SetupPage),
+      response: Responses(200, SetupPage),
     }
     app.post('/setup-pages/:setup_page/renew', { schema: renew }, (request, reply) => {
       const { params, context } = request
-      return once(request, reply, db, {
-        effect: async (db) => {
+      return runIdempotent(request, reply, db, {
+        execute: async (db) => {
           await renewSetupPage(db, seal, context, params.setup_page)
           return params.setup_page
         },
-        answer: (db, id) => getSetupPage(db, links, context, id),
+        respond: (db, id) => getSetupPage(db, links, context, id),
       })
     })
 
@@ -66,7 +66,7 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
         'The link stops working at once. The monitors stay and continue to wait. For a new page, send `until` to PATCH /monitors/{monitor}.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete(
       '/setup-pages/:setup_page',
@@ -104,7 +104,7 @@ export function publicPageRoutes({ db, clock, config }: Deps): Routes {
         'cross-origin-resource-policy': 'same-origin',
       })
       const budget = budgetOf('setup_page', config.limits)
-      const usage = await limiter.take(networkOf(request.ip), budget)
+      const usage = await limiter.take(clientNetwork(request.ip), budget)
       enforceLimit(usage, clock.now(), reply, { ...budget, isKnown: false })
     })
     const params = Params('token')
@@ -119,7 +119,7 @@ export function publicPageRoutes({ db, clock, config }: Deps): Routes {
         .sendFile('connect.html')
     })
 
-    app.get('/connect/:token/state', { schema: { hide, params, response: Answers(200, PublicPage) } }, ({ params }) =>
+    app.get('/connect/:token/state', { schema: { hide, params, response: Responses(200, PublicPage) } }, ({ params }) =>
       readPublicPage(db, params.token, clock.now()),
     )
   }

@@ -1,6 +1,6 @@
 import { TOTP, URI } from 'otpauth'
 import type { AgentRole } from '#contract/agents.ts'
-import { insertAgent, insertPerson } from '../accounts/people.ts'
+import { insertAgent, insertUserIfNew } from '../accounts/users.ts'
 import type { AppWorld } from './app-world.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { cheapHash } from './passwords.ts'
@@ -14,7 +14,7 @@ export async function givenPerson(
 ): Promise<{ id: string; email: string }> {
   const passwordHash = cheapHash(PASSWORD)
   const given = { name, email: `${name.toLowerCase()}@example.com`, passwordHash }
-  const person = (await insertPerson(deps.db, given, deps.clock.now()))!
+  const person = (await insertUserIfNew(deps.db, given, deps.clock.now()))!
   for (const each of of) {
     const { id } = await organization(each)
     await insertAgent(deps.db, id, { person, role }, deps.clock.now())

@@ -1,5 +1,5 @@
 import type { AgentRole } from '#contract/agents.ts'
-import { ensurePerson, insertAgent } from '../accounts/people.ts'
+import { ensureUser, insertAgent } from '../accounts/users.ts'
 import type { AppWorld } from './app-world.ts'
 
 /** A further agent of the first organization, or of the one that is named. */
@@ -9,6 +9,6 @@ export async function givenAgent(
 ): Promise<string> {
   const { id } = await organization(of)
   const now = deps.clock.now()
-  const person = await ensurePerson(deps.db, { name, email: `${name.toLowerCase()}@example.com` }, now)
+  const person = await ensureUser(deps.db, { name, email: `${name.toLowerCase()}@example.com` }, now)
   return (await insertAgent(deps.db, id, { person, role }, now))!
 }

@@ -14,8 +14,8 @@ export async function replay(
   const context = systemContext(organizationId, now)
   let replaying = await newReplay(db, context, webhookId, period, most)
   for (;;) {
-    const { made, isDone } = await inTransaction(db, (step) => replaySome(step, context, webhookId, replaying))
-    if (isDone) return made.count
-    replaying = made
+    const { result, isDone } = await inTransaction(db, (step) => replaySome(step, context, webhookId, replaying))
+    if (isDone) return result.count
+    replaying = result
   }
 }

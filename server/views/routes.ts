@@ -2,11 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import { PageOf } from '#contract/common.ts'
 import { MAX_VIEWS, NewView, View, ViewChange, ViewQuery } from '#contract/views.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { filterErrors } from '../monitors/filter.ts'
-import { refuse } from '../problem.ts'
+import { throwIfInvalid } from '../problem.ts'
 import { deleteView, getView, insertView, listViews, updateView } from './store.ts'
 
 const tags = ['Views']
@@ -20,7 +20,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
   const validateBody = async (request: FastifyRequest) => {
     const errors = schemaErrors(request)
     const { filter } = request.body as ViewChange
-    refuse(errors ?? (await filterErrors(db, request.context, filter)))
+    throwIfInvalid(errors ?? (await filterErrors(db, request.context, filter)))
   }
   return async (app) => {
     const list = {
@@ -28,7 +28,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
       summary: 'List views',
       tags,
       querystring: ViewQuery,
-      response: Answers(200, PageOf(View)),
+      response: Responses(200, PageOf(View)),
     }
     app.get('/views', { schema: list }, ({ query, context }) => listViews(db, seal, context, query))
 
@@ -38,21 +38,21 @@ export function viewRoutes({ db, seal }: Deps): Routes {
       description: `Saves a list of monitors under a name: filters, order, columns and density. An organization has at most ${MAX_VIEWS} views.`,
       tags,
       body: NewView,
-      response: Answers(201, View),
+      response: Responses(201, View),
     }
     app.post('/views', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         prepare: () => validateBody(request),
-        effect: (db) => insertView(db, context, body),
-        answer: (db, id) => {
+        execute: (db) => insertView(db, context, body),
+        respond: (db, id) => {
           reply.code(201).header('location', `/views/${id}`)
           return getView(db, context, id)
         },
       })
     })
 
-    const read = { operationId: 'getView', summary: 'Get a view', tags, params, response: Answers(200, View) }
+    const read = { operationId: 'getView', summary: 'Get a view', tags, params, response: Responses(200, View) }
     app.get('/views/:view', { schema: read }, ({ params, context }) => getView(db, context, params.view))
 
     const change = {
@@ -62,7 +62,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
       tags,
       params,
       body: ViewChange,
-      response: Answers(200, View),
+      response: Responses(200, View),
     }
     app.patch('/views/:view', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
       const { params, body, context, match } = request
@@ -77,7 +77,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
       description: 'Its monitors stay.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete('/views/:view', { config: takesIfMatch, schema: remove }, async ({ params, context, match }, reply) => {
       await deleteView(db, context, params.view, match)

@@ -7,7 +7,7 @@ import type { ViewsTable } from '../database/schema-people.ts'
 import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { listPage, type Page } from '../http/pagination.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -109,7 +109,7 @@ function toView(row: ViewRow): View {
   return withVersion(
     {
       id: row.id,
-      created: isoOf(row.created_at),
+      created: toIso(row.created_at),
       created_by: row.created_by,
       name: row.name,
       filter: JSON.parse(row.filter),

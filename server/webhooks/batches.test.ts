@@ -175,7 +175,7 @@ onBothEngines('batches', (fresh) => {
     await world.pass(10_000)
     const period = { since: 0, until: world.clock.now() }
     const replaying = await newReplay(world.db, context, webhook.id, period)
-    expect(await replaySome(world.db, context, webhook.id, replaying)).toMatchObject({ made: { count: 1 } })
+    expect(await replaySome(world.db, context, webhook.id, replaying)).toMatchObject({ result: { count: 1 } })
     await world.pass(10_000)
     const [, first, again, ...others] = webhook.sent()
     expect([others, again!.body, again!.id]).toEqual([[], first!.body, first!.id])

@@ -1,11 +1,11 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
-import { addToAudit, newAuditId } from '../audit-log.ts'
+import { appendToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { isoOf } from '../http/times.ts'
+import { toIso } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
@@ -45,14 +45,14 @@ export async function replaySome(db: Database, context: RequestContext, webhookI
   const rows = await readSome(db, { ...context, webhookId }, period, from, AT_ONCE)
   if (rows.length > 0) await putBack(db, { ...context, webhookId }, rows, context.now)
   const { since, until, statuses } = period
-  await addToAudit(db, context, auditId, {
+  await appendToAudit(db, context, auditId, {
     action: 'webhook.replayed',
     object: { id: webhookId, label: url },
     ids: rows.map(({ id }) => id),
-    after: { since: isoOf(since), until: isoOf(until), status: statuses },
+    after: { since: toIso(since), until: toIso(until), status: statuses },
   })
-  const made: Replaying = { ...replaying, count: count + rows.length, from: rows.at(-1) }
-  return { made, isDone: rows.length < AT_ONCE }
+  const result: Replaying = { ...replaying, count: count + rows.length, from: rows.at(-1) }
+  return { result, isDone: rows.length < AT_ONCE }
 }
 
 /** How many requests of the period have each status, counted up to `most`. Throws `not_found`. */

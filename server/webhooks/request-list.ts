@@ -11,7 +11,7 @@ import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index
 import { LEASE_MS } from '../database/lease-queue.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import type { Order } from '../http/keyset-query.ts'
-import { listPage, orderOf, type Page } from '../http/pagination.ts'
+import { listPage, type Page, resolveOrderBy } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
 import { inBatches } from './batches.ts'
@@ -35,7 +35,7 @@ export async function listRequests(
   now: number,
 ): Promise<Page<WebhookRequest>> {
   await getTenantRow(db, 'webhooks', { organizationId }, webhookId)
-  const orderBy = orderOf({ query, orders: ORDERS }) as OrderName
+  const orderBy = resolveOrderBy({ query, orders: ORDERS }) as OrderName
   const times = timesOf(query)
   const batched = await batchedOf(db, { organizationId, webhookId }, query)
   const filters = indexedFiltersOf(webhookId, query).filter(({ columns }) => !batched.has(columns[1] as Equality))

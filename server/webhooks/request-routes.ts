@@ -9,8 +9,8 @@ import {
   WebhookRequestQuery,
 } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
-import { inSteps, once } from '../http/idempotency.ts'
-import { Answers, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
+import { Params, Responses, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { invalid } from '../problem.ts'
@@ -33,7 +33,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       tags,
       params,
       querystring: WebhookRequestQuery,
-      response: Answers(200, PageOf(WebhookRequest)),
+      response: Responses(200, PageOf(WebhookRequest)),
     }
     app.get('/webhooks/:webhook/requests', { schema: list }, ({ params, query, context }) => {
       const wanted = { organizationId: context.organizationId, webhookId: params.webhook, query }
@@ -47,7 +47,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
         'Requests with the status PENDING, RETRYING or FAILED. A delivered request leaves the list. GET /webhooks/{webhook}/requests/{request} has the payload and the attempts.',
       tags,
       querystring: UndeliveredQuery,
-      response: Answers(200, PageOf(WebhookRequest)),
+      response: Responses(200, PageOf(WebhookRequest)),
     }
     app.get('/webhook-requests', { attachValidation: true, schema: undelivered }, (request) => {
       const { query, context } = request
@@ -61,7 +61,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       summary: 'Get a request with its payload and attempts',
       tags,
       params: both,
-      response: Answers(200, WebhookRequestInFull),
+      response: Responses(200, WebhookRequestInFull),
     }
     app.get('/webhooks/:webhook/requests/:request', { schema: read }, ({ params, context }, reply) => {
       // By the schema optional keys would come last; the payload keeps the order of the octets that were sent.
@@ -76,14 +76,14 @@ export function webhookRequestRoutes(deps: Deps): Routes {
         'Sends an example change of an A record from VALID to MISMATCH, once and immediately, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes.',
       tags,
       params,
-      response: Answers(202, WebhookRequest),
+      response: Responses(202, WebhookRequest),
     }
     app.post('/webhooks/:webhook/test', { schema: test }, async (request, reply) => {
       const { params, context } = request
       const { now } = context
-      const made = await once(request, reply, db, {
-        effect: (db) => requestTest(db, context, params.webhook),
-        answer: (db, id) => {
+      const made = await runIdempotent(request, reply, db, {
+        execute: (db) => requestTest(db, context, params.webhook),
+        respond: (db, id) => {
           reply.code(202)
           return getRequest(db, context, params.webhook, id, now)
         },
@@ -98,14 +98,14 @@ export function webhookRequestRoutes(deps: Deps): Routes {
         'Makes one attempt immediately, whatever the status of the request, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes. The retry schedule does not change.',
       tags,
       params: both,
-      response: Answers(200, WebhookRequest),
+      response: Responses(200, WebhookRequest),
     }
     app.post('/webhooks/:webhook/requests/:request/retry', { schema: retry }, async (request, reply) => {
       const { params, context } = request
       const { now } = context
-      const retried = await once(request, reply, db, {
-        effect: (db) => requestRetry(db, context, params.webhook, params.request),
-        answer: (db) => getRequest(db, context, params.webhook, params.request, now),
+      const retried = await runIdempotent(request, reply, db, {
+        execute: (db) => requestRetry(db, context, params.webhook, params.request),
+        respond: (db) => getRequest(db, context, params.webhook, params.request, now),
       })
       return retried
     })
@@ -118,7 +118,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       tags,
       params,
       body: Replay,
-      response: Answers(202, Replayed),
+      response: Responses(202, Replayed),
     }
     app.post('/webhooks/:webhook/replay', { attachValidation: true, schema: again }, async (request, reply) => {
       const { params, body, context } = request
@@ -129,10 +129,10 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       const [since, until] = [times.since!, times.until ?? now]
       if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
-      const replayed = await inSteps(request, reply, db, {
+      const replayed = await runIdempotentSteps(request, reply, db, {
         start: () => newReplay(db, context, params.webhook, period),
         step: (db, progress) => replaySome(db, context, params.webhook, progress),
-        answer: (_db, { count }) => {
+        respond: (_db, { count }) => {
           reply.code(202)
           return { count }
         },

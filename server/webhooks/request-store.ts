@@ -4,7 +4,7 @@ import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import { notFound } from '../problem.ts'
 import { readBody } from './claimed.ts'
 import { type NextAttempts, readNextAttempts } from './queue-mode.ts'
@@ -64,7 +64,7 @@ export async function getRequestInFull(
     payload: JSON.parse((await readBody(db, row)).toString()),
     attempts: [...earlier.reverse(), ...last].map((attempt) => ({
       number: attempt.number,
-      attempted: isoOf(attempt.attempted_at),
+      attempted: toIso(attempt.attempted_at),
       status_code: attempt.status_code,
       error: attempt.error,
       response_body: attempt.response_body,
@@ -118,15 +118,15 @@ export function toRequest(row: ListedRow, next: NextAttempts): WebhookRequest {
     id: row.id,
     webhook_id: row.webhook_id,
     event_id: row.event_id,
-    created: isoOf(row.created_at),
+    created: toIso(row.created_at),
     status: row.status,
     retries: row.retries,
-    delivered: isoOrNull(row.delivered_at),
+    delivered: toIsoOrNull(row.delivered_at),
     status_code: row.status_code,
     error: row.error,
     response_body: row.response_body,
-    last_attempt: isoOrNull(row.last_attempt_at),
-    next_attempt: isoOrNull(next.get(row.id) ?? null),
+    last_attempt: toIsoOrNull(row.last_attempt_at),
+    next_attempt: toIsoOrNull(next.get(row.id) ?? null),
     ...(row.events === null ? {} : { events: row.events }),
   }
 }

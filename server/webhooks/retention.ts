@@ -1,7 +1,7 @@
 import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
-import { retentionDaysOf } from '../organization/quota.ts'
+import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 import { deleteWaiting } from './batches.ts'
 import { type DropDeps, dropWaiting, makeRoom } from './queue-limits.ts'
@@ -84,7 +84,7 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
       .limit(WEBHOOKS_AT_ONCE)
       .execute()
     for (const { id, organization_id } of webhooks) {
-      const days = (await retentionDaysOf(db, config.plans, { organizationId: organization_id })) ?? KEPT_DAYS
+      const days = (await eventRetentionDays(db, config.plans, { organizationId: organization_id })) ?? KEPT_DAYS
       const before = clock.now() - days * DAY_MS
       for (const status of ['DELIVERED', 'FAILED'] as const) {
         await deleteInBatches(clock, stop, () => removeRequests(db, someOld(db, id, status, before)))

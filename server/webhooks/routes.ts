@@ -2,11 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import { Nullable, PageOf } from '#contract/common.ts'
 import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
-import { once } from '../http/idempotency.ts'
-import { Answers, NoContent, Params, type Routes } from '../http/routes.ts'
+import { runIdempotent } from '../http/idempotency.ts'
+import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { withinQuota } from '../organization/quota.ts'
-import { invalid, refuse } from '../problem.ts'
+import { invalid, throwIfInvalid } from '../problem.ts'
 import { refusalOfSecret } from './signature.ts'
 import { deleteWebhook, getHeaders, getWebhook, insertWebhook, listWebhooks } from './store.ts'
 import { rotateSecret, setActive, updateWebhook } from './update.ts'
@@ -28,7 +28,7 @@ export function webhookRoutes(deps: Deps): Routes {
     const { context } = request
     const unknown = await refuseUnknownGroups(db, context, given.groups)
     const stored = id === undefined ? {} : await getHeaders(db, seal, context, id)
-    refuse({ ...(await refusalsOf(given, stored, safeFetch)), ...unknown, ...refused })
+    throwIfInvalid({ ...(await refusalsOf(given, stored, safeFetch)), ...unknown, ...refused })
   }
 
   return async (app) => {
@@ -37,7 +37,7 @@ export function webhookRoutes(deps: Deps): Routes {
       summary: 'List webhooks',
       tags,
       querystring: WebhookQuery,
-      response: Answers(200, PageOf(Webhook)),
+      response: Responses(200, PageOf(Webhook)),
     }
     app.get('/webhooks', { schema: list }, ({ query, context }) =>
       deps.readList(context, (db) => listWebhooks(db, seal, context, query)),
@@ -49,26 +49,32 @@ export function webhookRoutes(deps: Deps): Routes {
       description: 'Only this response has the full secret. Zonewatch checks the URL and resolves its host name.',
       tags,
       body: NewWebhook,
-      response: Answers(201, Webhook),
+      response: Responses(201, Webhook),
     }
     app.post('/webhooks', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
-      return once(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         prepare: () => refuseWrong(request),
-        effect: async (db) => {
+        execute: async (db) => {
           const { id, secret } = await withinQuota({ ...deps, db }, context, 'webhooks', (transaction) =>
             insertWebhook(transaction, seal, context, body, config),
           )
           return { id, secret }
         },
-        answer: (db, { id, secret }) => {
+        respond: (db, { id, secret }) => {
           reply.code(201).header('location', `/webhooks/${id}`)
           return getWebhook(db, seal, context, id, { secret })
         },
       })
     })
 
-    const read = { operationId: 'getWebhook', summary: 'Get a webhook', tags, params, response: Answers(200, Webhook) }
+    const read = {
+      operationId: 'getWebhook',
+      summary: 'Get a webhook',
+      tags,
+      params,
+      response: Responses(200, Webhook),
+    }
     app.get('/webhooks/:webhook', { schema: read }, ({ params, context }) =>
       getWebhook(db, seal, context, params.webhook),
     )
@@ -81,7 +87,7 @@ export function webhookRoutes(deps: Deps): Routes {
       tags,
       params,
       body: WebhookChange,
-      response: Answers(200, Webhook),
+      response: Responses(200, Webhook),
     }
     app.patch('/webhooks/:webhook', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
       await refuseWrong(request, request.params.webhook)
@@ -96,7 +102,7 @@ export function webhookRoutes(deps: Deps): Routes {
       description: 'Deletes the webhook and the log of its requests. Undelivered requests are discarded.',
       tags,
       params,
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete(
       '/webhooks/:webhook',
@@ -127,13 +133,13 @@ export function webhookRoutes(deps: Deps): Routes {
         description,
         tags,
         params,
-        response: Answers(200, Webhook),
+        response: Responses(200, Webhook),
       }
       app.post(`/webhooks/:webhook/${verb}`, { schema }, async (request, reply) => {
         const { params, context } = request
-        const webhook = await once(request, reply, db, {
-          effect: (db) => setActive(db, context, params.webhook, isActive),
-          answer: (db) => getWebhook(db, seal, context, params.webhook),
+        const webhook = await runIdempotent(request, reply, db, {
+          execute: (db) => setActive(db, context, params.webhook, isActive),
+          respond: (db) => getWebhook(db, seal, context, params.webhook),
         })
         return webhook
       })
@@ -145,17 +151,17 @@ export function webhookRoutes(deps: Deps): Routes {
       description: 'The webhook receives the changes of the group from now on. Linking it again changes nothing.',
       tags,
       params: Params('webhook', 'group'),
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.post('/webhooks/:webhook/groups/:group', { schema: link }, async (request, reply) => {
       const { params, context } = request
       const wanted = { webhookId: params.webhook, group: params.group, isLinked: true }
-      await once(request, reply, db, {
-        effect: async (db) => {
+      await runIdempotent(request, reply, db, {
+        execute: async (db) => {
           await setLink(db, context, wanted, config)
           return null
         },
-        answer: () => {
+        respond: () => {
           reply.code(204)
           return null
         },
@@ -169,7 +175,7 @@ export function webhookRoutes(deps: Deps): Routes {
       description: 'The webhook receives no further changes of the group. Unlinking it again changes nothing.',
       tags,
       params: Params('webhook', 'group'),
-      response: Answers(204, NoContent),
+      response: Responses(204, NoContent),
     }
     app.delete('/webhooks/:webhook/groups/:group', { schema: unlink }, async ({ params, context }, reply) => {
       await setLink(db, context, { webhookId: params.webhook, group: params.group, isLinked: false }, config)
@@ -184,16 +190,16 @@ export function webhookRoutes(deps: Deps): Routes {
       tags,
       params,
       body: Nullable(SecretRotation), // a body that is not sent is null
-      response: Answers(200, Webhook),
+      response: Responses(200, Webhook),
     }
     app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, (request, reply) => {
       const { params, body, context } = request
       const refusal = refusalOfSecret(body?.secret ?? '')
       if (refusal !== null) throw invalid({ secret: refusal })
       const given = { secret: body?.secret, graceHours: body?.grace_hours ?? 24 }
-      return once(request, reply, db, {
-        effect: (db) => rotateSecret(db, seal, context, params.webhook, given),
-        answer: (db, secret) => getWebhook(db, seal, context, params.webhook, { secret }),
+      return runIdempotent(request, reply, db, {
+        execute: (db) => rotateSecret(db, seal, context, params.webhook, given),
+        respond: (db, secret) => getWebhook(db, seal, context, params.webhook, { secret }),
       })
     })
   }

@@ -5,7 +5,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { getTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks } from '../groups/links.ts'
-import { notFound, refuse } from '../problem.ts'
+import { notFound, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
 import { NEXT_VERSION, probeSoon, wakeDispatcher } from './pause-and-resume.ts'
@@ -33,7 +33,7 @@ export async function updateWebhook(
     refuseStale(row, match)
     const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
     const unmasked = unmaskedHeaders(headers ?? {}, openedHeaders(row, seal))
-    refuse(unmasked.errors)
+    throwIfInvalid(unmasked.errors)
     if (all_groups && row.all_groups === 0) await refuseMoreOfAllGroups(transaction, context, limits)
     const set = {
       ...(isNew && NEXT_VERSION),

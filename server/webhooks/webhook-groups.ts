@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { MOST_NAMED } from '#contract/common.ts'
+import { MAX_LIST_IDS } from '#contract/common.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -7,7 +7,7 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
-import { conflict, type FieldErrors, notFound, Problem, refuse } from '../problem.ts'
+import { conflict, type FieldErrors, notFound, Problem, throwIfInvalid } from '../problem.ts'
 
 /** Links the webhook to exactly these groups, named by id or slug. Throws a 400 for one that does not exist, and for too many. */
 export async function linkGroups(
@@ -16,7 +16,7 @@ export async function linkGroups(
   limits: LinkLimits,
 ): Promise<void> {
   const { fields, unknown } = await fieldsOfGroups(db, organizationId, named)
-  refuse(unknown)
+  throwIfInvalid(unknown)
   await replaceLinks(db, { organizationId, side: 'webhook', id: webhookId, targets: fields }, limits)
 }
 
@@ -26,7 +26,7 @@ export async function refuseUnknownGroups(
   { organizationId }: Tenant,
   given: unknown,
 ): Promise<FieldErrors> {
-  const named: unknown[] = Array.isArray(given) ? given.slice(0, MOST_NAMED) : []
+  const named: unknown[] = Array.isArray(given) ? given.slice(0, MAX_LIST_IDS) : []
   return (await fieldsOfGroups(db, organizationId, named)).unknown
 }
 

@@ -3,7 +3,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import { BATCH_DEFAULTS, MOST_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema-webhooks.ts'
 import { withVersion } from '../database/versions.ts'
-import { isoOf, isoOrNull } from '../http/times.ts'
+import { toIso, toIsoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
@@ -72,7 +72,7 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
   const { id } = row
   const webhook: Webhook = {
     id,
-    created: isoOf(row.created_at),
+    created: toIso(row.created_at),
     url: row.url,
     secret: masked(seal.open(row.secret, secretContext(id))),
     headers: maskedHeaders(openedHeaders(row, seal)),
@@ -80,7 +80,7 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
     is_active: row.is_active === 1,
     state: row.state,
     last_error: row.last_error,
-    last_executed: isoOrNull(row.last_executed_at),
+    last_executed: toIsoOrNull(row.last_executed_at),
     ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) }),
     ...(row.all_groups === 1 && { all_groups: true }),
     ...(row.batch_max_events !== null && { batch: batchOf(row) }),

@@ -3,7 +3,7 @@ import type { ImportReason } from '#contract/import-codes.ts'
 import type { Metadata } from '#contract/labels.ts'
 import { NOTIFY, type Notify } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { unprotected } from '../../http/csv.ts'
+import { unescapeFormula } from '../../http/csv.ts'
 import { findZoneType } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { csvRecords } from './csv-records.ts'
@@ -66,7 +66,7 @@ function columnsOf(cells: readonly string[]): (Column | undefined)[] {
 function named(columns: readonly (Column | undefined)[], cells: readonly string[]): Cells {
   const read: Cells = {}
   columns.forEach((column, place) => {
-    if (column) read[column] ??= unprotected(cells[place]?.trim() ?? '')
+    if (column) read[column] ??= unescapeFormula(cells[place]?.trim() ?? '')
   })
   return read
 }

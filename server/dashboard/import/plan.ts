@@ -15,7 +15,7 @@ import {
 } from '../../monitors/insert.ts'
 import { type MonitorDraft, parseMonitor } from '../../monitors/parse-monitor.ts'
 import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/record-types.ts'
-import { paceOf } from '../../organization/quota.ts'
+import { frequencyLimiter } from '../../organization/quota.ts'
 import { type FieldErrors, fieldTexts, invalid, Problem } from '../../problem.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import { goneMonitors, hasOtherLabels, isEqualElsewhere, monitorsWith, type Other } from './compared.ts'
@@ -38,7 +38,7 @@ type Judged = { row: ImportRow; draft?: MonitorDraft; group?: string | undefined
 export async function planImport(deps: Deps, tenant: Tenant, given: ImportRequest): Promise<ImportPlan> {
   const { organizationId } = tenant
   const rows = await rowsOf(deps, given)
-  const pace = await paceOf(deps, tenant)
+  const pace = await frequencyLimiter(deps, tenant)
   const judged: Judged[] = []
   for (const [place, row] of rows.entries()) {
     if (place % SLICE === SLICE - 1) await yieldToEventLoop()

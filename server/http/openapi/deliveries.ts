@@ -1,4 +1,4 @@
-import { exampleOf } from '#contract/common.ts'
+import { firstExample } from '#contract/common.ts'
 import { Delivery, DeliveryBatch } from '#contract/events.ts'
 
 const header = (name: string, type: 'string' | 'integer', description: string) => ({
@@ -45,7 +45,7 @@ export const webhooks = {
             schema: {
               anyOf: [{ $ref: '#/components/schemas/Delivery' }, { $ref: '#/components/schemas/DeliveryBatch' }],
             },
-            examples: { change: { value: exampleOf(Delivery) }, batch: { value: exampleOf(DeliveryBatch) } },
+            examples: { change: { value: firstExample(Delivery) }, batch: { value: firstExample(DeliveryBatch) } },
           },
         },
       },

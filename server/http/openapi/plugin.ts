@@ -26,7 +26,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       url,
       schema: {
         ...schema,
-        ...(isDescribed(url, route.config?.needsKey, schema) ? {} : { hide: true }),
+        ...(isDescribed(url, route.config?.requiresAuth, schema) ? {} : { hide: true }),
         // Only on their way to the document.
         'x-takes-if-match': route.config?.takesIfMatch,
         'x-writes-nothing': route.config?.writesNothing,
@@ -44,5 +44,5 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
 }
 
 /** The API, and the routes whose schema says that they need no key. */
-const isDescribed = (url: string, needsKey = false, schema: { security?: unknown } = {}) =>
-  (needsKey && !url.startsWith('/dashboard/')) || schema?.security !== undefined
+const isDescribed = (url: string, requiresAuth = false, schema: { security?: unknown } = {}) =>
+  (requiresAuth && !url.startsWith('/dashboard/')) || schema?.security !== undefined

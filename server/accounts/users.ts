@@ -4,16 +4,16 @@ import { nextVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 
-export type Person = { id: string; email: string; name: string }
+export type User = { id: string; email: string; name: string }
 /** `isVerified`: mail to the address reached the person. */
-export type NewPerson = { email: string; name?: string; passwordHash?: string; isVerified?: boolean }
+export type NewUser = { email: string; name?: string; passwordHash?: string; isVerified?: boolean }
 
 /** Two spellings of one address are one person. */
-export const emailOf = (text: string): string => text.trim().toLowerCase()
+export const normalizeEmail = (text: string): string => text.trim().toLowerCase()
 
 /** The person with this address, made where there is none. One who is known keeps the name, and the password where there is one. */
-export async function ensurePerson(db: Database, given: NewPerson, now: number): Promise<Person> {
-  const made = await insertPerson(db, given, now)
+export async function ensureUser(db: Database, given: NewUser, now: number): Promise<User> {
+  const made = await insertUserIfNew(db, given, now)
   if (made) return made
   const { passwordHash, hasSecondFactor, ...known } = (await findAccount(db, given.email))!
   if (given.passwordHash && passwordHash === null) await setPassword(db, known.id, given.passwordHash, now)
@@ -21,8 +21,8 @@ export async function ensurePerson(db: Database, given: NewPerson, now: number):
 }
 
 /** Undefined when there is a person with this address already. */
-export async function insertPerson(db: Database, given: NewPerson, now: number): Promise<Person | undefined> {
-  const email = emailOf(given.email)
+export async function insertUserIfNew(db: Database, given: NewUser, now: number): Promise<User | undefined> {
+  const email = normalizeEmail(given.email)
   const person = { id: newId('usr', now), email, name: given.name ?? email.split('@')[0]! }
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('people')
@@ -36,29 +36,29 @@ export async function insertPerson(db: Database, given: NewPerson, now: number):
 }
 
 /** Throws 409 when the address has an account already: who it belongs to signs in with it. */
-export async function insertAccount(db: Database, given: NewPerson, now: number): Promise<Person> {
-  const person = await insertPerson(db, given, now)
+export async function insertUser(db: Database, given: NewUser, now: number): Promise<User> {
+  const person = await insertUserIfNew(db, given, now)
   if (!person) throw known()
   return person
 }
 
 /** Before the password of a new account is hashed. Throws 409 when the address has an account already. */
-export async function refuseKnown(db: Database, email: string): Promise<void> {
-  if (await findPerson(db, email)) throw known()
+export async function refuseExistingAccount(db: Database, email: string): Promise<void> {
+  if (await findUser(db, email)) throw known()
 }
 
 const known = () => conflict('An account with this address already exists. Sign in first.')
 
-export async function findPerson(db: Database, email: string): Promise<Person | undefined> {
-  const query = db.selectFrom('people').select(['id', 'email', 'name']).where('email', '=', emailOf(email))
+export async function findUser(db: Database, email: string): Promise<User | undefined> {
+  const query = db.selectFrom('people').select(['id', 'email', 'name']).where('email', '=', normalizeEmail(email))
   return await query.executeTakeFirst()
 }
 
 /** A person as signing in needs them. `passwordHash`: null for one who cannot sign in yet. */
-export type Account = Person & { passwordHash: string | null; hasSecondFactor: boolean }
+export type Account = User & { passwordHash: string | null; hasSecondFactor: boolean }
 
 export async function findAccount(db: Database, email: string): Promise<Account | undefined> {
-  return toAccount(await accounts(db).where('email', '=', emailOf(email)).executeTakeFirst())
+  return toAccount(await accounts(db).where('email', '=', normalizeEmail(email)).executeTakeFirst())
 }
 
 export async function findAccountById(db: Database, id: string): Promise<Account | undefined> {
@@ -82,7 +82,7 @@ function toAccount(row: Awaited<ReturnType<ReturnType<typeof accounts>['executeT
 }
 
 /** The person and the memberships that repeat the name. */
-export async function renamePerson(db: Database, id: string, name: string, now: number): Promise<void> {
+export async function renameUser(db: Database, id: string, name: string, now: number): Promise<void> {
   await db.updateTable('people').set({ name, updated_at: now }).where('id', '=', id).execute()
   await db
     .updateTable('agents')
@@ -100,7 +100,7 @@ export async function setPassword(db: Database, id: string, passwordHash: string
 export async function insertAgent(
   db: Database,
   organizationId: string,
-  { person, role }: { person: Person; role: AgentRole },
+  { person, role }: { person: User; role: AgentRole },
   now: number,
 ): Promise<string | undefined> {
   const id = newId('agt', now)

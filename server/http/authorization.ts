@@ -5,9 +5,9 @@ import { forbidden } from '../problem.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** Who changes what this route is about; without it members do. Everyone of the organization reads. */
-    changedBy?: Changer
+    writeRole?: Changer
     /** Who reads it, where that is not everyone. */
-    readBy?: Changer
+    readRole?: Changer
   }
 }
 
@@ -17,28 +17,28 @@ const RANKS: Record<AgentRole, number> = { viewer: 0, member: 1, admin: 2, owner
 const READING = new Set(['GET', 'HEAD'])
 
 /** Routes of this scope that do not say it themselves are changed by these. Before the routes. */
-export function changedBy(scope: Pick<FastifyInstance, 'addHook'>, who: Changer): void {
+export function requireWriteRole(scope: Pick<FastifyInstance, 'addHook'>, who: Changer): void {
   scope.addHook('onRoute', (route) => {
-    route.config = { changedBy: who, ...route.config }
+    route.config = { writeRole: who, ...route.config }
   })
 }
 
 /** Throws 403 where the caller may not do this. The one place that says who may what. */
-export function permit({ context, method, routeOptions }: FastifyRequest): void {
-  const { role, personId } = context
-  const { changedBy: changer = 'member', readBy } = routeOptions.config
-  const needed = READING.has(method) ? readBy : changer
+export function authorize({ context, method, routeOptions }: FastifyRequest): void {
+  const { role, userId } = context
+  const { writeRole: changer = 'member', readRole } = routeOptions.config
+  const needed = READING.has(method) ? readRole : changer
   if (needed === undefined || RANKS[role] >= RANKS[needed]) return
-  throw forbidden(personId === undefined ? keySentence(needed) : PERSON_SENTENCES[needed](role))
+  throw forbidden(userId === undefined ? keySentence(needed) : PERSON_SENTENCES[needed](role))
 }
 
 /** Whether somebody with the role `by` may give this role, change or remove who has it, and see links that give it. */
-export const mayGive = (by: AgentRole, role: AgentRole): boolean =>
+export const canGrantRole = (by: AgentRole, role: AgentRole): boolean =>
   by === 'owner' || (by === 'admin' && role !== 'owner')
 
 /** Anyone who could make owners could make oneself one. Throws 403. */
-export function refuseToGive(by: AgentRole | undefined, ...roles: AgentRole[]): void {
-  if (by !== undefined && roles.every((role) => mayGive(by, role))) return
+export function refuseToGrant(by: AgentRole | undefined, ...roles: AgentRole[]): void {
+  if (by !== undefined && roles.every((role) => canGrantRole(by, role))) return
   throw forbidden('Only owners can invite, change and remove owners. Ask an owner of the organization.')
 }
 
