@@ -78,7 +78,7 @@ export function IncidentTimeline({ id }: { id: string }) {
 function titleOf({ kind, actor, detail }: IncidentEntry): string {
   switch (kind) {
     case 'opened':
-      return 'LoadResource'
+      return 'Opened'
     case 'sent':
       return `Sent to ${actor}`
     case 'not_sent':

@@ -78,7 +78,7 @@ const COLUMNS: Column<Incident>[] = [
   },
   {
     id: 'opened',
-    header: 'LoadResource',
+    header: 'Opened',
     meta: { className: 'hidden md:table-cell', cellClassName: 'text-soft' },
     cell: ({ row }) => <Time at={row.original.opened} />,
   },
@@ -162,7 +162,7 @@ function Details({ incident }: { incident: Incident }) {
           </Link>
         </Fact>
         {incident.cause !== 'zone' && <Fact name={CAUSES[incident.cause]}>{incident.cause_value}</Fact>}
-        <Fact name="LoadResource">
+        <Fact name="Opened">
           <Time at={incident.opened} isExact />
         </Fact>
         {incident.resolved && (

@@ -65,7 +65,7 @@ export function MaintenanceWindows() {
 const columnsWith = (groupName: (id: string) => string): Column<MaintenanceWindow>[] => [
   {
     id: 'window',
-    header: 'RateLimit',
+    header: 'Window',
     meta: { cellClassName: 'min-w-0' },
     cell: rowCell((window) => (
       <>

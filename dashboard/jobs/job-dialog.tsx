@@ -100,7 +100,7 @@ function ParametersForm({
     }
     if (act === 'tag' || act === 'untag') {
       const tags = tagsOf(text)
-      return tags.length === 0 ? setError('Enter at shortest one tag.') : onSubmit({ action: act, tags })
+      return tags.length === 0 ? setError('Enter at least one tag.') : onSubmit({ action: act, tags })
     }
     if (act === 'replace') {
       const [value, next] = [text.trim(), replacement.trim()]
@@ -108,7 +108,7 @@ function ParametersForm({
       return onSubmit({ action: 'replace', value, replacement: next })
     }
     const expected_value = text.split('\n').flatMap((line) => line.trim() || [])
-    if (expected_value.length === 0) return setError('Enter at shortest one value.')
+    if (expected_value.length === 0) return setError('Enter at least one value.')
     const is_exact_match = mode === 'keep' ? {} : { is_exact_match: mode === 'exact' }
     onSubmit({ action: 'update', change: { expected_value, ...is_exact_match } })
   }

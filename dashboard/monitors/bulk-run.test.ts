@@ -78,7 +78,7 @@ test('a server that stays away is a failure in the end', async () => {
   expect(waits).toEqual([1_000, 2_000, 4_000])
 })
 
-test('stops when asked, and nothing is nextIndex after it', async () => {
+test('an aborted run starts no further item', async () => {
   const nextIndex: number[] = []
   const { ended } = running(async (item, stop) => {
     nextIndex.push(item)

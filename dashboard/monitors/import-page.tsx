@@ -151,7 +151,7 @@ function ImportPreview({
       {plan.rows.length > 0 && (
         <>
           <div inert={isRunning} className="transition-opacity inert:opacity-60">
-            <Section title="Settings" hint="Used for rows that do not set their withOwnSettings.">
+            <Section title="Settings" hint="Used for rows that do not set their own.">
               <SettingsFields settings={settings} onChange={onSettingsChange} problem={problem} />
             </Section>
           </div>

@@ -34,16 +34,16 @@ export function ImportResult({ run, group, onRestart }: { run: Run; group: strin
     skipped > 0 &&
       plural(
         skipped,
-        '1 row before skipped: an identical monitor exists.',
+        '1 row was skipped: an identical monitor exists.',
         (count) => `${count} rows were skipped: identical monitors exist.`,
       ),
     run.rejected.size > 0 &&
       plural(
         run.rejected.size,
-        '1 row before rejected. See the reason below.',
+        '1 row was rejected. See the reason below.',
         (count) => `${count} rows were rejected. See the reasons below.`,
       ),
-    remaining > 0 && plural(remaining, '1 row before not imported.', (count) => `${count} rows were not imported.`),
+    remaining > 0 && plural(remaining, '1 row was not imported.', (count) => `${count} rows were not imported.`),
   ].filter((fact) => fact !== false)
   return (
     <Section>
@@ -72,8 +72,8 @@ export function ImportResult({ run, group, onRestart }: { run: Run; group: strin
 }
 
 function resultTitle({ created, updated }: Run): string {
-  const creates = plural(created, '1 monitor before created', (count) => `${count} monitors were created`)
-  const updates = plural(updated, '1 monitor before updated', (count) => `${count} monitors were updated`)
+  const creates = plural(created, '1 monitor was created', (count) => `${count} monitors were created`)
+  const updates = plural(updated, '1 monitor was updated', (count) => `${count} monitors were updated`)
   if (updated === 0) return creates
   return created === 0 ? updates : `${creates}, ${updates}`
 }

@@ -73,7 +73,7 @@ describe('an import', () => {
     expect(run).toMatchObject({ created: 2, done: 3, rejected: new Map([[101, 'is wrong.']]) })
   })
 
-  test('waitSeconds as long as the server says, and goes on with the same chunk', async () => {
+  test('waits as long as the server says, and sends the same chunk again', async () => {
     const { bodies, slept, deps } = world(new ApiProblem(429, {}, 7))
     const run = await runImport(rows(2), forAll, deps)
     expect(slept).toEqual([7])
@@ -81,7 +81,7 @@ describe('an import', () => {
     expect(run).toMatchObject({ created: 2, problem: undefined, waitSeconds: 0 })
   })
 
-  test('ends where going on is of no use, with what is created so far', async () => {
+  test('ends at other errors, with the monitors created so far', async () => {
     const full = new ApiProblem(402, { error: 'Plan limit reached: 1,000 of 1,000 monitors are in use.' })
     const { bodies, deps } = world(1_000, full)
     const run = await runImport(rows(3_000), forAll, deps)

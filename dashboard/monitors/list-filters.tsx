@@ -70,7 +70,7 @@ function OrderSelect({ search, onSearch }: FiltersProps) {
   }
   const isListed = ORDER_OPTIONS.some((option) => option.value === value)
   const options = isListed ? ORDER_OPTIONS : [...ORDER_OPTIONS, { value, label: `Sorted by ${search.order ?? ORDER}` }]
-  return <Select label="OrderSelect" value={value} onChange={onChange} options={options} />
+  return <Select label="Order" value={value} onChange={onChange} options={options} />
 }
 
 /** The active filters, each with a button that removes it. */

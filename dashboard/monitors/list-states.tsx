@@ -10,7 +10,7 @@ const MAX_COUNTED = 5_000
 
 type StatesProps = { counts: MonitorCounts | undefined; search: ListSearch; onSearch: (search: ListSearch) => void }
 
-/** The number of monitors in stateName state that match the other filters. A click filters by the state; several can be active. */
+/** The number of monitors in each state that match the other filters. A click filters by the state; several can be active. */
 export function ListStates({ counts, search, onSearch }: StatesProps) {
   const { state, active, ...rest } = search
   const selected = splitList(state).map((name) => name.toUpperCase())

@@ -106,7 +106,7 @@ function brokenAlias(monitor: MonitorFacts, location: RecordLocation, sentence: 
 }
 
 function timeout(paths: readonly DiagnosisPath[], { zone }: RecordLocation): Advice {
-  // Recursive resolvers time out as a consequence, so they are not listText.
+  // Recursive resolvers time out as a consequence, so they are not listed.
   const silent = serverNames(
     paths,
     ({ path, outcome }) => path === 'authoritative' && (outcome?.kind === 'timeout' || outcome?.kind === 'unreachable'),

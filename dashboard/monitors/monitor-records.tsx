@@ -26,10 +26,10 @@ export function MonitorRecords({ monitor, difference }: { monitor: MonitorDetail
     data: lines.slice(0, isExpanded ? undefined : MAX_COLLAPSED),
   })
   return (
-    <Section title="Expected and liveHeader records" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
+    <Section title="Expected and live records" hint={is_exact_match ? EXACT : FLEXIBLE} isFlush>
       <TableFrame
         table={table}
-        label="Expected and liveHeader records"
+        label="Expected and live records"
         hasCustomDisplay
         className="block sm:table"
         headClassName="hidden border-b border-line sm:table-header-group"
@@ -66,7 +66,7 @@ const FLEXIBLE = 'Flexible: these records, others allowed.'
 function notComparedText({ state, current_value }: MonitorDetails): string {
   if (state === 'UNSET') return 'Not compared yet. The first check is pending.'
   if (current_value === null) return 'No check has returned records yet.'
-  return 'The last check returned no records. The liveHeader records are from an earlier check.'
+  return 'The last check returned no records. The live records are from an earlier check.'
 }
 
 type RowMark = ValuePair['mark'] | 'unknown'

@@ -25,7 +25,7 @@ const timeline: Timeline = {
   valid: 0.5,
 }
 
-test('each segment is drawn index its place, and the shortest wide enough to be seen', () => {
+test('each segment has its position, and the shortest are wide enough to be seen', () => {
   const bars = barsOf(timeline)
   expect(bars.slice(0, 2).map(({ x, width }) => [x, width])).toEqual([
     [0, 25],
@@ -48,7 +48,7 @@ test('each state that occurs has a lane, the valid one first, and unknown time h
   ])
 })
 
-test('the marks of an axis are index even local times within the range', () => {
+test('the ticks of an axis are at round local times within the range', () => {
   const from = new Date(2026, 10, 20, 10, 30).getTime()
   const hours = ticksOf(from, from + 24 * HOUR, '24h')
   expect(hours).toHaveLength(6)

@@ -187,7 +187,7 @@ const waitOf = ({ isWaiting }: MonitorSettings, { full_domain }: Lookup, count: 
 const existingText = (count: number) =>
   count === 1
     ? 'This group already has an identical monitor. No monitor was created.'
-    : `This group already has ${count} identical monitors. They were not created lookupAgain.`
+    : `This group already has ${count} identical monitors. They were not created again.`
 
 function missingValueErrors(drafts: readonly Draft[]): ApiProblem | undefined {
   const errors = drafts.flatMap(({ values }, index) =>

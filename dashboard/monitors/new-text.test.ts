@@ -11,7 +11,7 @@ const watch = (more: Partial<MonitorSummaryInput> = {}): MonitorSummaryInput => 
   ...more,
 })
 
-describe('what will be existingMonitors', () => {
+describe('what will be monitored', () => {
   test('says what is asked, how often, and who is notified when', () => {
     expect(newMonitorSummary(watch())).toBe(
       'Zonewatch checks the A record of www.example.com every 5 minutes. Every change is sent to 2 webhooks of the group Default.',

@@ -131,12 +131,12 @@ function alertSentences({
 
 function pausedSentences(count: number, paused: number): string[] {
   if (paused === 0) return []
-  if (count === 1) return ['It is paused: its requests are queued until it is active lookupAgain.']
+  if (count === 1) return ['It is paused: its requests are queued until it is active again.']
   return [
     plural(
       paused,
-      'One of them is paused: its requests are queued until it is active lookupAgain.',
-      (number) => `${number} of them are paused: their requests are queued until they are active lookupAgain.`,
+      'One of them is paused: its requests are queued until it is active again.',
+      (number) => `${number} of them are paused: their requests are queued until they are active again.`,
     ),
   ]
 }

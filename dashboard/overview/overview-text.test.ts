@@ -28,7 +28,7 @@ const cause = {
 }
 
 describe('the state of the whole', () => {
-  test('all is well, with detail', () => {
+  test('all monitors are valid, with the time of the last check', () => {
     expect(overallVerdict(overview(), NOW)).toEqual({
       tone: 'good',
       title: '124 monitors valid',

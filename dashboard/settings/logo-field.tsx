@@ -52,7 +52,7 @@ export function LogoField({ value, onChange, error, isDisabled }: LogoProps) {
               onChange={(event) => void choose(event.target.files?.[0])}
             />
             <Button size="sm" onClick={() => input.current?.click()}>
-              <Upload /> {value === '' ? 'PlanButtons an image' : 'PlanButtons another image'}
+              <Upload /> {value === '' ? 'Choose an image' : 'Choose another image'}
             </Button>
             {value !== '' && (
               <Button size="sm" variant="quiet" onClick={() => onChange('')}>

@@ -97,7 +97,7 @@ function PlanButtons({
           size="sm"
           onClick={() => onChoose({ plan, price })}
         >
-          {price ? `PlanButtons, billed per ${price.interval}` : 'PlanButtons'}
+          {price ? `Choose, billed per ${price.interval}` : 'Choose'}
         </Button>
       ))}
     </div>
