@@ -24,7 +24,7 @@ import { insertTest, sendTest } from './send-test.ts'
 
 const tags = ['Alerts']
 const attachValidation = true
-const byAdmins = { requireWriteRole: 'admin' } as const
+const byAdmins = { writeRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
 export function channelRoutes(deps: Deps): Routes {
