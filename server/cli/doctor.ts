@@ -5,24 +5,24 @@ import type { Database } from '../database/database.ts'
 import { pathOf } from '../database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { systemServers } from '../dns/server-address.ts'
-import { findConnections } from '../doctor/connections.ts'
-import { findDatabase, findReplica } from '../doctor/database.ts'
-import { type Finding, failure, findingsOf, ok, warning } from '../doctor/finding.ts'
-import { findPlaces, findSettings } from '../doctor/places.ts'
-import { findProxy } from '../doctor/proxy.ts'
-import { findRoots, findUpstream } from '../doctor/upstreams.ts'
-import { findCanaries, findEgress, findSmtp } from '../doctor/ways-out.ts'
+import { checkConnections } from '../doctor/connections.ts'
+import { checkDatabase, checkReplica } from '../doctor/database.ts'
+import { checkFiles, checkSettings } from '../doctor/files.ts'
+import { type Finding, failure, ok, runCheck, warning } from '../doctor/finding.ts'
+import { checkCanaries, checkEgress, checkSmtp } from '../doctor/outbound.ts'
+import { checkProxy } from '../doctor/proxy.ts'
+import { checkRoots, checkUpstream } from '../doctor/upstreams.ts'
 import { createLog } from '../log.ts'
 import { isSecretOf, splitSecrets } from '../secrets/current-key.ts'
 import { findSecret } from './open.ts'
 import { table } from './table.ts'
 
-/** Endpoints that are tried, the ones that were used last. */
-const MOST_WEBHOOKS = 5
+/** How many endpoints are checked, the newest first. */
+const MAX_WEBHOOKS = 5
 
-/** `zonewatch doctor`: what works and what does not, a line each. It changes nothing. Exit code 1 where something fails. */
+/** `zonewatch doctor`: prints one line per check and changes nothing. Exit code 1 if a check fails. */
 export async function doctor({ json }: { json?: boolean }): Promise<void> {
-  const findings = await findAll()
+  const findings = await runChecks()
   if (json) process.stdout.write(`${JSON.stringify(findings)}\n`)
   else {
     const rows = findings.map(({ status, check, detail, remedy }) => [
@@ -30,7 +30,7 @@ export async function doctor({ json }: { json?: boolean }): Promise<void> {
       check,
       remedy === null ? detail : `${detail}. ${remedy}`,
     ])
-    const count = (status: Finding['status']) => findings.filter((each) => each.status === status).length
+    const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length
     process.stdout.write(`${table(['STATUS', 'CHECK', 'FINDING'], rows)}
 
 OK: ${count('ok')}, warnings: ${count('warning')}, failures: ${count('failure')}
@@ -39,38 +39,38 @@ OK: ${count('ok')}, warnings: ${count('warning')}, failures: ${count('failure')}
   process.exit(findings.some(({ status }) => status === 'failure') ? 1 : 0)
 }
 
-async function findAll(): Promise<Finding[]> {
-  const config = settings()
+async function runChecks(): Promise<Finding[]> {
+  const config = readSettings()
   if (Array.isArray(config)) return config
   const secret = findSecret(config)
   const path = pathOf(config.databaseUrl)
-  const hasDatabase = path === undefined || isThere(path)
+  const hasDatabase = path === undefined || exists(path)
   const deps = openDeps(
     config,
-    splitSecrets(secret ?? 'without a secret nothing is opened here'),
+    splitSecrets(secret ?? 'not a secret: doctor opens nothing without one'),
     await createLog({ ...config, logLevel: 'silent' }),
   )
   try {
-    // Alone: reading the whole file holds up everything else of this process.
+    // Before the other checks, because the integrity check blocks the event loop while SQLite reads the whole file.
     const database = hasDatabase
-      ? await findingsOf('database', () => findAllOfDatabase(deps, secret))
+      ? await runCheck('database', () => runDatabaseChecks(deps, secret))
       : [noDatabase(config)]
     const groups = await Promise.all([
-      [...findSettings(config, config.lines.length), ...findPlaces(config)],
+      [...checkSettings(config, config.lines.length), ...checkFiles(config)],
       database,
       ...(config.dnsServers ?? systemServers()).map((server) =>
-        findingsOf('upstream', () => findUpstream(server, { clock: deps.clock, knownName: config.dnsCanaries[0] })),
+        runCheck('upstream', () => checkUpstream(server, { clock: deps.clock, knownName: config.dnsCanaries[0] })),
       ),
       config.dnsServers === null && systemServers().length === 0
         ? [failure('upstream', 'the system names no resolver', 'Set DNS_SERVERS.')]
         : [],
-      findingsOf('roots', () => findRoots(config.dnsRoots, deps)),
-      findingsOf('canaries', async () => [await findCanaries(deps.networkCheck, config.dnsCanaries)]),
-      findingsOf('SMTP', async () => [await findSmtp(config.smtp)]),
-      findingsOf('webhook egress', async () =>
-        findEgress(hasDatabase ? await webhookUrls(deps.db) : [], deps.safeFetch, config.webhookProxy),
+      runCheck('roots', () => checkRoots(config.dnsRoots, deps)),
+      runCheck('canaries', async () => [await checkCanaries(deps.networkCheck, config.dnsCanaries)]),
+      runCheck('SMTP', async () => [await checkSmtp(config.smtp)]),
+      runCheck('webhook egress', async () =>
+        checkEgress(hasDatabase ? await webhookUrls(deps.db) : [], deps.safeFetch, config.webhookProxy),
       ),
-      findingsOf('reverse proxy', () => findProxy({ ...config, ...deps })),
+      runCheck('reverse proxy', () => checkProxy({ ...config, ...deps })),
     ])
     return groups.flat()
   } finally {
@@ -78,29 +78,29 @@ async function findAll(): Promise<Finding[]> {
   }
 }
 
-/** Each wrong setting is a finding of its own, and nothing else can be checked then. */
-function settings(): Config | Finding[] {
+/** Returns a finding for each invalid setting. Nothing else can be checked then. */
+function readSettings(): Config | Finding[] {
   try {
     return readConfig()
   } catch (error) {
     if (!(error instanceof InvalidConfig)) throw error
-    return Object.entries(error.errors).map(([name, sentence]) =>
+    return Object.entries(error.errors).map(([setting, message]) =>
       failure(
         'settings',
-        `${name} ${sentence.replace(/\.$/, '')}`,
+        `${setting} ${message.replace(/\.$/, '')}`,
         'Correct it, then run this again to check the rest.',
       ),
     )
   }
 }
 
-async function findAllOfDatabase({ db, config, clock }: Deps, secret: string | undefined): Promise<Finding[]> {
-  const found = await findDatabase({ db, config, clock })
+async function runDatabaseChecks({ db, config, clock }: Deps, secret: string | undefined): Promise<Finding[]> {
+  const found = await checkDatabase({ db, config, clock })
   return [
     ...found,
-    ...(await findReplica({ config, clock })),
-    ...(await findingsOf('connections', () => findConnections(db, config))),
-    ...(await findingsOf('secret', () => findSecretCheck(db, secret))),
+    ...(await checkReplica({ config, clock })),
+    ...(await runCheck('connections', () => checkConnections(db, config))),
+    ...(await runCheck('secret', () => checkSecret(db, secret))),
   ]
 }
 
@@ -111,8 +111,8 @@ const noDatabase = ({ databaseUrl }: Config) =>
     'Check DATA_DIR and DATABASE_URL, or start the server once.',
   )
 
-/** Opening one that is not there would make it. */
-function isThere(path: string): boolean {
+/** Opens it read-only, because `openDatabase` would create it. */
+function exists(path: string): boolean {
   try {
     new DatabaseSync(path, { readOnly: true }).close()
     return true
@@ -121,7 +121,7 @@ function isThere(path: string): boolean {
   }
 }
 
-async function findSecretCheck(db: Database, secret: string | undefined): Promise<Finding[]> {
+async function checkSecret(db: Database, secret: string | undefined): Promise<Finding[]> {
   const row = await db.selectFrom('secret_check').select('value').executeTakeFirst()
   if (row === undefined) return [warning('secret', 'the database has none yet', 'Start the server once.')]
   if (secret !== undefined && isSecretOf(secret, row.value)) return [ok('secret', 'opens the database')]
@@ -135,7 +135,7 @@ async function webhookUrls(db: Database): Promise<string[]> {
     .select('url')
     .where('is_active', '=', 1)
     .orderBy('id', 'desc')
-    .limit(MOST_WEBHOOKS)
+    .limit(MAX_WEBHOOKS)
     .execute()
     .catch(() => {
       throw new CliError('the webhooks cannot be read')

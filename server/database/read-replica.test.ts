@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { findConnections } from '../doctor/connections.ts'
-import { findDatabase, findReplica } from '../doctor/database.ts'
+import { checkConnections } from '../doctor/connections.ts'
+import { checkDatabase, checkReplica } from '../doctor/database.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { type Postgres, startPostgres, startReplica } from '../testing/postgres.ts'
 import type { Database } from './database.ts'
@@ -144,7 +144,7 @@ test('while the replica is away, lists are read from the primary', async () => {
       expect([path, (await call(path)).status]).toEqual([path, 200])
     }
     expect(await names()).toEqual(['after'])
-    expect((await findReplica(world.deps)).map(({ status }) => status)).toEqual(['failure'])
+    expect((await checkReplica(world.deps)).map(({ status }) => status)).toEqual(['failure'])
   } finally {
     await standby.resume()
     onStandby = openDatabase(`${standby.url}/postgres`)
@@ -163,14 +163,14 @@ test('doctor reports how far behind the replica is, and that a server is no repl
   const { world, pass } = await givenReplica()
   await pass()
   const found = async (url: string) =>
-    (await findReplica({ ...world.deps, config: { ...world.deps.config, databaseReadUrl: url } })).map(
+    (await checkReplica({ ...world.deps, config: { ...world.deps.config, databaseReadUrl: url } })).map(
       ({ status, detail }) => [status, detail],
     )
   expect(await found(`${standby.url}/postgres`)).toEqual([['ok', expect.stringMatching(/^0\.\d s behind$/)]])
   world.pass(60_000)
   expect(await found(`${standby.url}/postgres`)).toEqual([['warning', expect.stringMatching(/^5\d\.\d s behind$/)]])
   expect(await found(`${primary.url}/postgres`)).toEqual([['warning', 'DATABASE_READ_URL leads to a primary']])
-  const connections = await findConnections(onPrimary, world.deps.config)
+  const connections = await checkConnections(onPrimary, world.deps.config)
   expect(connections.map(({ status, check }) => [status, check])).toEqual([
     ['ok', 'connections'],
     ['ok', 'connections of the read replica'],
@@ -179,6 +179,6 @@ test('doctor reports how far behind the replica is, and that a server is no repl
 
 test('doctor names a standby in DATABASE_URL', async () => {
   const { world } = await givenReplica()
-  const [found] = await findDatabase({ ...world.deps, db: onStandby })
+  const [found] = await checkDatabase({ ...world.deps, db: onStandby })
   expect([found!.status, found!.detail]).toEqual(['failure', expect.stringMatching(/^DATABASE_URL leads to a standby/)])
 })

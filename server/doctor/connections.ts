@@ -4,43 +4,40 @@ import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import { POOL_SIZE } from '../database/open.ts'
 import { pathOf } from '../database/url.ts'
-import { type Finding, findingsOf, ok, warning } from './finding.ts'
+import { type Finding, ok, runCheck, warning } from './finding.ts'
 
-/** Processes that reported themselves within this count as running; they do so every 2 s. */
+/** Processes report every 2 s. One that reported within this time counts as running. */
 const ALIVE_MS = 8_000
 const TIMEOUT_MS = 5_000
 
-/** What the processes open at most, each its pool and the one that listens for wake-up signals. */
-export type Demand = { processes: number; connections: number }
+/** The connections that the processes open at most: each its pool, and a worker process one for wake-up signals. */
+export type ConnectionDemand = { processes: number; connections: number }
 
-/** `others`: connections of other programs now. `isPooled`: the URL leads to a pooler, so PostgreSQL has other connections. */
-export type Supply = { allowed: number; others: number; isPooled: boolean }
+/** `others`: current connections of other programs. `isPooled`: the URL leads to a pooler, so these limits do not apply. */
+export type ConnectionSupply = { allowed: number; others: number; isPooled: boolean }
 
-/** Whether PostgreSQL, and its replica, have enough connections for the pools of all processes of all instances. */
-export async function findConnections(
+/** Checks whether PostgreSQL and its replica allow enough connections for all processes of all instances. */
+export async function checkConnections(
   db: Database,
   { databaseUrl, databaseReadUrl, roles, workers }: Config,
 ): Promise<Finding[]> {
   if (pathOf(databaseUrl) !== undefined) return []
   const running = await readRoles(db)
-  // Before the first start: what this machine is going to run.
+  // Before the first start, count the processes that this machine will run.
   const planned = [...(roles.has('api') ? [['api']] : []), ...Array.from({ length: workers }, () => ['checker'])]
   const processes = running.length > 0 ? running : planned
-  const onPrimary = processes.reduce((sum, each) => sum + POOL_SIZE + (each.some((role) => role !== 'api') ? 1 : 0), 0)
-  const serving = processes.filter((each) => each.includes('api')).length
-  const check = 'connections'
-  const primary = findingsOf(check, async () => [
-    onConnections(check, { processes: processes.length, connections: onPrimary }, await supplyOf(databaseUrl)),
-  ])
-  if (databaseReadUrl === null) return await primary
-  const ofReplica = `${check} of the read replica`
-  const replica = findingsOf(ofReplica, async () => [
-    onConnections(ofReplica, { processes: serving, connections: serving * POOL_SIZE }, await supplyOf(databaseReadUrl)),
-  ])
-  return [...(await primary), ...(await replica)]
+  const listeners = processes.filter((roles) => roles.some((role) => role !== 'api')).length
+  const apis = processes.filter((roles) => roles.includes('api')).length
+  const findings = (check: string, url: string, demand: ConnectionDemand) =>
+    runCheck(check, async () => [connectionsFinding(check, demand, await readSupply(url))])
+  const demand = { processes: processes.length, connections: processes.length * POOL_SIZE + listeners }
+  const primary = await findings('connections', databaseUrl, demand)
+  if (databaseReadUrl === null) return primary
+  const replicaDemand = { processes: apis, connections: apis * POOL_SIZE }
+  return [...primary, ...(await findings('connections of the read replica', databaseReadUrl, replicaDemand))]
 }
 
-/** The roles of each process that runs, on any machine. One that has not reported them yet may have all. */
+/** The roles of each running process, on any machine. A process that has not reported its roles yet may have all. */
 async function readRoles(db: Database): Promise<string[][]> {
   const rows = await db
     .selectFrom('processes')
@@ -52,7 +49,7 @@ async function readRoles(db: Database): Promise<string[][]> {
   )
 }
 
-async function supplyOf(url: string): Promise<Supply> {
+async function readSupply(url: string): Promise<ConnectionSupply> {
   const { default: pg } = await import('pg')
   const client = new pg.Client({
     connectionString: url,
@@ -63,7 +60,7 @@ async function supplyOf(url: string): Promise<Supply> {
   client.on('error', () => {})
   try {
     await client.connect()
-    // Reserved ones are for superusers and for members of pg_use_reserved_connections; 16 and newer have the second kind.
+    // Reserved connections are for superusers and, since PostgreSQL 16, for members of pg_use_reserved_connections.
     const { rows } = await client.query<{ pid: number; allowed: number; others: number }>(`
       select pg_backend_pid() as pid,
         case when rolsuper then current_setting('max_connections')::int else least(
@@ -73,18 +70,22 @@ async function supplyOf(url: string): Promise<Supply> {
         (select count(*)::int from pg_stat_activity where datid is not null and application_name <> 'zonewatch') as others
       from pg_roles, pg_database where rolname = current_user and datname = current_database()`)
     const { pid, allowed, others } = rows[0]!
-    // A pooler gives each client a number of its own, so that it can be cancelled whichever server it uses.
+    // A pooler reports its own process id to the client, not that of the PostgreSQL backend.
     return { allowed, others, isPooled: (client as unknown as { processID: number }).processID !== pid }
   } finally {
     await client.end().catch(() => {})
   }
 }
 
-export function onConnections(check: string, { processes, connections }: Demand, supply: Supply): Finding {
+export function connectionsFinding(
+  check: string,
+  { processes, connections }: ConnectionDemand,
+  supply: ConnectionSupply,
+): Finding {
   const { allowed, others, isPooled } = supply
-  const wanted = `${plural(processes, '1 process opens', (count) => `${count} processes open`)} up to ${connections}`
-  if (isPooled) return ok(check, `${wanted} to a pooler, whose max_client_conn must not be less`)
-  const what = `${wanted}; PostgreSQL allows ${allowed}, and other programs use ${others}`
+  const demand = `${plural(processes, '1 process opens', (count) => `${count} processes open`)} up to ${connections}`
+  if (isPooled) return ok(check, `${demand} to a pooler, whose max_client_conn must not be less`)
+  const what = `${demand}; PostgreSQL allows ${allowed}, and other programs use ${others}`
   if (connections + others <= allowed) return ok(check, what)
   const remedy = 'Raise max_connections and restart PostgreSQL, put PgBouncer in front of it, or lower WORKERS.'
   return warning(check, what, remedy)

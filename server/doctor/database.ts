@@ -2,50 +2,53 @@ import { sql } from 'kysely'
 import { durationText, plural } from '#contract/wording.ts'
 import { shownOctets } from '../backup/archive.ts'
 import { backupIntervalOf, findLastBackup, type LastBackup } from '../backup/last-backup.ts'
+import { errorMessage } from '../cli-error.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { findUnknownMigration, isNeighbour, listMigrations } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
-import { type Finding, failure, findingsOf, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, runCheck, warning } from './finding.ts'
 
 type DatabaseDeps = { db: Database; config: Config; clock: Clock }
 
-const LEAST_POSTGRES = 150_000
-/** Of PostgreSQL: all connections are in use. */
-const TOO_MANY = '53300'
+const MIN_POSTGRES_VERSION = 150_000
+/** PostgreSQL's SQLSTATE if all connections are in use. */
+const TOO_MANY_CONNECTIONS = '53300'
 
-/** What is wrong with the database, the migrations, the last backup and the clocks of the instances. */
-export async function findDatabase({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
+/** Checks the database, the migrations, the last backup and the clocks of the instances. */
+export async function checkDatabase({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
   const engine = engineOf(db)
-  const version = await versionOf(db).catch((error: Error) => error)
+  const version = await readVersion(db).catch((error: Error) => error)
   if (version instanceof Error) {
     const remedy =
-      (version as { code?: string }).code === TOO_MANY
+      (version as { code?: string }).code === TOO_MANY_CONNECTIONS
         ? 'Raise max_connections and restart PostgreSQL, put PgBouncer in front of it, or lower WORKERS.'
         : 'Check DATABASE_URL, that the database runs, and that this user may reach it.'
     return [failure('database', version.message || version.name, remedy)]
   }
-  const found = [engine === 'sqlite' ? ok('database', `SQLite ${version.text}`) : onPostgres(version)]
+  const found = [engine === 'sqlite' ? ok('database', `SQLite ${version.text}`) : postgresFinding(version)]
   if (version.isStandby) return found
   found.push(
-    ...(await findingsOf('integrity', () => (engine === 'sqlite' ? findSqliteDamage(db) : findPostgresDamage(db)))),
+    ...(await runCheck('integrity', () =>
+      engine === 'sqlite' ? checkSqliteIntegrity(db) : checkPostgresIntegrity(db),
+    )),
   )
-  found.push(...(await findingsOf('migrations', () => findMigrations(db))))
+  found.push(...(await runCheck('migrations', () => checkMigrations(db))))
   if (found.at(-1)!.status === 'failure') return found
-  found.push(...(await findingsOf('durability', () => findDurability(db))))
-  if (engine === 'postgres') found.push(...(await findingsOf('free disk', () => findSize(db, clock))))
-  found.push(...(await findingsOf('backup', () => findBackup({ db, config, clock }))))
-  found.push(...(await findingsOf('clocks', () => findClocks(db, clock))))
+  found.push(...(await runCheck('durability', () => checkDurability(db))))
+  if (engine === 'postgres') found.push(...(await runCheck('free disk', () => checkSize(db, clock))))
+  found.push(...(await runCheck('backup', () => checkBackup({ db, config, clock }))))
+  found.push(...(await runCheck('clocks', () => checkClocks(db, clock))))
   return found
 }
 
-/** Above this lists are read from the primary instead. */
-const FAR_BEHIND_MS = 10_000
+/** Beyond this lag, lists are read from the primary. */
+const MAX_REPLICA_LAG_MS = 10_000
 
-/** Whether the database of DATABASE_READ_URL is a replica, and how far behind the primary it is. */
-export async function findReplica({ config, clock }: Omit<DatabaseDeps, 'db'>): Promise<Finding[]> {
+/** Checks whether the database of DATABASE_READ_URL is a replica, and its lag. */
+export async function checkReplica({ config, clock }: Omit<DatabaseDeps, 'db'>): Promise<Finding[]> {
   if (config.databaseReadUrl === null) return []
   const check = 'read replica'
   const db = openDatabase(config.databaseReadUrl, { connections: 1 })
@@ -56,15 +59,15 @@ export async function findReplica({ config, clock }: Omit<DatabaseDeps, 'db'>): 
     if (!is_replica) {
       return [warning(check, 'DATABASE_READ_URL leads to a primary', 'Set it to a streaming replica, or remove it.')]
     }
-    // Processes write when they were last alive every 2 s, so without one nothing can be said.
+    // The lag is measured by the reports of the processes, which they write every 2 s.
     if (seen_at === null) return [warning(check, 'no process of a server has reported itself yet', 'Start the server.')]
-    const behindMs = Math.max(0, clock.now() - seen_at - BEAT_MS)
+    const behindMs = Math.max(0, clock.now() - seen_at - REPORT_MS)
     const line = `${(behindMs / 1_000).toFixed(1)} s behind`
-    if (behindMs <= FAR_BEHIND_MS) return [ok(check, line)]
+    if (behindMs <= MAX_REPLICA_LAG_MS) return [ok(check, line)]
     return [warning(check, line, 'Lists are read from the primary. Check pg_stat_replication on the primary.')]
   } catch (error) {
     const remedy = 'Lists are read from the primary. Check DATABASE_READ_URL and that the replica runs.'
-    return [failure(check, error instanceof Error ? error.message || error.name : String(error), remedy)]
+    return [failure(check, errorMessage(error), remedy)]
   } finally {
     await db.destroy()
   }
@@ -72,7 +75,7 @@ export async function findReplica({ config, clock }: Omit<DatabaseDeps, 'db'>): 
 
 type Version = { text: string; number: number; isStandby: boolean }
 
-async function versionOf(db: Database): Promise<Version> {
+async function readVersion(db: Database): Promise<Version> {
   if (engineOf(db) === 'sqlite') {
     const { rows } = await sql<{ version: string }>`select sqlite_version() as version`.execute(db)
     return { text: rows[0]!.version, number: 0, isStandby: false }
@@ -84,16 +87,16 @@ async function versionOf(db: Database): Promise<Version> {
   return { text, number: Number(number), isStandby: is_standby }
 }
 
-export function onPostgres({ text, number, isStandby }: Version): Finding {
+export function postgresFinding({ text, number, isStandby }: Version): Finding {
   if (isStandby) {
     const remedy = 'Set DATABASE_URL to the primary, or to the proxy that leads to it.'
     return failure('database', `DATABASE_URL leads to a standby, which takes no writes (PostgreSQL ${text})`, remedy)
   }
-  if (number >= LEAST_POSTGRES) return ok('database', `PostgreSQL ${text}`)
+  if (number >= MIN_POSTGRES_VERSION) return ok('database', `PostgreSQL ${text}`)
   return failure('database', `PostgreSQL ${text} is too old`, 'Upgrade to PostgreSQL 15 or newer.')
 }
 
-async function findMigrations(db: Database): Promise<Finding[]> {
+async function checkMigrations(db: Database): Promise<Finding[]> {
   const check = 'migrations'
   const applied = await listMigrations(db)
   if (applied === undefined) {
@@ -117,7 +120,7 @@ async function findMigrations(db: Database): Promise<Finding[]> {
   ]
 }
 
-async function findSqliteDamage(db: Database): Promise<Finding[]> {
+async function checkSqliteIntegrity(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ quick_check: string }>`pragma quick_check(1)`.execute(db)
   const found = rows[0]?.quick_check
   if (found === 'ok') return [ok('integrity', 'no damage found')]
@@ -130,15 +133,15 @@ async function findSqliteDamage(db: Database): Promise<Finding[]> {
   ]
 }
 
-async function findPostgresDamage(db: Database): Promise<Finding[]> {
+async function checkPostgresIntegrity(db: Database): Promise<Finding[]> {
   const { rows } = await sql<{ checksums: string; failures: number | null }>`
     select current_setting('data_checksums') as checksums,
       (select checksum_failures from pg_stat_database where datname = current_database()) as failures`.execute(db)
   const { checksums, failures } = rows[0]!
-  return [onChecksums(checksums === 'on', Number(failures ?? 0))]
+  return [checksumFinding(checksums === 'on', Number(failures ?? 0))]
 }
 
-export function onChecksums(isOn: boolean, failures: number): Finding {
+export function checksumFinding(isOn: boolean, failures: number): Finding {
   if (failures > 0) {
     const remedy = 'Check the disk, and restore a backup or promote a replica.'
     return failure('integrity', `PostgreSQL found ${failures} pages with a wrong checksum`, remedy)
@@ -147,32 +150,32 @@ export function onChecksums(isOn: boolean, failures: number): Finding {
   return warning('integrity', 'pages have no checksums', 'Stop PostgreSQL and run pg_checksums --enable once.')
 }
 
-async function findDurability(db: Database): Promise<Finding[]> {
+async function checkDurability(db: Database): Promise<Finding[]> {
   if (engineOf(db) === 'sqlite') {
     const { rows } = await sql<{ journal_mode: string }>`select journal_mode from pragma_journal_mode`.execute(db)
-    return [onJournalMode(rows[0]!.journal_mode)]
+    return [journalModeFinding(rows[0]!.journal_mode)]
   }
   const { rows } = await sql<{ fsync: string; commit: string; timeout: string }>`
     select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
       current_setting('statement_timeout') as timeout`.execute(db)
   const { fsync, commit, timeout } = rows[0]!
-  return [onSync(fsync, commit), ...onStatementTimeout(timeout)]
+  return [syncFinding(fsync, commit), ...statementTimeoutFindings(timeout)]
 }
 
-export function onStatementTimeout(timeout: string): Finding[] {
+export function statementTimeoutFindings(timeout: string): Finding[] {
   if (timeout === '0') return []
   const what = `statement_timeout is ${timeout}: after it, PostgreSQL reports a commit as successful even if no standby has it`
   const remedy = "Set it to 0 for Zonewatch's user: Zonewatch has a timeout of its own."
   return [warning('durability', what, remedy)]
 }
 
-export function onJournalMode(mode: string): Finding {
+export function journalModeFinding(mode: string): Finding {
   if (mode === 'wal') return ok('durability', 'SQLite writes a log ahead (WAL)')
   const remedy = 'Move DATA_DIR to a local disk: network file systems cannot hold the log.'
   return failure('durability', `journal mode ${mode} instead of WAL`, remedy)
 }
 
-export function onSync(fsync: string, commit: string): Finding {
+export function syncFinding(fsync: string, commit: string): Finding {
   if (fsync !== 'on') return failure('durability', 'fsync is off', 'Set fsync = on: a crash can destroy the database.')
   if (commit !== 'off') return ok('durability', `fsync on, synchronous_commit ${commit}`)
   return warning('durability', 'synchronous_commit is off', 'Set it on: a crash loses the last changes.')
@@ -180,8 +183,8 @@ export function onSync(fsync: string, commit: string): Finding {
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** PostgreSQL has no statement for the free space of its disk. */
-async function findSize(db: Database, clock: Clock): Promise<Finding[]> {
+/** Reports the size and the growth, because PostgreSQL has no statement for free disk space. */
+async function checkSize(db: Database, clock: Clock): Promise<Finding[]> {
   const { rows } = await sql<{ octets: number; measured_at: number | null; first: number | null }>`
     select pg_database_size(current_database()) as octets, measured_at, first from (values (1)) as one
     left join (select measured_at, octets as first from database_sizes order by measured_at limit 1) as oldest on true`.execute(
@@ -196,14 +199,14 @@ async function findSize(db: Database, clock: Clock): Promise<Finding[]> {
 
 export type Archiving = { mode: string; archivedAt: number | null; failedAt: number | null; failed: string | null }
 
-async function findArchiving(db: Database): Promise<Archiving> {
+async function readArchiving(db: Database): Promise<Archiving> {
   const { rows } = await sql<Archiving>`select current_setting('archive_mode') as mode, last_failed_wal as failed,
     (extract(epoch from last_archived_time) * 1000)::bigint as "archivedAt",
     (extract(epoch from last_failed_time) * 1000)::bigint as "failedAt" from pg_stat_archiver`.execute(db)
   return rows[0]!
 }
 
-export function onArchiving({ archivedAt, failedAt, failed }: Archiving): Finding {
+export function archivingFinding({ archivedAt, failedAt, failed }: Archiving): Finding {
   const check = 'backup'
   if (failedAt !== null && (archivedAt === null || failedAt > archivedAt)) {
     const remedy = 'Check archive_command and the log of PostgreSQL: it keeps its log until the disk is full.'
@@ -213,32 +216,32 @@ export function onArchiving({ archivedAt, failedAt, failed }: Archiving): Findin
   return ok(check, `PostgreSQL archives its log, the last at ${new Date(archivedAt).toISOString()}`)
 }
 
-async function findBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
+async function checkBackup({ db, config, clock }: DatabaseDeps): Promise<Finding[]> {
   const last = await findLastBackup(db)
   const everyMs = backupIntervalOf(db, config, last)
-  if (engineOf(db) === 'sqlite') return [onBackup(last, everyMs, clock.now())]
-  const archiving = await findArchiving(db)
-  const archived = archiving.mode === 'off' ? [] : [onArchiving(archiving)]
-  if (last) return [...archived, onBackup(last, everyMs, clock.now(), OF_ANOTHER_PROGRAM)]
+  if (engineOf(db) === 'sqlite') return [backupFinding(last, everyMs, clock.now())]
+  const archiving = await readArchiving(db)
+  const archived = archiving.mode === 'off' ? [] : [archivingFinding(archiving)]
+  if (last) return [...archived, backupFinding(last, everyMs, clock.now(), POSTGRES_REMEDIES)]
   if (archived.length > 0) return archived
   const remedy = 'Dump the database every night, and record that: docs/guides/back-up-and-restore.md.'
   return [warning('backup', 'PostgreSQL does not archive its log, and no dump is recorded', remedy)]
 }
 
-const OF_ZONEWATCH = {
+const SQLITE_REMEDIES = {
   failed: 'Fix the cause. Zonewatch retries every 10 minutes.',
   old: 'Check that the server runs, and its log for "The backup failed".',
 }
-const OF_ANOTHER_PROGRAM = {
+const POSTGRES_REMEDIES = {
   failed: 'Fix the cause: journalctl -u zonewatch-dump, on the node with the dumps.',
   old: 'Check zonewatch-dump.timer on the node with the dumps. BACKUP_EVERY is the time between two.',
 }
 
-function onBackup(
+function backupFinding(
   last: LastBackup | undefined,
   everyMs: number | undefined,
   now: number,
-  remedies = OF_ZONEWATCH,
+  remedies = SQLITE_REMEDIES,
 ): Finding {
   const check = 'backup'
   const made =
@@ -256,30 +259,30 @@ function onBackup(
   return ok(check, made!)
 }
 
-/** An instance reports itself every 2 seconds by its own clock. */
+/** How long the clocks are watched. An instance reports every 2 s, with the time of its clock. */
 const WATCH_MS = 5_000
-const BEAT_MS = 2_000
-/** From here on leases of several nodes overlap noticeably; the dashboard counts on 5 seconds. */
-const OFF_MS = 1_000
-const FAR_OFF_MS = 5_000
+const REPORT_MS = 2_000
+/** From 1 s on, leases of several nodes can overlap. The dashboard tolerates at most 5 s. */
+const WARNING_OFFSET_MS = 1_000
+const FAILURE_OFFSET_MS = 5_000
 
-type Seen = { id: number; machine: string; seen_at: number }
+type InstanceClock = { id: number; machine: string; seen_at: number }
 
-/** Watches the instances report themselves: at that moment their clock and this one must say the same. */
-async function findClocks(db: Database, clock: Clock): Promise<Finding[]> {
-  const read = async (): Promise<Seen[]> =>
+/** Compares the clocks of the instances with this one, at the moment when they report. */
+async function checkClocks(db: Database, clock: Clock): Promise<Finding[]> {
+  const read = async (): Promise<InstanceClock[]> =>
     await db.selectFrom('processes').select(['id', 'machine', 'seen_at']).execute()
   const first = new Map((await read()).map((row) => [row.id, row.seen_at]))
-  const offsets = new Map<number, { machine: string; offMs: number }>()
+  const offsets = new Map<number, { machine: string; offsetMs: number }>()
   for (const until = clock.elapsed() + WATCH_MS; clock.elapsed() < until && offsets.size < first.size; ) {
-    await clock.sleep(BEAT_MS / 10)
+    await clock.sleep(REPORT_MS / 10)
     const now = clock.now()
     for (const { id, machine, seen_at } of await read()) {
-      if (!offsets.has(id) && first.get(id) !== seen_at) offsets.set(id, { machine, offMs: seen_at - now })
+      if (!offsets.has(id) && first.get(id) !== seen_at) offsets.set(id, { machine, offsetMs: seen_at - now })
     }
   }
   const database = engineOf(db) === 'postgres' ? await databaseOffset(db, clock) : undefined
-  return [...onClocks([...offsets.values()]), ...(database === undefined ? [] : [onDatabaseClock(database)])]
+  return [...clockFindings([...offsets.values()]), ...(database === undefined ? [] : [databaseClockFinding(database)])]
 }
 
 async function databaseOffset(db: Database, clock: Clock): Promise<number> {
@@ -291,28 +294,20 @@ async function databaseOffset(db: Database, clock: Clock): Promise<number> {
 
 const NTP = 'Run an NTP client (chrony, systemd-timesyncd) on every machine.'
 
-export function onClocks(instances: readonly { machine: string; offMs: number }[]): Finding[] {
+export function clockFindings(instances: readonly { machine: string; offsetMs: number }[]): Finding[] {
   if (instances.length === 0)
     return [warning('instances', 'no process of a server works on this database', 'Start the server.')]
-  const worst = instances.toSorted((a, b) => Math.abs(b.offMs) - Math.abs(a.offMs))[0]!
-  const off = Math.abs(worst.offMs)
-  const what = `the clock of ${worst.machine} is ${(off / 1_000).toFixed(1)} s ${worst.offMs > 0 ? 'ahead of' : 'behind'} this machine's`
-  const line =
-    off >= FAR_OFF_MS
-      ? failure('clocks', what, NTP)
-      : off >= OFF_MS
-        ? warning('clocks', what, NTP)
-        : ok('clocks', 'agree')
-  return [
-    ok(
-      'instances',
-      plural(instances.length, '1 process is running', (count) => `${count} processes are running`),
-    ),
-    line,
-  ]
+  const furthest = instances.toSorted((a, b) => Math.abs(b.offsetMs) - Math.abs(a.offsetMs))[0]!
+  const offset = Math.abs(furthest.offsetMs)
+  const direction = furthest.offsetMs > 0 ? 'ahead of' : 'behind'
+  const what = `the clock of ${furthest.machine} is ${(offset / 1_000).toFixed(1)} s ${direction} this machine's`
+  const running = plural(instances.length, '1 process is running', (count) => `${count} processes are running`)
+  const instancesFinding = ok('instances', running)
+  if (offset >= FAILURE_OFFSET_MS) return [instancesFinding, failure('clocks', what, NTP)]
+  return [instancesFinding, offset >= WARNING_OFFSET_MS ? warning('clocks', what, NTP) : ok('clocks', 'agree')]
 }
 
-export function onDatabaseClock(offMs: number): Finding {
-  if (Math.abs(offMs) < OFF_MS) return ok('clock of PostgreSQL', 'agrees')
-  return warning('clock of PostgreSQL', `${(offMs / 1_000).toFixed(1)} s off`, NTP)
+export function databaseClockFinding(offsetMs: number): Finding {
+  if (Math.abs(offsetMs) < WARNING_OFFSET_MS) return ok('clock of PostgreSQL', 'agrees')
+  return warning('clock of PostgreSQL', `${(offsetMs / 1_000).toFixed(1)} s off`, NTP)
 }

@@ -8,7 +8,7 @@ import { formatServer } from '../dns/server-address.ts'
 import { tcpTo } from '../dns/tcp.ts'
 import { MalformedPacket, type Packet, readName, readUint16 } from '../dns/wire.ts'
 
-/** `type`: the number. `edns`: octets of an answer that are taken, and whether DNSSEC records are wanted. */
+/** `type`: its number. `edns`: the largest UDP response in octets, and whether DNSSEC records are requested. */
 export type ProbeQuery = {
   name: string
   type: number
@@ -18,7 +18,7 @@ export type ProbeQuery = {
   checkingDisabled?: boolean
 }
 
-/** What a server answers to exactly this query, and how: the checks' own client hides what it works around. */
+/** The raw response to one query. The DNS client of the checks would hide the faults that it works around. */
 export type Probe =
   | {
       kind: 'answer'
@@ -58,7 +58,7 @@ export async function probe(server: ServerAddress, query: ProbeQuery, clock: Clo
 function encode({ name, type, edns, recursionDesired = true, checkingDisabled = false }: ProbeQuery): Buffer {
   const packet = Buffer.alloc(12 + wireLength(name) + 4 + (edns ? 11 : 0))
   packet.writeUInt16BE(randomInt(0x10000), 0)
-  // AD in a query asks for the bit in the answer: RFC 6840 section 5.7.
+  // The AD bit in a query requests it in the response: RFC 6840 section 5.7.
   packet.writeUInt16BE((recursionDesired ? 0x0100 : 0) | (checkingDisabled ? 0x0010 : 0) | 0x0020, 2)
   packet.writeUInt16BE(1, 4)
   packet.writeUInt16BE(edns ? 1 : 0, 10)
@@ -98,10 +98,10 @@ function decode(octets: Buffer) {
   }
 }
 
-/** The packet, or why there is none. */
-type Sent = Promise<Buffer | string>
+/** The response packet, or why there is none. */
+type Received = Promise<Buffer | string>
 
-function overUdp({ ip, port }: ServerAddress, packet: Buffer, stop: AbortSignal): Sent {
+function overUdp({ ip, port }: ServerAddress, packet: Buffer, stop: AbortSignal): Received {
   return new Promise((resolve) => {
     const socket = createSocket(ip.includes(':') ? 'udp6' : 'udp4')
     const close = () => {
@@ -113,13 +113,13 @@ function overUdp({ ip, port }: ServerAddress, packet: Buffer, stop: AbortSignal)
     socket.on('message', (message) => {
       if (message.length >= 2 && message.readUInt16BE(0) === packet.readUInt16BE(0)) resolve(message)
     })
-    // Not as connect's callback, which is called with an error too: that there is no route.
+    // Not in the callback of `connect`, which is also called with an error.
     socket.on('connect', () => socket.send(packet))
     socket.connect(port, ip)
   })
 }
 
-function overTcp(server: ServerAddress, packet: Buffer, stop: AbortSignal): Sent {
+function overTcp(server: ServerAddress, packet: Buffer, stop: AbortSignal): Received {
   return new Promise((resolve) => {
     const giveUp = tcpTo(server)(packet, (received) =>
       resolve(received.kind === 'packet' ? received.packet : received.reason),

@@ -21,12 +21,12 @@ import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { startDnsServer } from '../testing/dns-server.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { startMailServer } from '../testing/smtp.ts'
-import { findDatabase } from './database.ts'
-import { type Finding, findingsOf } from './finding.ts'
-import { findPlaces, findSettings } from './places.ts'
-import { onSeen } from './proxy.ts'
-import { findRoots, findUpstream } from './upstreams.ts'
-import { findCanaries, findEgress, findSmtp } from './ways-out.ts'
+import { checkDatabase } from './database.ts'
+import { checkFiles, checkSettings } from './files.ts'
+import { type Finding, runCheck } from './finding.ts'
+import { checkCanaries, checkEgress, checkSmtp } from './outbound.ts'
+import { proxyFindings } from './proxy.ts'
+import { checkRoots, checkUpstream } from './upstreams.ts'
 
 const TIMEOUT_MS = 1_500
 
@@ -54,7 +54,7 @@ function lineOf(findings: Finding[], check: string): string {
 }
 
 const upstreamOf = (dns: Resolver) =>
-  findUpstream(dns.address, { clock: systemClock, knownName: 'www.example.com', timeoutMs: TIMEOUT_MS })
+  checkUpstream(dns.address, { clock: systemClock, knownName: 'www.example.com', timeoutMs: TIMEOUT_MS })
 
 test('of a good resolver every line is ok', async () => {
   const findings = await upstreamOf(await givenResolver())
@@ -125,7 +125,7 @@ test.each(faults)('a resolver that fails shows in the line %s as %s', async (lin
 
 test('root servers: reachable, closed off, intercepted, and without TCP', async () => {
   const roots = async (dns: Resolver) =>
-    lineOf(await findRoots([dns.address], { clock: systemClock, timeoutMs: TIMEOUT_MS }), 'roots')
+    lineOf(await checkRoots([dns.address], { clock: systemClock, timeoutMs: TIMEOUT_MS }), 'roots')
   const root = await givenResolver({ authoritative: true })
   expect(await roots(root)).toBe('ok: answer: IPv4 1 of 1, IPv6 0 of 0. ')
   root.respond('.', overUdpAlone(0x0400, []))
@@ -137,10 +137,10 @@ test('root servers: reachable, closed off, intercepted, and without TCP', async 
   expect(await roots(await givenResolver())).toMatch(
     /^failure: something else answers for the root server 127\.0\.0\.1/,
   )
-  expect(lineOf(await findRoots([], { clock: systemClock }), 'roots')).toMatch(/^ok: off/)
+  expect(lineOf(await checkRoots([], { clock: systemClock }), 'roots')).toMatch(/^ok: off/)
   // As on a machine without IPv6: the system refuses to connect, and sends nothing.
   const withoutRoute = [{ ip: '255.255.255.255', port: 53 }]
-  expect(lineOf(await findRoots(withoutRoute, { clock: systemClock }), 'roots')).toMatch(/^failure: none of 1 root/)
+  expect(lineOf(await checkRoots(withoutRoute, { clock: systemClock }), 'roots')).toMatch(/^failure: none of 1 root/)
 })
 
 test('canary names: resolving, gone and captive', async () => {
@@ -161,7 +161,7 @@ test('canary names: resolving, gone and captive', async () => {
       onOutage: () => {},
       onRecovery: () => {},
     })
-    const found = await findCanaries(canaries, names)
+    const found = await checkCanaries(canaries, names)
     await client.close()
     return lineOf([found], 'canaries')
   }
@@ -170,12 +170,12 @@ test('canary names: resolving, gone and captive', async () => {
   expect(await line()).toMatch(/^failure: they resolve to the same address as every other name/)
   dns.drop('*')
   expect(await line()).toMatch(/^failure: none of www\.example\.com resolves/)
-  expect(lineOf([await findCanaries(undefined, [])], 'canaries')).toMatch(/^ok: off/)
+  expect(lineOf([await checkCanaries(undefined, [])], 'canaries')).toMatch(/^ok: off/)
 })
 
 test('the mail server works, refuses the password, does not support TLS, or is unreachable', async () => {
   const server = await startMailServer({ password: 'right' })
-  const line = async (smtp: { url: string } | null) => lineOf([await findSmtp(smtp)], 'SMTP')
+  const line = async (smtp: { url: string } | null) => lineOf([await checkSmtp(smtp)], 'SMTP')
   expect(await line({ url: server.url })).toMatch(/^ok: 127\.0\.0\.1:\d+ accepts the sign-in/)
   expect(await line({ url: server.url.replace(':right', ':wrong') })).toMatch(
     /^failure: .* refuses the sign-in: .*Check user and password/,
@@ -207,7 +207,7 @@ test('webhook egress: connects and sends nothing; says which endpoints cannot be
   const safeFetch = fetchOf()
   const closed = `http://127.0.0.1:${await closedPort()}`
   const line = async (urls: string[], by = safeFetch, proxy: URL | null = null) =>
-    lineOf(await findEgress(urls, by, proxy), 'webhook egress')
+    lineOf(await checkEgress(urls, by, proxy), 'webhook egress')
   expect(await line([receiver.url])).toBe(`ok: connected to 127.0.0.1:${receiver.port}. `)
   expect(await line([receiver.url, closed])).toMatch(/^warning: 127\.0\.0\.1:\d+: .*Other endpoints can be reached/)
   expect(await line([closed])).toMatch(/^failure: none can be reached: .*WEBHOOK_PROXY/)
@@ -230,7 +230,7 @@ async function closedPort(): Promise<number> {
 
 onBothEngines('the database', (fresh, engine) => {
   const lines = async (db: Database, settings: Record<string, string> = {}) =>
-    await findDatabase({ db, config: readConfig({ DATABASE_URL: 'sqlite:x', ...settings }), clock: systemClock })
+    await checkDatabase({ db, config: readConfig({ DATABASE_URL: 'sqlite:x', ...settings }), clock: systemClock })
 
   test('a good one is ok, and says that nobody works on it', async () => {
     const findings = await lines(await fresh())
@@ -261,16 +261,16 @@ onBothEngines('the database', (fresh, engine) => {
 
   test('the clock of another instance that is wrong shows while it reports itself', async () => {
     const db = await fresh()
-    const report = async (id: number, offMs: number) =>
+    const report = async (id: number, offsetMs: number) =>
       void (await db
         .updateTable('processes')
-        .set({ seen_at: Date.now() + offMs })
+        .set({ seen_at: Date.now() + offsetMs })
         .where('id', '=', id)
         .execute())
-    const start = async (machine: string, offMs: number) => {
+    const start = async (machine: string, offsetMs: number) => {
       const row = { pid: 1, machine, started_at: 0, seen_at: 0 }
       const { id } = await db.insertInto('processes').values(row).returning('id').executeTakeFirstOrThrow()
-      const timer = setInterval(() => void report(id, offMs), 100)
+      const timer = setInterval(() => void report(id, offsetMs), 100)
       onTestFinished(() => clearInterval(timer))
       return timer
     }
@@ -295,7 +295,7 @@ test('the last backup: none, none scheduled, failed, too old, good', async () =>
   })
   const line = async (settings: Record<string, string> = { BACKUP_DIR: '/backups' }) =>
     lineOf(
-      await findDatabase({ db, config: readConfig({ DATABASE_URL: url, ...settings }), clock: systemClock }),
+      await checkDatabase({ db, config: readConfig({ DATABASE_URL: url, ...settings }), clock: systemClock }),
       'backup',
     )
   const made = (at: number) => recordMadeBackup(db, { at, path: '/backups/one', octets: 2_048, durationMs: 5 })
@@ -326,7 +326,7 @@ test('a damaged SQLite file is a failure', async () => {
   const db = openDatabase(url)
   onTestFinished(() => db.destroy())
   expect(engineOf(db)).toBe('sqlite')
-  const findings = await findDatabase({ db, config: readConfig({ DATABASE_URL: url }), clock: systemClock })
+  const findings = await checkDatabase({ db, config: readConfig({ DATABASE_URL: url }), clock: systemClock })
   expect(lineOf(findings, 'integrity')).toMatch(/^failure: /)
 })
 
@@ -336,25 +336,26 @@ test('what others can read is a failure with the command that mends it', async (
   const config = readConfig({ DATA_DIR: folder, BACKUP_DIR: join(folder, 'none') })
   writeFileSync(join(folder, 'secret'), 'x', { mode: 0o600 })
   writeFileSync(join(folder, 'zonewatch.db'), 'x', { mode: 0o600 })
-  expect(lineOf(findPlaces(config), 'file permissions')).toMatch(/^ok: /)
+  expect(lineOf(checkFiles(config), 'file permissions')).toMatch(/^ok: /)
   writeFileSync(join(folder, 'token'), 'x'.repeat(40))
   const withFile = (mode: number) => {
     chmodSync(join(folder, 'token'), mode)
-    return lineOf(findPlaces(readConfig({ DATA_DIR: folder, SECRET_FILE: join(folder, 'token') })), 'secret files')
+    return lineOf(checkFiles(readConfig({ DATA_DIR: folder, SECRET_FILE: join(folder, 'token') })), 'secret files')
   }
   expect(withFile(0o640)).toBe('no line secret files')
   expect(withFile(0o644)).toBe(`warning: every user can read ${folder}/token. chmod 600 ${folder}/token`)
   chmodSync(join(folder, 'secret'), 0o640)
-  expect(lineOf(findPlaces(config), 'file permissions')).toBe(
+  expect(lineOf(checkFiles(config), 'file permissions')).toBe(
     `failure: others can read ${folder}/secret. chmod 600 ${folder}/secret`,
   )
-  expect(lineOf(findPlaces({ ...config, dataDir: join(folder, 'none') }), 'DATA_DIR')).toMatch(
+  expect(lineOf(checkFiles({ ...config, dataDir: join(folder, 'none') }), 'DATA_DIR')).toMatch(
     /^failure: .* does not exist/,
   )
 })
 
 test('settings that are valid and dangerous are named', () => {
-  const line = (settings: Record<string, string>, check: string) => lineOf(findSettings(readConfig(settings), 3), check)
+  const line = (settings: Record<string, string>, check: string) =>
+    lineOf(checkSettings(readConfig(settings), 3), check)
   expect(line({}, 'settings')).toBe('ok: 3 settings are valid. ')
   expect(line({}, 'BASE_URL')).toBe('no line BASE_URL')
   expect(line({ BASE_URL: 'http://dns.example.com' }, 'BASE_URL')).toMatch(
@@ -384,12 +385,12 @@ test.each<[RegExp, Partial<typeof seen> | { forwardedFor: null }, Partial<typeof
     {},
   ],
 ])('a proxy is judged: %s', (expected, change, forged, more) => {
-  const found = onSeen({ ...seen, ...change }, forged && { ...seen, ...forged }, { ...behind, ...more })
+  const found = proxyFindings({ ...seen, ...change }, forged && { ...seen, ...forged }, { ...behind, ...more })
   expect(lineOf(found, 'reverse proxy')).toMatch(expected)
 })
 
 test('what cannot be checked is a failure, and the rest goes on', async () => {
-  const found = await findingsOf('SMTP', async () => {
+  const found = await runCheck('SMTP', async () => {
     throw new Error('no such thing')
   })
   expect(lineOf(found, 'SMTP')).toMatch(/^failure: could not be checked: no such thing/)

@@ -1,6 +1,8 @@
-export type Status = 'ok' | 'warning' | 'failure'
+import { errorMessage } from '../cli-error.ts'
 
-/** One line of `zonewatch doctor`. `remedy`: what to do about it; null where nothing is to do. */
+type Status = 'ok' | 'warning' | 'failure'
+
+/** One line of `zonewatch doctor`. `remedy`: what to do; null if nothing. */
 export type Finding = { check: string; status: Status; detail: string; remedy: string | null }
 
 export const ok = (check: string, detail: string): Finding => ({ check, status: 'ok', detail, remedy: null })
@@ -11,14 +13,12 @@ export const failure = (check: string, detail: string, remedy: string): Finding 
   ...{ check, status: 'failure', detail, remedy },
 })
 
-/** What `find` returns; what it throws is a failure of its own. */
-export async function findingsOf(check: string, find: () => Promise<Finding[]>): Promise<Finding[]> {
+/** Runs a check. If it throws, that is a failure too. */
+export async function runCheck(check: string, run: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
-    return await find()
+    return await run()
   } catch (error) {
-    const reason = error instanceof Error ? error.message || error.name : String(error)
-    return [
-      failure(check, `could not be checked: ${reason}`, 'Run this with the settings of the server and as its user.'),
-    ]
+    const remedy = 'Run this with the settings of the server and as its user.'
+    return [failure(check, `could not be checked: ${errorMessage(error)}`, remedy)]
   }
 }

@@ -8,8 +8,8 @@ import { openDatabase } from '../database/open.ts'
 import { migratedDatabaseUrl } from '../testing/database.ts'
 import { runCommand } from '../testing/server-process.ts'
 import { givenFolder } from '../testing/server-world.ts'
-import { findConnections } from './connections.ts'
-import { findDatabase } from './database.ts'
+import { checkConnections } from './connections.ts'
+import { checkDatabase } from './database.ts'
 import type { Finding } from './finding.ts'
 
 const lineOf = ([found]: Finding[]) => `${found!.status}: ${found!.detail}. ${found!.remedy ?? ''}`
@@ -28,7 +28,7 @@ test('connections: enough, too few for the pools of all processes, none left', a
   const limited = Object.assign(new URL(url), { username: user, password: 'x' }).href
   const settings = { DATABASE_URL: limited, SECRET: 's'.repeat(40), ROLES: 'api,checker', WORKERS: '1' }
   const config = readConfig(settings)
-  const line = async () => lineOf(await findConnections(own, config))
+  const line = async () => lineOf(await checkConnections(own, config))
   // What the settings of this machine will open.
   expect(await line()).toMatch(/^ok: 2 processes open up to 21; PostgreSQL allows 25, and other programs use \d+\. $/)
   const now = systemClock.now()
@@ -40,7 +40,7 @@ test('connections: enough, too few for the pools of all processes, none left', a
   await sql.raw(`alter role ${user} connection limit 0`).execute(own)
   const refused = openDatabase(limited)
   onTestFinished(() => refused.destroy())
-  expect(lineOf(await findDatabase({ db: refused, config, clock: systemClock }))).toMatch(
+  expect(lineOf(await checkDatabase({ db: refused, config, clock: systemClock }))).toMatch(
     /^failure: too many connections for role .*Raise max_connections/,
   )
 })
@@ -54,7 +54,7 @@ test('the size of a database and what it was', async () => {
   })
   const config = readConfig({ DATABASE_URL: url, SECRET: 's'.repeat(40) })
   const line = async (name: string) =>
-    lineOf((await findDatabase({ db, config, clock: systemClock })).filter(({ check }) => check === name))
+    lineOf((await checkDatabase({ db, config, clock: systemClock })).filter(({ check }) => check === name))
   expect(await line('free disk')).toMatch(/^ok: the database takes \d+\.\d [KM]iB; PostgreSQL does not report its/)
   const row = { measured_at: systemClock.now() - 7.5 * 24 * 60 * 60_000, octets: 3 * 1_024 ** 2 }
   await db.insertInto('database_sizes').values(row).execute()
@@ -70,7 +70,7 @@ test('no dump, one that another program made, one that failed, and one that is t
   })
   const settings = { DATABASE_URL: url, SECRET: 's'.repeat(40) }
   const line = async () => {
-    const findings = await findDatabase({ db, config: readConfig(settings), clock: systemClock })
+    const findings = await checkDatabase({ db, config: readConfig(settings), clock: systemClock })
     return lineOf(findings.filter(({ check }) => check === 'backup'))
   }
   const record = (...args: string[]) => runCommand(['record-backup', ...args], settings)

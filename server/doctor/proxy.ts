@@ -4,27 +4,27 @@ import type { Signer } from '../seal.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
 const TIMEOUT_MS = 5_000
-/** RFC 5737: nobody has this address. */
-const FORGED = '192.0.2.123'
+/** An address for documentation, which no client has: RFC 5737. */
+const FORGED_ADDRESS = '192.0.2.123'
 
 export type ProxyOptions = { baseUrl: string; seal: Signer; clock: Clock; trustedProxies: readonly string[] }
 
-/** Asks the server, by the address that people use, what it sees of a request. Only a probe signed with SECRET is answered. */
-export async function findProxy({ baseUrl, seal, clock, trustedProxies }: ProxyOptions): Promise<Finding[]> {
+/** Sends a request to BASE_URL; the server returns what it saw of it, if the request is signed with SECRET. */
+export async function checkProxy({ baseUrl, seal, clock, trustedProxies }: ProxyOptions): Promise<Finding[]> {
   const check = 'reverse proxy'
   const probe = () => {
     const at = String(clock.now())
     return { [PROBE_HEADER]: `${at}.${seal.sign(`probe ${at}`).toString('base64url')}` }
   }
-  const ask = (headers: Record<string, string>) =>
+  const request = (headers: Record<string, string>) =>
     fetch(`${baseUrl}/healthz`, {
       headers: { ...headers, ...probe() },
       redirect: 'manual',
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
-  const answer = await ask({}).catch((error: Error) => error)
-  if (answer instanceof Error) {
-    const cause = answer.cause instanceof Error ? answer.cause.message : answer.message
+  const response = await request({}).catch((error: Error) => error)
+  if (response instanceof Error) {
+    const cause = response.cause instanceof Error ? response.cause.message : response.message
     return [
       failure(
         check,
@@ -33,34 +33,34 @@ export async function findProxy({ baseUrl, seal, clock, trustedProxies }: ProxyO
       ),
     ]
   }
-  const seen = seenIn(answer)
+  const seen = seenIn(response)
   if (seen === undefined) {
     return [
       failure(
         check,
-        `${baseUrl} answers ${answer.status}, but is not this server`,
+        `${baseUrl} answers ${response.status}, but is not this server`,
         'Check BASE_URL, and that the proxy passes /healthz on to this server unchanged.',
       ),
     ]
   }
-  const forged = await ask({ 'x-forwarded-for': FORGED }).then(seenIn, () => undefined)
-  return onSeen(seen, forged, { baseUrl, trustedProxies })
+  const forged = await request({ 'x-forwarded-for': FORGED_ADDRESS }).then(seenIn, () => undefined)
+  return proxyFindings(seen, forged, { baseUrl, trustedProxies })
 }
 
-function seenIn(answer: Response): Seen | undefined {
-  const header = answer.headers.get(SEEN_HEADER)
+function seenIn(response: Response): Seen | undefined {
+  const header = response.headers.get(SEEN_HEADER)
   return header === null ? undefined : (JSON.parse(Buffer.from(header, 'base64url').toString()) as Seen)
 }
 
-/** `forged`: what the server saw of a request that came with an X-Forwarded-For of its own. */
-export function onSeen(
+/** `forged`: what the server saw of a request with a forged X-Forwarded-For. */
+export function proxyFindings(
   seen: Seen,
   forged: Seen | undefined,
   { baseUrl, trustedProxies }: Pick<ProxyOptions, 'baseUrl' | 'trustedProxies'>,
 ): Finding[] {
   const check = 'reverse proxy'
   const base = new URL(baseUrl)
-  if (forged?.address === FORGED) {
+  if (forged?.address === FORGED_ADDRESS) {
     return [
       failure(
         check,

@@ -9,53 +9,54 @@ const A = 1
 const NS = 2
 const DNSKEY = 48
 const TIMEOUT_MS = 3_000
-/** Checks wait for the answers of recursive servers: beyond this they fall behind. */
+/** Checks wait for the recursive servers. With slower answers they fall behind. */
 const SLOW_MS = 500
-/** A zone that is signed wrongly on purpose, so that a validating resolver fails it. */
+/** A zone with wrong signatures on purpose: a validating resolver answers SERVFAIL. */
 const BOGUS_NAME = 'dnssec-failed.org'
 
 export type UpstreamOptions = {
-  clock: Clock /** A name that resolves. */
+  clock: Clock
+  /** A name that resolves. */
   knownName: string | undefined
   timeoutMs?: number
 }
 
-/** What can be learned of one recursive server by asking it. */
-export async function findUpstream(server: ServerAddress, options: UpstreamOptions): Promise<Finding[]> {
+/** Checks one recursive server: UDP, latency, TCP, EDNS, truncation, DNSSEC and NXDOMAIN. */
+export async function checkUpstream(server: ServerAddress, options: UpstreamOptions): Promise<Finding[]> {
   const { clock, knownName, timeoutMs = TIMEOUT_MS } = options
   const check = (what: string) => `upstream ${formatServer(server)} ${what}`
-  const ask = (query: Omit<ProbeQuery, 'transport'>, transport: 'udp' | 'tcp' = 'udp') =>
-    probe(server, { ...query, transport }, clock, timeoutMs)
+  const query = (question: Omit<ProbeQuery, 'transport'>, transport: 'udp' | 'tcp' = 'udp') =>
+    probe(server, { ...question, transport }, clock, timeoutMs)
   const known = knownName === undefined ? { name: '', type: NS } : { name: knownName, type: A }
-  const udp = await ask(known)
+  const udp = await query(known)
   if (udp.kind === 'none') {
     const remedy = 'Check the address in DNS_SERVERS, that the server runs, and that UDP port 53 to it is open.'
     return [failure(check('UDP'), udp.reason, remedy)]
   }
-  // Learned from the first probe, the second has it in a cache.
-  const cached = await ask(known)
+  // The first query has filled the server's cache.
+  const cached = await query(known)
   const [tcp, edns, short, long] = await Promise.all([
-    ask(known, 'tcp'),
-    ask({ ...known, edns: { payload: 1_232, dnssecOk: false } }),
-    ask({ name: '', type: DNSKEY, edns: { payload: 512, dnssecOk: true } }),
-    ask({ name: '', type: DNSKEY, edns: { payload: 512, dnssecOk: true } }, 'tcp'),
+    query(known, 'tcp'),
+    query({ ...known, edns: { payload: 1_232, dnssecOk: false } }),
+    query({ name: '', type: DNSKEY, edns: { payload: 512, dnssecOk: true } }),
+    query({ name: '', type: DNSKEY, edns: { payload: 512, dnssecOk: true } }, 'tcp'),
   ])
-  const bogus = await ask({ name: BOGUS_NAME, type: A, edns: { payload: 1_232, dnssecOk: true } })
-  const denied = await ask({ name: `zonewatch-${randomBytes(10).toString('hex')}.com`, type: A })
+  const bogus = await query({ name: BOGUS_NAME, type: A, edns: { payload: 1_232, dnssecOk: true } })
+  const denied = await query({ name: `zonewatch-${randomBytes(10).toString('hex')}.com`, type: A })
   return [
-    onUdp(check('UDP'), udp, knownName),
-    onLatency(check('latency'), cached.kind === 'answer' ? cached : udp),
-    onTcp(check('TCP'), tcp),
-    onEdns(check('EDNS'), edns),
-    onTruncation(check('truncation'), short, long),
-    onValidation(check('DNSSEC'), bogus),
-    onDenial(check('NXDOMAIN'), denied),
+    udpFinding(check('UDP'), udp, knownName),
+    latencyFinding(check('latency'), cached.kind === 'answer' ? cached : udp),
+    tcpFinding(check('TCP'), tcp),
+    ednsFinding(check('EDNS'), edns),
+    truncationFinding(check('truncation'), short, long),
+    validationFinding(check('DNSSEC'), bogus),
+    nxdomainFinding(check('NXDOMAIN'), denied),
   ]
 }
 
 type Answer = Extract<Probe, { kind: 'answer' }>
 
-function onUdp(check: string, { rcode, isRecursive, answers }: Answer, knownName: string | undefined): Finding {
+function udpFinding(check: string, { rcode, isRecursive, answers }: Answer, knownName: string | undefined): Finding {
   if (rcode === 'REFUSED') {
     return failure(
       check,
@@ -73,17 +74,17 @@ function onUdp(check: string, { rcode, isRecursive, answers }: Answer, knownName
   return ok(check, 'resolves')
 }
 
-function onLatency(check: string, { ms }: Answer): Finding {
+function latencyFinding(check: string, { ms }: Answer): Finding {
   if (ms < SLOW_MS) return ok(check, `${ms} ms`)
   return warning(check, `${ms} ms for a cached answer`, 'Use a resolver nearby. Every check waits for it.')
 }
 
-function onTcp(check: string, tcp: Probe): Finding {
+function tcpFinding(check: string, tcp: Probe): Finding {
   if (tcp.kind === 'answer') return ok(check, 'answers')
   return failure(check, tcp.reason, 'Open TCP port 53 to it. Long answers (TXT, SPF) need TCP.')
 }
 
-function onEdns(check: string, edns: Probe): Finding {
+function ednsFinding(check: string, edns: Probe): Finding {
   if (edns.kind === 'answer' && edns.hasEdns) return ok(check, 'answers with EDNS')
   const what = edns.kind === 'none' ? edns.reason : `answers ${edns.rcode} without EDNS`
   return warning(
@@ -93,8 +94,8 @@ function onEdns(check: string, edns: Probe): Finding {
   )
 }
 
-/** An answer of some 1,000 octets, of which 512 may come over UDP. */
-function onTruncation(check: string, short: Probe, long: Probe): Finding {
+/** For an answer of about 1,000 octets, of which the query allows 512 over UDP. */
+function truncationFinding(check: string, short: Probe, long: Probe): Finding {
   const remedy = 'Update the resolver or the firewall in between. Long answers do not arrive.'
   if (short.kind === 'none') return failure(check, `a long answer: ${short.reason}`, remedy)
   if (short.octets > 512) return warning(check, `sends ${short.octets} octets, although the query allows 512`, remedy)
@@ -112,7 +113,7 @@ function onTruncation(check: string, short: Probe, long: Probe): Finding {
   return ok(check, 'not needed: the answer was short')
 }
 
-function onValidation(check: string, bogus: Probe): Finding {
+function validationFinding(check: string, bogus: Probe): Finding {
   if (bogus.kind === 'answer' && bogus.rcode === 'SERVFAIL') return ok(check, `validates (${BOGUS_NAME} fails)`)
   if (bogus.kind === 'answer' && bogus.answers > 0) {
     const remedy = 'Turn on validation, or use a resolver that validates. Otherwise forged answers are accepted.'
@@ -122,7 +123,7 @@ function onValidation(check: string, bogus: Probe): Finding {
   return ok(check, `not known (${BOGUS_NAME}: ${what})`)
 }
 
-function onDenial(check: string, denied: Probe): Finding {
+function nxdomainFinding(check: string, denied: Probe): Finding {
   const remedy = 'Use a resolver that does not rewrite NXDOMAIN (look for "search assistance" or filters).'
   if (denied.kind === 'none') return warning(check, denied.reason, 'Check the resolver and its internet connection.')
   if (denied.rcode === 'NXDOMAIN') return ok(check, 'a name that does not exist is denied')
@@ -131,8 +132,8 @@ function onDenial(check: string, denied: Probe): Finding {
   return warning(check, `answers ${denied.rcode} for a name that does not exist`, remedy)
 }
 
-/** Whether delegation can be followed from the roots. */
-export async function findRoots(
+/** Checks whether the root servers can be queried, so that iterative resolution works. */
+export async function checkRoots(
   roots: readonly ServerAddress[],
   { clock, timeoutMs = TIMEOUT_MS }: Pick<UpstreamOptions, 'clock' | 'timeoutMs'>,
 ): Promise<Finding[]> {
@@ -140,19 +141,19 @@ export async function findRoots(
   if (roots.length === 0) return [ok(check, 'off (DNS_ROOTS): recursive resolvers alone confirm changes')]
   const query = { name: '', type: NS, recursionDesired: false, transport: 'udp' as const }
   const probes = await Promise.all(
-    roots.map(async (root) => ({ root, found: await probe(root, query, clock, timeoutMs) })),
+    roots.map(async (root) => ({ root, response: await probe(root, query, clock, timeoutMs) })),
   )
-  const answering = probes.filter(({ found }) => found.kind === 'answer')
+  const answering = probes.filter(({ response }) => response.kind === 'answer')
   if (answering.length === 0) {
     const remedy =
       'Open UDP and TCP port 53 to the internet, or set DNS_ROOTS=off. Zonewatch cannot query the name servers of zones.'
     return [failure(check, `none of ${roots.length} root servers answers: port 53 is closed`, remedy)]
   }
-  const foreign = answering.find(
-    ({ found }) => found.kind === 'answer' && (!found.isAuthoritative || found.isRecursive),
+  const intercepted = answering.find(
+    ({ response }) => response.kind === 'answer' && (!response.isAuthoritative || response.isRecursive),
   )
-  if (foreign) {
-    const what = `something else answers for the root server ${foreign.root.ip}`
+  if (intercepted) {
+    const what = `something else answers for the root server ${intercepted.root.ip}`
     return [failure(check, what, 'A router redirects port 53. Exempt this machine, or set DNS_ROOTS=off.')]
   }
   const first = answering[0]!.root
@@ -162,9 +163,9 @@ export async function findRoots(
       warning(check, `answer over UDP, not over TCP (${tcp.reason})`, 'Open TCP port 53 to the internet as well.'),
     ]
   }
-  const count = (isSix: boolean) => {
-    const all = probes.filter(({ root }) => root.ip.includes(':') === isSix)
-    return `${all.filter(({ found }) => found.kind === 'answer').length} of ${all.length}`
+  const count = (isIpv6: boolean) => {
+    const all = probes.filter(({ root }) => root.ip.includes(':') === isIpv6)
+    return `${all.filter(({ response }) => response.kind === 'answer').length} of ${all.length}`
   }
   return [ok(check, `answer: IPv4 ${count(false)}, IPv6 ${count(true)}`)]
 }

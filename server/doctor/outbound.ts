@@ -3,7 +3,10 @@ import { verifySmtp } from '../mail/smtp.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
-export async function findCanaries(networkCheck: NetworkCheck | undefined, names: readonly string[]): Promise<Finding> {
+export async function checkCanaries(
+  networkCheck: NetworkCheck | undefined,
+  names: readonly string[],
+): Promise<Finding> {
   const check = 'canaries'
   if (!networkCheck)
     return ok(check, 'off (DNS_CANARIES): an outage of your network looks like failures of the monitored names')
@@ -25,33 +28,37 @@ export async function findCanaries(networkCheck: NetworkCheck | undefined, names
   }
 }
 
-/** Connects, says hello, switches TLS on, signs in. Sends nothing. */
-export async function findSmtp(smtp: { url: string } | null): Promise<Finding> {
+/** Connects, starts TLS and signs in. Sends no email. */
+export async function checkSmtp(smtp: { url: string } | null): Promise<Finding> {
   const check = 'SMTP'
   if (smtp === null) return warning(check, 'not set: emails are written to the log only', 'Set SMTP_URL and MAIL_FROM.')
   const { host } = new URL(smtp.url)
-  const trouble = await verifySmtp(smtp.url)
-  if (trouble === undefined) return ok(check, `${host} accepts the sign-in`)
-  switch (trouble.kind) {
+  const problem = await verifySmtp(smtp.url)
+  if (problem === undefined) return ok(check, `${host} accepts the sign-in`)
+  switch (problem.kind) {
     case 'sign-in':
-      return failure(check, `${host} refuses the sign-in: ${trouble.reason}`, 'Check user and password in SMTP_URL.')
+      return failure(check, `${host} refuses the sign-in: ${problem.reason}`, 'Check user and password in SMTP_URL.')
     case 'tls':
       return failure(
         check,
-        `${host}: ${trouble.reason}`,
+        `${host}: ${problem.reason}`,
         'Check the port and smtp:// or smtps://, and the certificate of the mail server.',
       )
     case 'connection':
       return failure(
         check,
-        `${host}: ${trouble.reason}`,
+        `${host}: ${problem.reason}`,
         'Check host and port of SMTP_URL, and that this machine can connect to it.',
       )
   }
 }
 
-/** Opens a connection to each URL, TLS included, through the proxy where there is one. Writes no request. */
-export async function findEgress(urls: readonly string[], safeFetch: SafeFetch, proxy: URL | null): Promise<Finding[]> {
+/** Opens a connection with TLS to each URL, through WEBHOOK_PROXY if set. Sends no request. */
+export async function checkEgress(
+  urls: readonly string[],
+  safeFetch: SafeFetch,
+  proxy: URL | null,
+): Promise<Finding[]> {
   const check = 'webhook egress'
   if (urls.length === 0) return [ok(check, 'no webhook to try')]
   const results = await Promise.all(

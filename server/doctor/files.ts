@@ -8,8 +8,8 @@ import { type Finding, failure, ok, warning } from './finding.ts'
 
 const MIB = 1_024 * 1_024
 
-/** The settings that are valid and yet dangerous. `count`: all of them. */
-export function findSettings(config: Pick<Config, 'baseUrl' | 'smtp' | 'signUp'>, count: number): Finding[] {
+/** Finds valid but dangerous settings. `count`: of all settings. */
+export function checkSettings(config: Pick<Config, 'baseUrl' | 'smtp' | 'signUp'>, count: number): Finding[] {
   const { protocol, hostname } = new URL(config.baseUrl)
   const found = [ok('settings', `${count} settings are valid`)]
   if (protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(hostname)) {
@@ -28,8 +28,8 @@ export function findSettings(config: Pick<Config, 'baseUrl' | 'smtp' | 'signUp'>
   return found
 }
 
-/** What others can read of the server's files, and the room that is left. */
-export function findPlaces({
+/** Checks who can read the server's files, and the free disk space. */
+export function checkFiles({
   dataDir,
   databaseUrl,
   backupDir,
@@ -45,30 +45,37 @@ export function findPlaces({
       ),
     ]
   }
-  const beside = file === undefined ? [] : ['', '-wal', '-shm'].map((ending) => `${file}${ending}`)
+  const sqliteFiles = file === undefined ? [] : ['', '-wal', '-shm'].map((suffix) => `${file}${suffix}`)
   const backups = backupDir === null ? [] : filesIn(backupDir).filter((path) => path.endsWith('.backup'))
-  const own = [join(dataDir, 'secret'), ...beside]
-  const open = [...own, ...backups].filter((path) => ((modeOf(path) ?? 0) & 0o077) !== 0)
-  // Containers mount secrets with the group of the process.
-  const given = secretFiles.filter((path) => ((modeOf(path) ?? 0) & 0o007) !== 0)
-  const found: Finding[] = [...onOwners(ownerOf(dataDir), own)]
-  if (given.length > 0) {
-    found.push(warning('secret files', `every user can read ${given.join(', ')}`, `chmod 600 ${given.join(' ')}`))
+  const dataFiles = [join(dataDir, 'secret'), ...sqliteFiles]
+  const readable = [...dataFiles, ...backups].filter((path) => ((modeOf(path) ?? 0) & 0o077) !== 0)
+  // The group may read these: containers mount secrets with the group of the process.
+  const readableSecrets = secretFiles.filter((path) => ((modeOf(path) ?? 0) & 0o007) !== 0)
+  const found: Finding[] = [...ownerFindings(ownerOf(dataDir), dataFiles)]
+  if (readableSecrets.length > 0) {
+    const what = `every user can read ${readableSecrets.join(', ')}`
+    found.push(warning('secret files', what, `chmod 600 ${readableSecrets.join(' ')}`))
   }
-  if (open.length === 0)
-    found.push(ok('file permissions', 'only the owner reads the database, the secret and the backups'))
-  else found.push(failure('file permissions', `others can read ${open.join(', ')}`, `chmod 600 ${open.join(' ')}`))
+  found.push(
+    readable.length === 0
+      ? ok('file permissions', 'only the owner reads the database, the secret and the backups')
+      : failure('file permissions', `others can read ${readable.join(', ')}`, `chmod 600 ${readable.join(' ')}`),
+  )
   if (file === undefined) return found
-  const size = beside.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
-  found.push(onFreeDisk('free disk', dirname(file), { free: freeOctetsOf(dirname(file)), size }))
+  const size = sqliteFiles.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
+  found.push(freeDiskFinding('free disk', dirname(file), { free: freeOctetsOf(dirname(file)), size }))
   if (backupDir !== null && existsSync(backupDir)) {
-    found.push(onFreeDisk('free disk for backups', backupDir, { free: freeOctetsOf(backupDir), size }))
+    found.push(freeDiskFinding('free disk for backups', backupDir, { free: freeOctetsOf(backupDir), size }))
   }
   return found
 }
 
-/** A backup, a migration and the log of SQLite may each take as much as the database. */
-export function onFreeDisk(check: string, folder: string, { free, size }: { free: number; size: number }): Finding {
+/** A backup, a migration and SQLite's write-ahead log can each take as much space as the database. */
+export function freeDiskFinding(
+  check: string,
+  folder: string,
+  { free, size }: { free: number; size: number },
+): Finding {
   const what = `${shownOctets(free)} in ${folder}; the database takes ${shownOctets(size)}`
   const remedy = 'Free some space or enlarge the disk; delete old events with event_retention_days.'
   if (free < 200 * MIB || free < size / 10) return failure(check, what, remedy)
@@ -76,12 +83,12 @@ export function onFreeDisk(check: string, folder: string, { free, size }: { free
   return ok(check, what)
 }
 
-/** A command that ran as root leaves files that the user of the server cannot open. `owner`: of DATA_DIR. */
-export function onOwners(owner: number | undefined, paths: readonly string[], of = ownerOf): Finding[] {
-  const foreign = paths.filter((path) => (of(path) ?? owner) !== owner)
-  if (foreign.length === 0) return []
-  const what = `DATA_DIR belongs to user ${owner}, and ${foreign.join(', ')} to ${of(foreign[0]!)}`
-  return [failure('file owner', what, `chown ${owner} ${foreign.join(' ')}`)]
+/** A command that ran as root can leave files that the server's user cannot open. `owner`: of DATA_DIR. */
+export function ownerFindings(owner: number | undefined, paths: readonly string[], of = ownerOf): Finding[] {
+  const misowned = paths.filter((path) => (of(path) ?? owner) !== owner)
+  if (misowned.length === 0) return []
+  const what = `DATA_DIR belongs to user ${owner}, and ${misowned.join(', ')} to ${of(misowned[0]!)}`
+  return [failure('file owner', what, `chown ${owner} ${misowned.join(' ')}`)]
 }
 
 const modeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode
