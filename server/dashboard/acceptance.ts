@@ -9,7 +9,7 @@ import { getMonitor } from '../monitors/store.ts'
 import { lockMonitor, updateMonitor } from '../monitors/update.ts'
 import { conflict } from '../problem.ts'
 
-/** What of the expected is missing and what of the current is extra, as the check judged it. Throws `not_found`. */
+/** Which expected values are missing and which current values are extra. Throws `not_found`. */
 export async function differenceOf(db: Database, tenant: Tenant, id: string): Promise<ValueDifference> {
   const row = await getMonitor(db, tenant, id)
   if (row.current_values === null) return { missing: [], extra: [] }
@@ -19,7 +19,7 @@ export async function differenceOf(db: Database, tenant: Tenant, id: string): Pr
   return recordTypeOf(recordType).difference(expected!, current!, row.is_exact_match === 1, chain)
 }
 
-/** The names that a flexible CNAME leads to stand in the evidence alone. */
+/** The CNAME chain, which only the evidence has. */
 function chainOf(diagnosis: string | null): CnameChain {
   const paths: Evidence[] = diagnosis === null ? [] : JSON.parse(diagnosis).paths
   return paths.flatMap(({ outcome }) =>
@@ -30,8 +30,8 @@ function chainOf(diagnosis: string | null): CnameChain {
 }
 
 /**
- * Expects from now on what is there now, in the same mode. Throws `not_found`, and 409 where nothing is there that could be
- * expected or where it is no longer what the caller saw.
+ * Sets the current values as the expected ones, in the same mode. Throws `not_found`, and 409 if there are no current values, or
+ * other ones than the caller saw.
  */
 export async function acceptCurrent(
   db: Database,

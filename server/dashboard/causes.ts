@@ -7,66 +7,66 @@ import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { toIsoOrNull } from '../http/times.ts'
 import {
+  countFailingGroups,
+  type FailingGroup,
+  type FailingGroups,
   type FailingMonitor,
-  failingMonitors,
-  reasonsOf,
-  type Trouble,
-  type Troubles,
-  troublesOf,
+  findReasons,
+  listFailingMonitors,
 } from './overview-store.ts'
 
-/** Causes that are shown, and monitors of each. */
-export const MOST_CAUSES = 20
-const SHOWN = 5
-/** Monitors of one domain in one state that are grouped by what they answer; more are one cause. */
-const MOST_GROUPED = 50
-/** Troubles that have just begun. */
-const MOST_NEW = 10
+/** Causes in a response, and monitors of each. */
+export const MAX_CAUSES = 20
+const MONITORS_PER_CAUSE = 5
+/** Monitors of one domain and state that are grouped by their answers. More are one cause. */
+const MAX_GROUPED = 50
+/** New groups that are added to the largest. */
+const MAX_NEW = 10
 
-type Group = { trouble: Trouble; monitors: FailingMonitor[]; count: number }
+type CauseGroup = { failingGroup: FailingGroup; monitors: FailingMonitor[]; count: number }
 
 /**
- * What fails now, by cause: the monitors of one domain that fail alike and answer the same. The largest come first, and of
- * equal size the newest. `recent`: newest events, so that what has just begun is among them however much has failed for long.
+ * What fails now, by cause: monitors of one domain with the same state and answer. The largest cause comes first; of equal ones
+ * the newest. `recent`: the newest events, so that new failures are included even if many older ones are larger.
  */
-export async function attentionOf(
+export async function findCauses(
   db: Database,
   tenant: Tenant,
-  { largest, all }: Troubles,
+  { largest, all }: FailingGroups,
   recent: readonly Event[],
 ): Promise<{ attention: Cause[]; more: number }> {
   const { organizationId } = tenant
-  const troubles = [...largest, ...(await newest(db, organizationId, largest, recent))]
-  const monitors = await failingMonitors(db, tenant, troubles, MOST_GROUPED)
-  const ofPlace = Map.groupBy(monitors, ({ place }) => place)
-  const groups = troubles
-    .flatMap((trouble, place) => apart(trouble, ofPlace.get(place) ?? []))
+  const failingGroups = [...largest, ...(await recentGroups(db, organizationId, largest, recent))]
+  const monitors = await listFailingMonitors(db, tenant, failingGroups, MAX_GROUPED)
+  const byGroup = Map.groupBy(monitors, ({ group_index }) => group_index)
+  const groups = failingGroups
+    .flatMap((failingGroup, index) => splitByAnswer(failingGroup, byGroup.get(index) ?? []))
     .map((group) => ({ ...group, since: sinceOf(group) }))
     .sort((one, other) => other.count - one.count || (other.since ?? 0) - (one.since ?? 0))
-  const shown = groups.slice(0, MOST_CAUSES)
-  const single = shown.flatMap(({ trouble, monitors: [first], count }) =>
-    count === 1 && first && HAS_OWN_REASON.has(trouble.state) ? [first.id] : [],
+  const shown = groups.slice(0, MAX_CAUSES)
+  const single = shown.flatMap(({ failingGroup, monitors: [first], count }) =>
+    count === 1 && first && HAS_CHECK_REASON.has(failingGroup.state) ? [first.id] : [],
   )
-  const reasons = await reasonsOf(db, tenant, single)
+  const reasons = await findReasons(db, tenant, single)
   return {
     attention: shown.map((group) => toCause(group, reasons)),
-    more: Math.max(0, all - troubles.length) + groups.length - shown.length,
+    more: Math.max(0, all - failingGroups.length) + groups.length - shown.length,
   }
 }
 
 const isFailing = (state: MonitorState) => state !== 'VALID' && state !== 'UNSET'
-/** Of these the reason of the check says more than the state: the cause, or the name behind a CNAME that is missing. */
-const HAS_OWN_REASON: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
+/** The states in which the reason of the check says more than the state. */
+const HAS_CHECK_REASON: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
 
-/** Troubles that began lately and are too small to be among the largest. */
-async function newest(
+/** Groups with recent events that are too small to be among the largest. */
+async function recentGroups(
   db: Database,
   organizationId: string,
-  largest: readonly Trouble[],
+  largest: readonly FailingGroup[],
   recent: readonly Event[],
-): Promise<Trouble[]> {
-  if (largest.length < MOST_CAUSES) return []
-  const keyOf = ({ state, domain }: Pick<Trouble, 'state' | 'domain'>) => `${state} ${domain}`
+): Promise<FailingGroup[]> {
+  if (largest.length < MAX_CAUSES) return []
+  const keyOf = ({ state, domain }: Pick<FailingGroup, 'state' | 'domain'>) => `${state} ${domain}`
   const known = new Set(largest.map(keyOf))
   const named = new Map(
     recent
@@ -74,34 +74,34 @@ async function newest(
       .filter((each) => isFailing(each.state) && !known.has(keyOf(each)))
       .map((each) => [keyOf(each), each]),
   )
-  return await troublesOf(db, { organizationId }, [...named.values()].slice(0, MOST_NEW))
+  return await countFailingGroups(db, { organizationId }, [...named.values()].slice(0, MAX_NEW))
 }
 
-function apart(trouble: Trouble, monitors: FailingMonitor[]): Group[] {
-  if (trouble.count > monitors.length) return [{ trouble, monitors, count: trouble.count }]
+function splitByAnswer(failingGroup: FailingGroup, monitors: FailingMonitor[]): CauseGroup[] {
+  if (failingGroup.count > monitors.length) return [{ failingGroup, monitors, count: failingGroup.count }]
   const byAnswer = new Map<string, FailingMonitor[]>()
   for (const monitor of monitors) {
-    const answer = trouble.state === 'MISMATCH' ? (monitor.current_values ?? '') : ''
+    const answer = failingGroup.state === 'MISMATCH' ? (monitor.current_values ?? '') : ''
     byAnswer.set(answer, [...(byAnswer.get(answer) ?? []), monitor])
   }
-  return [...byAnswer.values()].map((some) => ({ trouble, monitors: some, count: some.length }))
+  return [...byAnswer.values()].map((some) => ({ failingGroup, monitors: some, count: some.length }))
 }
 
-function sinceOf({ monitors }: Group): number | null {
+function sinceOf({ monitors }: CauseGroup): number | null {
   const known = monitors.flatMap(({ since }) => (since === null ? [] : [since]))
   return known.length === 0 ? null : Math.min(...known)
 }
 
-function toCause(group: Group & { since: number | null }, reasons: ReadonlyMap<string, CauseReason>): Cause {
-  const { trouble, monitors, count, since } = group
+function toCause(group: CauseGroup & { since: number | null }, reasons: ReadonlyMap<string, CauseReason>): Cause {
+  const { failingGroup, monitors, count, since } = group
   const [first] = monitors
-  const isWhole = count === monitors.length
-  const current = isWhole ? same(monitors.map(({ current_values }) => current_values)) : undefined
-  const expected = isWhole ? same(monitors.map(({ expected_values }) => expected_values)) : undefined
+  const isComplete = count === monitors.length
+  const current = isComplete ? commonValues(monitors.map(({ current_values }) => current_values)) : undefined
+  const expected = isComplete ? commonValues(monitors.map(({ expected_values }) => expected_values)) : undefined
   const reason = first && reasons.get(first.id)
   return {
-    reason: reasonOf({
-      ...trouble,
+    reason: causeReasonOf({
+      ...failingGroup,
       count,
       owner: first?.owner || '.',
       recordType: first?.record_type ?? '',
@@ -109,24 +109,24 @@ function toCause(group: Group & { since: number | null }, reasons: ReadonlyMap<s
       ...(expected ? { expected } : {}),
       ...(reason === undefined ? {} : { reason }),
     }),
-    state: trouble.state,
-    domain: trouble.domain,
+    state: failingGroup.state,
+    domain: failingGroup.domain,
     since: toIsoOrNull(since),
     monitors: monitors
-      .slice(0, SHOWN)
+      .slice(0, MONITORS_PER_CAUSE)
       .map(({ id, owner, record_type }) => ({ id, name: owner || '.', record_type: record_type as MonitorRecordType })),
     count,
   }
 }
 
-/** The list that all of them have. */
-function same(texts: readonly (string | null)[]): string[] | undefined {
+/** The values, if all monitors have the same. */
+function commonValues(texts: readonly (string | null)[]): string[] | undefined {
   const [first] = texts
   return first && texts.every((text) => text === first) ? JSON.parse(first) : undefined
 }
 
-/** `owner` and `recordType` of the one where `count` is 1; the lists are there where all of them have the same. */
-export type Fault = {
+/** `owner` and `recordType`: of the first monitor. `current` and `expected`: set if all monitors have the same. */
+export type CauseInput = {
   state: MonitorState
   domain: string
   count: number
@@ -134,41 +134,41 @@ export type Fault = {
   recordType: string
   current?: readonly string[]
   expected?: readonly string[]
-  /** The reason of the check, for a single one. */
+  /** The reason of the check, if `count` is 1. */
   reason?: CauseReason
 }
 
-/** What is wrong, as a code with parameters and in one sentence. Pure. */
-export function reasonOf(fault: Fault): CauseReason {
-  const { state, count, owner, recordType, domain, current = [], expected = [] } = fault
+/** What is wrong, as a code with parameters and as text. Pure. */
+export function causeReasonOf(input: CauseInput): CauseReason {
+  const { state, count, owner, recordType, domain, current = [], expected = [] } = input
   const one = count === 1
   const params = { name: owner, record_type: recordType, count, domain, observed: current, expected }
   switch (state) {
     case 'MISMATCH':
-      if (!isBrief(current)) return causeReason(one ? 'answers_differ' : 'records_differ', params)
-      if (!isBrief(expected)) return causeReason(one ? 'answers_unexpected' : 'records_answer_unexpected', params)
+      if (!isShort(current)) return causeReason(one ? 'answers_differ' : 'records_differ', params)
+      if (!isShort(expected)) return causeReason(one ? 'answers_unexpected' : 'records_answer_unexpected', params)
       return causeReason(one ? 'answers_instead' : 'records_answer_instead', params)
     case 'NOT_FOUND':
-      return fault.reason ?? causeReason(one ? 'name_not_found' : 'names_not_found', params)
+      return input.reason ?? causeReason(one ? 'name_not_found' : 'names_not_found', params)
     case 'NO_DATA':
-      return fault.reason ?? causeReason(one ? 'record_missing' : 'records_missing', params)
+      return input.reason ?? causeReason(one ? 'record_missing' : 'records_missing', params)
     case 'TIMEOUT':
       return causeReason(one ? 'record_times_out' : 'records_time_out', params)
     case 'INVALID':
-      return fault.reason ?? causeReason(one ? 'lookup_fails' : 'lookups_fail', params)
+      return input.reason ?? causeReason(one ? 'lookup_fails' : 'lookups_fail', params)
     case 'BAD_SETUP':
-      return fault.reason ?? causeReason(one ? 'name_misconfigured' : 'names_misconfigured', params)
+      return input.reason ?? causeReason(one ? 'name_misconfigured' : 'names_misconfigured', params)
     case 'UNSET':
     case 'VALID':
       throw new Error(`${state} is no failure.`)
   }
 }
 
-const MOST_VALUES = 3
-const MOST_CHARACTERS = 60
+const MAX_VALUES = 3
+const MAX_VALUE_LENGTH = 60
 
-/** Where the texts are too long for a sentence, what differs is on the monitor's own page. */
-function isBrief(values: readonly string[]): boolean {
-  if (values.length === 0 || values.length > MOST_VALUES) return false
-  return values.every((value) => value.length <= MOST_CHARACTERS && value.trim() !== '')
+/** Long values are not part of the text. The monitor's page shows them. */
+function isShort(values: readonly string[]): boolean {
+  if (values.length === 0 || values.length > MAX_VALUES) return false
+  return values.every((value) => value.length <= MAX_VALUE_LENGTH && value.trim() !== '')
 }

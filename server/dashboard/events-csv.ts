@@ -22,7 +22,7 @@ const COLUMNS = [
 
 export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'> & { is_change?: boolean }
 
-/** The events as RFC 4180 text. Throws what the list throws. `most`: events after which it ends, with a line that says so. */
+/** The events as CSV (RFC 4180). Throws what `listEvents` throws. After `most` events, it ends with a line that says so. */
 export const eventsCsv = (
   { db, seal }: Pick<Deps, 'db' | 'seal'>,
   tenant: Tenant,

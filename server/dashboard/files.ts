@@ -5,7 +5,7 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { notFound } from '../problem.ts'
 
-/** Built by npm (`scripts/build-dashboard.ts`), never by the server. */
+/** npm builds it (`scripts/build-dashboard.ts`). */
 const BUILT = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url))
 
 const NOT_BUILT = `<!doctype html>
@@ -13,10 +13,10 @@ const NOT_BUILT = `<!doctype html>
 <body><p>The dashboard is not built. Run <code>npm ci</code> in the folder of Zonewatch, then load this page again.</p></body></html>
 `
 
-/** The files of a build, without its page and the compressed copies. */
+/** The files of a build, except index.html and the compressed copies. */
 const FILE = /^(assets\/)?[\w.-]+\.(js|css|svg|png|woff2)$/
 
-/** `GET /dashboard`: the built files. Each page is the same document, whose script shows what the address says. */
+/** `GET /dashboard`: the built files. Every page is index.html, whose script shows the page of the URL. */
 export async function dashboardFiles(app: FastifyInstance, { folder = BUILT }: { folder?: string }): Promise<void> {
   await app.register(fastifyStatic, { root: folder, serve: false, preCompressed: true, cacheControl: false })
 
@@ -31,11 +31,11 @@ export async function dashboardFiles(app: FastifyInstance, { folder = BUILT }: {
   app.get<{ Params: { '*': string } }>('/dashboard/*', hidden, (request, reply) => {
     const path = request.params['*']
     if (!FILE.test(path)) {
-      // What is no page is not answered with one.
+      // These paths are not pages.
       if (/^(api|auth|assets)\//.test(path)) throw notFound()
       return page(reply)
     }
-    // Nobody may remember for a year that a file is not there: another server behind the same address may have it.
+    // Before `cache-control`: a 404 must not be cached, because another server behind the same address may have the file.
     if (!existsSync(join(folder, path))) throw notFound()
     reply.header('cache-control', path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
     return reply.sendFile(path)

@@ -12,12 +12,12 @@ import { invalid } from '../problem.ts'
 
 export type LookupDeps = Pick<Deps, 'dns' | 'clock'>
 
-/** All of them together. */
+/** For all queries together. */
 const DEADLINE_MS = 5_000
-/** For each question, so that three servers can be asked within the deadline. */
+/** For each attempt, so that three servers can be queried within the deadline. */
 const TIMEOUT_MS = 1_600
-const TRIES = 3
-const MOST_VALUES = 50
+const ATTEMPTS = 3
+const MAX_VALUES = 50
 
 /** The live records of a name. Throws a 400 for a text that holds no name. Writes nothing. */
 export async function lookUp(deps: LookupDeps, { name, record_type }: LookupRequest): Promise<Lookup> {
@@ -29,61 +29,61 @@ export async function lookUp(deps: LookupDeps, { name, record_type }: LookupRequ
   const parsed = parseMonitorName({ full_domain: pasted }, 'PTR')
   if (!parsed.ok) throw invalid({ name: parsed.errors.full_domain! })
   const { owner, domain, subdomain } = parsed.name
-  const types = record_type === undefined ? typesLikelyAt(kindOf(parsed.name)) : [record_type]
-  const found = await askTypes(deps, owner, types)
-  const [some, none] = [
-    found.filter(({ values }) => values.length > 0),
-    found.filter(({ values }) => values.length === 0),
+  const types = record_type === undefined ? typesLikelyAt(nameKindOf(parsed.name)) : [record_type]
+  const results = await queryTypes(deps, owner, types)
+  const [withValues, withoutValues] = [
+    results.filter(({ values }) => values.length > 0),
+    results.filter(({ values }) => values.length === 0),
   ]
-  return { full_domain: owner || '.', domain, subdomain, found: [...some, ...none] }
+  return { full_domain: owner || '.', domain, subdomain, found: [...withValues, ...withoutValues] }
 }
 
-/** One question for each type that is asked on the wire: SPF and TXT share theirs. */
-export async function askTypes(
+/** Sends one query for each type in the DNS: SPF and TXT share one. */
+export async function queryTypes(
   { dns, clock }: LookupDeps,
   owner: string,
   types: readonly MonitorRecordType[],
 ): Promise<Found[]> {
   const deadline = new AbortController()
-  const over = new AbortController()
-  void clock.sleep(DEADLINE_MS, over.signal).then(() => deadline.abort())
-  const options = { timeoutMs: TIMEOUT_MS, tries: TRIES, signal: deadline.signal }
-  const questions = new Map<string, Promise<Reply & { ms: number }>>()
-  const replyTo = (recordType: MonitorRecordType) => {
+  const finished = new AbortController()
+  void clock.sleep(DEADLINE_MS, finished.signal).then(() => deadline.abort())
+  const options = { timeoutMs: TIMEOUT_MS, tries: ATTEMPTS, signal: deadline.signal }
+  const replies = new Map<string, Promise<Reply & { ms: number }>>()
+  const queryOnce = (recordType: MonitorRecordType) => {
     const type = recordTypeOf(recordType).queryType
-    const began = clock.elapsed()
-    const asked =
-      questions.get(type) ??
+    const startedAt = clock.elapsed()
+    const reply =
+      replies.get(type) ??
       dns
         .query({ name: owner, type }, options)
         .catch((error): Reply => {
           if (!deadline.signal.aborted) throw error
           return { outcome: { kind: 'timeout' }, evidence: [] }
         })
-        .then((reply) => ({ ...reply, ms: clock.elapsed() - began }))
-    questions.set(type, asked)
-    return asked
+        .then((reply) => ({ ...reply, ms: clock.elapsed() - startedAt }))
+    replies.set(type, reply)
+    return reply
   }
   try {
-    return await Promise.all(types.map(async (type) => toFound(owner, type, await replyTo(type))))
+    return await Promise.all(types.map(async (type) => toResult(owner, type, await queryOnce(type))))
   } finally {
-    over.abort()
+    finished.abort()
   }
 }
 
-/** CNAME first: behind an alias all others are those of its target. */
+/** CNAME first, because the other records of an alias are those of its target. */
 export function typesLikelyAt(kind: NameKind): MonitorRecordType[] {
   const types = new Set<MonitorRecordType>(['CNAME', ...RECORD_TYPES])
   return [...types].filter((type) => recordTypeOf(type).suggestedFor.includes(kind))
 }
 
-function kindOf({ owner, subdomain }: { owner: string; subdomain: string }): NameKind {
+function nameKindOf({ owner, subdomain }: { owner: string; subdomain: string }): NameKind {
   if (owner.endsWith('.in-addr.arpa') || owner.endsWith('.ip6.arpa')) return 'address'
   if (owner.startsWith('_')) return 'service'
   return subdomain === '' ? 'apex' : 'host'
 }
 
-function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): Found {
+function toResult(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): Found {
   const {
     state,
     values = [],
@@ -93,7 +93,7 @@ function toFound(owner: string, recordType: MonitorRecordType, { outcome, ms }: 
   return {
     record_type: recordType,
     outcome: state,
-    values: values.slice(0, MOST_VALUES),
+    values: values.slice(0, MAX_VALUES),
     expected_value: expected.values,
     is_exact_match: expected.isExact,
     sentence: textOf(reason.code === 'as_expected' ? { ...reason, code: 'records_found' } : reason),

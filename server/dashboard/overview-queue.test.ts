@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
-import { oneAtATime } from './overview.ts'
+import { shareRuns } from './overview.ts'
 
 /** Work that takes 100 ms of a clock which only sleeping moves. */
 function givenWork() {
@@ -19,7 +19,7 @@ function givenWork() {
     await clock.sleep(100)
     return began.length
   }
-  return { began, work, take: oneAtATime<number>(clock), elapsed: () => elapsed }
+  return { began, work, take: shareRuns<number>(clock), elapsed: () => elapsed }
 }
 
 test('many who come during the work share one further turn, which begins after they came', async () => {

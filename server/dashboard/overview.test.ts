@@ -28,8 +28,8 @@ async function givenMonitors(world: AppWorld, given: Given[], key?: string) {
   const call = { method: 'POST', body: { monitors }, ...(key === undefined ? {} : { key }) }
   const made = (await world.call('/monitors/bulk', call)).body
   const { db, clock } = world.deps
-  for (const [place, { state = 'VALID', current, minutesAgo, reason }] of given.entries()) {
-    const { id } = made[place]
+  for (const [index, { state = 'VALID', current, minutesAgo, reason }] of given.entries()) {
+    const { id } = made[index]
     const diagnosis = reason === undefined ? null : JSON.stringify({ reason })
     await db
       .updateTable('monitors')

@@ -6,36 +6,36 @@ import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
 import { toIso, toIsoOrNull } from '../http/times.ts'
 import { countStates } from '../monitors/counts.ts'
-import { attentionOf, MOST_CAUSES } from './causes.ts'
+import { findCauses, MAX_CAUSES } from './causes.ts'
 import {
   countLate,
   countLateWebhooks,
   firstResultsSince,
-  largestTroubles,
+  largestFailingGroups,
   lastCheckedAt,
-  webhooksOf,
+  readWebhooks,
 } from './overview-store.ts'
 
-const CHANGES = 10
-/** Events that are looked through for troubles which have just begun. */
-const RECENT = 50
-const WEBHOOKS = 20
+const MAX_CHANGES = 10
+/** Events in which new failures are searched. */
+const MAX_RECENT_EVENTS = 50
+const MAX_WEBHOOKS = 20
 const DAY_MS = 24 * 60 * 60_000
 /** A check or a delivery that is overdue by more than this is late. */
 const GRACE_MS = 60_000
 
-/** How everything stands, of one organization. */
+/** The state of one organization. */
 export async function readOverview(
   { db, seal, clock }: Pick<Deps, 'db' | 'seal' | 'clock'>,
   tenant: Tenant,
 ): Promise<Overview> {
-  const troubles = await largestTroubles(db, tenant, MOST_CAUSES)
-  const { total, disabled, active: states } = await countStates(db, tenant, troubles.failing)
-  const events = await listEvents(db, seal, tenant, { limit: RECENT, order_way: 'desc' })
-  const changes = await listEvents(db, seal, tenant, { limit: CHANGES, order_way: 'desc' }, { isChange: true })
+  const failingGroups = await largestFailingGroups(db, tenant, MAX_CAUSES)
+  const { total, disabled, active: states } = await countStates(db, tenant, failingGroups.failing)
+  const events = await listEvents(db, seal, tenant, { limit: MAX_RECENT_EVENTS, order_way: 'desc' })
+  const changes = await listEvents(db, seal, tenant, { limit: MAX_CHANGES, order_way: 'desc' }, { isChange: true })
   const now = clock.now()
   const late = await countLate(db, tenant, now - GRACE_MS)
-  const webhooks = await webhooksOf(db, tenant, WEBHOOKS)
+  const webhooks = await readWebhooks(db, tenant, MAX_WEBHOOKS)
   const firstResults = await firstResultsSince(db, tenant, now - DAY_MS)
   const working = await countWorking(db, now)
   const active = total - disabled
@@ -43,7 +43,7 @@ export async function readOverview(
     states,
     active,
     disabled,
-    ...(await attentionOf(db, tenant, troubles, events.data)),
+    ...(await findCauses(db, tenant, failingGroups, events.data)),
     changes: changes.data,
     first_results: firstResults && { ...firstResults, from: toIso(firstResults.from), to: toIso(firstResults.to) },
     checks: {
@@ -57,35 +57,35 @@ export async function readOverview(
   }
 }
 
-/** How long a name rests after it was worked for, in times of how long that took. */
-const REST = 4
+/** The pause after a run, in multiples of its duration. */
+const PAUSE_FACTOR = 4
 
-type Turn<T> = { rested: Promise<void>; next?: Promise<T> }
+type Run<T> = { paused: Promise<void>; next?: Promise<T> }
 
 /**
- * Does the same work for many at once, by name. Anyone who comes while it is done shares the next turn, which begins after the
- * call and so misses nothing; dear work rests in between, so that it never takes more than a fifth of the time.
+ * Shares the runs of equal work, by key. Calls during a run share the next one, which starts after the call and so misses nothing.
+ * The pause between runs keeps expensive work below a fifth of the time.
  */
-export function oneAtATime<T>(clock: Clock): (name: string, work: () => Promise<T>) => Promise<T> {
-  const turns = new Map<string, Turn<T>>()
+export function shareRuns<T>(clock: Clock): (key: string, work: () => Promise<T>) => Promise<T> {
+  const runs = new Map<string, Run<T>>()
 
-  const begin = (name: string, work: () => Promise<T>): Promise<T> => {
-    const began = clock.elapsed()
-    const running = work()
-    const rest = async () => {
-      await running.catch(() => {})
-      await clock.sleep(REST * (clock.elapsed() - began))
-      if (!turn.next) turns.delete(name)
+  const start = (key: string, work: () => Promise<T>): Promise<T> => {
+    const startedAt = clock.elapsed()
+    const result = work()
+    const pause = async () => {
+      await result.catch(() => {})
+      await clock.sleep(PAUSE_FACTOR * (clock.elapsed() - startedAt))
+      if (!run.next) runs.delete(key)
     }
-    const turn: Turn<T> = { rested: rest() }
-    turns.set(name, turn)
-    return running
+    const run: Run<T> = { paused: pause() }
+    runs.set(key, run)
+    return result
   }
 
-  return (name, work) => {
-    const turn = turns.get(name)
-    if (!turn) return begin(name, work)
-    turn.next ??= turn.rested.then(() => begin(name, work))
-    return turn.next
+  return (key, work) => {
+    const run = runs.get(key)
+    if (!run) return start(key, work)
+    run.next ??= run.paused.then(() => start(key, work))
+    return run.next
   }
 }

@@ -33,18 +33,18 @@ import { updateExpectations } from './import/updates.ts'
 import { knownLabels } from './known-labels.ts'
 import type { LiveStreams } from './live/streams.ts'
 import { lookUp } from './lookup.ts'
-import { oneAtATime, readOverview } from './overview.ts'
+import { readOverview, shareRuns } from './overview.ts'
 import { readTimeline } from './timeline-store.ts'
 import { webhookLogRoutes } from './webhook-log.ts'
 
-/** A file of 1,048,576 characters, most of which may be escaped in JSON. */
+/** Enough for 1,048,576 characters, most of them escaped in JSON. */
 const IMPORT_BYTES = 4 * 1024 * 1024
 
-export type Watching = { live: LiveStreams; identify: AccessDeps['identify'] }
+export type LiveAccess = { live: LiveStreams; identify: AccessDeps['identify'] }
 
-/** What the dashboard asks beside the API, under `/dashboard/api`. Callers, counting and errors are the API's; it is in no document. */
-export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Routes {
-  const inTurn = oneAtATime<Overview>(deps.clock)
+/** Routes of the dashboard under `/dashboard/api`, with the API's authentication, rate limits and errors. Not in the OpenAPI document. */
+export function dashboardRoutes(deps: Deps, { live, identify }: LiveAccess): Routes {
+  const shared = shareRuns<Overview>(deps.clock)
   const links = { seal: deps.seal, baseUrl: deps.config.baseUrl }
   return async (app) => {
     app.addHook('onRoute', (route) => {
@@ -53,20 +53,30 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
 
     await app.register(webhookLogRoutes(deps))
 
-    app.get('/dashboard/api/live', { ...onlyGet, schema: { querystring: OfOrganization } }, async (request, reply) => {
-      const { organizationId, userId, actor } = request.context
-      const isWelcome = async () => (await identify(request))?.organizationId === organizationId
-      const stream = live.open({ organizationId, who: userId ?? actor.id, isWelcome: () => unlessAway(isWelcome) })
-      // A proxy that gathers what it passes on would keep the events.
-      reply.headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' }).type('text/event-stream; charset=utf-8')
-      return reply.send(stream)
-    })
+    app.get(
+      '/dashboard/api/live',
+      { ...withoutHead, schema: { querystring: OfOrganization } },
+      async (request, reply) => {
+        const { organizationId, userId, actor } = request.context
+        const isAllowed = async () => (await identify(request))?.organizationId === organizationId
+        const stream = live.open({
+          organizationId,
+          who: userId ?? actor.id,
+          isAllowed: () => unlessUnavailable(isAllowed),
+        })
+        // A proxy that buffers responses would delay the events.
+        reply
+          .headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+          .type('text/event-stream; charset=utf-8')
+        return reply.send(stream)
+      },
+    )
 
     app.get(
       '/dashboard/api/overview',
       { schema: { querystring: OfOrganization, response: Responses(200, Overview) } },
       ({ context }) =>
-        inTurn(context.organizationId, () => deps.readList(context, (db) => readOverview({ ...deps, db }, context))),
+        shared(context.organizationId, () => deps.readList(context, (db) => readOverview({ ...deps, db }, context))),
     )
 
     app.post(
@@ -108,7 +118,7 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
 
     app.get(
       '/dashboard/api/events.csv',
-      { ...onlyGet, schema: { querystring: EventsExport } },
+      { ...withoutHead, schema: { querystring: EventsExport } },
       async ({ query, context }, reply) => {
         const { organization: _, ...wanted } = query
         const csv = await eventsCsv(deps, context, wanted)
@@ -157,27 +167,33 @@ export function dashboardRoutes(deps: Deps, { live, identify }: Watching): Route
   }
 }
 
-/** A HEAD would open a stream that nobody reads and nobody closes. */
-const onlyGet = { exposeHeadRoute: false }
+/** A HEAD request would open a stream that is never closed. */
+const withoutHead = { exposeHeadRoute: false }
 
-/** A refusal ends a stream; a database that does not answer for a moment does not. */
-async function unlessAway(isWelcome: () => Promise<boolean>): Promise<boolean> {
+/** A refusal ends a stream. An unavailable database does not. */
+async function unlessUnavailable(isAllowed: () => Promise<boolean>): Promise<boolean> {
   try {
-    return await isWelcome()
+    return await isAllowed()
   } catch (error) {
     return !(error instanceof Problem)
   }
 }
 
-/** Links and streams cannot carry a header, so that anyone who is signed in names the organization here. */
-const ofOrganization = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
-const OfOrganization = Type.Object(ofOrganization, { additionalProperties: false })
-const ofChanges = { is_change: Type.Optional(Type.Boolean({ description: 'Without first results.' })) }
+/** Links and event streams cannot send the header that selects the organization. */
+const organizationField = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
+const OfOrganization = Type.Object(organizationField, { additionalProperties: false })
+const changesField = { is_change: Type.Optional(Type.Boolean({ description: 'Without first results.' })) }
 const { after_id: ____, order_by: _____, include: ______, ...feedQuery } = EventQuery.properties
-const EventsQuery = Type.Object({ ...ofOrganization, ...ofChanges, ...feedQuery }, { additionalProperties: false })
+const EventsQuery = Type.Object(
+  { ...organizationField, ...changesField, ...feedQuery },
+  { additionalProperties: false },
+)
 const { after: _, before: __, limit: ___, include: _______, ...eventQuery } = EventQuery.properties
-const EventsExport = Type.Object({ ...ofOrganization, ...ofChanges, ...eventQuery }, { additionalProperties: false })
+const EventsExport = Type.Object(
+  { ...organizationField, ...changesField, ...eventQuery },
+  { additionalProperties: false },
+)
 const TimelineQuery = Type.Object(
-  { ...ofOrganization, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
+  { ...organizationField, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
   { additionalProperties: false },
 )

@@ -18,8 +18,8 @@ const LENGTH_MS: Record<TimelineRange, number> = {
   '30d': 30 * DAY_MS,
   '90d': 90 * DAY_MS,
 }
-/** Events read at a time; a monitor that changes with every check has 26,000 in 90 days. */
-const AT_ONCE = 2_000
+/** A monitor that changes with every check has 26,000 events in 90 days. */
+const BATCH_SIZE = 2_000
 
 /** Throws `not_found`, also for another organization's monitor. */
 export async function readTimeline(
@@ -71,10 +71,10 @@ async function stateChangesSince(
       .where('occurred_at', '<=', now)
       .orderBy('occurred_at')
       .orderBy('id')
-      .limit(AT_ONCE)
+      .limit(BATCH_SIZE)
       .execute()
     stateChanges.push(...rows.map(toStateChange))
-    if (rows.length < AT_ONCE) return stateChanges
+    if (rows.length < BATCH_SIZE) return stateChanges
     after = rows.at(-1)!
   }
 }

@@ -2,29 +2,29 @@ import type { Timeline } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { toIso } from '../http/times.ts'
 
-/** An event as far as a timeline needs it. Instants in UTC epoch milliseconds. */
+/** The fields of an event that a timeline needs. Instants in UTC epoch milliseconds. */
 export type StateChange = { id: string; at: number; old: MonitorState; new: MonitorState }
 
 export type History = {
   from: number
   now: number
   monitor: { created: number; state: MonitorState; lastChecked: number | null }
-  /** The last event before `from`, where one is kept, and those since, oldest first. */
+  /** The last stored event before `from`. */
   before: StateChange | undefined
   stateChanges: readonly StateChange[]
-  /** Events before this are not kept; null: all are. */
+  /** Since `from`, oldest first. */
   keptSince: number | null
 }
 
 type Segment = { from: number; to: number; state: MonitorState | null; event: string | null }
 
-/** Segments that one answer holds. */
-const MOST = 500
+/** Segments in one response. */
+const MAX_SEGMENTS = 500
 
-/** In which state a monitor was, without gaps. Pure. */
+/** The states of a monitor over time, without gaps. Pure. */
 export function timelineOf(history: History): Timeline {
   const segments = joinEqual(segmentsOf(history))
-  // A monitor that waits for a check is neither valid nor invalid: that time says nothing of the record.
+  // Time in state UNSET says nothing about the record.
   const known = segments.filter(({ state }) => state !== null && state !== 'UNSET')
   const knownMs = lengthOf(known)
   return {
@@ -46,18 +46,18 @@ function segmentsOf({ from, now, monitor, before, stateChanges, keptSince }: His
   if (before) marks.push({ from, state: before.new, event: before.id })
   else marks.push(...beginning({ from, now, monitor, stateChanges, keptSince }))
   for (const { id, at, new: state } of stateChanges) marks.push({ from: at, state, event: id })
-  // The expectation was changed since, which makes no event; the last check was still by the old one.
+  // The state changed without an event: a user changed the expected values after the last check.
   const last = stateChanges.at(-1) ?? before
   if (last && last.new !== monitor.state) {
     marks.push({ from: Math.max(last.at, monitor.lastChecked ?? 0), state: monitor.state, event: null })
   }
   const within = marks.map((mark) => ({ ...mark, from: Math.min(Math.max(mark.from, from), now) }))
   return within
-    .map((mark, place) => ({ ...mark, to: within[place + 1]?.from ?? now }))
+    .map((mark, index) => ({ ...mark, to: within[index + 1]?.from ?? now }))
     .filter((segment) => segment.to > segment.from)
 }
 
-/** Before the first event that is kept: what it says was before it, as far back as no other event can have been. */
+/** The state before the first stored event, back to the creation or to the oldest instant whose events are still stored. */
 function beginning({ now, monitor, stateChanges, keptSince }: Omit<History, 'before'>): Omit<Segment, 'to'>[] {
   const state = stateChanges[0]?.old ?? monitor.state
   const isFromCreation = state === 'UNSET' && (keptSince === null || keptSince <= monitor.created)
@@ -75,21 +75,21 @@ function joinEqual(segments: readonly Segment[]): Segment[] {
   return joined
 }
 
-/** Where there are too many, each of the shortest goes to the longer of the two that stay beside it. */
+/** Merges the shortest segments into the longer of their neighbors, until `MAX_SEGMENTS` are left. */
 function thinned(segments: readonly Segment[]): Segment[] {
-  if (segments.length <= MOST) return [...segments]
-  const longest = segments.map((segment, place) => ({ place, ms: segment.to - segment.from }))
-  longest.sort((one, other) => other.ms - one.ms || one.place - other.place)
-  const kept = longest.slice(0, MOST).sort((one, other) => one.place - other.place)
-  const stay = kept.map(({ place }) => ({ ...segments[place]! }))
-  stay[0]!.from = segments[0]!.from
-  stay.at(-1)!.to = segments.at(-1)!.to
-  for (const [at, next] of stay.slice(1).entries()) {
-    const last = stay[at]!
-    if (kept[at]!.ms >= kept[at + 1]!.ms) last.to = next.from
-    else next.from = last.to
+  if (segments.length <= MAX_SEGMENTS) return [...segments]
+  const byLength = segments.map((segment, index) => ({ index, ms: segment.to - segment.from }))
+  byLength.sort((a, b) => b.ms - a.ms || a.index - b.index)
+  const longest = byLength.slice(0, MAX_SEGMENTS).sort((a, b) => a.index - b.index)
+  const remaining = longest.map(({ index }) => ({ ...segments[index]! }))
+  remaining[0]!.from = segments[0]!.from
+  remaining.at(-1)!.to = segments.at(-1)!.to
+  for (const [index, next] of remaining.slice(1).entries()) {
+    const previous = remaining[index]!
+    if (longest[index]!.ms >= longest[index + 1]!.ms) previous.to = next.from
+    else next.from = previous.to
   }
-  return joinEqual(stay)
+  return joinEqual(remaining)
 }
 
 function lengthOf(segments: readonly Segment[]): number {

@@ -17,7 +17,7 @@ const params = Params('webhook')
 const { since, until } = ReplaySelection.properties
 const PeriodQuery = Type.Object({ since, until }, { additionalProperties: false })
 
-/** What a webhook was sent, with what the API's representations leave out. */
+/** The requests of a webhook, with fields that the API leaves out. */
 export function webhookLogRoutes(deps: Deps): Routes {
   const { db, clock, seal } = deps
   return async (app) => {
@@ -48,8 +48,8 @@ export function webhookLogRoutes(deps: Deps): Routes {
       countKept(db, context, params.webhook),
     )
 
-    const again = { params, body: ReplaySelection, response: Responses(202, Replayed) }
-    app.post(`${path}/replay`, { schema: again }, async (request, reply) => {
+    const replay = { params, body: ReplaySelection, response: Responses(202, Replayed) }
+    app.post(`${path}/replay`, { schema: replay }, async (request, reply) => {
       const { params, body, context } = request
       const { statuses, ...given } = body
       const period = { ...periodOf(given, context.now), statuses }

@@ -1,21 +1,21 @@
 import { yieldToEventLoop } from '../../yield.ts'
 
-/** `line`: where it begins, counted from 1. `wrong`: why it cannot be read. */
-export type CsvRecord = { line: number; cells: string[]; wrong?: string }
+/** `line`: of its beginning, counted from 1. `error`: why it is invalid. */
+export type CsvRecord = { line: number; cells: string[]; error?: string }
 
 const SEPARATORS = [',', ';', '\t', '|']
 
-/** Characters read before the event loop is yielded, and characters of one cell. */
-const SLICE = 2_048
-const MOST_CELL = 65_536
-/** Cells of a record that are kept. */
-const MOST_CELLS = 100
+/** Characters between two yields to the event loop, and characters of one cell. */
+const BATCH_SIZE = 2_048
+const MAX_CELL_LENGTH = 65_536
+/** Further cells of a record are ignored. */
+const MAX_CELLS = 100
 
 const BAD_QUOTE = 'A quotation mark is not closed, or is inside a cell. Inside quotation marks, write it twice.'
 
-/** RFC 4180, with the separator that stands most often in the first line. Never throws. */
-export async function* csvRecords(given: string): AsyncGenerator<CsvRecord> {
-  const text = given.includes('\n') ? given : given.replaceAll('\r', '\n')
+/** Parses RFC 4180, with the most frequent separator of the first line. Never throws. */
+export async function* csvRecords(csv: string): AsyncGenerator<CsvRecord> {
+  const text = csv.includes('\n') ? csv : csv.replaceAll('\r', '\n')
   const separator = separatorOf(text)
   let line = 1
   let record: CsvRecord = { line, cells: [] }
@@ -23,7 +23,7 @@ export async function* csvRecords(given: string): AsyncGenerator<CsvRecord> {
   let isQuoted = false
   let isOpen = false // inside of the quotes
   for (let at = 0; at <= text.length; at++) {
-    if (at % SLICE === SLICE - 1) await yieldToEventLoop()
+    if (at % BATCH_SIZE === BATCH_SIZE - 1) await yieldToEventLoop()
     const character = text[at]
     if (character === '\n') line++
     if (character === '"') {
@@ -46,22 +46,22 @@ export async function* csvRecords(given: string): AsyncGenerator<CsvRecord> {
 
 function separatorOf(text: string): string {
   const end = text.indexOf('\n')
-  const first = text.slice(0, Math.min(end < 0 ? text.length : end, MOST_CELL))
+  const first = text.slice(0, Math.min(end < 0 ? text.length : end, MAX_CELL_LENGTH))
   const counted = SEPARATORS.map((separator) => ({ separator, count: first.split(separator).length }))
   return counted.reduce((best, each) => (each.count > best.count ? each : best)).separator
 }
 
 function addCell(record: CsvRecord, written: string, isQuoted: boolean): void {
-  if (record.cells.length >= MOST_CELLS) return
+  if (record.cells.length >= MAX_CELLS) return
   const cell = written.endsWith('\r') ? written.slice(0, -1) : written
-  if (cell.length > MOST_CELL) {
-    record.wrong ??= `A cell has ${cell.length} characters. At most ${MOST_CELL} are allowed.`
+  if (cell.length > MAX_CELL_LENGTH) {
+    record.error ??= `A cell has ${cell.length} characters. At most ${MAX_CELL_LENGTH} are allowed.`
     record.cells.push('')
     return
   }
   if (!isQuoted) return void record.cells.push(cell)
   const inside = cell.slice(1, -1)
-  // What is left without the quotes that are written twice must hold none.
-  if (cell.length < 2 || !cell.endsWith('"') || inside.replaceAll('""', '').includes('"')) record.wrong ??= BAD_QUOTE
+  // Inside the quotes, every quotation mark must be doubled.
+  if (cell.length < 2 || !cell.endsWith('"') || inside.replaceAll('""', '').includes('"')) record.error ??= BAD_QUOTE
   record.cells.push(inside.replaceAll('""', '"'))
 }

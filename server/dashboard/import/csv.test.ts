@@ -3,9 +3,9 @@ import { RECORD_TYPES } from '#contract/record-types.ts'
 import type { Problem } from '../../problem.ts'
 import { turnsDuring } from '../../testing/turns.ts'
 import { readCsv } from './csv.ts'
-import { joinRecords } from './rows.ts'
+import { joinRows } from './rows.ts'
 
-const read = (text: string, origin?: string) => joinRecords(readCsv(text, origin), 'csv')
+const read = (text: string, origin?: string) => joinRows(readCsv(text, origin), 'csv')
 const made = async (text: string, origin?: string) =>
   (await read(text, origin)).map(({ name, type, values, fate }) => [name, type, ...values, ...(fate ? [fate] : [])])
 

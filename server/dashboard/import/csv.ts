@@ -7,9 +7,9 @@ import { unescapeFormula } from '../../http/csv.ts'
 import { findZoneType } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { csvRecords } from './csv-records.ts'
-import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
+import { type InputRow, isUnsupported, unsupportedReason } from './rows.ts'
 
-/** The columns that are read, and what they are called elsewhere. Others are passed over. */
+/** The columns and their names in other products. Other columns are ignored. */
 const COLUMNS = {
   name: ['name', 'fulldomain', 'fqdn', 'host', 'hostname', 'owner', 'record', 'recordname', 'domainname'],
   domain: ['domain', 'zone'],
@@ -33,16 +33,16 @@ const EXACT: Record<string, boolean> = {
   ...{ false: false, no: false, '0': false, flexible: false },
 }
 
-/** The rows of the file, in its order. `origin`: what relative names belong to. Throws a 400 without column names. */
+/** The rows of the file, in its order. `origin`: the zone of relative names. Throws a 400 without column names. */
 export async function* readCsv(text: string, origin: string | undefined): AsyncGenerator<InputRow> {
   let columns: (Column | undefined)[] | undefined
-  for await (const { cells, line, wrong } of csvRecords(text.replace(/^\ufeff/, ''))) {
-    if (wrong === undefined && cells.every((cell) => cell.trim() === '')) continue
+  for await (const { cells, line, error } of csvRecords(text.replace(/^\ufeff/, ''))) {
+    if (error === undefined && cells.every((cell) => cell.trim() === '')) continue
     if (!columns) columns = columnsOf(cells)
     else
-      yield wrong === undefined
+      yield error === undefined
         ? readLine(named(columns, cells), line, origin)
-        : refused(line, {}, 'invalid_csv', wrong)
+        : refused(line, {}, 'invalid_csv', error)
   }
   if (!columns) throw invalid({ csv: fieldError('csv_empty') })
 }
@@ -62,7 +62,7 @@ function columnsOf(cells: readonly string[]): (Column | undefined)[] {
   return found
 }
 
-/** Of two columns for the same thing the first counts. */
+/** If two columns mean the same, the first one counts. */
 function named(columns: readonly (Column | undefined)[], cells: readonly string[]): Cells {
   const read: Cells = {}
   columns.forEach((column, place) => {
@@ -78,7 +78,7 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   const frequency = cells.frequency ? Number(cells.frequency) : undefined
   if (type === '') return refused(line, cells, 'required', 'The type is empty.')
   if (!RECORD_TYPES.some((each) => each === type)) {
-    if (isUnwatched(type)) return { ...refused(line, cells, 'not_monitored', whyUnwatched(type)), fate: 'skip' }
+    if (isUnsupported(type)) return { ...refused(line, cells, 'not_monitored', unsupportedReason(type)), fate: 'skip' }
     return refused(line, cells, 'unknown_type', `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`)
   }
   const { skipped } = findZoneType(type)?.recordType ?? {}
@@ -114,7 +114,7 @@ function nameOf({ name, domain, subdomain }: Cells, origin: string | undefined):
   return isWhole ? name : `${name}.${zone}`
 }
 
-/** One `key=value` a line. */
+/** One `key=value` per line. */
 function pairsOf(cell: string): Metadata {
   const lines = cell.split(/\r?\n/).filter((line) => line.trim() !== '')
   return Object.fromEntries(
@@ -125,7 +125,7 @@ function pairsOf(cell: string): Metadata {
   )
 }
 
-/** A cell holds one value, or one a line. */
+/** One value per line. */
 function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] {
   const values = value
     .split(/\r?\n/)

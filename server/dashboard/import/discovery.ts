@@ -4,13 +4,13 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import { parseMonitorName, pastedName } from '../../monitors/names.ts'
 import { expectationOf } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
-import { askTypes, type LookupDeps, typesLikelyAt } from '../lookup.ts'
+import { type LookupDeps, queryTypes, typesLikelyAt } from '../lookup.ts'
 import type { InputRow } from './rows.ts'
 
-const HOSTS = ['www', 'mail', 'autodiscover']
-/** What the large providers of mail call their keys. */
-const SELECTORS = ['default', 'dkim', 'google', 'k1', 'k2', 'k3', 'mail', 's1', 's2', 'selector1', 'selector2']
-const TEXTS = ['_dmarc', '_mta-sts', '_smtp._tls']
+const HOST_NAMES = ['www', 'mail', 'autodiscover']
+/** The DKIM selectors of the large mail providers. */
+const DKIM_SELECTORS = ['default', 'dkim', 'google', 'k1', 'k2', 'k3', 'mail', 's1', 's2', 'selector1', 'selector2']
+const TXT_NAMES = ['_dmarc', '_mta-sts', '_smtp._tls']
 
 type Guess = { name: string; found: Found }
 
@@ -19,7 +19,7 @@ export async function discover(deps: LookupDeps, text: string): Promise<InputRow
   const parsed = parseMonitorName({ full_domain: pastedName(text) }, 'PTR')
   if (!parsed.ok) throw invalid({ domain: parsed.errors.full_domain! })
   const domain = parsed.name.owner
-  const apex = await askTypes(deps, domain, typesLikelyAt('apex'))
+  const apex = await queryTypes(deps, domain, typesLikelyAt('apex'))
   const gone = apex.find(({ outcome }) => outcome === 'NOT_FOUND')
   if (gone) return [refusedRow(domain, gone)]
   const guesses = await guess(deps, domain)
@@ -31,22 +31,22 @@ export async function discover(deps: LookupDeps, text: string): Promise<InputRow
   ]
 }
 
-/** What is only there because a wildcard answers for every name is not offered. */
+/** Leaves out answers of a wildcard record. */
 async function guess(deps: LookupDeps, domain: string): Promise<Guess[]> {
-  const ask = async (name: string, types: readonly MonitorRecordType[]) =>
-    (await askTypes(deps, `${name}.${domain}`, types)).map((found) => ({ name: `${name}.${domain}`, found }))
-  const [made = [], ...asked] = await Promise.all([
-    ask(`zw-${randomUUID().slice(0, 8)}`, ['CNAME', 'A', 'AAAA', 'TXT']),
-    ...HOSTS.map((name) => ask(name, ['CNAME', 'A', 'AAAA'])),
-    ...TEXTS.map((name) => ask(name, ['CNAME', 'TXT'])),
-    ...SELECTORS.map((name) => ask(`${name}._domainkey`, ['CNAME', 'TXT'])),
+  const query = async (name: string, types: readonly MonitorRecordType[]) =>
+    (await queryTypes(deps, `${name}.${domain}`, types)).map((found) => ({ name: `${name}.${domain}`, found }))
+  const [wildcardGuesses = [], ...results] = await Promise.all([
+    query(`zw-${randomUUID().slice(0, 8)}`, ['CNAME', 'A', 'AAAA', 'TXT']),
+    ...HOST_NAMES.map((name) => query(name, ['CNAME', 'A', 'AAAA'])),
+    ...TXT_NAMES.map((name) => query(name, ['CNAME', 'TXT'])),
+    ...DKIM_SELECTORS.map((name) => query(`${name}._domainkey`, ['CNAME', 'TXT'])),
   ])
-  const wild = new Set(made.map(({ found }) => textOf(found)))
-  return asked.flatMap((guesses) => {
-    const own = guesses.filter(({ found }) => found.values.length > 0 && !wild.has(textOf(found)))
-    // What an alias leads to belongs to somebody else.
-    const alias = own.find(({ found }) => found.record_type === 'CNAME')
-    return alias ? [alias] : own
+  const wildcardTexts = new Set(wildcardGuesses.map(({ found }) => textOf(found)))
+  return results.flatMap((guesses) => {
+    const specific = guesses.filter(({ found }) => found.values.length > 0 && !wildcardTexts.has(textOf(found)))
+    // The records of a CNAME target belong to another owner.
+    const cname = specific.find(({ found }) => found.record_type === 'CNAME')
+    return cname ? [cname] : specific
   })
 }
 
@@ -57,7 +57,7 @@ const isFailure = ({ outcome }: Found) => outcome === 'TIMEOUT' || outcome === '
 function rowsOf({ name, found }: Guess, beside: readonly Found[]): InputRow[] {
   const { record_type: type } = found
   const spf = beside.find((each) => each.record_type === 'SPF')?.values ?? []
-  // SPF has a row of its own; other texts come and go, so that only their presence is expected.
+  // SPF has a separate row. Other TXT records of a domain change often, so the row is flexible.
   const observed = type === 'TXT' ? found.values.filter((text) => !spf.includes(text)) : found.values
   if (observed.length === 0) return []
   const { values, isExact } = expectationOf(type, observed)

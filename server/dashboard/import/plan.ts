@@ -18,42 +18,50 @@ import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/record-types.ts
 import { frequencyLimiter } from '../../organization/quota.ts'
 import { type FieldErrors, fieldTexts, invalid, Problem } from '../../problem.ts'
 import { yieldToEventLoop } from '../../yield.ts'
-import { goneMonitors, hasOtherLabels, isEqualElsewhere, monitorsWith, type Other } from './compared.ts'
 import { readCsv } from './csv.ts'
 import { discover } from './discovery.ts'
-import { findGroupIds, findSlugs } from './group-store.ts'
-import { type InputRow, joinRecords } from './rows.ts'
+import { type InputRow, joinRows } from './rows.ts'
+import {
+  findByExternalId,
+  findGroupIds,
+  findGroupSlugs,
+  findMissingMonitors,
+  hasOtherLabels,
+  isEqualExceptGroup,
+  type Other,
+} from './store.ts'
 import { readZone } from './zone-file.ts'
 
-/** Rows judged before the event loop is yielded. */
-const SLICE = 20
+/** Rows between two yields to the event loop. */
+const BATCH_SIZE = 20
 
-/** Characters of a row that is not made. */
-const MOST_SHOWN = 1_000
+/** Characters shown of each text in a row that is not imported. */
+const MAX_SHOWN_LENGTH = 1_000
 
-/** `group`: that the row itself names. */
-type Judged = { row: ImportRow; draft?: MonitorDraft; group?: string | undefined }
+/** `group`: the one in the row. `draft`: undefined if no monitor can be created from it. */
+type PlannedRow = { row: ImportRow; draft?: MonitorDraft; group?: string | undefined }
 
-/** What an import would make, row by row. Makes nothing. Throws a 400 for an input that cannot be read at all. */
-export async function planImport(deps: Deps, tenant: Tenant, given: ImportRequest): Promise<ImportPlan> {
+/** What an import would do with each row. Writes nothing. Throws a 400 for an input that cannot be read at all. */
+export async function planImport(deps: Deps, tenant: Tenant, input: ImportRequest): Promise<ImportPlan> {
   const { organizationId } = tenant
-  const rows = await rowsOf(deps, given)
+  const rows = await rowsOf(deps, input)
   const pace = await frequencyLimiter(deps, tenant)
-  const judged: Judged[] = []
-  for (const [place, row] of rows.entries()) {
-    if (place % SLICE === SLICE - 1) await yieldToEventLoop()
-    judged.push(judge(row, given.group, pace))
+  const planned: PlannedRow[] = []
+  for (const [index, row] of rows.entries()) {
+    if (index % BATCH_SIZE === BATCH_SIZE - 1) await yieldToEventLoop()
+    planned.push(planRow(row, input.group, pace))
   }
-  await markOwn(deps, tenant, judged)
-  await markKnown(deps, organizationId, judged)
-  const planned = judged.map(({ row }) => row)
-  const gone = given.compare === undefined ? null : await goneMonitors(deps.db, tenant, given, planned)
-  return { rows: planned.map((row) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)), gone }
+  await matchByExternalId(deps, tenant, planned)
+  await matchByRecord(deps, organizationId, planned)
+  const importRows = planned.map(({ row }) => row)
+  const gone = input.compare === undefined ? null : await findMissingMonitors(deps.db, tenant, input, importRows)
+  return { rows: importRows.map((row) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)), gone }
 }
 
-/** What cannot be watched may be of any length; enough of it to find it again is shown. */
+/** A refused row can have any length. The beginning is enough to find it in the file. */
 function shortened(row: ImportRow): ImportRow {
-  const cut = (text: string) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN).toWellFormed()}…` : text)
+  const cut = (text: string) =>
+    text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…` : text
   return {
     ...row,
     full_domain: cut(row.full_domain),
@@ -66,56 +74,56 @@ function shortened(row: ImportRow): ImportRow {
 }
 
 async function rowsOf(deps: Deps, { zone, csv, domain, origin }: ImportRequest): Promise<readonly InputRow[]> {
-  if ([zone, csv, domain].filter((each) => each !== undefined).length !== 1) {
+  if ([zone, csv, domain].filter((source) => source !== undefined).length !== 1) {
     throw invalid({ body: fieldError('exactly_one_required', { fields: 'zone, csv, domain' }) })
   }
   if (domain !== undefined) return await discover(deps, domain)
-  return csv === undefined ? joinRecords(readZone(zone!, origin), 'zone') : joinRecords(readCsv(csv, origin), 'csv')
+  return csv === undefined ? joinRows(readZone(zone!, origin), 'zone') : joinRows(readCsv(csv, origin), 'csv')
 }
 
-function judge(given: InputRow, preset: string | undefined, pace: (asked?: number) => number): Judged {
-  const group = given.group ?? preset ?? null
+function planRow(input: InputRow, preset: string | undefined, pace: (asked?: number) => number): PlannedRow {
+  const group = input.group ?? preset ?? null
   const row: ImportRow = {
-    line: given.line,
-    full_domain: given.name.replace(/(?<!\\)\.$/, '') || given.name,
-    record_type: given.type,
-    expected_value: given.values.slice(0, MAX_EXPECTED_VALUES + 1),
-    is_exact_match: given.isExact,
+    line: input.line,
+    full_domain: input.name.replace(/(?<!\\)\.$/, '') || input.name,
+    record_type: input.type,
+    expected_value: input.values.slice(0, MAX_EXPECTED_VALUES + 1),
+    is_exact_match: input.isExact,
     group,
-    notify: given.notify ?? null,
-    frequency: given.frequency ?? null,
-    external_id: given.externalId ?? null,
-    tags: given.tags ?? null,
-    metadata: given.metadata ?? null,
-    fate: given.fate ?? 'make',
+    notify: input.notify ?? null,
+    frequency: input.frequency ?? null,
+    external_id: input.externalId ?? null,
+    tags: input.tags ?? null,
+    metadata: input.metadata ?? null,
+    fate: input.fate ?? 'make',
     monitor: null,
-    why: given.why ?? '',
-    code: given.code ?? null,
+    why: input.why ?? '',
+    code: input.code ?? null,
   }
-  if (given.fate !== undefined) return { row }
-  const refuse = (code: ImportReason, why: string): Judged => ({ row: { ...row, fate: 'refuse', code, why } })
-  if (given.values.length === 0) return refuse('required', 'The value is empty.')
-  if (given.values.length > MAX_EXPECTED_VALUES) {
+  if (input.fate !== undefined) return { row }
+  const refuse = (code: ImportReason, why: string): PlannedRow => ({ row: { ...row, fate: 'refuse', code, why } })
+  if (input.values.length === 0) return refuse('required', 'The value is empty.')
+  if (input.values.length > MAX_EXPECTED_VALUES) {
     return refuse(
       'too_many',
-      `The record has ${given.values.length} values. A monitor can have at most ${MAX_EXPECTED_VALUES}. Create a flexible monitor with the values that matter.`,
+      `The record has ${input.values.length} values. A monitor can have at most ${MAX_EXPECTED_VALUES}. Create a flexible monitor with the values that matter.`,
     )
   }
   const parsed = parseMonitor({
-    full_domain: given.name,
-    record_type: given.type as MonitorRecordType,
-    expected_value: given.values,
-    is_exact_match: given.isExact,
+    full_domain: input.name,
+    record_type: input.type as MonitorRecordType,
+    expected_value: input.values,
+    is_exact_match: input.isExact,
     ...(group === null ? {} : { group }),
   })
   if (!parsed.ok) {
     const [first] = Object.values(parsed.errors)
     return refuse(first!.code, Object.values(fieldTexts(parsed.errors)).slice(0, 3).join(' '))
   }
-  const [wrong] = Object.entries(wrongLabels(row))
-  if (wrong) return refuse(wrong[1].code, `${wrong[0]} ${wrong[1].text}`)
+  const [labelError] = Object.entries(wrongLabels(row))
+  if (labelError) return refuse(labelError[1].code, `${labelError[0]} ${labelError[1].text}`)
   try {
-    pace(given.frequency)
+    pace(input.frequency)
   } catch (error) {
     if (error instanceof Problem) return refuse('plan_limit', error.message)
     throw error
@@ -124,12 +132,12 @@ function judge(given: InputRow, preset: string | undefined, pace: (asked?: numbe
   return {
     row: { ...row, full_domain: owner || '.', expected_value: expectedValues },
     draft: parsed.draft,
-    group: given.group,
+    group: input.group,
   }
 }
 
 function wrongLabels({ external_id, tags, metadata }: ImportRow): FieldErrors {
-  const isTag = (tag: string) => tag.length <= MOST_TAG && new RegExp(TAG, 'u').test(tag)
+  const isTag = (tag: string) => tag.length <= MAX_TAG_LENGTH && new RegExp(TAG, 'u').test(tag)
   const wrongTag = tags?.find((tag) => !isTag(tag))
   return {
     ...(external_id === null ? {} : externalIdErrors(external_id, undefined)),
@@ -140,13 +148,13 @@ function wrongLabels({ external_id, tags, metadata }: ImportRow): FieldErrors {
     ...metadataKeyErrors(metadata),
   }
 }
-const MOST_TAG = 50
+const MAX_TAG_LENGTH = 50
 const TAG_FORMAT = '1 to 50 characters without spaces, commas and quotation marks'
 
-/** The rows whose external id a monitor has mean that monitor. An external id stands in one row. */
-async function markOwn({ db }: Deps, tenant: Tenant, judged: Judged[]): Promise<void> {
+/** A row with the external id of a monitor is for that monitor. Refuses a second row with the same external id. */
+async function matchByExternalId({ db }: Deps, tenant: Tenant, planned: PlannedRow[]): Promise<void> {
   const lines = new Map<string, ImportRow>()
-  for (const each of judged) {
+  for (const each of planned) {
     const { row, draft } = each
     if (!draft || row.external_id === null) continue
     const earlier = lines.get(row.external_id)
@@ -157,63 +165,62 @@ async function markOwn({ db }: Deps, tenant: Tenant, judged: Judged[]): Promise<
       delete each.draft
     }
   }
-  const found = await monitorsWith(db, tenant, [...lines.keys()])
-  const slugs = await findSlugs(db, tenant, new Set([...found.values()].map(({ group_id }) => group_id)))
-  for (const each of judged) {
+  const found = await findByExternalId(db, tenant, [...lines.keys()])
+  const slugs = await findGroupSlugs(db, tenant, new Set([...found.values()].map(({ group_id }) => group_id)))
+  for (const each of planned) {
     const { row, draft, group } = each
     const own = draft && row.external_id !== null ? found.get(row.external_id) : undefined
     if (!own) continue
     const slug = slugs.get(own.group_id) ?? ''
     const isMoved = group !== undefined && group !== slug && group !== own.group_id
     const isLabelled = hasOtherLabels(own, row)
-    const isEqual = isEqualElsewhere(own, toSameness(draft!, own.group_id)) && !isMoved && !isLabelled
-    markDiffering(row, own, slug)
+    const isEqual = isEqualExceptGroup(own, toDuplicateFields(draft!, own.group_id)) && !isMoved && !isLabelled
+    markDifferent(row, own, slug)
     if (isEqual) Object.assign(row, { fate: 'exists', why: 'The monitor with this external id is identical.' })
     if (isMoved) row.why += ` It moves to the group ${group}.`
     if (isLabelled) row.why += ' Its tags or metadata change.'
-    // Other monitors of this record are none of its business.
+    // `matchByRecord` skips rows without a draft.
     delete each.draft
   }
 }
 
-/** As `ignore` of a bulk request does: by group, name, type, mode and the set of values. */
-async function markKnown({ db }: Deps, organizationId: string, judged: readonly Judged[]): Promise<void> {
-  const drafts = judged.flatMap(({ draft }) => (draft ? [draft] : []))
+/** Compares rows with existing monitors by group, name, type, mode and the set of values, as `ignore` of a bulk request does. */
+async function matchByRecord({ db }: Deps, organizationId: string, planned: readonly PlannedRow[]): Promise<void> {
+  const drafts = planned.flatMap(({ draft }) => (draft ? [draft] : []))
   const groupIds = await findGroupIds(db, { organizationId }, new Set(drafts.map(({ group }) => group)))
-  const samenesses = new Map(drafts.map((draft) => [draft, toSameness(draft, groupIds.get(draft.group))]))
-  const known = await findExisting(db, { organizationId }, [...samenesses.values()])
+  const duplicateFields = new Map(drafts.map((draft) => [draft, toDuplicateFields(draft, groupIds.get(draft.group))]))
+  const known = await findExisting(db, { organizationId }, [...duplicateFields.values()])
   const first = new Map<string, ImportRow>()
-  for (const { row, draft } of judged) {
+  for (const { row, draft } of planned) {
     if (!draft) continue
-    const text = duplicateKey(samenesses.get(draft)!)
+    const text = duplicateKey(duplicateFields.get(draft)!)
     const earlier = first.get(text)
     if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
     else if (earlier) Object.assign(row, { fate: 'skip', code: 'duplicate', why: `Duplicate of line ${earlier.line}.` })
     else first.set(text, row)
   }
-  const made = judged.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
-  const differing = pairOthers(
-    made.map(({ row, draft }) => ({ row, sameness: samenesses.get(draft)! })),
+  const made = planned.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
+  const differing = pairWithExisting(
+    made.map(({ row, draft }) => ({ row, sameness: duplicateFields.get(draft)! })),
     known.others,
   )
   const elsewhere = made.flatMap(({ row, draft }) => {
-    const sameness = samenesses.get(draft)!
-    const equal = known.others.get(recordKey(sameness))?.find((other) => isEqualElsewhere(other, sameness))
+    const sameness = duplicateFields.get(draft)!
+    const equal = known.others.get(recordKey(sameness))?.find((other) => isEqualExceptGroup(other, sameness))
     return equal ? [{ row, other: equal }] : []
   })
   const groups = new Set([...differing, ...elsewhere].map(({ other }) => other.group_id))
-  const slugs = await findSlugs(db, { organizationId }, groups)
+  const slugs = await findGroupSlugs(db, { organizationId }, groups)
   for (const { row, other } of elsewhere)
     row.why = `An identical monitor exists in group ${slugs.get(other.group_id) ?? ''}.`
-  for (const { row, other } of differing) markDiffering(row, other, slugs.get(other.group_id) ?? '')
+  for (const { row, other } of differing) markDifferent(row, other, slugs.get(other.group_id) ?? '')
 }
 
 /**
- * A second monitor of a record that expects something else would contradict the first one. Of several the one in the row's own
- * group is meant, then an exact one. Each is meant by one row at most. Where another group has an equal one, only monitors of
- * the own group contradict.
+ * Pairs each row with an existing monitor of the same record that expects something else: first one in the row's group, then an
+ * exact one. Each monitor is in at most one pair. If another group has an equal monitor, only monitors of the row's group count.
  */
-function pairOthers(
+function pairWithExisting(
   rows: readonly { row: ImportRow; sameness: DuplicateFields }[],
   others: ExistingMonitors['others'],
 ) {
@@ -222,7 +229,7 @@ function pairOthers(
     const isOwn = (other: Other) => other.group_id === sameness.group_id
     const rank = (other: Other) => (isOwn(other) ? 2 : 0) + other.is_exact_match
     const known = others.get(recordKey(sameness)) ?? []
-    const contradicting = known.filter((other) => !isEqualElsewhere(other, sameness))
+    const contradicting = known.filter((other) => !isEqualExceptGroup(other, sameness))
     const [other] = contradicting.filter(({ id }) => !meant.has(id)).sort((one, two) => rank(two) - rank(one))
     if (!other || (!isOwn(other) && contradicting.length < known.length)) return []
     meant.add(other.id)
@@ -230,7 +237,7 @@ function pairOthers(
   })
 }
 
-function markDiffering(row: ImportRow, other: Other, group: string): void {
+function markDifferent(row: ImportRow, other: Other, group: string): void {
   const expected_value: string[] = JSON.parse(other.expected_values)
   const is_exact_match = other.is_exact_match === 1
   const values = expected_value.join(', ')
@@ -240,8 +247,8 @@ function markDiffering(row: ImportRow, other: Other, group: string): void {
   Object.assign(row, { fate: 'differs', why, monitor: { id: other.id, expected_value, is_exact_match, group } })
 }
 
-/** A group that is yet to be made stands for itself. */
-function toSameness(draft: MonitorDraft, groupId: string | undefined): DuplicateFields {
+/** A group that does not exist yet has no id, so its name identifies it. */
+function toDuplicateFields(draft: MonitorDraft, groupId: string | undefined): DuplicateFields {
   return {
     group_id: groupId ?? `new ${draft.group}`,
     owner: draft.owner,

@@ -4,7 +4,7 @@ import type { Metadata } from '#contract/labels.ts'
 import type { Notify } from '#contract/monitors.ts'
 import { invalid } from '../../problem.ts'
 
-/** The part of an input that becomes one monitor. `why`: set if it is already known that none is created. */
+/** One monitor of the input. `fate`, `code` and `why`: set if the parser already refuses it. */
 export type InputRow = {
   /** Null for discovered rows. */
   line: number | null
@@ -20,49 +20,48 @@ export type InputRow = {
   metadata?: Metadata
   fate?: 'skip' | 'refuse'
   why?: string
-  /** Stays the same when the words of `why` change. */
   code?: ImportReason
 }
 
 /** Rows that one plan holds. */
-const MOST_ROWS = 5_000
+const MAX_ROWS = 5_000
 
-/** Types that a zone may hold and that no monitor watches. */
-const UNWATCHED = new Set(
+/** Valid record types that Zonewatch cannot monitor. */
+const UNSUPPORTED = new Set(
   `AFSDB ALIAS ANAME APL CDNSKEY CDS CERT CSYNC DHCID DLV DNAME DNSKEY EUI48 EUI64 HINFO HIP IPSECKEY KEY KX L32 L64 LOC LP MB
    MD MF MG MINFO MR NID NSAP NSEC NSEC3 NSEC3PARAM NULL NXT OPENPGPKEY RP RRSIG RT SIG SMIMEA SPF TA TKEY TSIG URI WKS X25
    ZONEMD`.split(/\s+/),
 )
-/** Of these a signed zone has one for each name: they are told once for the whole file. */
+/** A signed zone has these for each name, so the plan lists them once per file. */
 const SIGNATURES = new Set(['RRSIG', 'NSEC', 'NSEC3'])
 
-export const isUnwatched = (type: string) => UNWATCHED.has(type) || /^TYPE\d{1,5}$/.test(type)
+export const isUnsupported = (type: string) => UNSUPPORTED.has(type) || /^TYPE\d{1,5}$/.test(type)
 
-export function whyUnwatched(type: string): string {
+export function unsupportedReason(type: string): string {
   if (type === 'SPF')
     return 'The record type SPF is obsolete (RFC 7208). Monitor the TXT record that begins with v=spf1.'
   return `Zonewatch cannot monitor ${type} records.`
 }
 
 /**
- * Records of one name, type and settings are one row, where the first of them stands. Order is kept. Throws a 400 that names
- * `field` as soon as there are more rows than a plan holds.
+ * Joins records with the same name, type and settings to one row, at the position of the first. Throws a 400 for `field` if there
+ * are more than `MAX_ROWS`.
  */
-export async function joinRecords(records: AsyncIterable<InputRow>, field: 'zone' | 'csv'): Promise<InputRow[]> {
+export async function joinRows(records: AsyncIterable<InputRow>, field: 'zone' | 'csv'): Promise<InputRow[]> {
   const rows = new Map<string, InputRow>()
   for await (const record of records) {
     const key = keyOf(record)
     const row = rows.get(key)
     if (row) for (const value of record.values) row.values.push(value)
     else rows.set(key, { ...record, values: [...record.values] })
-    if (rows.size > MOST_ROWS) {
-      throw invalid({ [field]: fieldError('too_many_rows', { max: MOST_ROWS }) })
+    if (rows.size > MAX_ROWS) {
+      throw invalid({ [field]: fieldError('too_many_rows', { max: MAX_ROWS }) })
     }
   }
-  return withoutParts([...rows.values()])
+  return refuseIncomplete([...rows.values()])
 }
 
-/** What is refused stands alone. */
+/** Refused rows are not joined. */
 function keyOf(record: InputRow): string {
   const { line, type, isExact, group, notify, frequency, externalId, tags, metadata, fate, why } = record
   if (fate === 'refuse') return `${line} ${record.name} ${type} ${why}`
@@ -70,8 +69,8 @@ function keyOf(record: InputRow): string {
   return JSON.stringify([nameOf(record), type, isExact, group, notify, frequency, externalId, tags, metadata, fate])
 }
 
-/** An expectation without a record that cannot be read would be a wrong one. */
-function withoutParts(rows: InputRow[]): InputRow[] {
+/** Refuses rows of which another record is invalid: without it, the expected values would be incomplete. */
+function refuseIncomplete(rows: InputRow[]): InputRow[] {
   const unread = new Map<string, InputRow>()
   for (const row of rows) if (row.fate === 'refuse' && row.type !== '') unread.set(`${nameOf(row)} ${row.type}`, row)
   if (unread.size === 0) return rows

@@ -7,7 +7,7 @@ import { fieldTexts, Problem } from '../../problem.ts'
 
 type Update = ImportUpdates['updates'][number]
 
-/** Gives monitors the expectation that an import found, each in a transaction of its own. */
+/** Sets the expected values from an import, each monitor in a separate transaction. */
 export async function updateExpectations(
   db: Database,
   context: RequestContext,
@@ -21,7 +21,7 @@ export async function updateExpectations(
   return { updated: updates.length - refused.length, refused }
 }
 
-/** Why it was not updated; undefined where it was. */
+/** Returns why the monitor was not updated, or undefined. */
 async function updateOne(
   db: Database,
   context: RequestContext,
@@ -34,7 +34,7 @@ async function updateOne(
         row.is_exact_match === (was.is_exact_match ? 1 : 0) &&
         row.expected_values === JSON.stringify(was.expected_value)
       if (!isSame) return CHANGED
-      // The same name stays split as it is.
+      // An unchanged name keeps its division into domain and subdomain.
       const isRenamed = full_domain !== undefined && full_domain !== row.owner
       await updateMonitor(transaction, context, id, { ...change, ...(isRenamed ? { full_domain } : {}) })
       return undefined

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { turnsDuring } from '../../testing/turns.ts'
-import { type InputRow, joinRecords } from './rows.ts'
+import { type InputRow, joinRows } from './rows.ts'
 import { readZone } from './zone-file.ts'
 
-const read = (text: string, origin?: string) => joinRecords(readZone(text, origin), 'zone')
+const read = (text: string, origin?: string) => joinRows(readZone(text, origin), 'zone')
 /** What is made, as `name type values`. */
 const made = async (text: string, origin?: string) =>
   (await read(text, origin))

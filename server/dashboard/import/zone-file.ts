@@ -4,14 +4,14 @@ import { escapeAsOctets, type Token } from '../../monitors/record-types/presenta
 import type { RecordType } from '../../monitors/record-types/record-type.ts'
 import { findZoneType, isGenericForm, readGenericForm } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
-import { type InputRow, isUnwatched, whyUnwatched } from './rows.ts'
-import { type Entry, MOST_CHARACTERS, zoneEntries } from './zone-tokens.ts'
+import { type InputRow, isUnsupported, unsupportedReason } from './rows.ts'
+import { type Entry, MAX_ENTRY_LENGTH, zoneEntries } from './zone-tokens.ts'
 
-// dnsz, which is at hand for this, drops lines that it cannot read without a word, knows no line numbers, leaves names in
-// the data relative to the origin and folds spaces inside quoted text: too little for who must not lose a record.
+// The npm package dnsz silently drops invalid lines, has no line numbers, leaves names in the data relative to the origin and
+// collapses spaces in quoted text. An import must not lose a record.
 
 type Reading = {
-  /** With a dot at its end; undefined until it is known. */
+  /** With a trailing dot; undefined until it is known. */
   origin: string | undefined
   owner: string | undefined
   needsOrigin: boolean
@@ -21,14 +21,14 @@ const CLASSES = new Set(['IN', 'CH', 'HS', 'CS', 'ANY', 'NONE'])
 const TTL = /^(?:\d+(?:[smhdw]|$))+$/i
 
 /**
- * The records of the file, in its order. `origin`: the zone's name, where the file has no $ORIGIN. Throws a 400 where relative
- * names belong to none.
+ * The records of the file, in its order. `origin`: the zone's name, if the file has no $ORIGIN. Throws a 400 for relative names
+ * without an origin.
  */
 export async function* readZone(text: string, origin: string | undefined): AsyncGenerator<InputRow> {
   const reading: Reading = { origin: origin && absolute(origin), owner: undefined, needsOrigin: false }
   for await (const entry of zoneEntries(text)) {
     const record =
-      entry.wrong === undefined ? readEntry(entry, reading) : refused(entry, 'invalid_zone_file', entry.wrong)
+      entry.error === undefined ? readEntry(entry, reading) : refused(entry, 'invalid_zone_file', entry.error)
     if (record) yield record
   }
   if (reading.needsOrigin) {
@@ -42,10 +42,10 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
   if (!entry.isIndented && !first.isQuoted && first.raw.startsWith('$')) return readDirective(entry, reading)
   const rest = [...entry.tokens]
   if (!entry.isIndented) {
-    const own = rest.shift()!
-    // A zone that names itself in its SOA needs no $ORIGIN.
-    if (reading.origin === undefined && own.raw.endsWith('.') && isSoa(rest)) reading.origin = own.raw
-    reading.owner = nameOf(own.raw, reading)
+    const owner = rest.shift()!
+    // The absolute owner name of the SOA record is the origin if there is no $ORIGIN.
+    if (reading.origin === undefined && owner.raw.endsWith('.') && isSoa(rest)) reading.origin = owner.raw
+    reading.owner = nameOf(owner.raw, reading)
   }
   if (reading.owner === undefined) return refused(entry, 'name_required', 'The first record must have a name.')
   const head = readHead(rest)
@@ -61,19 +61,19 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
       why: `The class ${head.class} is not supported. Only IN is.`,
     }
   if (!known) {
-    if (isUnwatched(type)) return { ...record, fate: 'skip', code: 'not_monitored', why: whyUnwatched(type) }
+    if (isUnsupported(type)) return { ...record, fate: 'skip', code: 'not_monitored', why: unsupportedReason(type) }
     return refused(entry, 'unknown_type', `Unknown record type ${type}.`, reading.owner, type)
   }
   const { skipped } = known.recordType
   if (skipped !== undefined) return { ...record, fate: 'skip', code: 'not_monitored', why: skipped }
   if (entry.isCut)
-    return refused(entry, 'too_long', `The record is longer than ${MOST_CHARACTERS} characters.`, reading.owner, type)
+    return refused(entry, 'too_long', `The record is longer than ${MAX_ENTRY_LENGTH} characters.`, reading.owner, type)
   const value = dataText(known.recordType, head.data, reading)
   if (value === undefined) return refused(entry, 'invalid_value', shapeOf(type, known.recordType), reading.owner, type)
   return { ...record, values: [value] }
 }
 
-/** As an expected value is written; undefined where the data is not of the type. */
+/** In the format of an expected value; undefined if the data does not match the type. */
 function dataText(recordType: RecordType, data: readonly Token[], reading: Reading): string | undefined {
   if (!isGenericForm(data)) return recordType.fromZoneFile(data, (name) => nameOf(name, reading))
   const value = readGenericForm(recordType, data)
@@ -86,7 +86,7 @@ function shapeOf(type: string, { parts }: RecordType): string {
 
 const isSoa = (tokens: readonly Token[]) => readHead(tokens).type?.toUpperCase() === 'SOA'
 
-/** TTL and class may stand in either order, or be left out. */
+/** TTL and class are optional and can have either order. */
 function readHead(tokens: readonly Token[]): { class: string; type: string | undefined; data: Token[] } {
   let at = 0
   let recordClass = 'IN'
@@ -116,10 +116,10 @@ function readDirective(entry: Entry, reading: Reading): InputRow | undefined {
   }
 }
 
-/** A dot behind a backslash belongs to the last label. */
+/** An escaped dot is part of the last label. */
 const ENDS_WITH_DOT = /^(?:[^\\]|\\.)*\.$/su
 
-/** The whole name, as monitors are given names: escapes are written as octets. */
+/** The absolute name, in the format of monitor names, with escapes decoded to octets. */
 function nameOf(raw: string, reading: Reading): string {
   if (raw === '@' || !ENDS_WITH_DOT.test(raw)) {
     if (reading.origin === undefined) reading.needsOrigin = true

@@ -1,30 +1,30 @@
 import type { Token } from '../../monitors/record-types/presentation.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 
-/** One entry of a zone file, over as many lines as its parentheses span. */
+/** One entry of a zone file. With parentheses it can have several lines. */
 export type Entry = {
   /** Counted from 1. */
   line: number
-  /** It begins with a space: the owner is that of the entry before. */
+  /** It begins with a space, so it has the owner of the previous entry. */
   isIndented: boolean
-  /** Of its first `MOST_CHARACTERS`. */
+  /** Of its first `MAX_ENTRY_LENGTH`. */
   tokens: Token[]
-  /** It has more of them. */
+  /** It is longer. */
   isCut: boolean
-  /** Why it cannot be read. */
-  wrong?: string
+  /** Why it is invalid. */
+  error?: string
 }
 
-/** Characters of one entry, and of one line, that are read: the longest value that can be expected takes 4,000. */
-export const MOST_CHARACTERS = 16_384
+/** In characters, for an entry and for a line. The longest possible value has 4,000. */
+export const MAX_ENTRY_LENGTH = 16_384
 
-/** Characters read before the event loop is yielded. */
-const SLICE = 2_048
+/** Characters between two yields to the event loop. */
+const BATCH_SIZE = 2_048
 
 // Blanks, a comment, a parenthesis, a quoted string and whether it is closed, other text, and a backslash at the end.
 const PART = /([^\S\n]+)|(;.*)|([()])|"((?:[^"\\]|\\.)*)("?)|((?:[^\s;()"\\]|\\.)+)|\\/gsu
 
-/** RFC 1035 section 5.1. Never throws: what cannot be read is an entry that says why. */
+/** RFC 1035 section 5.1. Never throws: an invalid entry has an `error`. */
 export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
   let number = 0
   let unread = 0
@@ -33,10 +33,10 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
   let entry: Entry | undefined
   for (const line of linesOf(text.replace(/^\ufeff/, ''))) {
     number++
-    for (unread += line.length + 1; unread >= SLICE; unread -= SLICE) await yieldToEventLoop()
-    let isCut = line.length > MOST_CHARACTERS
+    for (unread += line.length + 1; unread >= BATCH_SIZE; unread -= BATCH_SIZE) await yieldToEventLoop()
+    let isCut = line.length > MAX_ENTRY_LENGTH
     let isAfterText = false
-    for (const match of line.slice(0, MOST_CHARACTERS).matchAll(PART)) {
+    for (const match of line.slice(0, MAX_ENTRY_LENGTH).matchAll(PART)) {
       const [part, space, comment, parenthesis, quoted, close, plain] = match
       if (comment !== undefined) isCut = false
       const isGlued = isAfterText
@@ -46,25 +46,25 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
       kept += part.length
       if (parenthesis === '(') depth++
       else if (parenthesis === ')') depth--
-      else if (kept > MOST_CHARACTERS) entry.isCut = true
+      else if (kept > MAX_ENTRY_LENGTH) entry.isCut = true
       else if (quoted !== undefined && close === '"')
         entry.tokens.push({ raw: quoted, isQuoted: true, ...(isGlued && { isGlued }) })
-      else if (quoted !== undefined) entry.wrong ??= 'A quotation mark is not closed on its line.'
+      else if (quoted !== undefined) entry.error ??= 'A quotation mark is not closed on its line.'
       else if (plain !== undefined) entry.tokens.push({ raw: plain, isQuoted: false })
-      else entry.wrong ??= 'A backslash is at the end of a line.'
-      if (depth < 0) entry.wrong ??= 'A closing parenthesis has no opening one.'
+      else entry.error ??= 'A backslash is at the end of a line.'
+      if (depth < 0) entry.error ??= 'A closing parenthesis has no opening one.'
     }
-    if (!entry || (depth > 0 && !isCut && entry.wrong === undefined)) continue
-    // Where the line goes on, what is wrong with its last part may be that it was cut.
+    if (!entry || (depth > 0 && !isCut && entry.error === undefined)) continue
+    // The end of a cut line can look invalid only because it was cut.
     yield isCut ? withoutReason(entry) : entry
     entry = undefined
     depth = 0
     kept = 0
   }
-  if (entry) yield { ...entry, wrong: 'A parenthesis is not closed.' }
+  if (entry) yield { ...entry, error: 'A parenthesis is not closed.' }
 }
 
-const withoutReason = ({ wrong: _, ...entry }: Entry): Entry => ({ ...entry, isCut: true })
+const withoutReason = ({ error: _, ...entry }: Entry): Entry => ({ ...entry, isCut: true })
 
 function* linesOf(text: string): Generator<string> {
   for (let from = 0; from <= text.length; ) {

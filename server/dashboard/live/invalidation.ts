@@ -1,54 +1,54 @@
 import type { FastifyInstance } from 'fastify'
 import type { LiveChange } from '#contract/dashboard.ts'
-import { countChange } from './snapshot.ts'
+import { recordChange } from './snapshot.ts'
 import type { LiveDeps, LiveStreams } from './streams.ts'
 
 type List = LiveChange['lists'][number]
 
-/** One change of a list is sent to the other processes at most this often: a bulk of requests is one change to who watches. */
-const PAUSE_MS = 500
+/** Changes of one list are recorded at most this often, so that a bulk of requests is one change. */
+const INTERVAL_MS = 500
 
-/** Tells the open pages of every process what a request has changed. Before the routes. */
+/** Notifies the open pages of every process of the changes by a request. Call it before the routes are registered. */
 export function publishInvalidations(app: FastifyInstance, { db, clock, log }: LiveDeps, live: LiveStreams): void {
   const sent = new Map<string, number>()
-  /** Keys that are sent when their pause is over. */
+  /** Changes that wait for their interval. */
   const waiting = new Set<string>()
   const inProgress = new Set<Promise<void>>()
 
-  const tell = async (key: string, organizationId: string, list: List) => {
+  const notify = async (key: string, organizationId: string, list: List) => {
     waiting.add(key)
     const since = clock.elapsed() - (sent.get(key) ?? Number.NEGATIVE_INFINITY)
-    if (since < PAUSE_MS) await clock.sleep(PAUSE_MS - since)
+    if (since < INTERVAL_MS) await clock.sleep(INTERVAL_MS - since)
     waiting.delete(key)
-    if (sent.size > MOST_REMEMBERED) sent.clear()
+    if (sent.size > MAX_REMEMBERED) sent.clear()
     sent.set(key, clock.elapsed())
-    await countChange(db, organizationId, list)
+    await recordChange(db, organizationId, list)
     live.wake(organizationId)
   }
 
   app.addHook('onResponse', async ({ method, routeOptions, context }, reply) => {
-    if (!CHANGING.has(method) || reply.statusCode >= 300 || !context) return
+    if (!WRITE_METHODS.has(method) || reply.statusCode >= 300 || !context) return
     for (const list of listsOf(routeOptions.url ?? '')) {
       const key = `${context.organizationId} ${list}`
       if (waiting.has(key)) continue
-      const telling = tell(key, context.organizationId, list)
+      const notification = notify(key, context.organizationId, list)
         .catch((err: unknown) =>
           log.debug({ err }, 'Open pages could not be notified of a change. They refresh periodically.'),
         )
-        .finally(() => inProgress.delete(telling))
-      inProgress.add(telling)
+        .finally(() => inProgress.delete(notification))
+      inProgress.add(notification)
     }
   })
   app.addHook('onClose', async () => void (await Promise.all(inProgress)))
 }
 
-const MOST_REMEMBERED = 10_000
-const ACCEPTING = new Set(['/dashboard/api/accept/:monitor', '/dashboard/api/import/updates'])
-const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+const MAX_REMEMBERED = 10_000
+const MONITOR_UPDATES = new Set(['/dashboard/api/accept/:monitor', '/dashboard/api/import/updates'])
+const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** What the pages show that a route changes. */
+/** The lists that a route changes. */
 function listsOf(url: string): readonly List[] {
-  if (url.startsWith('/monitors') || ACCEPTING.has(url)) return ['monitors', 'groups']
+  if (url.startsWith('/monitors') || MONITOR_UPDATES.has(url)) return ['monitors', 'groups']
   if (url.startsWith('/groups')) return ['groups', 'monitors', 'webhooks']
   if (url.startsWith('/webhooks')) return ['webhooks', 'requests', 'groups']
   if (url.startsWith('/setup-pages')) return ['monitors']

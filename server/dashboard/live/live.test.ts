@@ -6,7 +6,7 @@ import { newId } from '../../ids.ts'
 import { type AppWorld, givenApp } from '../../testing/app-world.ts'
 import { onBothEngines } from '../../testing/database.ts'
 import { eventually } from '../../testing/server-world.ts'
-import { MOST_OF_ONE } from './streams.ts'
+import { MAX_STREAMS_PER_CALLER } from './streams.ts'
 
 const PATH = '/dashboard/api/live'
 
@@ -133,8 +133,8 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
 test('a caller has so many streams and no more, and a stream that ends frees a place', async () => {
   const world = await givenApp('sqlite')
   const streams = []
-  for (let count = 0; count < MOST_OF_ONE; count++) streams.push(await listen(world))
-  expect(streams.map(({ answer }) => answer.status)).toEqual(Array(MOST_OF_ONE).fill(200))
+  for (let count = 0; count < MAX_STREAMS_PER_CALLER; count++) streams.push(await listen(world))
+  expect(streams.map(({ answer }) => answer.status)).toEqual(Array(MAX_STREAMS_PER_CALLER).fill(200))
   expect((await world.call(PATH)).status).toBe(429)
   const other = await world.key('read')
   expect((await listen(world, other.key)).answer.status).toBe(200)

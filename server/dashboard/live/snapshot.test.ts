@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { differenceOf, NEWEST, type Snapshot } from './snapshot.ts'
+import { differenceOf, MAX_ROWS, type Snapshot } from './snapshot.ts'
 
 const snapshot = (given: Partial<Record<keyof Snapshot, [string, number][]>>): Snapshot => ({
   events: new Map(given.events),
@@ -37,7 +37,7 @@ test('each kind of change names its lists', () => {
 })
 
 test('an event that is written late is sent, one that takes the place of a removed one is not', () => {
-  const full = Array.from({ length: NEWEST }, (_, at): [string, number] => [`e${at}`, 1_000 - at])
+  const full = Array.from({ length: MAX_ROWS }, (_, at): [string, number] => [`e${at}`, 1_000 - at])
   const late = snapshot({ events: [...full.slice(0, 50), ['late', 960], ...full.slice(50, 99)] })
   expect(differenceOf(snapshot({ events: full }), late).events).toEqual(['late'])
   const removed = snapshot({ events: [...full.slice(1), ['old', 1]] })

@@ -4,24 +4,24 @@ import { type Database, engineOf } from '../../database/database.ts'
 
 type List = LiveChange['lists'][number]
 
-/** What an organization's open pages show, as far as it tells whether something changed. Instants in UTC epoch milliseconds. */
+/** What is needed to find changes for an organization's open pages. Instants in UTC epoch milliseconds. */
 export type Snapshot = {
-  /** The newest events, id → when. */
+  /** The newest events: id → instant. */
   events: ReadonlyMap<string, number>
-  /** The webhooks that sent last, id → when. */
+  /** The webhooks with the latest requests: id → instant. */
   sent: ReadonlyMap<string, number>
-  /** The monitors that were checked last, id → when. */
+  /** The monitors with the latest checks: id → instant. */
   checked: ReadonlyMap<string, number>
-  /** How often people changed each list. */
+  /** List → number of changes by users. */
   people: ReadonlyMap<string, number>
 }
 
-/** Events and checked monitors that a snapshot holds. */
-export const NEWEST = 100
+/** Events, and checked monitors, in a snapshot. */
+export const MAX_ROWS = 100
 
 export type Difference = {
   lists: List[]
-  /** Ids of events that were not there. */
+  /** Ids of new events. */
   events: string[]
   /** Ids of monitors. */
   checked: string[]
@@ -40,9 +40,9 @@ export function differenceOf(before: Snapshot, now: Snapshot): Difference {
 const changed = (before: ReadonlyMap<string, number>, now: ReadonlyMap<string, number>) =>
   [...now].flatMap(([id, at]) => (before.get(id) === at ? [] : [id]))
 
-/** Where events were removed, older ones take their places among the newest: these are not new. */
+/** After a deletion of events, older ones are among the newest. They are not new. */
 function newerThan(before: ReadonlyMap<string, number>, now: ReadonlyMap<string, number>): string[] {
-  const from = before.size < NEWEST ? Number.NEGATIVE_INFINITY : Math.min(...before.values())
+  const from = before.size < MAX_ROWS ? Number.NEGATIVE_INFINITY : Math.min(...before.values())
   return [...now].flatMap(([id, at]) => (before.has(id) || at < from ? [] : [id]))
 }
 
@@ -50,14 +50,14 @@ const WEBHOOKS = 20
 
 type Row = { what: string; id: string; at: number }
 
-/** One statement, each part of it the end of an index. */
+/** One statement. Each part reads the end of an index. */
 export async function readSnapshot(db: Database, organizationId: string): Promise<Snapshot> {
   const byIndex = (table: string, index: string) =>
     engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
   const { rows } = await sql<Row>`
     select 'events' as what, id, occurred_at as at from (
       select id, occurred_at from ${byIndex('events', 'events_by_organization')}
-        where organization_id = ${organizationId} order by occurred_at desc, id desc limit ${NEWEST}) as newest
+        where organization_id = ${organizationId} order by occurred_at desc, id desc limit ${MAX_ROWS}) as newest
     union all select 'sent', id, last_executed_at from (
       select id, last_executed_at from ${byIndex('webhooks', 'webhooks_by_last_executed')}
         where organization_id = ${organizationId} and last_executed_at is not null
@@ -65,14 +65,14 @@ export async function readSnapshot(db: Database, organizationId: string): Promis
     union all select 'checked', monitor_id, last_checked_at from (
       select monitor_id, last_checked_at from ${byIndex('due_checks', 'due_checks_by_last_checked')}
         where organization_id = ${organizationId} and last_checked_at is not null
-        order by last_checked_at desc, monitor_id desc limit ${NEWEST}) as latest
+        order by last_checked_at desc, monitor_id desc limit ${MAX_ROWS}) as latest
     union all select 'people', list, number from organization_changes
       where organization_id = ${organizationId}`.execute(db)
   const of = (kind: string) => new Map(rows.flatMap(({ what, id, at }) => (what === kind ? [[id, at] as const] : [])))
   return { events: of('events'), sent: of('sent'), checked: of('checked'), people: of('people') }
 }
 
-/** Each monitor once. */
+/** The monitors of these events. */
 export async function monitorsOfEvents(
   db: Database,
   organizationId: string,
@@ -89,8 +89,8 @@ export async function monitorsOfEvents(
   return rows.map(({ monitor_id }) => monitor_id)
 }
 
-/** Tells every process that people changed a list. */
-export async function countChange(db: Database, organizationId: string, list: string): Promise<void> {
+/** Records that a user changed a list, for the processes that poll it. */
+export async function recordChange(db: Database, organizationId: string, list: string): Promise<void> {
   await sql`insert into organization_changes (organization_id, list, number) values (${organizationId}, ${list}, 1)
     on conflict (organization_id, list) do update set number = organization_changes.number + 1`.execute(db)
 }

@@ -24,7 +24,7 @@ async function givenStreams(fresh: () => ReturnType<typeof import('../../testing
 onBothEngines('open streams', (fresh) => {
   test('beat at once and every 5 seconds while nothing happens', async () => {
     const { live, elapsed } = await givenStreams(fresh)
-    const out = live.open({ organizationId: 'org_none', who: 'me', isWelcome: async () => true })
+    const out = live.open({ organizationId: 'org_none', who: 'me', isAllowed: async () => true })
     const beats: number[] = []
     for await (const part of out) {
       if (String(part).startsWith('event: beat\n')) beats.push(elapsed())
@@ -35,7 +35,7 @@ onBothEngines('open streams', (fresh) => {
 
   test('do not beat while the database does not answer', async () => {
     const { live, db, elapsed } = await givenStreams(fresh)
-    const out = live.open({ organizationId: 'org_none', who: 'me', isWelcome: async () => true })
+    const out = live.open({ organizationId: 'org_none', who: 'me', isAllowed: async () => true })
     const beats: number[] = []
     const read = async () => {
       for await (const part of out) if (String(part).startsWith('event: beat\n')) beats.push(elapsed())
@@ -50,10 +50,10 @@ onBothEngines('open streams', (fresh) => {
 
   test('end within 30 seconds when the caller is not welcome any more', async () => {
     const { live, elapsed } = await givenStreams(fresh)
-    let isWelcome = true
-    const out = live.open({ organizationId: 'org_none', who: 'me', isWelcome: async () => isWelcome })
-    const stays = live.open({ organizationId: 'org_none', who: 'you', isWelcome: async () => true })
-    isWelcome = false
+    let isAllowed = true
+    const out = live.open({ organizationId: 'org_none', who: 'me', isAllowed: async () => isAllowed })
+    const stays = live.open({ organizationId: 'org_none', who: 'you', isAllowed: async () => true })
+    isAllowed = false
     for await (const _ of out);
     expect(elapsed()).toBeLessThanOrEqual(31_000)
     expect(stays.destroyed).toBe(false)
@@ -61,7 +61,7 @@ onBothEngines('open streams', (fresh) => {
 
   test('of a page that does not read are cut off', async () => {
     const { live } = await givenStreams(fresh)
-    const out = live.open({ organizationId: 'org_none', who: 'me', isWelcome: async () => true })
+    const out = live.open({ organizationId: 'org_none', who: 'me', isAllowed: async () => true })
     out.push('x'.repeat(70_000))
     await new Promise((resolve) => out.once('close', resolve))
     expect(out.destroyed).toBe(true)
@@ -70,7 +70,7 @@ onBothEngines('open streams', (fresh) => {
   test('of one organization leave streams for others, with however many keys it opens them', async () => {
     const { live } = await givenStreams(fresh)
     const open = (organizationId: string, who: string) =>
-      live.open({ organizationId, who, isWelcome: async () => true })
+      live.open({ organizationId, who, isAllowed: async () => true })
     for (let number = 0; number < 100; number++) open('org_1', `key_${number}`)
     expect(() => open('org_1', 'key_100')).toThrow('Your organization has 100 pages open with live updates')
     expect(open('org_2', 'key_1').destroyed).toBe(false)

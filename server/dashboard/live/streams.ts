@@ -10,30 +10,30 @@ import { differenceOf, monitorsOfEvents, readSnapshot, type Snapshot } from './s
 
 export type LiveDeps = { db: Database; replica: ReadReplica | undefined; clock: Clock; log: Logger }
 
-/** How often the database is looked at while somebody watches. */
+/** How often the database is polled while a page is open. */
 const POLL_MS = 500
 const CHECKED_MS = 1_000
 const HEARTBEAT_MS = 5_000
 const RECHECK_MS = 30_000
-/** How long before a page opened its stream it may have read what it shows. */
+/** A page may have loaded its data up to this long before it opened its stream. */
 const OVERLAP_MS = 10_000
-export const MOST_OF_ONE = 8
-const MOST_OF_ORGANIZATION = 100
-const MOST_IN_ALL = 1_000
-/** Octets that wait for a page which does not read; beyond that it is cut off and comes again. */
-const MOST_WAITING = 64 * 1024
+export const MAX_STREAMS_PER_CALLER = 8
+const MAX_STREAMS_PER_ORGANIZATION = 100
+const MAX_STREAMS = 1_000
+/** Unread bytes of a stream. Beyond that it is closed, and the page reconnects. */
+const MAX_BUFFERED_BYTES = 64 * 1024
 
 export type Listener = {
   organizationId: string
-  /** Whose streams are counted together: a person or a key. */
+  /** The user or API key, for the limit per caller. */
   who: string
-  /** Whether the caller may still listen; asked now and then. */
-  isWelcome: () => Promise<boolean>
+  /** Whether the caller is still allowed to listen. Called every 30 s. */
+  isAllowed: () => Promise<boolean>
 }
 
 /** Instants of `Clock.elapsed()`. */
-type Stream = Listener & { out: Readable; isOver: boolean; isGreeted: boolean; toldAt: number; askedAt: number }
-type Watched = {
+type Stream = Listener & { out: Readable; isOver: boolean; isInitialized: boolean; sentAt: number; allowedAt: number }
+type WatchedOrganization = {
   streams: Set<Stream>
   snapshot: Snapshot | undefined
   /** When the database last answered. */
@@ -43,39 +43,39 @@ type Watched = {
 }
 
 /**
- * The open pages of this process. While there are any, one loop looks at the database for each organization that is watched,
- * so that a change reaches its pages within a second, whichever process made it.
+ * The event streams of this process. While there are any, one loop polls the database for each organization with open pages, so
+ * that a change by any process reaches them within a second.
  */
 export class LiveStreams {
   readonly #deps: LiveDeps
-  readonly #watched = new Map<string, Watched>()
+  readonly #watched = new Map<string, WatchedOrganization>()
   readonly #wakeUp = new WakeUp()
   readonly #stop = new AbortController()
-  #turning: Promise<void> | undefined
+  #running: Promise<void> | undefined
 
   constructor(deps: LiveDeps) {
     this.#deps = deps
   }
 
-  /** Throws 429 where one caller or one organization has too many already, 503 where the process has or is stopping. */
+  /** Throws 429 at the limit of the caller or the organization, 503 at the limit of the process or while it stops. */
   open(listener: Listener): Readable {
     const all = [...this.#watched.values()].flatMap(({ streams }) => [...streams])
-    if (this.#stop.signal.aborted || all.length >= MOST_IN_ALL) {
+    if (this.#stop.signal.aborted || all.length >= MAX_STREAMS) {
       throw new Problem(
         503,
         'This server has reached its limit of live pages. This page refreshes periodically instead.',
       )
     }
-    if (all.filter(({ who }) => who === listener.who).length >= MOST_OF_ONE) {
+    if (all.filter(({ who }) => who === listener.who).length >= MAX_STREAMS_PER_CALLER) {
       throw new Problem(
         429,
-        `You have ${MOST_OF_ONE} pages open with live updates, which is the limit. Close one of them. This page refreshes periodically until then.`,
+        `You have ${MAX_STREAMS_PER_CALLER} pages open with live updates, which is the limit. Close one of them. This page refreshes periodically until then.`,
       )
     }
-    if ((this.#watched.get(listener.organizationId)?.streams.size ?? 0) >= MOST_OF_ORGANIZATION) {
+    if ((this.#watched.get(listener.organizationId)?.streams.size ?? 0) >= MAX_STREAMS_PER_ORGANIZATION) {
       throw new Problem(
         429,
-        `Your organization has ${MOST_OF_ORGANIZATION} pages open with live updates on this server, which is the limit. This page refreshes periodically instead.`,
+        `Your organization has ${MAX_STREAMS_PER_ORGANIZATION} pages open with live updates on this server, which is the limit. This page refreshes periodically instead.`,
       )
     }
     const now = this.#deps.clock.elapsed()
@@ -83,21 +83,21 @@ export class LiveStreams {
       ...listener,
       out: new Readable({ read() {} }),
       isOver: false,
-      isGreeted: false,
-      toldAt: now,
-      askedAt: now,
+      isInitialized: false,
+      sentAt: now,
+      allowedAt: now,
     }
-    const watched = this.#watched.get(listener.organizationId) ?? newlyWatched()
+    const watched = this.#watched.get(listener.organizationId) ?? newWatch()
     this.#watched.set(listener.organizationId, watched)
     watched.streams.add(stream)
     stream.out.once('close', () => this.#remove(stream))
     stream.out.push('retry: 3000\n\n')
     this.#wakeUp.send()
-    this.#turning ??= this.#turn()
+    this.#running ??= this.#run()
     return stream.out
   }
 
-  /** Looks at the database at once: somebody of this process changed something. */
+  /** Polls the database at once, after a change by this process. */
   wake(organizationId: string): void {
     if (this.#watched.has(organizationId)) this.#wakeUp.send()
   }
@@ -105,23 +105,23 @@ export class LiveStreams {
   async close(): Promise<void> {
     this.#stop.abort()
     for (const { streams } of this.#watched.values()) for (const stream of streams) end(stream)
-    await this.#turning
+    await this.#running
   }
 
-  async #turn(): Promise<void> {
+  async #run(): Promise<void> {
     const { clock } = this.#deps
     while (!this.#stop.signal.aborted && this.#watched.size > 0) {
-      for (const [organizationId, watched] of this.#watched) await this.#look(organizationId, watched)
-      await this.#tend()
+      for (const [organizationId, watched] of this.#watched) await this.#poll(organizationId, watched)
+      await this.#maintain()
       await this.#wakeUp.wait(POLL_MS, clock, this.#stop.signal)
     }
-    this.#turning = undefined
+    this.#running = undefined
   }
 
-  async #look(organizationId: string, watched: Watched): Promise<void> {
+  async #poll(organizationId: string, watched: WatchedOrganization): Promise<void> {
     const { clock, log } = this.#deps
     try {
-      // From where the lists are read: a page that is notified of an event must find it.
+      // Uses the same database as the lists, so that a page finds the event it is notified of.
       const { now, difference, monitors } = await readList(this.#deps, { organizationId }, async (db) => {
         const now = await readSnapshot(db, organizationId)
         const difference = differenceOf(watched.snapshot ?? now, now)
@@ -131,10 +131,10 @@ export class LiveStreams {
       watched.snapshot = now
       watched.readAt = clock.elapsed()
       for (const id of checked) watched.checked.add(id)
-      this.#greet(watched, now)
-      if (lists.length > 0) this.#tellAll(watched, eventText('change', { lists, monitors }))
+      this.#initialize(watched, now)
+      if (lists.length > 0) this.#sendAll(watched, eventText('change', { lists, monitors }))
       if (watched.checked.size === 0 || clock.elapsed() - watched.checkedAt < CHECKED_MS) return
-      this.#tellAll(watched, eventText('checked', { monitors: [...watched.checked] }))
+      this.#sendAll(watched, eventText('checked', { monitors: [...watched.checked] }))
       watched.checked.clear()
       watched.checkedAt = clock.elapsed()
     } catch (err) {
@@ -142,44 +142,44 @@ export class LiveStreams {
     }
   }
 
-  /** What happened while a page was loading may be missing on it. */
-  #greet({ streams }: Watched, { events }: Snapshot): void {
+  /** Sends the first message: the page may lack changes that happened while it was loading. */
+  #initialize({ streams }: WatchedOrganization, { events }: Snapshot): void {
     const from = this.#deps.clock.now() - OVERLAP_MS
     const isRecent = events.values().some((at) => at > from)
     for (const stream of streams) {
-      if (!stream.isGreeted) this.#tell(stream, isRecent ? eventText('change', RECENTLY) : BEAT)
-      stream.isGreeted = true
+      if (!stream.isInitialized) this.#send(stream, isRecent ? eventText('change', RECENT_CHANGE) : BEAT)
+      stream.isInitialized = true
     }
   }
 
   /**
-   * A beat says that the page is current, so there is none while the database does not answer; and it keeps proxies from
-   * closing what is quiet. Anyone who signed out or is no longer a member is not notified any more.
+   * Sends heartbeats, which say that the page is current and keep proxies from closing the stream; none while the database does
+   * not answer. Ends the streams of callers that are no longer allowed.
    */
-  async #tend(): Promise<void> {
+  async #maintain(): Promise<void> {
     const now = this.#deps.clock.elapsed()
     for (const { streams, readAt } of this.#watched.values()) {
       const isCurrent = now - readAt < HEARTBEAT_MS
       for (const stream of streams) {
-        if (isCurrent && now - stream.toldAt >= HEARTBEAT_MS) this.#tell(stream, BEAT)
-        if (now - stream.askedAt < RECHECK_MS) continue
-        stream.askedAt = now
-        if (!(await stream.isWelcome())) end(stream)
+        if (isCurrent && now - stream.sentAt >= HEARTBEAT_MS) this.#send(stream, BEAT)
+        if (now - stream.allowedAt < RECHECK_MS) continue
+        stream.allowedAt = now
+        if (!(await stream.isAllowed())) end(stream)
       }
     }
   }
 
-  #tellAll({ streams }: Watched, text: string): void {
-    for (const stream of streams) this.#tell(stream, text)
+  #sendAll({ streams }: WatchedOrganization, text: string): void {
+    for (const stream of streams) this.#send(stream, text)
   }
 
-  #tell(stream: Stream, text: string): void {
+  #send(stream: Stream, text: string): void {
     if (stream.isOver) return
-    if (stream.out.readableLength > MOST_WAITING) {
+    if (stream.out.readableLength > MAX_BUFFERED_BYTES) {
       stream.isOver = true
       stream.out.destroy()
     } else stream.out.push(text)
-    stream.toldAt = this.#deps.clock.elapsed()
+    stream.sentAt = this.#deps.clock.elapsed()
   }
 
   #remove(stream: Stream): void {
@@ -195,9 +195,9 @@ function end(stream: Stream): void {
   stream.isOver = true
 }
 
-const RECENTLY: LiveChange = { lists: ['events', 'monitors', 'requests'], monitors: [] }
+const RECENT_CHANGE: LiveChange = { lists: ['events', 'monitors', 'requests'], monitors: [] }
 
-const newlyWatched = (): Watched => ({
+const newWatch = (): WatchedOrganization => ({
   streams: new Set(),
   snapshot: undefined,
   readAt: Number.NEGATIVE_INFINITY,
@@ -205,7 +205,7 @@ const newlyWatched = (): Watched => ({
   checkedAt: 0,
 })
 
-/** In the form of server-sent events: WHATWG HTML, section 9.2. */
+/** Server-sent event: WHATWG HTML, section 9.2. */
 const eventText = (name: string, data: LiveChange | Pick<LiveChange, 'monitors'>) =>
   `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 

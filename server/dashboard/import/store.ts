@@ -11,11 +11,10 @@ import type { Database } from '../../database/database.ts'
 import { type LabelRow, labelColumnsOf } from '../../groups/labels.ts'
 import { type DuplicateFields, duplicateKey } from '../../monitors/insert.ts'
 import { parseMonitorName } from '../../monitors/names.ts'
-import { findGroupIds } from './group-store.ts'
 
 export type Other = DuplicateFields & { id: string }
 
-const monitorsOf = (db: Database, { organizationId }: Tenant) =>
+const selectMonitors = (db: Database, { organizationId }: Tenant) =>
   db
     .selectFrom('monitors')
     .select(['id', 'group_id', 'owner', 'record_type', 'is_exact_match', 'expected_values'])
@@ -23,14 +22,14 @@ const monitorsOf = (db: Database, { organizationId }: Tenant) =>
 
 type Labels = Pick<LabelRow, 'tags' | 'metadata'>
 
-/** By their external ids. */
-export async function monitorsWith(
+/** The monitors with these external ids, by external id. */
+export async function findByExternalId(
   db: Database,
   tenant: Tenant,
   ids: readonly string[],
 ): Promise<Map<string, Other & Labels>> {
   if (ids.length === 0) return new Map()
-  const rows = await monitorsOf(db, tenant)
+  const rows = await selectMonitors(db, tenant)
     .select(['external_id', 'tags', 'metadata'])
     .where('external_id', 'is not', null)
     .where(isOneOf(db, 'external_id', ids))
@@ -38,7 +37,7 @@ export async function monitorsWith(
   return new Map(rows.map((row) => [row.external_id!, row]))
 }
 
-/** Whether the row has a column for tags or metadata, and it says something else. */
+/** Whether the row has tags or metadata that differ from the stored ones. */
 export function hasOtherLabels(stored: Labels, { tags, metadata }: ImportRow): boolean {
   const wanted = labelColumnsOf({ tags, metadata })
   const sorted = (text: string) => JSON.stringify((JSON.parse(text) as string[]).sort())
@@ -46,17 +45,16 @@ export function hasOtherLabels(stored: Labels, { tags, metadata }: ImportRow): b
   return isOtherTags || (metadata !== null && wanted.metadata !== stored.metadata)
 }
 
-/** Equal but for the group. */
-export const isEqualElsewhere = (one: DuplicateFields, other: DuplicateFields): boolean =>
+export const isEqualExceptGroup = (one: DuplicateFields, other: DuplicateFields): boolean =>
   duplicateKey({ ...one, group_id: '' }) === duplicateKey({ ...other, group_id: '' })
 
-const MOST_SHOWN = 200
+const MAX_SHOWN_LENGTH = 200
 
 /**
- * The monitors of the group, or of the domains of the rows, that the input does not have: no row has their name and type, and none
- * means them by their external id. A row that is refused has a name too.
+ * The monitors of the group, or of the domains of the rows, that are missing in the input: no row has their name and type, or their
+ * external id. Refused rows count too.
  */
-export async function goneMonitors(
+export async function findMissingMonitors(
   db: Database,
   tenant: Tenant,
   { compare, group }: ImportRequest,
@@ -64,18 +62,22 @@ export async function goneMonitors(
 ): Promise<ImportPlan['gone']> {
   const meant = new Set(rows.flatMap(({ monitor }) => monitor?.id ?? []))
   const records = new Set(rows.map(({ full_domain, record_type }) => recordText(full_domain, record_type)))
-  const compared = await comparedMonitors(db, tenant, compare === 'group' ? (group ?? null) : domainsOf(rows))
+  const compared = await listComparedMonitors(db, tenant, compare === 'group' ? (group ?? null) : domainsOf(rows))
   const isGone = ({ id, owner, record_type }: Other) => !meant.has(id) && !records.has(recordText(owner, record_type))
   const gone = compared.slice(0, MOST_COMPARED).filter(isGone)
-  return { monitors: gone.map(toGone), is_partial: compared.length > MOST_COMPARED }
+  return { monitors: gone.map(toMissingMonitor), is_partial: compared.length > MOST_COMPARED }
 }
 
-/** A file has its SPF record as TXT. */
+/** Zone files have SPF records as TXT. */
 const recordText = (name: string, type: string) =>
   `${name.toLowerCase()} ${type.toUpperCase() === 'SPF' ? 'TXT' : type.toUpperCase()}`
 
-async function comparedMonitors(db: Database, tenant: Tenant, of: string | null | readonly string[]): Promise<Other[]> {
-  const monitors = monitorsOf(db, tenant)
+async function listComparedMonitors(
+  db: Database,
+  tenant: Tenant,
+  of: string | null | readonly string[],
+): Promise<Other[]> {
+  const monitors = selectMonitors(db, tenant)
     .orderBy('id')
     .limit(MOST_COMPARED + 1)
   if (Array.isArray(of)) return await monitors.where(isOneOf(db, 'domain', of)).execute()
@@ -88,9 +90,41 @@ function domainsOf(rows: readonly ImportRow[]): string[] {
   return [...new Set(names.flatMap((parsed) => (parsed.ok ? parsed.name.domain : [])))]
 }
 
-const toGone = ({ id, owner, record_type, expected_values }: Other): GoneMonitor => ({
+const toMissingMonitor = ({ id, owner, record_type, expected_values }: Other): GoneMonitor => ({
   id,
   name: owner,
   record_type: record_type as GoneMonitor['record_type'],
-  expected_value: (JSON.parse(expected_values) as string[])[0]!.slice(0, MOST_SHOWN),
+  expected_value: (JSON.parse(expected_values) as string[])[0]!.slice(0, MAX_SHOWN_LENGTH),
 })
+
+/** Returns group ids by id or slug; null is the default group. Unknown groups are absent. */
+export async function findGroupIds(
+  db: Database,
+  { organizationId }: Tenant,
+  named: ReadonlySet<string | null>,
+): Promise<Map<string | null, string>> {
+  const names = [...named].filter((name) => name !== null)
+  const groups = db.selectFrom('groups').select(['id', 'slug']).where('organization_id', '=', organizationId)
+  const found = new Map<string | null, string>()
+  if (named.has(null)) {
+    const preset = await groups.where('is_default', '=', 1).executeTakeFirst()
+    if (preset) found.set(null, preset.id)
+  }
+  if (names.length === 0) return found
+  for (const column of ['id', 'slug'] as const) {
+    for (const row of await groups.where(isOneOf(db, column, names)).execute()) found.set(row[column], row.id)
+  }
+  return found
+}
+
+/** Slugs of groups by their ids. */
+export async function findGroupSlugs(
+  db: Database,
+  { organizationId }: Tenant,
+  ids: ReadonlySet<string>,
+): Promise<Map<string, string>> {
+  if (ids.size === 0) return new Map()
+  const groups = db.selectFrom('groups').select(['id', 'slug']).where('organization_id', '=', organizationId)
+  const rows = await groups.where(isOneOf(db, 'id', [...ids])).execute()
+  return new Map(rows.map(({ id, slug }) => [id, slug]))
+}
