@@ -107,7 +107,7 @@ function SelectionActions({
       <Menu
         trigger={
           <Button variant="quiet" size="sm">
-            <MoreHorizontal /> SelectAll
+            <MoreHorizontal /> More
           </Button>
         }
       >

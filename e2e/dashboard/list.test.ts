@@ -195,7 +195,7 @@ test('numbers that are lower bounds say so', async () => {
   await page.route('**/monitors/counts?*', (route) => route.fulfill({ json: counts }))
   await page.goto('/dashboard/monitors?type=A')
   await page.getByRole('button', { name: 'Valid 136+' }).waitFor()
-  await page.getByText('+: at least. Counting stops after 5,000 monitors.').waitFor()
+  await page.getByText('+ means “at least”. Counting stops after 5,000 monitors.').waitFor()
 })
 
 test('columns and density are chosen, and kept in the browser', async () => {
