@@ -109,7 +109,9 @@ test('errors of a change are shown at its fields, and a right one is checked at 
   await verdictOf(page).getByText('Mismatch', { exact: true }).waitFor()
   await page.getByText('every 30 minutes').waitFor()
   await page.getByText('in the known part of the last 24 hours, no changes').waitFor()
-  await page.getByText('No changes. The first result of a new monitor or of new expected values is not counted.').waitFor()
+  await page
+    .getByText('No changes. The first result of a new monitor or of new expected values is not counted.')
+    .waitFor()
   expect(await page.getByText('first result', { exact: true }).count()).toBe(2)
 })
 
