@@ -1,4 +1,4 @@
-import { isStale } from '../dns/extended-errors.ts'
+import { isStale } from '../dns/outcome.ts'
 import type { CheckOutcome, ConfirmationReason, Metrics } from '../metrics/metrics.ts'
 import type { CompletedSpan } from '../metrics/tracing.ts'
 import type { CheckResult } from './driver.ts'

@@ -132,7 +132,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     apply: ({ nextQuery }) => nextQuery,
   },
   {
-    name: 'One usable answer',
+    name: 'One good answer',
     rationale: 'If the others failed, the same resolver and those that failed are queried again.',
     apply: oneGoodAnswer,
   },

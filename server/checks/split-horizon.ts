@@ -1,7 +1,7 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
-import { isFiltered } from '../dns/extended-errors.ts'
 import { isSubdomain } from '../dns/names.ts'
 import type { Outcome } from '../dns/outcome.ts'
+import { isFiltered } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import {
   type Check,

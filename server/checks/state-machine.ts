@@ -1,5 +1,5 @@
-import { isDnssecFailure, isStale } from '../dns/extended-errors.ts'
 import type { Outcome, Reply } from '../dns/outcome.ts'
+import { isDnssecFailure, isStale } from '../dns/outcome.ts'
 import {
   applyRules,
   type Check,

@@ -1,6 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** The 4 or 16 octets of an IP address; undefined when the text is not one. An IPv6 zone (`%eth0`) is refused. */
+/** The 4 or 16 octets of an IP address; undefined for other text, also for an address with an IPv6 zone (`%eth0`). */
 export function addressOctets(text: string): Uint8Array | undefined {
   if (isIPv4(text)) return Uint8Array.from(text.split('.'), Number)
   if (!isIPv6(text) || text.includes('%')) return undefined
@@ -11,25 +11,25 @@ export function addressOctets(text: string): Uint8Array | undefined {
   return Uint8Array.from([...front, ...zeros, ...back].flatMap((group) => [group >> 8, group & 255]))
 }
 
-/** The canonical text of an IP address given in any spelling; undefined when the text is not one. RFC 5952. */
+/** The canonical text of an IP address; undefined for other text. RFC 5952. */
 export function canonicalAddress(text: string): string | undefined {
   const octets = addressOctets(text)
   if (octets === undefined) return undefined
   return octets.length === 4 ? octets.join('.') : ipv6Text(octets)
 }
 
-/** Sixteen octets as RFC 5952 writes them; IPv4-mapped addresses as `::ffff:192.0.2.1` (section 5). */
+/** The text of 16 octets; IPv4-mapped addresses as `::ffff:192.0.2.1`. RFC 5952 section 5. */
 export function ipv6Text(octets: Uint8Array): string {
   if (isMapped(octets)) return `::ffff:${octets.subarray(12).join('.')}`
   const words: number[] = []
-  for (let at = 0; at < 16; at += 2) words.push((octets[at]! << 8) | octets[at + 1]!)
+  for (let index = 0; index < 16; index += 2) words.push((octets[index]! << 8) | octets[index + 1]!)
   const { from, length } = longestZeroRun(words)
   const hex = words.map((word) => word.toString(16))
   if (length < 2) return hex.join(':')
   return `${hex.slice(0, from).join(':')}::${hex.slice(from + length).join(':')}`
 }
 
-/** The name that holds the PTR records of an IPv4 or IPv6 address; undefined when the text is not an address. RFC 1035 section 3.5, RFC 3596 section 2.5. */
+/** The owner name of the PTR records of an address; undefined for other text. RFC 1035 section 3.5, RFC 3596 section 2.5. */
 export function reverseName(ip: string): string | undefined {
   const octets = addressOctets(ip)
   if (octets === undefined) return undefined
@@ -52,7 +52,7 @@ function isMapped(octets: Uint8Array): boolean {
   return octets[10] === 255 && octets[11] === 255 && octets.subarray(0, 10).every((octet) => octet === 0)
 }
 
-// The first of the longest runs. RFC 5952 section 4.2.3.
+// The first one if several are equally long. RFC 5952 section 4.2.3.
 function longestZeroRun(words: number[]): { from: number; length: number } {
   let best = { from: 0, length: 0 }
   for (let from = 0; from < words.length; from++) {

@@ -4,43 +4,43 @@ import { isSubdomain } from './names.ts'
 import type { CnameChain, Outcome, Question, QuestionType, RRset } from './outcome.ts'
 
 /**
- * What a readable response means for the question, whatever the order of its records. For a CNAME question the first
- * CNAME is the RRset, and `chain` what of the further chain came along.
+ * The outcome that a response means for the question, whatever the order of its records. For a CNAME question the first CNAME is
+ * the RRset, and `chain` is as much of the rest of the chain as the response contains.
  */
 export function classifyResponse(message: Message, question: Question): Outcome {
   const { rcode, ede } = message
   if (rcode !== 'NOERROR' && rcode !== 'NXDOMAIN') return { kind: 'failure', rcode, ede }
 
   const direct = rrsetOf(message.answer, question.name, question.type)
-  if (direct && question.type === 'CNAME') return aliasAnswer(message.answer, direct)
+  if (direct && question.type === 'CNAME') return cnameAnswer(message.answer, direct)
   const chain = direct ? [] : followCnameChain(message.answer, question.name)
   if (!Array.isArray(chain)) return chain
 
   const last = chain.at(-1)?.target ?? question.name
   const rrset = direct ?? rrsetOf(message.answer, last, question.type)
-  // RFC 6604 section 3: the code is about the last name of the chain.
+  // The response code applies to the last name of the chain. RFC 6604 section 3.
   if (rcode === 'NXDOMAIN') return rrset ? malformed('NXDOMAIN with an answer') : { kind: 'nxdomain', chain }
   if (rrset) return { kind: 'answer', rrset, chain }
   return withoutRecords(message, question, chain, last)
 }
 
-function aliasAnswer(answer: ResourceRecord[], rrset: RRset): Outcome {
-  // With two targets there is no further chain, and both are shown.
+function cnameAnswer(answer: ResourceRecord[], rrset: RRset): Outcome {
+  // With two targets no chain can be followed. Both are returned.
   const chain = rrset.values.length > 1 ? [] : followCnameChain(answer, rrset.name)
   return Array.isArray(chain) ? { kind: 'answer', rrset, chain: chain.slice(1) } : chain
 }
 
-/** NODATA, or a referral: told apart as RFC 2308 section 2.2 does. */
+/** NODATA or a referral. RFC 2308 section 2.2. */
 function withoutRecords(message: Message, question: Question, chain: CnameChain, last: string): Outcome {
   if (message.authority.some((record) => record.type === 'SOA')) return { kind: 'nodata', chain }
   if (chain.length > 0) return { kind: 'referral', chain, ...delegation(message, last) }
   if (message.answer.some((record) => record.type === question.type || record.type === 'CNAME')) {
     return malformed('the answer is for another name')
   }
-  // Asked without RD, a server that would recurse for others refers all the same.
-  const recursed = message.flags.includes('ra') && message.flags.includes('rd')
-  const plain = !message.flags.includes('aa') && !recursed
-  if (!plain || !message.authority.some((record) => record.type === 'NS')) return { kind: 'nodata', chain }
+  // A query without RD gets a referral even from a recursive resolver.
+  const isRecursive = message.flags.includes('ra') && message.flags.includes('rd')
+  const mayRefer = !message.flags.includes('aa') && !isRecursive
+  if (!mayRefer || !message.authority.some((record) => record.type === 'NS')) return { kind: 'nodata', chain }
   const referral = delegation(message, last)
   if (referral.zone === undefined) return malformed('the referral is to a zone that does not contain the name')
   return { kind: 'referral', chain, ...referral }
@@ -48,13 +48,13 @@ function withoutRecords(message: Message, question: Question, chain: CnameChain,
 
 function delegation({ authority, additional }: Message, name: string) {
   const zone = authority.find((record) => record.type === 'NS' && isSubdomain(name, record.name))?.name
-  const set = zone === undefined ? undefined : rrsetOf(authority, zone, 'NS')
-  const nameServers = (set?.values ?? []).map(targetOf)
-  const wanted = new Set(nameServers)
+  const rrset = zone === undefined ? undefined : rrsetOf(authority, zone, 'NS')
+  const nameServers = (rrset?.values ?? []).map(targetOf)
+  const servers = new Set(nameServers)
   const glue = additional
-    .filter(({ name, type }) => (type === 'A' || type === 'AAAA') && wanted.has(name))
+    .filter(({ name, type }) => (type === 'A' || type === 'AAAA') && servers.has(name))
     .map(({ name, value }) => ({ name, ip: value }))
-  return { zone, nameServers, glue, ttl: set?.ttl ?? 0 }
+  return { zone, nameServers, glue, ttl: rrset?.ttl ?? 0 }
 }
 
 function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): RRset | undefined {
@@ -63,7 +63,7 @@ function rrsetOf(records: ResourceRecord[], name: string, type: QuestionType): R
   for (const record of records) {
     if (record.type !== type || record.name !== name) continue
     values.push(record.value)
-    ttl = Math.min(ttl, record.ttl) // the lowest TTL counts: RFC 2181 section 5.2
+    ttl = Math.min(ttl, record.ttl) // RFC 2181 section 5.2
   }
   if (values.length === 0) return undefined
   return { name, type, ttl, values: values.length === 1 ? values : [...new Set(values)].sort() }

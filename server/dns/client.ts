@@ -8,41 +8,41 @@ import { formatServer } from './server-address.ts'
 import { createSingleFlight } from './single-flight.ts'
 import { createUpstreams, mayQuery, type Upstream, type UpstreamStatus } from './upstreams.ts'
 
-/**
- * `servers` replaces the default list for this question, and is asked in the order given (those set aside last).
- * Without `recursionDesired` (default true) a referral is a good answer and alias chains are not asked on.
- * `checkingDisabled` (default false) lets bogus DNSSEC data through. `timeoutMs` and `tries` replace the client's own.
- * `withinMs` bounds the time of all tries singleFlight, and `mostWaitMs` (default 20 s) the wait for a turn at a server that is paced.
- * `accept` says whether what a server answered will do, so that the next one need not be asked.
- */
 export type QueryOptions = {
+  /** Replaces the default servers for this question. Queried in this order, failing ones last. */
   servers?: readonly ServerAddress[]
   signal?: AbortSignal | undefined
+  /** Default true. If false, a referral is a final answer and CNAME chains are not followed. */
   recursionDesired?: boolean
+  /** Default false. If true, resolvers return data that fails DNSSEC validation. */
   checkingDisabled?: boolean
+  /** Of one attempt. */
   timeoutMs?: number
   attempts?: number
+  /** Of all attempts together. */
   totalTimeoutMs?: number
+  /** The longest wait for the rate limit of one server. Default 20 s. */
   maxWaitMs?: number
+  /** Decides whether a response ends the query. Otherwise the next server is queried. */
   accept?: (evidence: Evidence) => boolean
 }
 
 /** Queries name servers. Never throws for what the network does: every result is an `Outcome`. */
 export type DnsClient = {
-  /** Servers queried by default: the configured recursive servers, in order. */
+  /** The default servers: the configured recursive resolvers, in order. */
   readonly servers: readonly ServerAddress[]
   /**
-   * Resolves within `timeoutMs * tries` of the first query, waiting for a place at a busy server not counted. Rejects
-   * with the signal's reason when aborted, with `OverloadError` when the wait would be too long, and when the client is closed.
-   * The same question with the same options is asked once while it is in progress; the reply is shared and must not be changed.
+   * Resolves within `timeoutMs * attempts` after the first query is sent. Rejects with the signal's reason when aborted, with
+   * `OverloadError` when the wait for a busy server would be too long, and when the client is closed.
+   * Equal questions with equal options share one query and one reply, which must not be changed.
    */
   query(question: Question, options?: QueryOptions): Promise<Reply>
-  /** How the default servers stand at this moment. */
+  /** The current status of the default servers. */
   statuses(): UpstreamStatus[]
   close(): Promise<void>
 }
 
-/** `formats`: how rdata is read. Times in milliseconds. `tries`: servers asked for one question, at most. The last three are bounds for each server. */
+/** `formats`: how rdata is read. The last three are limits for each server. */
 export type DnsClientOptions = {
   servers: readonly ServerAddress[]
   clock: Clock
@@ -52,12 +52,12 @@ export type DnsClientOptions = {
   maxInFlightPerServer?: number
   maxWaitingPerServer?: number
   queriesPerSecond?: number
-  /** Is told of every exchange. */
+  /** Called after every exchange. */
   onExchange?: ((evidence: Evidence) => void) | undefined
 }
 
 const DEFAULT_MAX_WAIT_MS = 20_000
-const noServer: Outcome = { kind: 'unreachable', reason: 'no name server is configured' }
+const NO_SERVER: Outcome = { kind: 'unreachable', reason: 'no name server is configured' }
 
 export function createDnsClient({
   servers,
@@ -65,44 +65,41 @@ export function createDnsClient({
   formats,
   timeoutMs = 2000,
   attempts = 3,
-  maxInFlightPerServer: inFlightPerServer = 256,
-  maxWaitingPerServer: waitingPerServer = 20_000,
+  maxInFlightPerServer = 256,
+  maxWaitingPerServer = 20_000,
   queriesPerSecond = Number.POSITIVE_INFINITY,
   onExchange = () => {},
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
-  const upstreams = createUpstreams(servers, clock, deadlines, {
-    maxInFlightPerServer: inFlightPerServer,
-    maxWaitingPerServer: waitingPerServer,
-    queriesPerSecond,
-  })
+  const limits = { maxInFlightPerServer, maxWaitingPerServer, queriesPerSecond }
+  const upstreams = createUpstreams(servers, clock, deadlines, limits)
   const deps = { clock, deadlines, types: createRdataTypes(formats), onExchange }
   const singleFlight = createSingleFlight<Reply>()
   let nextFirst = 0
   let closed: Error | undefined
 
-  // Every question begins at another server; those set aside come last.
+  // Each question starts at another default server. Failing servers come last.
   function sortUpstreams(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Upstream[] {
     if (list.length === 1) return [upstreams.get(list[0]!)]
     const first = rotate && list.length > 0 ? nextFirst++ % list.length : 0
     const rotated = [...list.slice(first), ...list.slice(0, first)].map(upstreams.get)
     const now = clock.elapsed()
-    const inTurn = new Set(rotated.filter((upstream) => mayQuery(upstream, type, now)))
-    return [...inTurn, ...rotated.filter((upstream) => !inTurn.has(upstream))]
+    const preferred = new Set(rotated.filter((upstream) => mayQuery(upstream, type, now)))
+    return [...preferred, ...rotated.filter((upstream) => !preferred.has(upstream))]
   }
 
-  function newLookup(options: QueryOptions): PendingQuery {
-    const most = options.attempts ?? attempts
-    const eachMs = options.timeoutMs ?? timeoutMs
+  function newPendingQuery(options: QueryOptions): PendingQuery {
+    const limit = options.attempts ?? attempts
+    const attemptTimeoutMs = options.timeoutMs ?? timeoutMs
     return {
       recursionDesired: options.recursionDesired ?? true,
       checkingDisabled: options.checkingDisabled ?? false,
-      // Some name servers say NXDOMAIN to mixed case: what confirms a change, and names its servers, is sent in lower case.
+      // Some name servers answer NXDOMAIN to mixed case, so queries to named servers are in lower case.
       mixesCase: options.servers === undefined,
-      timeoutMs: eachMs,
-      attempts: most,
+      timeoutMs: attemptTimeoutMs,
+      attempts: limit,
       maxWaitMs: options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS,
-      remainingMs: Math.min(options.totalTimeoutMs ?? Number.POSITIVE_INFINITY, eachMs * most),
+      remainingMs: Math.min(options.totalTimeoutMs ?? Number.POSITIVE_INFINITY, attemptTimeoutMs * limit),
       signal: options.signal,
       accept: options.accept,
       evidence: [],
@@ -110,24 +107,24 @@ export function createDnsClient({
   }
 
   async function resolve(question: Question, options: QueryOptions): Promise<Reply> {
-    const lookup = newLookup(options)
-    const asked = sortUpstreams(options.servers ?? servers, question.type, options.servers === undefined)
-    if (asked.length === 0) return { outcome: noServer, evidence: [] }
-    let outcome = await queryServers(deps, asked, question, lookup)
-    if (lookup.recursionDesired && outcome.kind === 'referral') {
-      outcome = await followCnameTargets((part) => queryServers(deps, asked, part, lookup), question, outcome)
+    const pending = newPendingQuery(options)
+    const candidates = sortUpstreams(options.servers ?? servers, question.type, options.servers === undefined)
+    if (candidates.length === 0) return { outcome: NO_SERVER, evidence: [] }
+    let outcome = await queryServers(deps, candidates, question, pending)
+    if (pending.recursionDesired && outcome.kind === 'referral') {
+      outcome = await followCnameTargets((next) => queryServers(deps, candidates, next, pending), question, outcome)
     }
     if (closed) throw closed
-    return { outcome, evidence: lookup.evidence }
+    return { outcome, evidence: pending.evidence }
   }
 
   return {
     servers,
     query(question, options = {}) {
       if (closed) return Promise.reject(closed)
-      // What will do for one asker need not for another.
+      // Callers with different `accept` functions cannot share a reply.
       if (options.accept) return resolve(question, options)
-      return singleFlight(keyOf(question, options), options.signal, () => resolve(question, options))
+      return singleFlight(singleFlightKey(question, options), options.signal, () => resolve(question, options))
     },
     statuses: upstreams.statuses,
     async close() {
@@ -138,27 +135,27 @@ export function createDnsClient({
   }
 }
 
-/** Equal for questions that come to the same packets to the same servers. */
-function keyOf({ name, type }: Question, options: QueryOptions): string {
+/** Equal for questions that result in the same packets to the same servers. */
+function singleFlightKey({ name, type }: Question, options: QueryOptions): string {
   const { recursionDesired = true, checkingDisabled = false, servers } = options
-  const bits = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
+  const flags = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
   const { timeoutMs = '', attempts = '', totalTimeoutMs = '', maxWaitMs = '' } = options
-  const bounds = `${timeoutMs} ${attempts} ${totalTimeoutMs} ${maxWaitMs}`
-  return `${type} ${bits} ${bounds} ${servers?.map(formatServer) ?? ''} ${name}`
+  const limits = `${timeoutMs} ${attempts} ${totalTimeoutMs} ${maxWaitMs}`
+  return `${type} ${flags} ${limits} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 
-/** Some servers give an alias and leave its target to the asker: the chain is then put singleFlight from several answers. */
+/** Some resolvers return a CNAME record without its target. The chain is then joined from several answers. */
 async function followCnameTargets(
-  ask: (question: Question) => Promise<Outcome>,
+  query: (question: Question) => Promise<Outcome>,
   question: Question,
   first: Outcome,
 ): Promise<Outcome> {
   let outcome = first
   while (outcome.kind === 'referral' && outcome.chain.length > 0) {
     const { chain } = outcome
-    const next = await ask({ ...question, name: chain.at(-1)!.target })
+    const next = await query({ ...question, name: chain.at(-1)!.target })
     outcome = withChainBefore(chain, next)
-    if (next.kind === 'referral' && next.chain.length === 0) return outcome // it leads no further
+    if (next.kind === 'referral' && next.chain.length === 0) return outcome
   }
   return outcome
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 
 /**
- * Many deadlines on one timer. `add` returns how to take the deadline back; `at` is in the clock's elapsed milliseconds
- * and met at most `TICK_MS` late. `close` meets all of them at once.
+ * Many deadlines on one timer. `add` returns a function that cancels the deadline. `at`: the clock's elapsed milliseconds.
+ * `onExpired` is called at most `TICK_MS` late. `close` expires all deadlines at once.
  */
 export type Deadlines = { add(at: number, onExpired: () => void): () => void; close(): void }
 
@@ -11,13 +11,13 @@ const TICK_MS = 10
 type Deadline = { at: number; onExpired: (() => void) | undefined }
 
 export function createDeadlines(clock: Clock): Deadlines {
-  const waiting = new Set<Deadline>()
+  const pending = new Set<Deadline>()
   let isRunning = false
 
-  // Runs only while something waits, so that nothing keeps a finished process alive.
+  // Runs only while a deadline is pending, so that it does not keep a finished process alive.
   async function run(): Promise<void> {
     isRunning = true
-    while (waiting.size > 0) {
+    while (pending.size > 0) {
       await clock.sleep(TICK_MS)
       expireUntil(clock.elapsed())
     }
@@ -25,9 +25,9 @@ export function createDeadlines(clock: Clock): Deadlines {
   }
 
   function expireUntil(now: number): void {
-    for (const deadline of waiting) {
+    for (const deadline of pending) {
       if (deadline.at > now) continue
-      waiting.delete(deadline)
+      pending.delete(deadline)
       deadline.onExpired?.()
     }
   }
@@ -35,11 +35,11 @@ export function createDeadlines(clock: Clock): Deadlines {
   return {
     add(at, meet) {
       const deadline: Deadline = { at, onExpired: meet }
-      waiting.add(deadline)
+      pending.add(deadline)
       if (!isRunning) void run()
       return () => {
-        waiting.delete(deadline)
-        // The tables that a busy Set outgrows keep its former members in memory for long: this one then holds nothing.
+        pending.delete(deadline)
+        // A Set that grew keeps deleted members in memory for a while, so release what the callback holds.
         deadline.onExpired = undefined
       }
     },

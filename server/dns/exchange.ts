@@ -9,66 +9,66 @@ import type { Received, Send } from './transport.ts'
 
 type Deps = { clock: Clock; deadlines: Deadlines; types: RdataTypes }
 
-/** One query to one server and what came back. */
+/** One query to one server. */
 export type Exchange = {
   server: string // `ip:port`, IPv6 in brackets
   transport: Evidence['transport']
   send: Send
   semaphore: Semaphore
   question: Question
-  query: QueryFlags
+  flags: QueryFlags
   timeoutMs: number
   signal: AbortSignal | undefined
-  /** Whether it gave up its slot of the semaphore, because no answer came for so long that others need not wait for it. */
+  /** Set when the exchange releases its slot of the semaphore before it ends. */
   hasReleasedSlot: boolean
-  /** Whether letters of the name may be sent in mixed case. */
+  /** Whether the name may be sent in mixed case. */
   mixesCase: boolean
-  /** Whether all that came until the time limit were packets that are no response to the query. */
+  /** Set when only packets that do not match the query arrived before the timeout. */
   isMismatched: boolean
 }
 
-/** Nearly every answer is here by then, and the server waits for somebody else. */
+/** Nearly every response arrives sooner. A slower exchange releases its slot, so that it does not delay others. */
 const SLOT_RELEASE_MS = 250
 
-/** With a place among the semaphore, which the caller gives back. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
-export function exchange({ clock, deadlines, types }: Deps, one: Exchange): Promise<Evidence> {
+/** The caller acquires and releases the slot of the semaphore. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
+export function exchange({ clock, deadlines, types }: Deps, current: Exchange): Promise<Evidence> {
   return new Promise((resolve, reject) => {
-    const { signal, timeoutMs } = one
-    if (signal?.aborted) throw signal.reason // while it waited for its turn
-    const packet = encodeQuery(one.question, one.query, types)
+    const { signal, timeoutMs } = current
+    if (signal?.aborted) throw signal.reason // while it waited for the slot
+    const packet = encodeQuery(current.question, current.flags, types)
     const sentAt = clock.elapsed()
-    let takeBack =
+    let cancelDeadline =
       timeoutMs > SLOT_RELEASE_MS
-        ? deadlines.add(sentAt + SLOT_RELEASE_MS, waitOn)
-        : deadlines.add(sentAt + timeoutMs, end)
+        ? deadlines.add(sentAt + SLOT_RELEASE_MS, releaseSlot)
+        : deadlines.add(sentAt + timeoutMs, onTimeout)
     signal?.addEventListener('abort', abort, { once: true })
-    const giveUp = one.send(packet, finish, one.mixesCase)
+    const cancelSend = current.send(packet, finish, current.mixesCase)
 
     function finish(received: Received | Timeout): void {
-      takeBack()
+      cancelDeadline()
       signal?.removeEventListener('abort', abort)
       try {
-        resolve(evidenceOf(one, received, clock.elapsed() - sentAt, types))
+        resolve(evidenceOf(current, received, clock.elapsed() - sentAt, types))
       } catch (error) {
         reject(error)
       }
     }
 
-    function waitOn(): void {
-      takeBack = deadlines.add(sentAt + timeoutMs, end)
-      one.hasReleasedSlot = one.semaphore.releaseEarly()
+    function releaseSlot(): void {
+      cancelDeadline = deadlines.add(sentAt + timeoutMs, onTimeout)
+      current.hasReleasedSlot = current.semaphore.releaseEarly()
     }
 
-    // A packet that answers another question may be a forger's, so that the true one is awaited. RFC 5452 section 9.1.
-    function end(): void {
-      const mismatched = giveUp()
-      one.isMismatched = mismatched !== undefined
+    // A packet that does not match may be forged, so it ends the exchange only at the timeout. RFC 5452 section 9.1.
+    function onTimeout(): void {
+      const mismatched = cancelSend()
+      current.isMismatched = mismatched !== undefined
       finish(mismatched ? { kind: 'packet', packet: mismatched } : { kind: 'timeout' })
     }
 
     function abort(): void {
-      takeBack()
-      giveUp()
+      cancelDeadline()
+      cancelSend()
       reject(signal?.reason)
     }
   })
@@ -82,17 +82,17 @@ function evidenceOf(
   elapsedMs: number,
   types: RdataTypes,
 ): Evidence {
-  const place = { server, transport, ms: Math.round(elapsedMs * 10) / 10 }
-  if (received.kind !== 'packet') return { ...place, rcode: null, flags: [], ede: [], outcome: received }
+  const exchanged = { server, transport, ms: Math.round(elapsedMs * 10) / 10 }
+  if (received.kind !== 'packet') return { ...exchanged, rcode: null, flags: [], ede: [], outcome: received }
 
   const decoded = decodeResponse(received.packet, question, types)
   if (!decoded.ok) {
     const { rcode = null, flags = [] } = decoded.header ?? {}
-    return { ...place, rcode, flags, ede: [], outcome: { kind: 'malformed', reason: decoded.reason } }
+    return { ...exchanged, rcode, flags, ede: [], outcome: { kind: 'malformed', reason: decoded.reason } }
   }
   const { rcode, flags, ede } = decoded.message
   if (!flags.includes('tc'))
-    return { ...place, rcode, flags, ede, outcome: classifyResponse(decoded.message, question) }
+    return { ...exchanged, rcode, flags, ede, outcome: classifyResponse(decoded.message, question) }
   const outcome: Outcome | null = transport === 'udp' ? null : { kind: 'malformed', reason: 'truncated over TCP' }
-  return { ...place, rcode, flags, ede, outcome }
+  return { ...exchanged, rcode, flags, ede, outcome }
 }

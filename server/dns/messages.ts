@@ -6,12 +6,12 @@ import { MalformedPacket, type Packet, readName, readQuestionName, readUint16, r
 /** `value`: canonical text. `ttl` in seconds. */
 export type ResourceRecord = { name: string; type: QuestionType; ttl: number; value: string }
 
-/** `flags`: of aa, tc, rd, ra, ad, cd, those that are set. */
+/** `flags`: those of aa, tc, rd, ra, ad and cd that are set. */
 export type Header = { rcode: string; flags: readonly string[] }
 
 /**
- * A response to the question asked, without the records of types that neither the question nor following aliases and
- * delegations needs. Of a truncated one only the header counts (RFC 2181 section 9): it has no records.
+ * A response, with only the records of the queried type and those needed to follow CNAME chains and delegations. A truncated
+ * response has no records (RFC 2181 section 9).
  */
 export type Message = Header & {
   ede: ExtendedError[]
@@ -20,7 +20,7 @@ export type Message = Header & {
   additional: ResourceRecord[]
 }
 
-/** `header` as far as there was one. */
+/** `header`: undefined if the packet is shorter than one. */
 type Decoded = { ok: true; message: Message } | { ok: false; reason: string; header: Header | undefined }
 
 const SECTIONS = [
@@ -41,7 +41,7 @@ const FLAGS: readonly [number, string][] = [
   [0x0010, 'cd'],
 ]
 
-/** Reads the answer to `question`. Whatever the octets are, it returns, in time proportional to their number. */
+/** Decodes the response to `question`. Never throws, and takes time proportional to the length of the packet. */
 export function decodeResponse(octets: Buffer, question: Question, types: RdataTypes): Decoded {
   const packet: Packet = { octets, tails: new Map() }
   let header: Header | undefined
@@ -60,13 +60,13 @@ function readHeader({ octets }: Packet): Header {
   return { rcode: rcodeName(bits & 15), flags: flagsIn(bits & FLAGS_MASK) }
 }
 
-const knownFlags = new Map<number, readonly string[]>() // there are 64 sets at most
+const flagsByBits = new Map<number, readonly string[]>() // at most 64 entries
 
 function flagsIn(bits: number): readonly string[] {
-  const known = knownFlags.get(bits)
-  if (known) return known
+  const cached = flagsByBits.get(bits)
+  if (cached) return cached
   const flags = FLAGS.filter(([bit]) => bits & bit).map(([, flag]) => flag)
-  knownFlags.set(bits, flags)
+  flagsByBits.set(bits, flags)
   return flags
 }
 
@@ -76,7 +76,7 @@ function readMessage(packet: Packet, header: Header, question: Question, types: 
   if (bits & OPCODE) throw new MalformedPacket('the message has another opcode')
   const { rcode, flags } = header
   const message: Message = { rcode, flags, ede: [], answer: [], authority: [], additional: [] }
-  // A server that knows no EDNS often sends back what it could not read: the code is all there is to learn.
+  // A server without EDNS support often returns the query unchanged, so only the response code counts.
   if (rcode === 'FORMERR' || rcode === 'NOTIMP') return message
 
   let at = readQuestion(packet, header, question, types)
@@ -84,7 +84,7 @@ function readMessage(packet: Packet, header: Header, question: Question, types: 
   const end = packet.octets.length
   let edns: Edns | undefined
   for (const [section, countAt] of SECTIONS) {
-    for (let left = packet.octets.readUInt16BE(countAt); left > 0; left--) {
+    for (let count = packet.octets.readUInt16BE(countAt); count > 0; count--) {
       const { name, next } = readName(packet, at, end)
       const code = readUint16(packet, next, end)
       const recordClass = readUint16(packet, next + 2, end)
@@ -96,10 +96,10 @@ function readMessage(packet: Packet, header: Header, question: Question, types: 
         if (edns || name !== '' || section !== 'additional') throw new MalformedPacket('the OPT record is misplaced')
         edns = readEdns(packet, ttl, from, at)
       } else if (recordClass === CLASS_IN) {
-        const known = types.find(code)
-        if (!known || (known.type !== question.type && !FOLLOWED.has(known.type))) continue
-        const value = rdataText(known.format, packet, from, at)
-        message[section].push({ name, type: known.type, ttl: readableTtl(ttl), value })
+        const recordType = types.find(code)
+        if (!recordType || (recordType.type !== question.type && !FOLLOWED.has(recordType.type))) continue
+        const value = rdataText(recordType.format, packet, from, at)
+        message[section].push({ name, type: recordType.type, ttl: readableTtl(ttl), value })
       } else if (section !== 'additional') throw new MalformedPacket('a record has another class')
     }
   }
@@ -110,7 +110,7 @@ function readMessage(packet: Packet, header: Header, question: Question, types: 
   return message
 }
 
-/** Returns where the records begin. Only a failure may leave the question out. */
+/** Returns the offset of the first record. Only a failure may omit the question. */
 function readQuestion(packet: Packet, header: Header, question: Question, types: RdataTypes): number {
   const questions = packet.octets.readUInt16BE(4)
   const failed = header.rcode !== 'NOERROR' && header.rcode !== 'NXDOMAIN'
@@ -151,7 +151,7 @@ function readEdns(packet: Packet, ttl: number, at: number, end: number): Edns {
   return { rcodeHigh: ttl >>> 24, ede }
 }
 
-// It goes into logs and pages, and some servers end it with a NUL.
+// The text appears in logs and pages, and some servers end it with a NUL.
 function readableText(octets: Buffer): string {
   return octets
     .toString('utf8')
@@ -181,7 +181,7 @@ const RCODES: Readonly<Record<number, string>> = {
   23: 'BADCOOKIE',
 }
 
-/** The mnemonic of a response code, extended ones included; `RCODE<n>` where there is none. RFC 6895 section 2.3. */
+/** The mnemonic of a response code, including extended ones, or `RCODE<n>`. RFC 6895 section 2.3. */
 export function rcodeName(rcode: number): string {
   return RCODES[rcode] ?? `RCODE${rcode}`
 }
@@ -189,7 +189,7 @@ export function rcodeName(rcode: number): string {
 /** `edns`: with an OPT record. `recursionDesired` and `checkingDisabled`: the header's RD and CD bits (RFC 4035 section 3.2.2). */
 export type QueryFlags = { edns: boolean; recursionDesired: boolean; checkingDisabled: boolean }
 
-/** Octets of a UDP answer that pass every common path unfragmented (the DNS flag day of 2020). */
+/** In octets. Larger UDP responses may be fragmented (DNS flag day 2020). */
 const UDP_PAYLOAD = 1232
 
 const RD = 0x0100
@@ -198,7 +198,7 @@ const CD = 0x0010
 // An OPT record without options: root name, type, payload size as class, zero TTL, no rdata. RFC 6891 section 6.1.2.
 const OPT = Buffer.from([0, 0, TYPE_OPT, UDP_PAYLOAD >> 8, UDP_PAYLOAD & 255, 0, 0, 0, 0, 0, 0])
 
-/** The packet that asks one question, its id still 0: the transport draws one. RFC 1035 section 4.1. */
+/** The id is 0: the transport writes a random one. RFC 1035 section 4.1. */
 export function encodeQuery(question: Question, options: QueryFlags, types: RdataTypes): Buffer {
   const length = 12 + wireLength(question.name) + 4 + (options.edns ? OPT.length : 0)
   const packet = Buffer.allocUnsafe(length) // every octet is written below

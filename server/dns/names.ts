@@ -4,25 +4,25 @@ import { type FieldError, fieldError } from '#contract/field-errors.ts'
 /** `name` is canonical: lower case, A-labels, no trailing dot, the root as the empty string. */
 export type ParsedName = { ok: true; name: string } | { ok: false; reason: FieldError }
 
-/** RFC 1035 section 2.3.4, in octets; 255 on the wire are 253 characters of text. */
+/** In octets. 255 octets on the wire are 253 characters of text. RFC 1035 section 2.3.4. */
 export const MAX_LABEL = 63
 const MAX_NAME = 253
 
 export const DOT = 0x2e
 export const BACKSLASH = 0x5c
 
-// Outside this set an octet is written \DDD, so that a pasted URL or mail address is refused rather than asked.
+// Other octets must be written \DDD, so that a pasted URL or mail address is refused instead of queried.
 const PLAIN = /^[a-z0-9_*/+=~!#&'-]$/
 
-/** The canonical text of each octet inside a label: ASCII letters in lower case (RFC 4343), the unusual as `\DDD`. */
+/** The canonical text of each octet in a label: ASCII letters in lower case (RFC 4343), unusual octets as `\DDD`. */
 export const OCTET_TEXT: readonly string[] = Array.from({ length: 256 }, (_, octet) => {
   const character = String.fromCharCode(octet).toLowerCase()
   return octet < 128 && PLAIN.test(character) ? character : `\\${String(octet).padStart(3, '0')}`
 })
 
 /**
- * The canonical form of a name as people write it: Unicode becomes A-labels, letter case and one trailing dot go.
- * Octets that are not plain text may be written `\DDD`. A slash stands only below `arpa` (RFC 2317).
+ * Parses a name as people write it: Unicode becomes A-labels, letters become lower case, one trailing dot is removed.
+ * Any octet may be written `\DDD`. A slash is allowed only below `arpa` (RFC 2317).
  */
 export function parseDomainName(text: string): ParsedName {
   const dotted = text.replace(/[\u3002\uff0e\uff61]/g, '.')
@@ -34,7 +34,7 @@ export function parseDomainName(text: string): ParsedName {
   const labels: string[] = []
   let octets = 0
   for (const label of dotted.replace(/\.$/, '').split('.')) {
-    const parsed = normalizeLabel(label, underArpa)
+    const parsed = parseLabel(label, underArpa)
     if (!parsed.ok) return parsed
     labels.push(parsed.name)
     octets += octetsIn(parsed.name) + 1
@@ -43,12 +43,12 @@ export function parseDomainName(text: string): ParsedName {
   return { ok: true, name: labels.join('.') }
 }
 
-/** Whether the last label is a number, which no top-level domain is: so that it is not taken for an address. RFC 3696 section 2. */
+/** Whether the last label is a number, as in an address. No top-level domain is a number. RFC 3696 section 2. */
 export function endsInNumber(name: string): boolean {
   return /(?:^|\.)\d+$/.test(name)
 }
 
-/** Whether a canonical name is the zone's apex or stands below it. */
+/** Whether a canonical name is the zone's apex or below it. */
 export function isSubdomain(name: string, zone: string): boolean {
   return zone === '' || name === zone || name.endsWith(`.${zone}`)
 }
@@ -58,13 +58,10 @@ export function wireLength(name: string): number {
   return octetsIn(name) + (name === '' ? 1 : 2)
 }
 
-/**
- * Writes a canonical name at `from`, and returns where the octets after it begin. Throws on text that `normalizeName` would
- * refuse: that is a bug in the caller.
- */
+/** Writes a canonical name at `from` and returns the offset after it. Throws if the name is not canonical: a bug in the caller. */
 export function writeName(packet: Buffer, from: number, name: string): number {
   if (name === '') return packet.writeUInt8(0, from)
-  let labelAt = from // where the length of the label stands
+  let labelAt = from // the offset of the label's length
   let at = from + 1
   for (let index = 0; index < name.length; index++) {
     const code = name.charCodeAt(index)
@@ -81,9 +78,9 @@ export function writeName(packet: Buffer, from: number, name: string): number {
   return packet.writeUInt8(0, at)
 }
 
-function normalizeLabel(label: string, underArpa: boolean): ParsedName {
+function parseLabel(label: string, underArpa: boolean): ParsedName {
   if (label === '') return refused(fieldError('empty_label'))
-  const ascii = isAscii(label) ? label : aLabel(label)
+  const ascii = isAscii(label) ? label : toALabel(label)
   if (ascii === undefined) return refused(fieldError('invalid_international_name', { label }))
   const wrong = ascii.replace(/\\(?:[01]\d\d|2[0-4]\d|25[0-5])/g, '').match(/[^a-z0-9_*/+=~!#&'-]/i)
   if (wrong) return refused(fieldError('invalid_character', { character: wrong[0] }))
@@ -94,8 +91,8 @@ function normalizeLabel(label: string, underArpa: boolean): ParsedName {
   return { ok: true, name }
 }
 
-// domainToASCII reads a whole host: alone, `１` would become an IPv4 address and `%41` be decoded.
-function aLabel(label: string): string | undefined {
+// domainToASCII parses a host: alone, `１` would become an IPv4 address, and `%41` would be decoded.
+function toALabel(label: string): string | undefined {
   if (/[^\w*\u0080-\u{10ffff}-]/u.test(label)) return undefined
   const ascii = domainToASCII(`${label}.x`)
   return /^[a-z0-9_*-]+\.x$/.test(ascii) ? ascii.slice(0, -2) : undefined

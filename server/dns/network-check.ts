@@ -1,60 +1,52 @@
 import type { Clock } from '../clock.ts'
 import type { DnsClient } from './client.ts'
-import { isStale } from './extended-errors.ts'
-import type { Outcome, Reply } from './outcome.ts'
+import { isStale, type Outcome, type Reply } from './outcome.ts'
 
 /**
- * `well`: a name resolves. `captive`: they resolve to what a name that cannot exist resolves to, as where a network asks for
- * money or consent first: no answer is worth anything. `gone`: none resolves, so failures and denials are worth nothing.
+ * `well`: a canary name resolves. `captive`: the canary names resolve to the same as a name that cannot exist, as in a network
+ * with a login page, so no answer counts. `gone`: no canary name resolves, so failures and denials do not count.
  */
 export type NetworkState = 'well' | 'captive' | 'gone'
 
-/** Names that resolve as long as our own network and recursive servers work. One state for all checks of the process. */
+/** Whether Zonewatch's own network and resolvers work. All checks of a process share one state. */
 export type NetworkCheck = {
   state(): Promise<NetworkState>
-  /** What was found last, without asking; `well` before anything was. */
+  /** The last known state, without a query; `well` before the first one. */
   lastState(): NetworkState
-  /** To be told of an answer, so that the end of an outage is noticed without waiting for another failure. */
+  /** A check received an answer. During an outage this triggers a probe, so that the end is noticed early. */
   noteAnswer(): void
 }
-
-/** How long a probe counts. Longer than many failures at once take to come in, shorter than the pause of a confirmation. */
-const VALID_FOR_MS = 2_000
-/** RFC 6761 section 6.4. */
-const IMPOSSIBLE = 'nothing.invalid'
 
 export type NetworkCheckOptions = {
   dns: DnsClient
   clock: Clock
+  /** Names that resolve as long as the network works. */
   canaries: readonly string[]
-  /** Each is called once for an outage. */
+  /** Called once for each outage, as is `onRecovery`. */
   onOutage(): void
   onRecovery(): void
 }
 
-export function createNetworkCheck({
-  dns,
-  clock,
-  canaries: names,
-  onOutage,
-  onRecovery,
-}: NetworkCheckOptions): NetworkCheck {
-  let isOut = false
-  let known: { state: NetworkState; until: number } | undefined
+/** Long enough for many failures at the same time to share one probe, and shorter than the pause before a retry. */
+const VALID_FOR_MS = 2_000
+/** RFC 6761 section 6.4. */
+const NONEXISTENT_NAME = 'nothing.invalid'
+
+export function createNetworkCheck({ dns, clock, canaries, onOutage, onRecovery }: NetworkCheckOptions): NetworkCheck {
+  let last: { state: NetworkState; validUntil: number } | undefined
   let probing: Promise<NetworkState> | undefined
 
   async function probe(): Promise<NetworkState> {
-    const state = await stateOf(dns, names)
-    known = { state, until: clock.elapsed() + VALID_FOR_MS }
-    const isWell = state === 'well'
-    if (!isWell && !isOut) onOutage()
-    if (isWell && isOut) onRecovery()
-    isOut = !isWell
+    const wasWell = last === undefined || last.state === 'well'
+    const state = await queryCanaries(dns, canaries)
+    last = { state, validUntil: clock.elapsed() + VALID_FOR_MS }
+    if (wasWell && state !== 'well') onOutage()
+    if (!wasWell && state === 'well') onRecovery()
     return state
   }
 
-  async function network(): Promise<NetworkState> {
-    if (known && clock.elapsed() < known.until) return known.state
+  async function state(): Promise<NetworkState> {
+    if (last && clock.elapsed() < last.validUntil) return last.state
     probing ??= probe().finally(() => {
       probing = undefined
     })
@@ -62,35 +54,35 @@ export function createNetworkCheck({
   }
 
   return {
-    state: network,
-    lastState: () => known?.state ?? 'well',
+    state,
+    lastState: () => last?.state ?? 'well',
     noteAnswer() {
-      if (isOut) void network().catch(() => {}) // the client is being closed
+      if (last && last.state !== 'well') void state().catch(() => {}) // the client is being closed
     },
   }
 }
 
-/** Known as soon as one name resolves to something of its own. Rejects when the client is closed. */
-async function stateOf(dns: DnsClient, names: readonly string[]): Promise<NetworkState> {
-  const impossible = dns.query({ name: IMPOSSIBLE, type: 'A' }, { attempts: 1 })
-  const replies = names.map((name) => dns.query({ name, type: 'A' }))
-  const good = replies.map(async (reply) => {
-    if (!isResolved(await reply) || isAlike((await reply).outcome, (await impossible).outcome)) {
+/** Resolves as soon as one canary name resolves to something else than the nonexistent name. Rejects when the client is closed. */
+async function queryCanaries(dns: DnsClient, canaries: readonly string[]): Promise<NetworkState> {
+  const nonexistent = dns.query({ name: NONEXISTENT_NAME, type: 'A' }, { attempts: 1 })
+  const replies = canaries.map((name) => dns.query({ name, type: 'A' }))
+  const resolved = replies.map(async (reply) => {
+    if (!isResolved(await reply) || hasSameValues((await reply).outcome, (await nonexistent).outcome)) {
       throw new Error('the name does not resolve')
     }
   })
-  return await Promise.any(good).then(
+  return await Promise.any(resolved).then(
     () => 'well',
-    async () => ((await Promise.all([impossible, ...replies])).slice(1).some(isResolved) ? 'captive' : 'gone'),
+    async () => ((await Promise.all([nonexistent, ...replies])).slice(1).some(isResolved) ? 'captive' : 'gone'),
   )
 }
 
-/** What comes out of a cache that could not ask again says nothing about the way out. */
+/** A stale answer from a cache does not show that the network works. */
 function isResolved(reply: Reply): boolean {
   return (reply.outcome.kind === 'answer' || reply.outcome.kind === 'nodata') && !isStale(reply)
 }
 
-function isAlike(one: Outcome, other: Outcome): boolean {
+function hasSameValues(one: Outcome, other: Outcome): boolean {
   if (one.kind === 'answer' && other.kind === 'answer') return one.rrset.values.join() === other.rrset.values.join()
   return one.kind === 'nodata' && other.kind === 'nodata'
 }

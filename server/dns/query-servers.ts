@@ -1,9 +1,9 @@
 import { type Exchange, exchange } from './exchange.ts'
 import type { QueryFlags } from './messages.ts'
-import type { Evidence, Outcome, Question } from './outcome.ts'
+import { type Evidence, firstOfKinds, isUsable, type Outcome, type Question } from './outcome.ts'
 import { recordExchange, type Upstream } from './upstreams.ts'
 
-/** What one call of `ask` may use and has used: `leftMs` of exchanges, and the record of them. */
+/** The limits of one query, and what has been used of them: `remainingMs` for exchanges, and the evidence of each. */
 export type PendingQuery = {
   recursionDesired: boolean
   checkingDisabled: boolean
@@ -19,123 +19,95 @@ export type PendingQuery = {
 
 type Deps = Parameters<typeof exchange>[0] & { onExchange: (evidence: Evidence) => void }
 
-/** How a server is queried. */
 type QueryMethod = Pick<Evidence, 'transport'> & Pick<QueryFlags, 'edns'>
 
-const FIRST_WAY: QueryMethod = { transport: 'udp', edns: true }
+const FIRST_METHOD: QueryMethod = { transport: 'udp', edns: true }
 
-/** Asks the servers one after the other until one settles the question; otherwise the most telling failure. */
+/** Queries one server after the other until an outcome is final. Otherwise returns the most informative failure. */
 export async function queryServers(
   deps: Deps,
   upstreams: Upstream[],
   question: Question,
-  lookup: PendingQuery,
+  pending: PendingQuery,
 ): Promise<Outcome> {
   const candidates = [...upstreams]
   const failures: Outcome[] = []
   const mismatches = new Set<Outcome>()
-  for (let tries = 0; tries < lookup.attempts && lookup.remainingMs > 0; tries++) {
+  for (let attempt = 0; attempt < pending.attempts && pending.remainingMs > 0; attempt++) {
     const upstream = candidates.shift()
     if (!upstream) break
     let last: Evidence | undefined
     let isMismatched = false
-    for (let way: QueryMethod | undefined = FIRST_WAY; way && lookup.remainingMs > 0; way = fallbackMethod(way, last)) {
-      const turn = waitForSlot(upstream, lookup)
-      if (turn) await turn
-      const one = newExchange(upstream, way, question, lookup)
+    let method: QueryMethod | undefined = FIRST_METHOD
+    while (method && pending.remainingMs > 0) {
+      const slot = waitForSlot(upstream, pending)
+      if (slot) await slot
+      const current = newExchange(upstream, method, question, pending)
       try {
-        last = await exchange(deps, one)
+        last = await exchange(deps, current)
       } finally {
-        upstream.semaphore.release(one.hasReleasedSlot)
+        upstream.semaphore.release(current.hasReleasedSlot)
       }
-      isMismatched = one.isMismatched
-      lookup.remainingMs -= last.ms
-      lookup.evidence.push(last)
+      isMismatched = current.isMismatched
+      pending.remainingMs -= last.ms
+      pending.evidence.push(last)
       deps.onExchange(last)
-      if (last.outcome) recordExchange(upstream, question.type, isUsable(last.outcome))
+      const { outcome } = last
+      if (outcome) recordExchange(upstream, question.type, outcome.kind === 'referral' || isUsable(outcome))
+      method = fallbackMethod(method, last)
     }
     const outcome: Outcome = last?.outcome ?? { kind: 'timeout' }
-    if (lookup.accept && last ? lookup.accept(last) : isSettled(outcome, lookup.recursionDesired)) return outcome
+    if (pending.accept && last ? pending.accept(last) : isFinal(outcome, pending.recursionDesired)) return outcome
     failures.push(outcome)
     if (isMismatched) mismatches.add(outcome)
-    // Only silence may be a lost packet; asked again, a server would fail in the same way.
+    // Only a timeout may be a lost packet. Other failures would repeat.
     if (outcome.kind === 'timeout' || isMismatched) candidates.push(upstream)
   }
-  // What anybody may have sent counts only where it came each time.
-  const isSilent = failures.some(({ kind }) => kind === 'timeout')
-  return mostTelling(isSilent ? failures.filter((outcome) => !mismatches.has(outcome)) : failures)
+  // Anyone may have sent a mismatched packet, so it counts only if no attempt timed out.
+  const hasTimeout = failures.some(({ kind }) => kind === 'timeout')
+  const counted = hasTimeout ? failures.filter((outcome) => !mismatches.has(outcome)) : failures
+  return firstOfKinds(counted, ['failure', 'malformed', 'referral', 'unreachable']) ?? { kind: 'timeout' }
 }
 
-/** Undefined where nothing is to be waited for. */
+/** Undefined if the query may be sent at once. */
 function waitForSlot(
   { rateLimiter, semaphore }: Upstream,
   { maxWaitMs, signal }: PendingQuery,
 ): Promise<void> | undefined {
-  const paced = rateLimiter.wait(maxWaitMs, signal)
-  return paced ? paced.then(() => semaphore.acquire(signal)) : semaphore.acquire(signal)
+  const rateLimited = rateLimiter.wait(maxWaitMs, signal)
+  return rateLimited ? rateLimited.then(() => semaphore.acquire(signal)) : semaphore.acquire(signal)
 }
 
 function newExchange(
   upstream: Upstream,
   { transport, edns }: QueryMethod,
   question: Question,
-  lookup: PendingQuery,
+  pending: PendingQuery,
 ): Exchange {
-  const { recursionDesired, checkingDisabled, mixesCase } = lookup
+  const { recursionDesired, checkingDisabled, mixesCase } = pending
   return {
     server: upstream.address,
     transport,
     send: transport === 'udp' ? upstream.udp.send : upstream.tcp,
     semaphore: upstream.semaphore,
     question,
-    query: { edns, recursionDesired, checkingDisabled },
-    timeoutMs: Math.min(lookup.timeoutMs, lookup.remainingMs),
-    signal: lookup.signal,
+    flags: { edns, recursionDesired, checkingDisabled },
+    timeoutMs: Math.min(pending.timeoutMs, pending.remainingMs),
+    signal: pending.signal,
     hasReleasedSlot: false,
     mixesCase,
     isMismatched: false,
   }
 }
 
-/** The same server once more: over TCP where its answer is truncated, and without EDNS where it cannot read it. */
-function fallbackMethod({ edns }: QueryMethod, last: Evidence): QueryMethod | undefined {
-  if (last.outcome === null) return { transport: 'tcp', edns }
-  return edns && isEdnsRefused(last.outcome) ? { transport: 'udp', edns: false } : undefined
+/** Retries the same server over TCP after a truncated response, and without EDNS if it does not support EDNS. RFC 6891 section 7. */
+function fallbackMethod({ edns }: QueryMethod, { outcome }: Evidence): QueryMethod | undefined {
+  if (outcome === null) return { transport: 'tcp', edns }
+  const isEdnsRefused = outcome.kind === 'failure' && (outcome.rcode === 'FORMERR' || outcome.rcode === 'NOTIMP')
+  return edns && isEdnsRefused ? { transport: 'udp', edns: false } : undefined
 }
 
-// RFC 6891 section 7.
-function isEdnsRefused(outcome: Outcome): boolean {
-  return outcome.kind === 'failure' && (outcome.rcode === 'FORMERR' || outcome.rcode === 'NOTIMP')
-}
-
-function isSettled(outcome: Outcome, recursionDesired: boolean): boolean {
-  switch (outcome.kind) {
-    case 'answer':
-    case 'nodata':
-    case 'nxdomain':
-    case 'cname_loop':
-      return true
-    case 'referral':
-      return !recursionDesired || outcome.chain.length > 0
-    case 'failure':
-    case 'lame':
-    case 'malformed':
-    case 'timeout':
-    case 'unreachable':
-      return false
-  }
-}
-
-/** Whether a server does what it is there for. A referral is as much as some can say. */
-function isUsable(outcome: Outcome): boolean {
-  return outcome.kind === 'referral' || isSettled(outcome, false)
-}
-
-function mostTelling(failures: Outcome[]): Outcome {
-  const order = ['failure', 'malformed', 'referral', 'unreachable']
-  for (const kind of order) {
-    const found = failures.find((outcome) => outcome.kind === kind)
-    if (found) return found
-  }
-  return { kind: 'timeout' }
+/** Whether no other server needs to be queried. */
+function isFinal(outcome: Outcome, recursionDesired: boolean): boolean {
+  return outcome.kind === 'referral' ? !recursionDesired || outcome.chain.length > 0 : isUsable(outcome)
 }

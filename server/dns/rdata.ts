@@ -2,8 +2,8 @@ import type { QuestionType } from './outcome.ts'
 import { MalformedPacket, type Packet, readName, readUint8, readUint16, readUint32 } from './wire.ts'
 
 /**
- * How the rdata of one record type is read. `code`: RFC 6895 section 3.1. `read` returns canonical text, the same for all rdata
- * that means the same; what it leaves unread makes the record malformed. Throws `MalformedPacket`.
+ * `code`: of the record type, RFC 6895 section 3.1. `read` returns canonical text, which is the same for equivalent rdata. The
+ * record is malformed if it does not read all octets. Throws `MalformedPacket`.
  */
 export type RdataFormat = { code: number; read(rdata: RdataReader): string }
 
@@ -12,11 +12,11 @@ export type RdataFormats = Readonly<Record<QuestionType, RdataFormat>>
 
 type Type = { type: QuestionType; format: RdataFormat }
 
-/** The same by their numbers, too. */
+/** The record types by name and by code. */
 export type RdataTypes = { codeOf(type: QuestionType): number; find(code: number): Type | undefined }
 
 export function createRdataTypes(formats: RdataFormats): RdataTypes {
-  const entries = Object.entries(formats) as [QuestionType, RdataFormat][] // its keys are those of the type
+  const entries = Object.entries(formats) as [QuestionType, RdataFormat][] // Object.entries types the keys as string
   const types = new Map(entries.map(([type, format]) => [format.code, { type, format }]))
   return { codeOf: (type) => formats[type].code, find: (code) => types.get(code) }
 }
@@ -29,7 +29,7 @@ export function rdataText(format: RdataFormat, packet: Packet, at: number, end: 
   return text
 }
 
-/** The rdata of one record, read from front to back. Each method that reads throws `MalformedPacket` where too few octets are left. */
+/** Reads the rdata of one record from front to back. Throws `MalformedPacket` if too few octets are left. */
 export class RdataReader {
   readonly #packet: Packet
   #at: number
@@ -63,7 +63,7 @@ export class RdataReader {
     return value
   }
 
-  /** A canonical name, the root a single dot. Compressed names are read in every type: RFC 3597 section 4. */
+  /** A canonical name; the root is a single dot. Names may be compressed in every type: RFC 3597 section 4. */
   name(): string {
     const { name, next } = readName(this.#packet, this.#at, this.#end)
     this.#at = next
@@ -77,17 +77,16 @@ export class RdataReader {
     return this.#packet.octets.subarray(from, this.#at)
   }
 
-  /** Whatever is left. */
   remaining(): Buffer {
     return this.octets(this.#end - this.#at)
   }
 
-  /** A `character-string`: its length in one octet, and its octets. RFC 1035 section 3.3. */
+  /** Its length in one octet, then its octets. RFC 1035 section 3.3. */
   characterString(): Buffer {
     return this.octets(this.uint8())
   }
 
-  /** What `read` throws when the octets break a rule of the type. */
+  /** The error to throw if the rdata violates a rule of its type. */
   malformed(reason: string): MalformedPacket {
     return new MalformedPacket(reason)
   }

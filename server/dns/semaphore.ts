@@ -1,30 +1,30 @@
-/** A bounded number of things in progress, and a bounded first-come queue of those that wait for a place. */
+/** A limited number of slots, and a limited first-come queue that waits for them. */
 export type Semaphore = {
-  /** Resolves when there is a place; undefined where there is one. Rejects with the signal's reason, and throws `OverloadError`. */
+  /** Resolves when a slot is acquired; undefined if one is free now. Rejects with the signal's reason. Throws `OverloadError` if the queue is full. */
   acquire(signal: AbortSignal | undefined): Promise<void> | undefined
-  /** Releases the slot while its holder waits for an answer that is late. Returns false beyond a bound. */
+  /** Releases the slot while its holder waits for a late response. Returns false if too many have done so. */
   releaseEarly(): boolean
-  /** Gives a place back, once for each `acquire` that got one; `isAside`: what `stepAside` said. */
-  release(isAside?: boolean): void
-  /** Rejects all that wait, and anyone who comes later. */
+  /** Once for each acquired slot. `isReleased`: what `releaseEarly` returned. */
+  release(isReleased?: boolean): void
+  /** Rejects everyone who waits or acquires later. */
   close(reason: Error): void
-  /** Whether nobody holds a place or waits for one. */
+  /** Whether nobody holds a slot or waits for one. */
   isIdle(): boolean
-  /** How many hold a permit, slow ones that no longer count against the limit included, and how many wait for one. */
+  /** `held` includes slots that were released early. */
   counts(): { held: number; waiting: number }
 }
 
-type Waiter = { admit: () => void; refuse: (reason: unknown) => void; gone: boolean; next: Waiter | undefined }
+type Waiter = { resolve: () => void; reject: (reason: unknown) => void; isAborted: boolean; next: Waiter | undefined }
 
-/** When a full queue is worth another look: a good part of it is gone by then, even at a silent server. */
+/** A full queue is worth a retry then: a large part of it has ended, even if the server does not respond. */
 const FULL_QUEUE_MS = 30_000
 
-/** `asideLimit`: how many may stand aside. */
-export function createSemaphore(limit: number, waitingLimit: number, asideLimit = 0): Semaphore {
-  let taken = 0
-  let aside = 0
+/** `earlyLimit`: how many holders may have released their slot early. */
+export function createSemaphore(limit: number, waitingLimit: number, earlyLimit = 0): Semaphore {
+  let held = 0
+  let releasedEarly = 0
   let closed: Error | undefined
-  let waiting = 0 // those that gave up included, until their turn comes: they hold memory too
+  let waiting = 0 // aborted ones included until they are dequeued, because they hold memory too
   let first: Waiter | undefined
   let last: Waiter | undefined
 
@@ -41,69 +41,73 @@ export function createSemaphore(limit: number, waitingLimit: number, asideLimit 
       first = waiter.next
       if (!first) last = undefined
       waiting--
-      if (!waiter.gone) return waiter
+      if (!waiter.isAborted) return waiter
     }
     return undefined
   }
 
   function wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!signal) return enqueue({ admit: resolve, refuse: reject, gone: false, next: undefined })
-      const giveUp = () => {
-        waiter.gone = true
+      if (!signal) return enqueue({ resolve, reject, isAborted: false, next: undefined })
+      const abort = () => {
+        waiter.isAborted = true
         reject(signal.reason)
       }
-      const leave =
+      const withoutListener =
         <T>(settle: (value: T) => void) =>
         (value: T) => {
-          signal.removeEventListener('abort', giveUp)
+          signal.removeEventListener('abort', abort)
           settle(value)
         }
-      const waiter: Waiter = { admit: leave(resolve), refuse: leave(reject), gone: false, next: undefined }
-      signal.addEventListener('abort', giveUp, { once: true })
+      const waiter: Waiter = {
+        resolve: withoutListener(resolve),
+        reject: withoutListener(reject),
+        isAborted: false,
+        next: undefined,
+      }
+      signal.addEventListener('abort', abort, { once: true })
       enqueue(waiter)
     })
   }
 
-  function giveOn(): void {
+  function passSlotOn(): void {
     const waiter = dequeue()
-    if (waiter) waiter.admit()
-    else taken--
+    if (waiter) waiter.resolve()
+    else held--
   }
 
   return {
     acquire(signal) {
       if (closed) return Promise.reject(closed)
       if (signal?.aborted) return Promise.reject(signal.reason)
-      if (taken < limit) {
-        taken++
+      if (held < limit) {
+        held++
         return undefined
       }
       if (waiting < waitingLimit) return wait(signal)
       throw new OverloadError(FULL_QUEUE_MS)
     },
     releaseEarly() {
-      if (aside >= asideLimit) return false
-      aside++
-      giveOn()
+      if (releasedEarly >= earlyLimit) return false
+      releasedEarly++
+      passSlotOn()
       return true
     },
-    release(isAside = false) {
-      if (isAside) aside--
-      else giveOn()
+    release(isReleased = false) {
+      if (isReleased) releasedEarly--
+      else passSlotOn()
     },
     close(reason) {
       closed = reason
-      for (let waiter = dequeue(); waiter; waiter = dequeue()) waiter.refuse(reason)
+      for (let waiter = dequeue(); waiter; waiter = dequeue()) waiter.reject(reason)
     },
-    isIdle: () => taken === 0 && aside === 0 && waiting === 0,
-    counts: () => ({ held: taken + aside, waiting }),
+    isIdle: () => held === 0 && releasedEarly === 0 && waiting === 0,
+    counts: () => ({ held: held + releasedEarly, waiting }),
   }
 }
 
-/** So much is to be asked of a server that the turn of one more question would come too late. Says nothing about the server. */
+/** So many queries to a server are pending that one more would be sent too late. It says nothing about the server. */
 export class OverloadError extends Error {
-  /** When there is likely to be a turn. */
   readonly retryInMs: number
 
   constructor(retryInMs: number) {

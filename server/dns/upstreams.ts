@@ -8,7 +8,7 @@ import { tcpTo } from './tcp.ts'
 import type { Send } from './transport.ts'
 import { createUdpPool, type UdpPool } from './udp.ts'
 
-/** All that is kept about one server. `troubles`: by question type, of those that did not go well lately. */
+/** One server that is queried. `failureStreaks`: by question type, only while queries fail. */
 export type Upstream = {
   /** `ip:port`, IPv6 in brackets. */
   address: string
@@ -19,41 +19,41 @@ export type Upstream = {
   failureStreaks: Map<QuestionType, FailureStreak>
 }
 
-/** `failures`: exchanges in a row without a usable answer; `retryAt`: see `mayQuery`. */
+/** `failures`: exchanges in a row without a usable outcome. `retryAt`: see `mayQuery`. */
 type FailureStreak = { failures: number; retryAt: number }
 
 export type UpstreamLimits = { maxInFlightPerServer: number; maxWaitingPerServer: number; queriesPerSecond: number }
 
 export type Upstreams = {
   get(server: ServerAddress): Upstream
-  /** Of those that are never forgotten. */
+  /** Of the permanent upstreams. */
   statuses(): UpstreamStatus[]
   close(reason: Error): void
 }
 
-/** `setAside`: question types for which it is queried last. */
+/** `setAside`: how many question types have failed so often that this server is queried last for them. */
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
 
-/** So many times as many questions may stand unanswered as may be in progress: they are not what keeps a server busy. */
-const SILENT_FACTOR = 8
+/** Up to 8 times more queries may be pending for longer than 250 ms: they do not keep the server busy. */
+const LATE_FACTOR = 8
 const MAX_UPSTREAMS = 2_000
 const MAX_FAILURES = 8
 const RETRY_MS = 5_000
 
-/** `kept`: those that are never forgotten. */
+/** `permanentServers`: never evicted. */
 export function createUpstreams(
-  kept: readonly ServerAddress[],
+  permanentServers: readonly ServerAddress[],
   clock: Clock,
   deadlines: Deadlines,
   limits: UpstreamLimits,
 ): Upstreams {
   const upstreams = new Map<string, Upstream>() // the least recently used first
-  const keptUpstreams = new Map<string, Upstream>()
-  const byObject = new Map<ServerAddress, Upstream>() // found without making the text of an address
-  for (const server of kept) {
+  const permanent = new Map<string, Upstream>()
+  const byObject = new Map<ServerAddress, Upstream>() // avoids formatting the address
+  for (const server of permanentServers) {
     const address = formatServer(server)
-    const upstream = keptUpstreams.get(address) ?? open(server, address)
-    keptUpstreams.set(address, upstream)
+    const upstream = permanent.get(address) ?? open(server, address)
+    permanent.set(address, upstream)
     byObject.set(server, upstream)
   }
 
@@ -61,14 +61,14 @@ export function createUpstreams(
     const semaphore = createSemaphore(
       limits.maxInFlightPerServer,
       limits.maxWaitingPerServer,
-      SILENT_FACTOR * limits.maxInFlightPerServer,
+      LATE_FACTOR * limits.maxInFlightPerServer,
     )
     const udp = createUdpPool(server, clock, deadlines)
     const rateLimiter = createRateLimiter(limits.queriesPerSecond, clock)
     return { address, semaphore, rateLimiter, udp, tcp: tcpTo(server), failureStreaks: new Map() }
   }
 
-  // A busy upstream is kept beyond the bound: those are as many as there are callers.
+  // Busy upstreams stay beyond the limit: there are at most as many as callers.
   function evictOldest(): void {
     const oldest = upstreams.entries().next().value
     if (upstreams.size <= MAX_UPSTREAMS || !oldest?.[1].semaphore.isIdle()) return
@@ -81,17 +81,17 @@ export function createUpstreams(
       const known = byObject.get(server)
       if (known) return known
       const address = formatServer(server)
-      const keptPath = keptUpstreams.get(address)
-      if (keptPath) return keptPath
+      const permanentUpstream = permanent.get(address)
+      if (permanentUpstream) return permanentUpstream
       const upstream = upstreams.get(address) ?? open(server, address)
       upstreams.delete(address)
       upstreams.set(address, upstream)
       evictOldest()
       return upstream
     },
-    statuses: () => [...keptUpstreams.values()].map(statusOf),
+    statuses: () => [...permanent.values()].map(statusOf),
     close(reason) {
-      for (const upstream of [...keptUpstreams.values(), ...upstreams.values()]) {
+      for (const upstream of [...permanent.values(), ...upstreams.values()]) {
         upstream.semaphore.close(reason)
         upstream.udp.close()
       }
@@ -99,9 +99,9 @@ export function createUpstreams(
   }
 }
 
-function statusOf({ address, semaphore, failureStreaks: troubles }: Upstream): UpstreamStatus {
+function statusOf({ address, semaphore, failureStreaks }: Upstream): UpstreamStatus {
   const { held, waiting } = semaphore.counts()
-  const setAside = [...troubles.values()].filter(({ failures }) => failures >= MAX_FAILURES).length
+  const setAside = [...failureStreaks.values()].filter(({ failures }) => failures >= MAX_FAILURES).length
   return { address, inFlight: held, queued: waiting, setAside }
 }
 
@@ -110,20 +110,20 @@ export function recordExchange(upstream: Upstream, type: QuestionType, isUsable:
     upstream.failureStreaks.delete(type)
     return
   }
-  const trouble = upstream.failureStreaks.get(type)
-  if (trouble) trouble.failures++
+  const streak = upstream.failureStreaks.get(type)
+  if (streak) streak.failures++
   else upstream.failureStreaks.set(type, { failures: 1, retryAt: 0 })
 }
 
 /**
- * Whether a server may be asked in its turn. One that has long been silent or failing for a type is asked last for it, so
- * that questions do not wait there for their deadlines, but from time to time one question finds out whether it is back.
+ * Whether a server is queried in its turn. After too many failures for a type it is queried last, so that queries do not wait
+ * for its timeouts. Every 5 s one query tests whether it works again.
  */
-export function mayQuery({ failureStreaks: troubles }: Upstream, type: QuestionType, now: number): boolean {
-  if (troubles.size === 0) return true
-  const trouble = troubles.get(type)
-  if (!trouble || trouble.failures < MAX_FAILURES) return true
-  if (now < trouble.retryAt) return false
-  trouble.retryAt = now + RETRY_MS
+export function mayQuery({ failureStreaks }: Upstream, type: QuestionType, now: number): boolean {
+  if (failureStreaks.size === 0) return true
+  const streak = failureStreaks.get(type)
+  if (!streak || streak.failures < MAX_FAILURES) return true
+  if (now < streak.retryAt) return false
+  streak.retryAt = now + RETRY_MS
   return true
 }

@@ -1,13 +1,13 @@
 import { BACKSLASH, DOT, MAX_LABEL, OCTET_TEXT } from './names.ts'
 
-/** A packet that cannot be read. Thrown while decoding only; `decodeResponse` makes a value of it. */
+/** Thrown only while a packet is decoded. `decodeResponse` returns it as a value. */
 export class MalformedPacket extends Error {}
 
 const HEADER_LENGTH = 12
 const MAX_WIRE_NAME = 255 // RFC 1035 section 2.3.4
-const MAX_POINTERS = 127 // as many as a name can have labels: keeps the cost of a name bounded
+const MAX_POINTERS = 127 // as many as a name can have labels; limits the cost of a name
 
-/** `tails`: the names that pointers led to so far, by their place, so that a packet full of pointers is read in one pass. */
+/** `tails`: names that are already decoded, by offset, so that many compression pointers to one name are decoded once. */
 export type Packet = { octets: Buffer; tails: Map<number, Tail> }
 
 type Tail = { name: string; octets: number }
@@ -28,25 +28,25 @@ export function readUint32({ octets }: Packet, at: number, end: number): number 
 }
 
 /**
- * The canonical text of the name at `at`, and where the octets after it begin; the name itself must not reach past
- * `end`. A pointer leads to what stands before it, so reading always ends. RFC 1035 section 4.1.4.
+ * The canonical text of the name at `at`, and the offset after it. The name must end before `end`. Compression pointers must
+ * point backwards, so decoding always ends. RFC 1035 section 4.1.4.
  */
 export function readName(packet: Packet, at: number, end: number): { name: string; next: number } {
   return readLabels(packet, at, end, 0)
 }
 
-/** As `readName`, for the name after the header, which in nearly every response is `expected`, but for the case of letters. */
+/** As `readName`, for the question's name. Faster if it is `expected` in any letter case, as in nearly every response. */
 export function readQuestionName(packet: Packet, expected: string): { name: string; next: number } {
-  const next = endOfSame(packet.octets, expected)
+  const next = endIfEqual(packet.octets, expected)
   if (next === undefined) return readName(packet, HEADER_LENGTH, packet.octets.length)
-  packet.tails.set(HEADER_LENGTH, { name: expected, octets: next - HEADER_LENGTH }) // the owner of most records
+  packet.tails.set(HEADER_LENGTH, { name: expected, octets: next - HEADER_LENGTH }) // the owner name of most records
   return { name: expected, next }
 }
 
-/** Undefined where the octets of the name are not just those of its text, letters in either case. */
-function endOfSame(octets: Buffer, name: string): number | undefined {
+/** The offset after the name if it is `name` in any letter case. Undefined also for names with escapes. */
+function endIfEqual(octets: Buffer, name: string): number | undefined {
   if (name === '') return undefined
-  let labelAt = HEADER_LENGTH // where the length of the label stands
+  let labelAt = HEADER_LENGTH // the offset of the label's length
   let at = HEADER_LENGTH + 1
   for (let index = 0; index < name.length; index++, at++) {
     const code = name.charCodeAt(index)
@@ -71,32 +71,32 @@ function readLabels(packet: Packet, at: number, end: number, pointers: number): 
       const target = readUint16(packet, cursor, end) & 0x3fff
       if (target >= at || target < HEADER_LENGTH) throw new MalformedPacket('a compression pointer is invalid')
       const tail = tailAt(packet, target, pointers + 1)
-      return { name: joined(name, tail.name), octets: checked(octets + tail.octets - 1), next: cursor + 2 }
+      return { name: join(name, tail.name), octets: checkLength(octets + tail.octets - 1), next: cursor + 2 }
     }
     if (length > MAX_LABEL) throw new MalformedPacket('a name has a label of an unknown kind')
     const labelEnd = cursor + 1 + length
     need(labelEnd, end)
-    octets = checked(octets + length + 1)
+    octets = checkLength(octets + length + 1)
     let label = ''
     while (++cursor < labelEnd) label += OCTET_TEXT[packet.octets[cursor]!]
-    name = joined(name, label)
+    name = join(name, label)
   }
 }
 
 function tailAt(packet: Packet, target: number, pointers: number): Tail {
-  const known = packet.tails.get(target)
-  if (known) return known
+  const decoded = packet.tails.get(target)
+  if (decoded) return decoded
   if (pointers > MAX_POINTERS) throw new MalformedPacket('a name has too many compression pointers')
   const tail = readLabels(packet, target, packet.octets.length, pointers)
   packet.tails.set(target, tail)
   return tail
 }
 
-function joined(name: string, more: string): string {
+function join(name: string, more: string): string {
   return name === '' || more === '' ? name + more : `${name}.${more}`
 }
 
-function checked(octets: number): number {
+function checkLength(octets: number): number {
   if (octets > MAX_WIRE_NAME) throw new MalformedPacket('a name is longer than 255 octets')
   return octets
 }

@@ -4,54 +4,54 @@ import type { Question, Reply, ServerAddress } from '../outcome.ts'
 import { OverloadError } from '../semaphore.ts'
 import { createSingleFlight } from '../single-flight.ts'
 import { isSpecialAddress } from '../special-addresses.ts'
-import { rootDelegation } from './delegation.ts'
-import { createDelegationCache } from './delegation-cache.ts'
+import { createDelegationCache, rootDelegation } from './delegation.ts'
 import { type Resolution, type ResolverDeps, resolve } from './iterative-resolver.ts'
-import { createRootReachability, type RootProblem } from './root-reachability.ts'
+import { createRootReachability, type RootProblem } from './root-servers.ts'
 
-/** Asks the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
+/** Queries the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
 export type AuthoritativeClient = {
-  /** Undefined while name servers outside can be asked; else why not, as a clause. */
+  /** Why authoritative name servers cannot be queried; undefined while they can. */
   findRootProblem(): Promise<RootProblem | undefined>
   /**
-   * What the name's own zone says. `firstServer` n begins with the n-th name server of every zone. `fresh` asks for the way
-   * again instead of trusting what was learned before. Resolves about within `patienceMs`. The same question in flight is
-   * asked once: the reply is shared and must not be changed.
+   * Resolves about within the resolution timeout. Equal questions with equal options share one resolution and one reply, which
+   * must not be changed.
    */
   query(question: Question, options?: AuthoritativeClientOptions): Promise<AuthoritativeReply>
 }
 
 export type AuthoritativeClientOptions = {
+  /** n: begins with the n-th name server of every zone. */
   firstServer?: number
+  /** Follows the delegation again instead of using the cache. */
   fresh?: boolean
-  /** Where it is to be less than the patience. */
+  /** If shorter than the resolution timeout. */
   totalTimeoutMs?: number | undefined
   signal?: AbortSignal | undefined
 }
 
-/** `zone`: the one that holds the name. `nameServers`: all of its, by name. `nameServer`: who answered, if anyone did. */
+/** `zone`: the one that contains the name. `nameServers`: the names of all of its. `nameServer`: the one that answered, if any. */
 export type AuthoritativeReply = Reply & {
   zone: string
   nameServers: string[]
   nameServer: string | undefined
-  /** Whether the way there, or to the target of an alias, was learned for an earlier question. */
+  /** Whether a delegation to the name, or to a CNAME target, was cached from an earlier question. */
   isFromCache: boolean
-  /** Nobody answered because there was no turn in time at the servers that are to be asked. */
+  /** No name server was queried in time, because too many queries to them are pending. */
   isBusy?: true
 }
 
 export const RESOLUTION_TIMEOUT_MS = 6_000
 const QUERY_TIMEOUT_MS = 1_000
-/** Questions for one lookup, those for name servers' addresses included: what a hostile tree can make us send. */
+/** For one resolution, including the addresses of name servers. It limits the traffic that a hostile tree can cause. */
 const MAX_QUERIES = 60
 
-/** `dns`: a client of its own, paced for other people's servers. Every server of the tree is asked on the roots' port. */
+/** `dns`: a separate client, rate-limited for name servers of others. All servers are queried on the port of the roots. */
 export function createAuthoritativeClient({
   dns,
   clock,
   roots,
   timeoutMs = QUERY_TIMEOUT_MS,
-  resolutionTimeoutMs: patienceMs = RESOLUTION_TIMEOUT_MS,
+  resolutionTimeoutMs = RESOLUTION_TIMEOUT_MS,
 }: {
   dns: DnsClient
   clock: Clock
@@ -60,53 +60,49 @@ export function createAuthoritativeClient({
   resolutionTimeoutMs?: number
 }): AuthoritativeClient {
   const cache = createDelegationCache(rootDelegation(roots), clock)
-  // A public tree must not lead us into the operator's own network.
+  // Delegations in the public tree must not lead into the operator's network.
   const isPrivateTree = roots.some(({ ip }) => isSpecialAddress(ip))
   const isAllowed = (ip: string) => isPrivateTree || !isSpecialAddress(ip)
   const deps: ResolverDeps = { dns, clock, cache, port: roots[0]?.port ?? 53, timeoutMs, isAllowed }
   const singleFlight = createSingleFlight<AuthoritativeReply>()
-  const reachability = createRootReachability({ dns, clock, roots, timeoutMs })
 
-  // Where very much is asked of one server, the wait for a turn there is longer than a check can last; silence is not.
-  async function withinTimeout<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
-    const over = new AbortController()
-    const late = new AbortController()
-    void clock.sleep(patienceMs + timeoutMs, over.signal).then(() => late.abort('late'))
+  // A server that does not respond cannot take longer than this, but the wait for a busy one can.
+  async function withinTimeout<T>(signal: AbortSignal | undefined, run: (signal: AbortSignal) => Promise<T>) {
+    const finished = new AbortController()
+    const timeout = new AbortController()
+    void clock.sleep(resolutionTimeoutMs + timeoutMs, finished.signal).then(() => timeout.abort('timeout'))
     try {
-      return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
+      return await run(signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal)
     } catch (error) {
-      if (error === 'late' || error instanceof OverloadError) return 'busy'
+      if (error === 'timeout' || error instanceof OverloadError) return 'busy'
       throw error
     } finally {
-      over.abort()
+      finished.abort()
     }
   }
 
-  async function resolveQuestion(
-    question: Question,
-    { firstServer = 0, fresh = false, totalTimeoutMs, signal }: AuthoritativeClientOptions,
-  ) {
+  async function resolveQuestion(question: Question, options: AuthoritativeClientOptions): Promise<AuthoritativeReply> {
+    const { firstServer = 0, fresh = false, totalTimeoutMs = resolutionTimeoutMs, signal } = options
     const startedAt = clock.elapsed()
-    const resolution = {
-      ...newResolution(startedAt, Math.min(patienceMs, totalTimeoutMs ?? patienceMs)),
+    const resolution: Omit<Resolution, 'signal'> = {
       firstServer,
       fresh,
+      deadline: startedAt + Math.min(resolutionTimeoutMs, totalTimeoutMs),
+      startedAt,
+      budget: { queries: MAX_QUERIES },
+      resolving: [],
+      evidence: [],
     }
-    const found = await withinTimeout(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
-    if (found === 'busy') return { ...NO_REPLY, evidence: resolution.evidence }
-    const { outcome, zone, nameServer, isFromCache } = found
-    return {
-      outcome,
-      evidence: resolution.evidence,
-      zone: zone.zone,
-      nameServers: zone.nameServers.map(({ name }) => name),
-      nameServer,
-      isFromCache,
-    }
+    const { evidence } = resolution
+    const resolved = await withinTimeout(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
+    if (resolved === 'busy') return { ...BUSY, evidence }
+    const { outcome, zone, nameServer, isFromCache } = resolved
+    const nameServers = zone.nameServers.map(({ name }) => name)
+    return { outcome, evidence, zone: zone.zone, nameServers, nameServer, isFromCache }
   }
 
   return {
-    findRootProblem: reachability.findProblem,
+    findRootProblem: createRootReachability({ dns, clock, roots, timeoutMs }).findProblem,
     query(question, options = {}) {
       const { firstServer = 0, fresh = false, totalTimeoutMs = '', signal } = options
       const key = `${firstServer} ${fresh} ${totalTimeoutMs} ${question.type} ${question.name}`
@@ -115,7 +111,7 @@ export function createAuthoritativeClient({
   }
 }
 
-const NO_REPLY = {
+const BUSY = {
   outcome: { kind: 'timeout' },
   zone: '',
   nameServers: [],
@@ -123,8 +119,3 @@ const NO_REPLY = {
   isFromCache: false,
   isBusy: true,
 } satisfies Omit<AuthoritativeReply, 'evidence'>
-
-function newResolution(startedAt: number, patienceMs: number): Omit<Resolution, 'firstServer' | 'fresh' | 'signal'> {
-  const giveUpAt = startedAt + patienceMs
-  return { deadline: giveUpAt, startedAt, budget: { queries: MAX_QUERIES }, resolving: [], evidence: [] }
-}

@@ -1,40 +1,40 @@
 import type { Clock } from '../../clock.ts'
 import type { DnsClient } from '../client.ts'
 import { withChainBefore } from '../cname-chain.ts'
-import type { CnameChain, Evidence, Outcome, Question } from '../outcome.ts'
+import { type CnameChain, type Evidence, isUsable, type Outcome, type Question } from '../outcome.ts'
 import { formatServer } from '../server-address.ts'
+import type { DelegationCache } from './delegation.ts'
 import { type Delegation, delegationOf, type NameServer, usableAddresses } from './delegation.ts'
-import type { DelegationCache } from './delegation-cache.ts'
-import { failureOf, isReferralDown, isUseful, limitToZone } from './zone-response.ts'
+import { failureOf, isHelpful, isReferralDown, limitToZone } from './zone-response.ts'
 
 export type ResolverDeps = {
   dns: DnsClient
   clock: Clock
   cache: DelegationCache
-  /** The port of every server of the tree. */
+  /** The port of all name servers. */
   port: number
   timeoutMs: number
   isAllowed(ip: string): boolean
 }
 
-/** One lookup's way down. What it may still use is shared with the lookups of name servers' addresses on its way. */
+/** The state of one resolution. It shares its budget with the resolutions of name servers' addresses. */
 export type Resolution = {
-  /** Which of a zone's servers is queried first. */
+  /** n: the n-th name server of each zone is queried first. */
   firstServer: number
-  /** Whether the delegation is followed again instead of using the cache; also for CNAME targets. */
+  /** Follows delegations again instead of using the cache; also for CNAME targets. */
   fresh: boolean
   deadline: number
   startedAt: number
   budget: { queries: number }
-  /** The name servers whose addresses are being looked up, outermost first. */
+  /** The name servers whose addresses are being resolved, outermost first. */
   resolving: readonly string[]
   signal: AbortSignal | undefined
   evidence: Evidence[]
 }
 
 /**
- * `zone`: the one that holds the question's own name. `nameServer`: the server that answered, undefined where none did. `isFromCache`:
- * whether any of the ways, to the name or to the target of an alias, was learned before.
+ * `zone`: the one that contains the question's name. `nameServer`: the one that answered, if any. `isFromCache`: whether a
+ * delegation to the name, or to a CNAME target, was cached from an earlier question.
  */
 export type Resolved = Result & { isFromCache: boolean }
 type Result = { outcome: Outcome; zone: Delegation; nameServer: string | undefined }
@@ -42,26 +42,26 @@ type Result = { outcome: Outcome; zone: Delegation; nameServer: string | undefin
 const MAX_DEPTH = 4
 const MAX_ATTEMPTS = 8
 
-/** Follows the delegation to the zone of the name and asks there; aliases into other zones are followed from the root. */
+/** Follows the delegation to the zone of the name and queries its servers. CNAME targets in other zones are resolved in the same way. */
 export async function resolve(deps: ResolverDeps, question: Question, resolution: Resolution): Promise<Resolved> {
   let chain: CnameChain = []
   let first: Result | undefined
   let isFromCache = false
   for (let name = question.name; ; name = chain.at(-1)!.target) {
     if (resolution.fresh) deps.cache.deletePathTo(name, resolution.startedAt)
-    const found = await followDelegations(deps, { ...question, name }, resolution)
-    first ??= found
-    isFromCache ||= isFromEarlierQuery(found.zone, resolution)
-    const outcome = withChainBefore(chain, found.outcome)
-    const goesOn = outcome.kind === 'referral' && outcome.chain.length > chain.length
-    if (!goesOn) return { ...first, outcome, isFromCache }
+    const result = await followDelegations(deps, { ...question, name }, resolution)
+    first ??= result
+    isFromCache ||= isFromEarlierQuery(result.zone, resolution)
+    const outcome = withChainBefore(chain, result.outcome)
+    const hasNextTarget = outcome.kind === 'referral' && outcome.chain.length > chain.length
+    if (!hasNextTarget) return { ...first, outcome, isFromCache }
     chain = outcome.chain
   }
 }
 
 /**
- * From the deepest known zone down to the one whose servers answer, one cut after the other. The DS records of a zone are in the
- * zone above: the child's servers say that there are none. RFC 4035 section 3.1.4.1.
+ * Goes from the deepest cached zone down to the zone whose servers answer. The DS records of a zone are in its parent zone.
+ * RFC 4035 section 3.1.4.1.
  */
 async function followDelegations(deps: ResolverDeps, question: Question, resolution: Resolution): Promise<Result> {
   const { cache, clock, isAllowed } = deps
@@ -70,7 +70,7 @@ async function followDelegations(deps: ResolverDeps, question: Question, resolut
   for (let zone = closest(); ; ) {
     const result = await queryZone(deps, zone, question, resolution)
     if (isReferralDown(result.outcome, zone.zone)) {
-      // A server that knows no DNSSEC refers to the child instead of saying that there are none.
+      // A server without DNSSEC support refers to the child zone instead of answering NODATA.
       if (question.type === 'DS' && result.outcome.zone === question.name) {
         return { ...result, outcome: { kind: 'nodata', chain: [] }, zone }
       }
@@ -81,7 +81,7 @@ async function followDelegations(deps: ResolverDeps, question: Question, resolut
     if (result.nameServer !== undefined || isRetried || !isFromEarlierQuery(zone, resolution)) {
       return { ...result, outcome: limitToZone(result.outcome, zone.zone), zone }
     }
-    // The zone may have moved since: its parent knows.
+    // The zone may have moved: query its parent again.
     isRetried = true
     cache.delete(zone.zone)
     zone = closest()
@@ -93,14 +93,14 @@ function parentName(name: string): string {
   return dot < 0 ? '' : name.slice(dot + 1)
 }
 
-/** Whether the zone's delegation was learned for an earlier question. */
+/** Whether the delegation was cached from an earlier question. */
 function isFromEarlierQuery({ zone, learnedAt }: Delegation, { startedAt }: Resolution): boolean {
   return zone !== '' && learnedAt < startedAt
 }
 
 type ServerResult = { outcome: Outcome; nameServer: string | undefined }
 
-/** Asks a zone's servers, the firstServer's own first, until one is of use. */
+/** Queries a zone's servers until a response is helpful. */
 async function queryZone(
   deps: ResolverDeps,
   zone: Delegation,
@@ -108,14 +108,14 @@ async function queryZone(
   resolution: Resolution,
 ): Promise<ServerResult> {
   const servers = rotate(zone.nameServers, resolution.firstServer + offsetOf(question.name))
-  const known = servers.filter(({ ips }) => ips !== undefined && ips.length > 0)
-  if (known.length < Math.min(2, servers.length)) await fillInAddresses(deps, servers, resolution)
+  const reachable = servers.filter(({ ips }) => ips !== undefined && ips.length > 0)
+  if (reachable.length < Math.min(2, servers.length)) await fillInAddresses(deps, servers, resolution)
   const result = await queryNameServers(deps, zone, servers, question, resolution)
-  const unknown = servers.filter(({ ips }) => ips === undefined)
-  if (result.nameServer !== undefined || unknown.length === 0) return result
-  await fillInAddresses(deps, unknown, resolution)
-  return unknown.some(({ ips }) => ips?.length)
-    ? await queryNameServers(deps, zone, unknown, question, resolution)
+  const unresolved = servers.filter(({ ips }) => ips === undefined)
+  if (result.nameServer !== undefined || unresolved.length === 0) return result
+  await fillInAddresses(deps, unresolved, resolution)
+  return unresolved.some(({ ips }) => ips?.length)
+    ? await queryNameServers(deps, zone, unresolved, question, resolution)
     : result
 }
 
@@ -128,37 +128,37 @@ async function queryNameServers(
 ): Promise<ServerResult> {
   const addresses = firstAddressesFirst(servers)
   const names = new Map(addresses.map(({ name, ip }) => [formatServer({ ip, port }), name]))
-  const tries = Math.min(
+  const attempts = Math.min(
     2 * addresses.length,
     MAX_ATTEMPTS,
     resolution.budget.queries,
     Math.floor((resolution.deadline - clock.elapsed()) / timeoutMs),
   )
-  if (addresses.length > 0 && tries < 1) return { outcome: { kind: 'timeout' }, nameServer: undefined }
-  resolution.budget.queries-- // at once, as others may be in progress beside this one
+  if (addresses.length > 0 && attempts < 1) return { outcome: { kind: 'timeout' }, nameServer: undefined }
+  resolution.budget.queries-- // at once, because other resolutions share the budget
   const { evidence } = await dns.query(question, {
     servers: addresses.map(({ ip }) => ({ ip, port })),
     recursionDesired: false,
-    accept: (each) => isUseful(each, zone.zone),
+    accept: (response) => isHelpful(response, zone.zone),
     timeoutMs,
-    attempts: Math.max(1, tries),
+    attempts: Math.max(1, attempts),
     signal: resolution.signal,
   })
   resolution.budget.queries -= Math.max(0, evidence.length - 1)
-  const named = evidence.map((each): Evidence => {
-    const name = names.get(each.server)
-    return { ...each, path: 'authoritative', ...(name === undefined ? {} : { name }) }
+  const named = evidence.map((exchange): Evidence => {
+    const name = names.get(exchange.server)
+    return { ...exchange, path: 'authoritative', ...(name === undefined ? {} : { name }) }
   })
   resolution.evidence.push(...named)
   const last = named.at(-1)
-  if (last?.outcome && isUseful(last, zone.zone)) return { outcome: last.outcome, nameServer: last.name }
+  if (last?.outcome && isHelpful(last, zone.zone)) return { outcome: last.outcome, nameServer: last.name }
   return { outcome: failureOf(zone, named), nameServer: undefined }
 }
 
-/** Looks up the addresses of name servers that came without, at once. */
+/** Resolves the addresses of name servers without glue, in parallel. */
 async function fillInAddresses(deps: ResolverDeps, servers: NameServer[], resolution: Resolution): Promise<void> {
-  const most = resolution.resolving.length === 0 ? 4 : 2
-  const unknown = servers.filter(({ ips }) => ips === undefined).slice(0, most)
+  const limit = resolution.resolving.length === 0 ? 4 : 2
+  const unknown = servers.filter(({ ips }) => ips === undefined).slice(0, limit)
   await Promise.all(
     unknown.map(async (server) => {
       server.ips = await resolveAddresses(deps, server.name, resolution)
@@ -166,7 +166,7 @@ async function fillInAddresses(deps: ResolverDeps, servers: NameServer[], resolu
   )
 }
 
-/** Undefined where it cannot be told now. A name server below its own zone and without glue has none: it leads in a circle. */
+/** Undefined if they cannot be resolved now. A name server inside its own zone without glue has none. */
 async function resolveAddresses(
   deps: ResolverDeps,
   name: string,
@@ -175,34 +175,30 @@ async function resolveAddresses(
   if (resolution.resolving.includes(name)) return []
   if (resolution.resolving.length >= MAX_DEPTH) return undefined
   const inner: Resolution = { ...resolution, fresh: false, resolving: [...resolution.resolving, name], evidence: [] }
-  const found = await Promise.all(
+  const replies = await Promise.all(
     (['A', 'AAAA'] as const).map((type) => resolve(deps, { name, type }, { ...inner, evidence: [] })),
   )
-  const ips = found.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values : []))
+  const ips = replies.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values : []))
   if (ips.length > 0) return usableAddresses(ips, deps.isAllowed)
-  return found.every(({ outcome }) => isDefinitive(outcome)) ? [] : undefined
+  return replies.every(({ outcome }) => isUsable(outcome) || outcome.kind === 'lame') ? [] : undefined
 }
 
-function isDefinitive({ kind }: Outcome): boolean {
-  return kind === 'answer' || kind === 'nodata' || kind === 'nxdomain' || kind === 'cname_loop' || kind === 'lame'
-}
-
-/** Every server's first address before anyone's second: a second address is no second server. */
+/** First one address of every server, then the second addresses: another server is a better retry. */
 function firstAddressesFirst(servers: readonly NameServer[]): { name: string; ip: string }[] {
-  const most = Math.max(0, ...servers.map(({ ips }) => ips?.length ?? 0))
-  return Array.from({ length: most }, (_, at) =>
-    servers.flatMap(({ name, ips }) => (ips?.[at] === undefined ? [] : [{ name, ip: ips[at] }])),
+  const longest = Math.max(0, ...servers.map(({ ips }) => ips?.length ?? 0))
+  return Array.from({ length: longest }, (_, index) =>
+    servers.flatMap(({ name, ips }) => (ips?.[index] === undefined ? [] : [{ name, ip: ips[index] }])),
   ).flat()
 }
 
-/** Names begin at different servers, and each query of one name at another. */
+/** Different names begin at different servers. */
 function offsetOf(name: string): number {
-  let spin = 0
-  for (let at = 0; at < name.length; at++) spin = (31 * spin + name.charCodeAt(at)) % 10_007
-  return spin
+  let offset = 0
+  for (let index = 0; index < name.length; index++) offset = (31 * offset + name.charCodeAt(index)) % 10_007
+  return offset
 }
 
 function rotate<T>(list: readonly T[], by: number): T[] {
-  const at = list.length === 0 ? 0 : by % list.length
-  return [...list.slice(at), ...list.slice(0, at)]
+  const first = list.length === 0 ? 0 : by % list.length
+  return [...list.slice(first), ...list.slice(0, first)]
 }

@@ -1,6 +1,8 @@
+import type { Clock } from '../../clock.ts'
+import type { DnsClient } from '../client.ts'
 import type { ServerAddress } from '../outcome.ts'
 
-/** The root servers, a to m, as IANA's root hints list them (named.root): those of one family stand singleFlight. */
+/** The root servers a to m from IANA's root hints (named.root): first IPv4, then IPv6. */
 const ROOT_ADDRESSES = [
   '198.41.0.4',
   '170.247.170.2',
@@ -31,3 +33,70 @@ const ROOT_ADDRESSES = [
 ]
 
 export const ROOT_SERVERS: readonly ServerAddress[] = ROOT_ADDRESSES.map((ip) => ({ ip, port: 53 }))
+
+/** `queries_intercepted`: another server answers in place of the root servers. */
+export type RootProblem = 'root_servers_unreachable' | 'queries_intercepted'
+
+/** Whether authoritative name servers can be queried. Many networks open port 53 to their own resolvers only. */
+export type RootReachability = {
+  /** Undefined while they can. Probes one at a time, and less often while probes fail. */
+  findProblem(): Promise<RootProblem | undefined>
+}
+
+const VALID_FOR_MS = 60_000
+const FIRST_RETRY_MS = 60_000
+const MAX_RETRY_MS = 15 * 60_000
+const PROBED_ROOTS = 4
+
+export function createRootReachability({
+  dns,
+  clock,
+  roots,
+  timeoutMs,
+}: {
+  dns: DnsClient
+  clock: Clock
+  roots: readonly ServerAddress[]
+  timeoutMs: number
+}): RootReachability {
+  let last: { problem: RootProblem | undefined; validUntil: number } | undefined
+  let probing: Promise<RootProblem | undefined> | undefined
+  let retryMs = FIRST_RETRY_MS
+
+  async function probe(): Promise<RootProblem | undefined> {
+    const results = await Promise.all(pickRoots(roots).map((server) => probeRoot(dns, server, timeoutMs)))
+    const problem = results.includes('authoritative')
+      ? undefined
+      : results.includes('other')
+        ? 'queries_intercepted'
+        : 'root_servers_unreachable'
+    last = { problem, validUntil: clock.elapsed() + (problem === undefined ? VALID_FOR_MS : retryMs) }
+    retryMs = problem === undefined ? FIRST_RETRY_MS : Math.min(2 * retryMs, MAX_RETRY_MS)
+    return problem
+  }
+
+  return {
+    async findProblem() {
+      if (last && clock.elapsed() < last.validUntil) return last.problem
+      probing ??= probe().finally(() => {
+        probing = undefined
+      })
+      return await probing
+    },
+  }
+}
+
+/** A root server answers for the root with the AA bit. A server that intercepts the query does not. */
+async function probeRoot(dns: DnsClient, server: ServerAddress, timeoutMs: number) {
+  const options = { servers: [server], recursionDesired: false, timeoutMs, tries: 1, accept: () => true }
+  const { evidence } = await dns.query({ name: '', type: 'SOA' }, options)
+  const response = evidence.at(-1)
+  if (response === undefined || response.rcode === null) return 'none'
+  return response.outcome?.kind === 'answer' && response.flags.includes('aa') ? 'authoritative' : 'other'
+}
+
+/** Some of both address families, because one may not be routed here. The list has one family after the other. */
+function pickRoots(roots: readonly ServerAddress[]): ServerAddress[] {
+  const step = Math.max(1, Math.floor(roots.length / PROBED_ROOTS))
+  return roots.filter((_, index) => index % step === 0).slice(0, PROBED_ROOTS)
+}

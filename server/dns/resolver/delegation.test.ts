@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Clock } from '../../clock.ts'
-import { type Delegation, rootDelegation } from './delegation.ts'
-import { createDelegationCache } from './delegation-cache.ts'
+import { createDelegationCache, type Delegation, rootDelegation } from './delegation.ts'
 
 const root = rootDelegation([{ ip: '127.0.0.1', port: 53 }])
 const delegation = (zone: string, expiresAt = 1_000): Delegation => ({ zone, nameServers: [], learnedAt: 0, expiresAt })
