@@ -57,7 +57,7 @@ type Row = {
 }
 type Report = { received: number; latencies: number[] }
 
-const LIMITS = { inAll: 200, perWebhook: 8 }
+const LIMITS = { total: 200, perWebhook: 8 }
 const PLAIN_CONNECTIONS = 50
 const TIMED = 100
 /** Of all requests: until compilers and connections have settled, on both sides. */

@@ -11,7 +11,7 @@ import { toIso, toIsoOrNull } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { LONGEST_WAIT_MS } from '../webhooks/retry-schedule.ts'
+import { MAX_DELAY_MS } from '../webhooks/retry-schedule.ts'
 
 export type AlertRow = Selectable<AlertsTable>
 
@@ -82,7 +82,7 @@ export async function insertDue(
       alerts.map(({ id, next_attempt_at }) => ({
         organization_id: organizationId,
         alert_id: id,
-        due_at: next_attempt_at === null ? null : Math.min(next_attempt_at, now + LONGEST_WAIT_MS),
+        due_at: next_attempt_at === null ? null : Math.min(next_attempt_at, now + MAX_DELAY_MS),
       })),
     )
     .onConflict((conflict) =>

@@ -4,7 +4,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
-import { LONGEST_WAIT_MS, nextAttemptAt } from '../webhooks/retry-schedule.ts'
+import { MAX_DELAY_MS, nextAttemptAt } from '../webhooks/retry-schedule.ts'
 import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
 import { type AlertRow, ensureSummary, insertDue, insertRecoveries, lockDue, MAX_ATTEMPTS } from './alert-store.ts'
 import type { AttemptResult } from './attempt.ts'
@@ -15,7 +15,7 @@ import type { AlertMessage, MessageContext } from './message.ts'
 const HOUR_MS = 60 * 60_000
 
 /** `due_alerts` has no later times. An alert that waits longer is decided again then. */
-export const LONGEST_DUE_MS = LONGEST_WAIT_MS
+export const LONGEST_DUE_MS = MAX_DELAY_MS
 
 export type AttemptToMake = { alert: AlertRow; channel: ChannelRow; message: AlertMessage }
 

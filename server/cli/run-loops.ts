@@ -19,7 +19,7 @@ export function runLoops(deps: Deps & { process: number }, roles: Config['roles'
   if (roles.has('checker'))
     loops.push(runCheckWorker(deps, signals), runWaitWorker(deps, signals), runEventRetention(deps, stop))
   if (roles.has('delivery')) {
-    const limits = { inAll: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
+    const limits = { total: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
     loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals))
     loops.push(runWebhookRetention(deps, stop), runMailRetention(deps, stop))
     loops.push(runEvaluation(deps, signals), runAlertWorker(deps, signals))

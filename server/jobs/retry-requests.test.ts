@@ -65,7 +65,7 @@ const requestsOf = ({ deps: { db } }: AppWorld) =>
 function startDispatcher({ deps }: AppWorld) {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loop = runDispatcher({ ...deps, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
+  const loop = runDispatcher({ ...deps, process: 1 }, signals, { total: 20, perWebhook: 4 })
   onTestFinished(async () => {
     stop.abort()
     await loop

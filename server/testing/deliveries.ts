@@ -18,7 +18,7 @@ export type Sent = { at: number; url: string; headers: Record<string, string>; b
 type Answer = number | { status: number; retryAfter?: string } | 'no connection' | 'hang'
 
 const HOUR_MS = 60 * 60_000
-const LIMITS = { inAll: 200, perWebhook: 8 }
+const LIMITS = { total: 200, perWebhook: 8 }
 /** So many equal looks are quiet; a quarter of them where nothing is claimed. */
 const LOOKS = 32
 const silent: Logger = pino({ level: 'silent' })

@@ -5,41 +5,41 @@ import type { PostResult, SafeFetch, Timings } from '../safe-http/safe-fetch.ts'
 import { parseRetryAfter } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
-/** What is sent: the same octets under the same id on every attempt. */
+/** The same bytes under the same id in every attempt. */
 export type AttemptRequest = {
   id: string
   url: string
-  /** The webhook's own headers, as `refusalOfHeader` let them pass. */
+  /** The webhook's custom headers. */
   headers: Readonly<Record<string, string>>
   body: Buffer
   secret: string
-  /** The secret before a rotation, while its grace lasts. */
+  /** The old secret, during the grace period of a rotation. */
   previousSecret?: string | undefined
 }
 
-/** What one attempt came to. `at` is the instant at which it began. */
+/** `at` is when the attempt began. */
 export type AttemptResult = {
   at: number
-  /** Null when no answer came. */
+  /** Null without a response. */
   statusCode: number | null
-  /** Plain words; null when delivered. */
+  /** Null if delivered. */
   error: string | null
-  /** The first 4,000 characters of the answer; null when none came. */
+  /** The first 4,000 characters of the response; null without one. */
   excerpt: string | null
   timings: Timings
-  /** The receiver answered 2xx. */
+  /** The endpoint responded with 2xx. */
   delivered: boolean
-  /** The receiver answered 410: it wants no more. */
+  /** The endpoint responded with 410. */
   gone: boolean
-  /** How long a 429 or 503 asked to wait. */
+  /** From `Retry-After` of a 429 or 503. */
   retryAfterMs?: number
 }
 
 const USER_AGENT = `Zonewatch/${packageJson.version}`
 
 /**
- * Signs and sends a request once. Never rejects; `signal` gives up early, which looks like a failure. `mayWrite` is asked when
- * a new connection was opened, which can take long: where it says no, nothing is written, and the attempt is withdrawn.
+ * Signs and sends a request once. Never rejects; aborting `signal` counts as a failure. `mayWrite` is called after a new
+ * connection was opened, which can take long: if it returns false, nothing is written, and the result is `withdrawn`.
  */
 export async function attempt(
   request: AttemptRequest,
@@ -51,36 +51,40 @@ export async function attempt(
   const headers = {
     ...request.headers,
     'content-type': 'application/json',
-    'accept-encoding': 'identity', // nothing here decompresses, so that a small answer cannot become a large one
+    'accept-encoding': 'identity', // responses are never decompressed, so a small one cannot become large
     'user-agent': USER_AGENT,
     ...signatureHeaders({ requestId, body, secret, previousSecret, sentAt: at }),
   }
   const result = await safeFetch.post(request.url, headers, body, signal, mayWrite)
   if (result.kind === 'withdrawn') return 'withdrawn'
-  const resultOf = { at, timings: result.timings, statusCode: null, excerpt: null, delivered: false, gone: false }
-  if (result.kind !== 'response') return { ...resultOf, error: result.reason }
-  const retryAfterMs = askedToWait(result, clock.now())
+  const { timings } = result
+  if (result.kind !== 'response') {
+    return { at, timings, statusCode: null, error: result.reason, excerpt: null, delivered: false, gone: false }
+  }
+  const { status, excerpt } = result
+  const retryAfterMs = retryAfterOf(result, clock.now())
   return {
-    ...resultOf,
-    statusCode: result.status,
-    error: errorOf(result.status),
-    excerpt: result.excerpt,
-    delivered: result.status < 300,
-    gone: result.status === 410,
+    at,
+    timings,
+    statusCode: status,
+    error: errorOf(status),
+    excerpt,
+    delivered: status < 300,
+    gone: status === 410,
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   }
 }
 
-/** For the metrics. Null: it was not sent. */
-export function kindOf(result: AttemptResult | null): DeliveryResult {
+/** The label of the metric. Null: the request was not sent. */
+export function metricResultOf(result: AttemptResult | null): DeliveryResult {
   if (result === null) return 'withdrawn'
   if (result.delivered) return 'delivered'
   if (result.gone) return 'gone'
   return result.statusCode === null ? 'no_response' : 'rejected'
 }
 
-/** RFC 9110 section 10.2.3 gives `Retry-After` a meaning with 503, RFC 6585 section 4 with 429. */
-function askedToWait({ status, retryAfter }: PostResult & { kind: 'response' }, now: number): number | undefined {
+/** RFC 9110 section 10.2.3 defines `Retry-After` for 503, RFC 6585 section 4 for 429. */
+function retryAfterOf({ status, retryAfter }: PostResult & { kind: 'response' }, now: number): number | undefined {
   if (retryAfter === undefined || (status !== 429 && status !== 503)) return undefined
   return parseRetryAfter(retryAfter, now)
 }

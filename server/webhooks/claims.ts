@@ -115,9 +115,9 @@ const roundDownToPowerOfTwo = (capacity: number) => (capacity < 1 ? 0 : 2 ** Mat
 async function findScheduled(
   db: Database,
   queues: readonly EndpointQueue[],
-  { now, capacity: inAll, capacities }: ClaimInput,
+  { now, capacity: total, capacities }: ClaimInput,
 ) {
-  const share = Math.max(1, Math.floor(inAll / queues.length))
+  const share = Math.max(1, Math.floor(total / queues.length))
   const found: DueRequest[] = []
   const backlogged: string[] = []
   const open = new Map<number, string[]>()

@@ -4,7 +4,7 @@ import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { LEASE_MS, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
-import { LONGEST_WAIT_MS } from './retry-schedule.ts'
+import { MAX_DELAY_MS } from './retry-schedule.ts'
 import { PROBE_MS } from './transition.ts'
 
 const WEBHOOKS_AT_ONCE = 200
@@ -52,7 +52,7 @@ function waitsOf(db: Database, webhookId: string): Waits {
     where: sql`due_requests.webhook_id = ${webhookId}`,
     longestMs: sql`case when claimed_by is not null then ${sql.lit(LEASE_MS)}
       when is_manual = 1 or status <> 'RETRYING' or last_attempt_at is null then 0
-      else ${least}(${most}(due_at - last_attempt_at, 0), ${sql.lit(LONGEST_WAIT_MS)}) end`,
+      else ${least}(${most}(due_at - last_attempt_at, 0), ${sql.lit(MAX_DELAY_MS)}) end`,
     moved: async (transaction, rows) => {
       const ids = rows.map(({ request_id }) => request_id as string)
       await sql`update webhook_requests set next_attempt_at = ${least}(next_attempt_at, queue.due_at)

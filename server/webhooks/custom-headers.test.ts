@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { refusalOfHeader } from './custom-headers.ts'
+import { headerError } from './custom-headers.ts'
 
 test.each([
   ['Authorization', 'Bearer abc'],
@@ -7,7 +7,7 @@ test.each([
   ['x_odd.name', ''],
   ['Cookie', 'a=b\tc'],
 ])('%s may be set', (name, value) => {
-  expect(refusalOfHeader(name, value)).toBeNull()
+  expect(headerError(name, value)).toBeNull()
 })
 
 test.each([
@@ -28,13 +28,13 @@ test.each([
   'webhook-timestamp',
   'webhook-signature',
 ])('%s is set by the service', (name) => {
-  expect(refusalOfHeader(name, 'x')).toMatchObject({ text: `Zonewatch sets ${name} itself. Use another name.` })
+  expect(headerError(name, 'x')).toMatchObject({ text: `Zonewatch sets ${name} itself. Use another name.` })
 })
 
 test.each(['', 'a b', 'a:b', 'a\r\nb', 'ä', 'a'.repeat(101), '(x)'])('%j is no name', (name) => {
-  expect(refusalOfHeader(name, 'x')).toMatchObject({ code: 'invalid_header_name' })
+  expect(headerError(name, 'x')).toMatchObject({ code: 'invalid_header_name' })
 })
 
 test.each(['a\r\nX-Injected: 1', 'a\nb', 'a\rb', 'a\0b', 'ü', '\x7f', 'a'.repeat(4001)])('%j is no value', (value) => {
-  expect(refusalOfHeader('X-Team', value)).toMatchObject({ code: 'invalid_header_value', params: { header: 'X-Team' } })
+  expect(headerError('X-Team', value)).toMatchObject({ code: 'invalid_header_value', params: { header: 'X-Team' } })
 })

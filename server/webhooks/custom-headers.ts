@@ -29,7 +29,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
 const NAME_LIMIT = 100
 
 /** Why a webhook must not have this header, or null. */
-export function refusalOfHeader(name: string, value: string): FieldError | null {
+export function headerError(name: string, value: string): FieldError | null {
   // A token, RFC 9110 section 5.6.2.
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || name.length > NAME_LIMIT) {
     return fieldError('invalid_header_name', { max: NAME_LIMIT })

@@ -57,7 +57,7 @@ function startDispatcher({ deps }: AppWorld, process: number) {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
   const loop = runDispatcher({ ...deps, wakeUps: createWakeUps(), process }, signals, {
-    inAll: 100,
+    total: 100,
     perWebhook: PLACES,
   })
   onTestFinished(async () => {

@@ -14,7 +14,7 @@ import { headersContext, secretContext } from './webhook.ts'
 
 onBothEngines('webhooks beside each other', (fresh, engine) => {
   test('one that hangs on each of thousands of requests holds back no other', async () => {
-    const world = await givenDeliveries(await fresh(), { limits: { inAll: 10, perWebhook: 8 } })
+    const world = await givenDeliveries(await fresh(), { limits: { total: 10, perWebhook: 8 } })
     const hanging = await world.webhook()
     hanging.answers('hang')
     await world.events(3_000)
@@ -32,7 +32,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
   })
 
   test('more hanging webhooks than there is capacity for leave capacity once they are known to be slow', async () => {
-    const world = await givenDeliveries(await fresh(), { limits: { inAll: 4, perWebhook: 8 } })
+    const world = await givenDeliveries(await fresh(), { limits: { total: 4, perWebhook: 8 } })
     for (let count = 0; count < 6; count++) (await world.webhook()).answers('hang')
     await world.events(5)
     await world.settle()

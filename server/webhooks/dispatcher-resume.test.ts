@@ -11,7 +11,7 @@ const HOUR_MS = 60 * 60_000
 
 /** A webhook that a 410 has paused, with one request kept that was attempted and `kept` that were not. */
 async function givenPaused(db: Parameters<typeof givenDeliveries>[0], kept = 3) {
-  const world = await givenDeliveries(db, { limits: { inAll: 200, perWebhook: 1 } })
+  const world = await givenDeliveries(db, { limits: { total: 200, perWebhook: 1 } })
   const webhook = await world.webhook()
   webhook.answers(410)
   await world.events()
@@ -24,7 +24,7 @@ async function givenPaused(db: Parameters<typeof givenDeliveries>[0], kept = 3) 
 
 onBothEngines('what resumes a webhook', (fresh) => {
   test('retries that are not due yet are sent too once it is active again, in the order in which they were made', async () => {
-    const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 1 } })
+    const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 1 } })
     const webhook = await world.webhook()
     webhook.answers(500)
     await world.events(3)
@@ -149,7 +149,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
   })
 
   test('a replay waits behind what is due, what is made later behind it, and too long a period is refused whole', async () => {
-    const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 1 } })
+    const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 1 } })
     const webhook = await world.webhook()
     await world.events(3)
     await world.settle()

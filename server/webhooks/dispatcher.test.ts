@@ -97,7 +97,7 @@ onBothEngines('the dispatcher', (fresh) => {
   })
 
   test('a probe that succeeds resumes: all that was kept is sent, oldest first, and the owner notified', async () => {
-    const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 1 } })
+    const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 1 } })
     const webhook = await world.webhook()
     webhook.answers(410)
     await world.events(4)
@@ -217,7 +217,7 @@ onBothEngines('the dispatcher', (fresh) => {
   })
 
   test('what was kept is sent within the same number of places', async () => {
-    const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 3 } })
+    const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 3 } })
     const webhook = await world.webhook()
     webhook.answers(410)
     await world.events()
@@ -232,7 +232,7 @@ onBothEngines('the dispatcher', (fresh) => {
   })
 
   test('one webhook has at most its own number of requests in progress', async () => {
-    const world = await givenDeliveries(await fresh(), { limits: { inAll: 200, perWebhook: 3 } })
+    const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 3 } })
     await world.webhook()
 
     await world.events(200)

@@ -7,14 +7,14 @@ import type { CompletedSpan, Tracing } from '../metrics/tracing.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
-import { type AttemptResult, attempt, kindOf } from './attempt.ts'
+import { type AttemptResult, attempt, metricResultOf } from './attempt.ts'
 import { type ClaimedRequest, requestBody } from './claimed.ts'
 import { claimRequests, WEBHOOK_BATCH_SIZE } from './claims.ts'
 import { repairRequests } from './clock-step.ts'
-import { type DispatcherLimits, EndpointQueues, type Flight } from './endpoint-queues.ts'
+import { type ActiveRequest, type DispatcherLimits, EndpointQueues } from './endpoint-queues.ts'
 import { type FanOutPosition, fanOut } from './fan-out.ts'
 import { type ProcessedRequest, pausesWebhook, recordAttempts } from './record.ts'
-import { maySend, Targets } from './targets.ts'
+import { mayAttempt, Targets } from './targets.ts'
 
 export type DispatcherDeps = WorkerDeps & {
   safeFetch: SafeFetch
@@ -24,17 +24,17 @@ export type DispatcherDeps = WorkerDeps & {
   tracing?: Tracing | undefined
 }
 
-/** What is recorded together touches the same pages, and each is written once. */
-const GATHER_MS = 30
-const RECORDED_TOGETHER = 2_000
-/** After a look that found something: what has capacity meanwhile is claimed together. */
-const LOOK_AGAIN_MS = 5
-/** A claim older than this is given back, because an attempt may take the rest of its lease. */
-const START_WITHIN_MS = 8_000
+/** Results are collected this long and recorded together, because they touch the same pages of the database. */
+const RECORD_DELAY_MS = 30
+const RECORD_BATCH_SIZE = 2_000
+/** The pause after a pass that found something, so that freed capacity is claimed together. */
+const CLAIM_PAUSE_MS = 5
+/** A claim that is older is released, because an attempt may take the rest of its lease. */
+const MAX_CLAIM_AGE_MS = 8_000
 
 /**
- * The loop that sends what is due. Each webhook is a queue of its own: one that is slow or far behind takes none of another's
- * capacity. Runs until `stop`; what is in progress then is finished, or given up when `abandon` is aborted.
+ * The loop that sends due requests. Each webhook has its own queue, so a slow or backlogged one takes no capacity of the
+ * others. Runs until `stop`; then it finishes the attempts in progress, or aborts them when `abandon` is aborted.
  */
 export async function runDispatcher(
   deps: DispatcherDeps,
@@ -47,24 +47,17 @@ export async function runDispatcher(
   const inFlight = new Set<Promise<void>>()
   const records = new WriteBatches<ProcessedRequest>((items) => record(items, deps), {
     clock,
-    gatherMs: GATHER_MS,
-    most: RECORDED_TOGETHER,
+    gatherMs: RECORD_DELAY_MS,
+    most: RECORD_BATCH_SIZE,
     onGivenUp: (err) => log.error({ err }, 'A delivery attempt could not be recorded. It will be repeated.'),
   })
 
-  // A fault of ours must neither end the process nor be met again at once: it counts as an attempt that failed.
-  const brokenOff = ({ claim }: ClaimedRequest, err: unknown): AttemptResult => {
-    log.error({ err, request: claim.request_id }, 'A delivery attempt was interrupted. It counts as failed.')
-    const error = 'internal error while sending; see the server log'
-    const nothing = { statusCode: null, excerpt: null, timings: { totalMs: 0 }, delivered: false, gone: false }
-    return { at: clock.now(), error, ...nothing }
-  }
-  /** What is sent is decided here, and on a connection that had to be opened once more. Null: it is not sent. */
-  const tried = async (claimed: ClaimedRequest): Promise<AttemptResult | null> => {
+  /** Null: the request may not be sent any more, or not in the time left. */
+  const attemptClaimed = async (claimed: ClaimedRequest): Promise<AttemptResult | null> => {
     const { webhook_id: webhookId, request_id: id, trigger, due_at } = claimed.claim
-    while (clock.now() <= due_at - LEASE_MS + START_WITHIN_MS) {
+    while (clock.now() <= due_at - LEASE_MS + MAX_CLAIM_AGE_MS) {
       const target = await targets.current(webhookId, claimed.target)
-      if (!target || !maySend(target, trigger)) return null
+      if (!target || !mayAttempt(target, trigger)) return null
       claimed.target = target
       const { url, headers, secret } = target
       const previousSecret = target.previousSecretUntil > clock.now() ? target.previousSecret : undefined
@@ -80,22 +73,38 @@ export async function runDispatcher(
     }
     return null
   }
-  const send = async (flight: Flight) => {
-    const { claimed } = flight
-    const result = await tried(claimed).catch((err) => (isDatabaseUnavailable(err) ? null : brokenOff(claimed, err)))
+  // A bug must not end the process or repeat at once: it counts as a failed attempt.
+  const internalError = ({ claim }: ClaimedRequest, err: unknown): AttemptResult => {
+    log.error({ err, request: claim.request_id }, 'A delivery attempt was interrupted. It counts as failed.')
+    const error = 'internal error while sending; see the server log'
+    return {
+      at: clock.now(),
+      error,
+      statusCode: null,
+      excerpt: null,
+      timings: { totalMs: 0 },
+      delivered: false,
+      gone: false,
+    }
+  }
+  const send = async (active: ActiveRequest) => {
+    const { claimed } = active
+    const result = await attemptClaimed(claimed).catch((err) =>
+      isDatabaseUnavailable(err) ? null : internalError(claimed, err),
+    )
     if (result) deps.tracing?.record(spanOf(claimed, result))
-    deps.metrics?.delivery(kindOf(result), result?.timings.totalMs)
+    deps.metrics?.delivery(metricResultOf(result), result?.timings.totalMs)
     const isPausing = result !== null && pausesWebhook(claimed, result, clock.now())
-    if (queues.ended(flight, result, clock.elapsed(), isPausing)) wakeUps.requests.receive()
+    if (queues.finish(active, result, clock.elapsed(), isPausing)) wakeUps.requests.receive()
     startAll()
     if (!abandon.aborted) await records.add({ claimed, result })
-    queues.settled(claimed, isPausing)
+    queues.release(claimed, isPausing)
     if (isPausing) startAll()
   }
   const startAll = () => {
     if (stop.aborted) return
-    for (let flight = queues.start(clock.elapsed()); flight; flight = queues.start(clock.elapsed())) {
-      const sent = send(flight).finally(() => inFlight.delete(sent))
+    for (let active = queues.start(clock.elapsed()); active; active = queues.start(clock.elapsed())) {
+      const sent = send(active).finally(() => inFlight.delete(sent))
       inFlight.add(sent)
     }
   }
@@ -110,57 +119,49 @@ export async function runDispatcher(
     repair: (self) => repairRequests(deps.db, self),
     held: () => queues.held(),
     pass: async () => {
-      const written = await fanOut(deps.db, position, clock.now())
-      const looked = await claimRound(deps, queues)
+      const fannedOut = await fanOut(deps.db, position, clock.now())
+      const webhookCount = await claim(deps, queues)
       startAll()
-      const isFull = looked === WEBHOOK_BATCH_SIZE
-      return { restMs: looked > 0 && !isFull ? LOOK_AGAIN_MS : 0, isIdle: !isFull && written === undefined }
+      const isFull = webhookCount === WEBHOOK_BATCH_SIZE
+      return { restMs: webhookCount > 0 && !isFull ? CLAIM_PAUSE_MS : 0, isIdle: !isFull && fannedOut === undefined }
     },
   })
   await Promise.allSettled(inFlight)
 }
 
-/** Claims what there is capacity for. Returns how many webhooks that took a look at. */
-async function claimRound({ db, clock, seal, process }: DispatcherDeps, queues: EndpointQueues): Promise<number> {
+/** Claims requests up to the free capacity. Returns how many webhooks it checked. */
+async function claim({ db, clock, seal, process }: DispatcherDeps, queues: EndpointQueues): Promise<number> {
   const capacity = queues.capacity()
   if (capacity === 0) return 0
-  const now = clock.now()
   const refill = queues.refill(WEBHOOK_BATCH_SIZE)
   const capacityOf = (webhookId: string) => queues.capacityOf(webhookId)
-  const { claimed, backlogged, webhookCount } = await claimRequests(db, seal, {
-    now,
-    process,
-    refill,
-    capacity,
-    capacityOf,
-  })
+  const options = { now: clock.now(), process, refill, capacity, capacityOf }
+  const { claimed, backlogged, webhookCount } = await claimRequests(db, seal, options)
   queues.take(claimed, backlogged)
   return webhookCount
 }
 
 function spanOf({ claim, organizationId }: ClaimedRequest, result: AttemptResult): CompletedSpan {
-  const attributes = {
-    'zonewatch.organization_id': organizationId,
-    'zonewatch.webhook_id': claim.webhook_id,
-    'zonewatch.request_id': claim.request_id,
-    'zonewatch.result': kindOf(result),
-    ...(result.statusCode === null ? {} : { 'http.response.status_code': result.statusCode }),
-  }
-  const { at: startedAt, timings, delivered } = result
   return {
     name: 'delivery',
     kind: 'client',
-    startedAt,
-    endedAt: startedAt + timings.totalMs,
-    attributes,
-    isFailed: !delivered,
+    startedAt: result.at,
+    endedAt: result.at + result.timings.totalMs,
+    attributes: {
+      'zonewatch.organization_id': organizationId,
+      'zonewatch.webhook_id': claim.webhook_id,
+      'zonewatch.request_id': claim.request_id,
+      'zonewatch.result': metricResultOf(result),
+      ...(result.statusCode === null ? {} : { 'http.response.status_code': result.statusCode }),
+    },
+    isFailed: !result.delivered,
   }
 }
 
 async function record(items: ProcessedRequest[], { db, clock, log, wakeUps }: DispatcherDeps): Promise<void> {
   const changes = await recordAttempts(db, items, clock.now())
   if (changes.length > 0) wakeUps.mails.send()
-  // What was kept during a pause, or was given back, is due now.
+  // Requests of a resumed webhook and released requests are due now.
   if (changes.length > 0 || items.some(({ result }) => result === null)) wakeUps.requests.receive()
   for (const { state, ...webhook } of changes) {
     if (state === 'active') log.info(webhook, 'A webhook is active again. Its queued requests are being sent.')

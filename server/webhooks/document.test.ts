@@ -5,7 +5,7 @@ import { systemClock } from '../clock.ts'
 import { DENIED_PORTS } from '../safe-http/addresses.ts'
 import { reasonOf } from '../safe-http/failure-words.ts'
 import { attempt } from './attempt.ts'
-import { refusalOfHeader } from './custom-headers.ts'
+import { headerError } from './custom-headers.ts'
 import { newPayload } from './payload.ts'
 import { MOST_REPLAYED } from './replay.ts'
 import { KEPT_DAYS } from './retention.ts'
@@ -73,7 +73,7 @@ test('each header that is sent is described, and none that is described can be s
   expect(described.map((name) => name.toLowerCase()).sort()).toEqual(sent.sort())
   const [, connection] = /belong to the connection:(.*?)\./s.exec(document)!
   const refused = [...described, ...codes(connection!).map((name) => name.replace('…', 'Anything'))]
-  expect(refused.filter((name) => refusalOfHeader(name, 'x') === null)).toEqual([])
+  expect(refused.filter((name) => headerError(name, 'x') === null)).toEqual([])
 })
 
 test('the signatures that are shown are those of the body that is shown', () => {

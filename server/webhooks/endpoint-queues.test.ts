@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
-import { EndpointQueues, type Flight } from './endpoint-queues.ts'
+import { type ActiveRequest, EndpointQueues } from './endpoint-queues.ts'
 
-const LIMITS = { inAll: 4, perWebhook: 3 }
+const LIMITS = { total: 4, perWebhook: 3 }
 const answered: AttemptResult = {
   at: 0,
   statusCode: 200,
@@ -13,65 +13,65 @@ const answered: AttemptResult = {
   delivered: true,
   gone: false,
 }
-const silent: AttemptResult = {
+const timedOut: AttemptResult = {
   ...answered,
   statusCode: null,
   error: 'no response arrived within 30 s',
   delivered: false,
 }
 
-let made = 0
+let requestCount = 0
 
 function claimed(webhookId: string, trigger: 'schedule' | 'manual' = 'schedule'): ClaimedRequest {
   return {
-    claim: { webhook_id: webhookId, request_id: `req_${++made}`, trigger: trigger, due_at: 0, claimed_by: 1 },
+    claim: { webhook_id: webhookId, request_id: `req_${++requestCount}`, trigger, due_at: 0, claimed_by: 1 },
   } as ClaimedRequest
 }
 
 const many = (count: number, webhookId: string) => Array.from({ length: count }, () => claimed(webhookId))
 
-function startAll(queues: EndpointQueues, now = 0): Flight[] {
-  const flights: Flight[] = []
-  for (let flight = queues.start(now); flight; flight = queues.start(now)) flights.push(flight)
-  return flights
+function startAll(queues: EndpointQueues, now = 0): ActiveRequest[] {
+  const started: ActiveRequest[] = []
+  for (let active = queues.start(now); active; active = queues.start(now)) started.push(active)
+  return started
 }
 
-const webhooksOf = (flights: Flight[]) => flights.map(({ claimed }) => claimed.claim.webhook_id)
+const webhooksOf = (active: ActiveRequest[]) => active.map(({ claimed }) => claimed.claim.webhook_id)
 
-test('a webhook begins with two requests at a time and gets one more with each answer, up to its own number', () => {
-  const queues = new EndpointQueues({ inAll: 100, perWebhook: 3 })
+test('a webhook starts with two concurrent requests and gets one more with each response, up to its limit', () => {
+  const queues = new EndpointQueues({ total: 100, perWebhook: 3 })
   queues.take(many(20, 'a'), [])
   const first = startAll(queues)
   expect(first).toHaveLength(2)
 
-  for (const flight of first) queues.ended(flight, answered, 5)
+  for (const active of first) queues.finish(active, answered, 5)
   const second = startAll(queues)
   expect(second).toHaveLength(3)
-  for (const flight of second) queues.ended(flight, answered, 5)
+  for (const active of second) queues.finish(active, answered, 5)
   expect(startAll(queues)).toHaveLength(3)
 })
 
-test('a webhook that does not answer is tried with one request at a time, until it does', () => {
-  const queues = new EndpointQueues({ inAll: 100, perWebhook: 3 })
+test('a webhook that does not respond gets one request at a time until it responds', () => {
+  const queues = new EndpointQueues({ total: 100, perWebhook: 3 })
   queues.take(many(20, 'a'), [])
   const [one, other] = startAll(queues)
-  queues.ended(one!, silent, 30_000)
-  queues.ended(other!, silent, 30_000)
+  queues.finish(one!, timedOut, 30_000)
+  queues.finish(other!, timedOut, 30_000)
 
-  const [again, ...more] = startAll(queues)
-  expect(more).toEqual([])
-  queues.ended(again!, answered, 30_010)
+  const [next, ...others] = startAll(queues)
+  expect(others).toEqual([])
+  queues.finish(next!, answered, 30_010)
   expect(startAll(queues)).toHaveLength(2)
 })
 
-test('the queues take turns', () => {
+test('the queues are served in round-robin order', () => {
   const queues = new EndpointQueues(LIMITS)
   queues.take([...many(10, 'a'), ...many(10, 'b')], [])
 
   expect(webhooksOf(startAll(queues))).toEqual(['a', 'b', 'a', 'b'])
 })
 
-test('what takes longer than a quarter of a second makes capacity for others', () => {
+test('a request of more than 250 ms no longer counts against the concurrency of the others', () => {
   const queues = new EndpointQueues(LIMITS)
   queues.take([...many(2, 'a'), ...many(2, 'b'), ...many(2, 'c')], [])
   expect(startAll(queues)).toHaveLength(4)
@@ -80,8 +80,8 @@ test('what takes longer than a quarter of a second makes capacity for others', (
   expect(webhooksOf(startAll(queues, 250))).toEqual(['b', 'c'])
 })
 
-test('what is slow has a bound too', () => {
-  const queues = new EndpointQueues({ inAll: 2, perWebhook: 1 })
+test('the number of slow requests is limited', () => {
+  const queues = new EndpointQueues({ total: 2, perWebhook: 1 })
   queues.take(
     Array.from({ length: 50 }, (_, index) => claimed(`slow-${index}`)),
     [],
@@ -92,53 +92,53 @@ test('what is slow has a bound too', () => {
   expect(started).toBe(2 * 10 + 2)
 })
 
-test('what is asked for manually goes beside the others of a webhook that is full', () => {
+test('a manual request is sent although the scheduled requests of the webhook are at the limit', () => {
   const queues = new EndpointQueues(LIMITS)
   queues.take(many(5, 'a'), [])
   startAll(queues)
 
   queues.take([claimed('a', 'manual')], [])
-  expect(startAll(queues).map((flight) => flight.claimed.claim.trigger)).toEqual(['manual'])
+  expect(startAll(queues).map((active) => active.claimed.claim.trigger)).toEqual(['manual'])
 })
 
-test('what is asked for manually has two places of its own', () => {
+test('a webhook sends at most two manual requests at a time', () => {
   const queues = new EndpointQueues(LIMITS)
   queues.take([claimed('a', 'manual'), claimed('a', 'manual'), claimed('a', 'manual')], [])
 
-  const flights = startAll(queues)
-  expect(flights).toHaveLength(2)
-  queues.ended(flights[0]!, answered, 5)
+  const started = startAll(queues)
+  expect(started).toHaveLength(2)
+  queues.finish(started[0]!, answered, 5)
   expect(startAll(queues)).toHaveLength(1)
 })
 
-test('no more is taken than can start soon', () => {
-  const queues = new EndpointQueues({ inAll: 100, perWebhook: 2 })
+test('a webhook claims only what it can start soon', () => {
+  const queues = new EndpointQueues({ total: 100, perWebhook: 2 })
   expect(queues.capacityOf('a')).toBe(2)
   queues.take(many(2, 'a'), ['a'])
-  const flights = startAll(queues)
+  const started = startAll(queues)
   expect(queues.capacityOf('a')).toBe(0)
   expect(queues.refill(10)).toEqual([])
 
-  for (const flight of flights) queues.ended(flight, answered, 10)
+  for (const active of started) queues.finish(active, answered, 10)
   expect(queues.capacityOf('a')).toBeGreaterThan(100)
   expect(queues.refill(10)).toEqual(['a'])
 })
 
 test('a webhook that takes a second for each request is not claimed far ahead', () => {
-  const queues = new EndpointQueues({ inAll: 100, perWebhook: 2 })
+  const queues = new EndpointQueues({ total: 100, perWebhook: 2 })
   queues.take(many(2, 'a'), ['a'])
-  for (const flight of startAll(queues)) queues.ended(flight, answered, 1_000)
+  for (const active of startAll(queues)) queues.finish(active, answered, 1_000)
 
   expect(queues.capacityOf('a')).toBeLessThanOrEqual(2 * 5)
 })
 
-test('what is held is bounded in all', () => {
-  const queues = new EndpointQueues({ inAll: 1, perWebhook: 1 })
+test('the number of claimed requests is limited in total', () => {
+  const queues = new EndpointQueues({ total: 1, perWebhook: 1 })
   const capacity = queues.capacity()
   const held = many(capacity, 'a')
   queues.take(held, [])
 
   expect(queues.capacity()).toBe(0)
-  queues.settled(held[0]!)
+  queues.release(held[0]!)
   expect(queues.capacity()).toBe(1)
 })

@@ -14,7 +14,7 @@ async function givenWebhook(engine: Parameters<typeof givenApp>[0]) {
   onTestFinished(receiver.close)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loop = runDispatcher({ ...world.deps, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
+  const loop = runDispatcher({ ...world.deps, process: 1 }, signals, { total: 20, perWebhook: 4 })
   onTestFinished(async () => {
     stop.abort()
     await loop

@@ -38,7 +38,7 @@ function startDispatcher({ deps }: AppWorld) {
   const loop = runDispatcher(
     { ...deps, process: 1 },
     { stop: stop.signal, abandon: stop.signal },
-    { inAll: 20, perWebhook: 4 },
+    { total: 20, perWebhook: 4 },
   )
   onTestFinished(async () => {
     stop.abort()

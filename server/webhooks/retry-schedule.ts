@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Milliseconds from a failed attempt to the next one, by the number of retries already made. */
+/** Milliseconds from a failed attempt to the next one, by the number of retries so far. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   5 * MINUTE_MS,
   10 * MINUTE_MS,
@@ -16,18 +16,18 @@ export const RETRY_DELAYS_MS: readonly number[] = [
   24 * HOUR_MS,
 ]
 
-const JITTER_MS = 10_000
+const MAX_JITTER_MS = 10_000
 
-/** A receiver cannot put a request off for longer than the schedule's own longest delay. */
-const RETRY_AFTER_LIMIT_MS = 24 * HOUR_MS
+/** `Retry-After` counts up to the longest delay of the schedule. */
+const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 
-/** From an attempt to the next one, whatever the schedule or the receiver says. */
-export const LONGEST_WAIT_MS = RETRY_AFTER_LIMIT_MS + JITTER_MS
+/** The longest time from an attempt to the next one. */
+export const MAX_DELAY_MS = MAX_RETRY_AFTER_MS + MAX_JITTER_MS
 
 /**
- * The instant of the next attempt after one that failed at `now`, or null when the ninth retry was it.
- * `retries` is 0 after the first attempt. `retryAfterMs` is what the receiver asked for; it counts where it is later than
- * the schedule, up to 24 hours. Up to 10 s are added so that requests that failed together do not return together.
+ * When to retry after an attempt that failed at `now`; null after the ninth retry. `retries` is 0 after the first attempt.
+ * `retryAfterMs` of the receiver counts if it is longer than the delay of the schedule. Up to 10 s of jitter are added, so that
+ * requests that failed together are not retried together.
  */
 export function nextAttemptAt(failed: {
   retries: number
@@ -37,25 +37,25 @@ export function nextAttemptAt(failed: {
 }): number | null {
   const delayMs = RETRY_DELAYS_MS[failed.retries]
   if (delayMs === undefined) return null
-  const askedMs = Math.min(failed.retryAfterMs ?? 0, RETRY_AFTER_LIMIT_MS)
-  return failed.now + Math.max(delayMs, askedMs) + jitterMs(failed.requestId, failed.retries)
+  const requestedMs = Math.min(failed.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
+  return failed.now + Math.max(delayMs, requestedMs) + jitterMs(failed.requestId, failed.retries)
 }
 
 /**
- * Milliseconds that a `Retry-After` header asks to wait, counted from `now`; undefined where it cannot be read.
- * Whole seconds or one of the three HTTP dates, RFC 9110 sections 10.2.3 and 5.6.7. A date gone by is 0.
+ * The milliseconds to wait by a `Retry-After` header; undefined if it is malformed. Whole seconds or one of the three HTTP
+ * dates, RFC 9110 sections 10.2.3 and 5.6.7. 0 for a date in the past.
  */
 export function parseRetryAfter(value: string, now: number): number | undefined {
   const text = value.trim()
   if (/^\d+$/.test(text)) return Number(text) * 1000
   if (!/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text)) return undefined
-  // The oldest form, asctime, names no zone and means UTC.
-  const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now)
+  // The asctime form has no time zone and means UTC.
+  const date = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** 0 to 10 s, the same each time for the same request and retry, so that nothing has to remember it. */
+/** Derived from the request and the retry, so that it is not stored. */
 function jitterMs(requestId: string, retries: number): number {
   const digest = createHash('sha256').update(`${requestId}:${retries}`).digest()
-  return digest.readUInt32BE(0) % (JITTER_MS + 1)
+  return digest.readUInt32BE(0) % (MAX_JITTER_MS + 1)
 }

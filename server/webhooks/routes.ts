@@ -7,7 +7,7 @@ import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { invalid, throwIfInvalid } from '../problem.ts'
-import { refusalOfSecret } from './signature.ts'
+import { secretError } from './signature.ts'
 import { deleteWebhook, getHeaders, getWebhook, insertWebhook, listWebhooks } from './store.ts'
 import { rotateSecret, setActive, updateWebhook } from './update.ts'
 import { refusalsOf } from './webhook.ts'
@@ -194,7 +194,7 @@ export function webhookRoutes(deps: Deps): Routes {
     }
     app.post('/webhooks/:webhook/rotate-secret', { schema: rotate }, (request, reply) => {
       const { params, body, context } = request
-      const refusal = refusalOfSecret(body?.secret ?? '')
+      const refusal = secretError(body?.secret ?? '')
       if (refusal !== null) throw invalid({ secret: refusal })
       const given = { secret: body?.secret, graceHours: body?.grace_hours ?? 24 }
       return runIdempotent(request, reply, db, {

@@ -38,7 +38,7 @@ onBothEngines('what is secret about a webhook', (_fresh, engine) => {
     const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
     const stop = new AbortController()
     const signals = { stop: stop.signal, abandon: stop.signal }
-    const loop = runDispatcher({ ...world.deps, log, process: 1 }, signals, { inAll: 20, perWebhook: 4 })
+    const loop = runDispatcher({ ...world.deps, log, process: 1 }, signals, { total: 20, perWebhook: 4 })
     const receiver = await startReceiver()
     onTestFinished(async () => {
       stop.abort()

@@ -3,23 +3,23 @@ import { type FieldError, fieldError } from '#contract/field-errors.ts'
 
 const STANDARD_PREFIX = 'whsec_'
 
-/** What the signature covers, and with which secrets. `sentAt` is the instant of this attempt, not of the first. */
-export type Signable = {
+/** `sentAt` is when this attempt is made, not the first one. */
+export type SignatureInput = {
   requestId: string
   body: Buffer
   secret: string
-  /** The secret before a rotation, while its grace lasts. */
+  /** The old secret, during the grace period of a rotation. */
   previousSecret?: string | undefined
   sentAt: number
 }
 
-/** Text that receivers share with us: 32 random octets in the form of the Standard Webhooks specification. */
+/** 32 random bytes in the format of the Standard Webhooks specification. */
 export function newWebhookSecret(): string {
   return STANDARD_PREFIX + randomBytes(32).toString('base64')
 }
 
-/** Why this cannot be a secret, or null: what follows `whsec_` is the base64 of a key. */
-export function refusalOfSecret(secret: string): FieldError | null {
+/** Why the secret is invalid, or null: after `whsec_` comes the base64 of a key. */
+export function secretError(secret: string): FieldError | null {
   if (!secret.startsWith(STANDARD_PREFIX)) return null
   const key = secret.slice(STANDARD_PREFIX.length)
   if (key !== '' && standardKey(secret).toString('base64') === key) return null
@@ -27,8 +27,8 @@ export function refusalOfSecret(secret: string): FieldError | null {
 }
 
 /**
- * The five headers that let a receiver trust a request. `X-Service-Signature` is the hex HMAC-SHA256 of the body alone, by
- * the new secret; the three of Standard Webhooks cover id and time as well, and during a rotation carry both signatures.
+ * The five signature headers. `X-Service-Signature` is the hex HMAC-SHA256 of the body by the new secret. The three of
+ * Standard Webhooks also cover id and time, and have the signatures of both secrets during a rotation.
  */
 export function signatureHeaders({
   requestId,
@@ -36,7 +36,7 @@ export function signatureHeaders({
   secret,
   previousSecret,
   sentAt,
-}: Signable): Record<string, string> {
+}: SignatureInput): Record<string, string> {
   const timestamp = String(Math.floor(sentAt / 1000))
   const secrets = previousSecret === undefined ? [secret] : [secret, previousSecret]
   return {
@@ -44,7 +44,7 @@ export function signatureHeaders({
     'X-Webhook-Timestamp': timestamp,
     'webhook-id': requestId,
     'webhook-timestamp': timestamp,
-    'webhook-signature': secrets.map((one) => standardSignature(one, requestId, timestamp, body)).join(' '),
+    'webhook-signature': secrets.map((key) => standardSignature(key, requestId, timestamp, body)).join(' '),
   }
 }
 
@@ -53,7 +53,7 @@ function standardSignature(secret: string, requestId: string, timestamp: string,
   return `v1,${hmac.digest('base64')}`
 }
 
-/** Standard Webhooks: what follows `whsec_` is base64. Secrets chosen by the caller are taken octet by octet. */
+/** A Standard Webhooks secret is base64 after `whsec_`. Any other secret is the key itself. */
 function standardKey(secret: string): Buffer {
   if (secret.startsWith(STANDARD_PREFIX)) return Buffer.from(secret.slice(STANDARD_PREFIX.length), 'base64')
   return Buffer.from(secret)

@@ -5,7 +5,7 @@ import type { Seal } from '../seal.ts'
 import type { AttemptTrigger } from './transition.ts'
 import { headersContext, secretContext, type WebhookRow } from './webhook.ts'
 
-/** Where a webhook's requests go, what they are signed with, and whether they may. `version` changes with any of it. */
+/** Where a webhook's requests are sent, how they are signed, and whether they may be sent. Any change increments `version`. */
 export type Target = {
   version: number
   isActive: boolean
@@ -13,7 +13,7 @@ export type Target = {
   url: string
   headers: Readonly<Record<string, string>>
   secret: string
-  /** The secret before a rotation, and until when it signs too. */
+  /** The secret before a rotation, and until when requests carry its signature, too. */
   previousSecret: string | undefined
   previousSecretUntil: number
 }
@@ -45,8 +45,8 @@ export function toTarget({ id, url, secret, headers, ...row }: TargetRow, seal: 
   }
 }
 
-/** Whether what was claimed may still be sent. A person's own request always may. */
-export function maySend({ isActive, isPaused }: Target, trigger: AttemptTrigger): boolean {
+/** Whether a claimed request may still be sent. A manual one always may. */
+export function mayAttempt({ isActive, isPaused }: Target, trigger: AttemptTrigger): boolean {
   switch (trigger) {
     case 'manual':
       return true
@@ -57,26 +57,21 @@ export function maySend({ isActive, isPaused }: Target, trigger: AttemptTrigger)
   }
 }
 
-type Versions = ReadonlyMap<string, number>
-
-/**
- * What webhooks are sent with, as it is in the database right before an attempt. One statement serves all attempts that
- * begin in one turn of the event loop.
- */
+/** Reads the target right before an attempt. One statement serves all attempts that begin in one turn of the event loop. */
 export class Targets {
   readonly #db: Database
   readonly #seal: Seal
-  #asked = new Set<string>()
-  #answer: Promise<Versions> | undefined
+  #requestedIds = new Set<string>()
+  #pendingRead: Promise<ReadonlyMap<string, number>> | undefined
 
   constructor(db: Database, seal: Seal) {
     this.#db = db
     this.#seal = seal
   }
 
-  /** `known` where it is still so, else what it is now. Undefined: the webhook is gone. */
-  async current(webhookId: string, known: Target): Promise<Target | undefined> {
-    if (await this.isCurrent(webhookId, known)) return known
+  /** `claimed` if it is still current, otherwise the new target. Undefined: the webhook was deleted. */
+  async current(webhookId: string, claimed: Target): Promise<Target | undefined> {
+    if (await this.isCurrent(webhookId, claimed)) return claimed
     const row = await this.#db
       .selectFrom('webhooks')
       .select(TARGET_COLUMNS)
@@ -86,17 +81,17 @@ export class Targets {
   }
 
   async isCurrent(webhookId: string, { version }: Target): Promise<boolean> {
-    this.#asked.add(webhookId)
-    this.#answer ??= new Promise((resolve, reject) => {
-      setImmediate(() => this.#read().then(resolve, reject))
+    this.#requestedIds.add(webhookId)
+    this.#pendingRead ??= new Promise((resolve, reject) => {
+      setImmediate(() => this.#readVersions().then(resolve, reject))
     })
-    return (await this.#answer).get(webhookId) === version
+    return (await this.#pendingRead).get(webhookId) === version
   }
 
-  async #read(): Promise<Versions> {
-    const ids = [...this.#asked]
-    this.#asked = new Set()
-    this.#answer = undefined
+  async #readVersions(): Promise<ReadonlyMap<string, number>> {
+    const ids = [...this.#requestedIds]
+    this.#requestedIds = new Set()
+    this.#pendingRead = undefined
     const { rows } = await sql<Pick<WebhookRow, 'id' | 'target_version'>>`select id, target_version from webhooks
       where ${isOneOf(this.#db, 'id', ids)}`.execute(this.#db)
     return new Map(rows.map(({ id, target_version }) => [id, target_version]))

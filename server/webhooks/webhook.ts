@@ -7,8 +7,8 @@ import { toIso, toIsoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
-import { masked, maskedHeaders, refusalOfHeader, unmaskedHeaders } from './custom-headers.ts'
-import { refusalOfSecret } from './signature.ts'
+import { headerError, masked, maskedHeaders, unmaskedHeaders } from './custom-headers.ts'
+import { secretError } from './signature.ts'
 
 export type WebhookRow = Selectable<WebhooksTable>
 
@@ -24,11 +24,11 @@ export async function refusalsOf(
   const { errors } = unmaskedHeaders(headers ?? {}, stored)
   const refusal = typeof url === 'string' ? await safeFetch.refusalOf(url) : null
   if (refusal !== null) errors.url = refusal
-  const refusedSecret = typeof secret === 'string' ? refusalOfSecret(secret) : null
+  const refusedSecret = typeof secret === 'string' ? secretError(secret) : null
   if (refusedSecret !== null) errors.secret = refusedSecret
   const names = new Set<string>()
   for (const [name, value] of Object.entries(headers ?? {}).slice(0, MOST_HEADERS)) {
-    const header = refusalOfHeader(name, String(value))
+    const header = headerError(name, String(value))
     if (header !== null) errors[`headers.${name}`] = header
     else if (names.has(name.toLowerCase())) errors[`headers.${name}`] = fieldError('repeated_header', { header: name })
     names.add(name.toLowerCase())
