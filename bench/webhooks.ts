@@ -23,7 +23,7 @@ import { createWakeUps } from '../server/wake-up.ts'
 import { readBody } from '../server/webhooks/claimed.ts'
 import { runDispatcher } from '../server/webhooks/dispatcher.ts'
 import { fanOut } from '../server/webhooks/fan-out.ts'
-import { insertRequests, type Reported } from '../server/webhooks/new-requests.ts'
+import { insertRequests, type ReportedEvent } from '../server/webhooks/new-requests.ts'
 import { newWebhookSecret, signatureHeaders } from '../server/webhooks/signature.ts'
 import { insertWebhook } from '../server/webhooks/store.ts'
 
@@ -207,7 +207,7 @@ async function fill(db: Database, port: number, webhooks: number, hanging: numbe
 
 let events = 0
 
-function newEvent(organizationId: string, groupId: string): Reported {
+function newEvent(organizationId: string, groupId: string): ReportedEvent {
   const id = `evt_${String(++events).padStart(26, '0')}`
   return {
     organizationId,
@@ -276,7 +276,7 @@ async function plainPosts(
 }
 
 /** Events one at a time while nothing else is to be done. Sorted milliseconds. */
-async function timed(db: Database, ring: () => void, event: () => Reported, ask: () => Promise<Report>) {
+async function timed(db: Database, ring: () => void, event: () => ReportedEvent, ask: () => Promise<Report>) {
   for (let count = 0; count < TIMED; count++) {
     await db.transaction().execute((transaction) => insertRequests(transaction, [event()], systemClock.now()))
     ring()

@@ -100,7 +100,7 @@ export const ListedEvent = Type.Object(
 export type ListedEvent = Static<typeof ListedEvent>
 
 /** An event with the fields that `?include=…` adds. */
-export const EventAnswer = Type.Object(
+export const EventDetails = Type.Object(
   {
     ...Event.properties,
     reason,
@@ -114,11 +114,11 @@ export const EventAnswer = Type.Object(
   },
   { title: 'EventDetails', additionalProperties: false, examples: [firstExample(Event)] },
 )
-export type EventAnswer = Static<typeof EventAnswer>
+export type EventDetails = Static<typeof EventDetails>
 
 export const EVENT_INCLUDES = ['reason', 'difference', 'reason,difference', 'incident'] as const
 
-export const OneEventQuery = StrictObject({
+export const EventDetailsQuery = StrictObject({
   include: Type.Optional(
     Type.Enum([...EVENT_INCLUDES, 'diagnosis'], {
       description: 'Adds the reason as a code, the difference as data, all of the evidence, or the id of the incident.',
@@ -223,8 +223,8 @@ export const Delivery = StrictObject(
 export type Delivery = Static<typeof Delivery>
 
 /** Events that one request may have, and how long one may wait for others. */
-export const MOST_BATCHED = 100
-export const LONGEST_BATCH_WAIT_SECONDS = 60
+export const MAX_BATCH_EVENTS = 100
+export const MAX_BATCH_WAIT_SECONDS = 60
 
 /** What a webhook with `batch` receives. */
 export const DeliveryBatch = StrictObject(
@@ -233,7 +233,7 @@ export const DeliveryBatch = StrictObject(
     webhook_id: envelope.webhook_id,
     events: Type.Array(StrictObject({ event: Event, monitor }), {
       minItems: 1,
-      maxItems: MOST_BATCHED,
+      maxItems: MAX_BATCH_EVENTS,
       description:
         'The events, in the order in which they were recorded, each with what a request of its own would have.',
     }),

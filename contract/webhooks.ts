@@ -10,10 +10,10 @@ import {
   Time,
   TimeFilter,
 } from './common.ts'
-import { Delivery, DeliveryBatch, LONGEST_BATCH_WAIT_SECONDS, MOST_BATCHED } from './events.ts'
+import { Delivery, DeliveryBatch, MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from './events.ts'
 
 /** Where a caller leaves a value out. */
-export const BATCH_DEFAULTS = { max_events: MOST_BATCHED, max_wait_seconds: 5 }
+export const BATCH_DEFAULTS = { max_events: MAX_BATCH_EVENTS, max_wait_seconds: 5 }
 
 export const Webhook = StrictObject(
   {
@@ -86,16 +86,16 @@ const secret = Type.String({
   maxLength: 256,
   description: '16 to 256 characters. Default: generated, `whsec_` and base64 of 32 random bytes.',
 })
-export const MOST_HEADERS = 20
+export const MAX_HEADERS = 20
 /** Characters that the value of a header may have. */
-export const VALUE_LIMIT = 4_000
-const headers = Type.Record(Type.String(), Type.String({ maxLength: VALUE_LIMIT }), {
-  maxProperties: MOST_HEADERS,
+export const MAX_HEADER_VALUE_LENGTH = 4_000
+const headers = Type.Record(Type.String(), Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH }), {
+  maxProperties: MAX_HEADERS,
   description:
     'At most 20 headers, sent with every request. Responses mask their values. To keep a value, send its mask.',
 })
 /** Groups that one webhook may be linked to. */
-export const MOST_GROUPS = 1_000
+export const MAX_GROUPS = 1_000
 const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   maxItems: MAX_LIST_IDS,
   description: 'Ids or slugs of at most 1,000 groups. A webhook that already has more keeps them.',
@@ -121,7 +121,7 @@ const batch = StrictObject(
     max_events: Type.Optional(
       Type.Integer({
         minimum: 1,
-        maximum: MOST_BATCHED,
+        maximum: MAX_BATCH_EVENTS,
         default: BATCH_DEFAULTS.max_events,
         description: 'The most events that one request has. One with so many is sent at once.',
       }),
@@ -129,7 +129,7 @@ const batch = StrictObject(
     max_wait_seconds: Type.Optional(
       Type.Integer({
         minimum: 0,
-        maximum: LONGEST_BATCH_WAIT_SECONDS,
+        maximum: MAX_BATCH_WAIT_SECONDS,
         default: BATCH_DEFAULTS.max_wait_seconds,
         description:
           'How many seconds an event waits for others at most. 0: only events recorded together share a request.',
@@ -294,7 +294,7 @@ export const WebhookAttempt = StrictObject(
   },
 )
 
-export const WebhookRequestInFull = StrictObject(
+export const WebhookRequestDetails = StrictObject(
   {
     ...request,
     events,
@@ -306,7 +306,7 @@ export const WebhookRequestInFull = StrictObject(
     examples: [{ ...example, payload: firstExample(Delivery), attempts: [firstExample(WebhookAttempt)] }],
   },
 )
-export type WebhookRequestInFull = Static<typeof WebhookRequestInFull>
+export type WebhookRequestDetails = Static<typeof WebhookRequestDetails>
 
 /** Which requests are sent again, by when they were created. */
 export const Replay = StrictObject(
@@ -346,11 +346,13 @@ export const WebhookRequestQuery = StrictObject({
 })
 export type WebhookRequestQuery = Static<typeof WebhookRequestQuery>
 
-export const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
+export const UNDELIVERED_STATUSES = ['PENDING', 'RETRYING', 'FAILED'] as const
 export const UndeliveredQuery = StrictObject({
   ...pageQuery('UndeliveredOrder', ['created']),
   status: Type.Optional(
-    Type.Enum(UNDELIVERED, { description: 'Only requests with this status. Default: all that were not delivered.' }),
+    Type.Enum(UNDELIVERED_STATUSES, {
+      description: 'Only requests with this status. Default: all that were not delivered.',
+    }),
   ),
   webhook_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only requests of this webhook.' })),
   since: Type.Optional(TimeFilter('Only requests created at this time or later.')),
@@ -358,8 +360,8 @@ export const UndeliveredQuery = StrictObject({
 export type UndeliveredQuery = Static<typeof UndeliveredQuery>
 
 /** `GET /dashboard/api/webhooks/{id}/kept`: what waits now, and what waited and was dropped. */
-export const KeptRequests = StrictObject({
+export const QueuedRequests = StrictObject({
   waiting: Type.Integer({ description: 'At most 1,000 are counted.' }),
   dropped: Type.Integer({ description: 'Because they were too old, too many or too large.' }),
 })
-export type KeptRequests = Static<typeof KeptRequests>
+export type QueuedRequests = Static<typeof QueuedRequests>

@@ -1,11 +1,11 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions, useQueryClient } from '@tanstack/react-query'
 import type { Timeline, TimelineRange, ValueDifference } from '#contract/dashboard.ts'
-import type { Event, EventAnswer } from '#contract/events.ts'
+import type { Event, EventDetails } from '#contract/events.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { api, type Page } from '../api.ts'
 
 export type MonitorDetails = MonitorResponse
-export type EventDetails = EventAnswer
+export type { EventDetails }
 
 export const monitorPath = (id: string): string => `/monitors/${encodeURIComponent(id)}`
 

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { LoggedRequest, ReplayCounts, SentBody } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
 import type { Group } from '#contract/groups.ts'
-import type { KeptRequests, Webhook, WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
+import type { QueuedRequests, Webhook, WebhookRequest, WebhookRequestDetails } from '#contract/webhooks.ts'
 import { api, type Page, type Query } from '../api.ts'
 
 const PAGE_SIZE = 25
@@ -76,7 +76,7 @@ export const MAX_COUNTED = 1_000
 export const queuedQuery = (webhook: string) =>
   queryOptions({
     queryKey: ['requests', webhook, 'kept'],
-    queryFn: ({ signal }) => api.get<KeptRequests>(`/dashboard/api/webhooks/${webhook}/kept`, {}, signal),
+    queryFn: ({ signal }) => api.get<QueuedRequests>(`/dashboard/api/webhooks/${webhook}/kept`, {}, signal),
   })
 
 /** The newest delivered request. */
@@ -92,7 +92,7 @@ export const lastDeliveredQuery = (webhook: string) =>
 export const requestQuery = (webhook: string, request: string) =>
   queryOptions({
     queryKey: ['requests', webhook, 'one', request],
-    queryFn: ({ signal }) => api.get<WebhookRequestInFull>(`/webhooks/${webhook}/requests/${request}`, {}, signal),
+    queryFn: ({ signal }) => api.get<WebhookRequestDetails>(`/webhooks/${webhook}/requests/${request}`, {}, signal),
   })
 
 /** The body of every attempt. It never changes. */
@@ -146,7 +146,7 @@ export function payloadsQuery(requests: readonly WebhookRequest[]) {
     enabled: ids.length > 0,
     queryFn: async ({ signal }) => {
       const getRequest = ({ webhook_id, id }: WebhookRequest) =>
-        api.get<WebhookRequestInFull>(`/webhooks/${webhook_id}/requests/${id}`, {}, signal)
+        api.get<WebhookRequestDetails>(`/webhooks/${webhook_id}/requests/${id}`, {}, signal)
       const loaded = await Promise.all(requests.map(getRequest))
       return new Map<string, NotifiedEvent>(
         loaded.flatMap(({ payload }) => eventsOf(payload).map((event) => [event.id, event])),
@@ -158,5 +158,5 @@ export function payloadsQuery(requests: readonly WebhookRequest[]) {
 }
 
 /** The events of a payload: one, or those of a batch. */
-export const eventsOf = (payload: WebhookRequestInFull['payload']): Event[] =>
+export const eventsOf = (payload: WebhookRequestDetails['payload']): Event[] =>
   'events' in payload ? payload.events.map(({ event }) => event) : [payload.event]

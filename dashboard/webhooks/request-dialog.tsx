@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { RotateCw } from 'lucide-react'
 import { useState } from 'react'
-import type { WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
+import type { WebhookRequest, WebhookRequestDetails } from '#contract/webhooks.ts'
 import { api } from '../api.ts'
 import { nameOf, StateChange } from '../events/event-change.tsx'
 import { useSession } from '../session.tsx'
@@ -71,7 +71,7 @@ export function RequestDialog({
 }
 
 /** Starts an attempt. Its result is the attempt after number `after`. */
-function useRetry(webhook: string, data: WebhookRequestInFull | undefined) {
+function useRetry(webhook: string, data: WebhookRequestDetails | undefined) {
   const queries = useQueryClient()
   const [after, setAfter] = useState<number>()
   const send = useMutation({
@@ -88,7 +88,7 @@ function useRetry(webhook: string, data: WebhookRequestInFull | undefined) {
   return { after, isStarting: send.isPending, problem: send.error, start: () => send.mutate() }
 }
 
-function titleOf({ event_id, payload }: WebhookRequestInFull): string {
+function titleOf({ event_id, payload }: WebhookRequestDetails): string {
   const [event, ...others] = eventsOf(payload)
   if (event_id === null || !event) return 'Test'
   return others.length > 0
@@ -96,7 +96,7 @@ function titleOf({ event_id, payload }: WebhookRequestInFull): string {
     : `${nameOf(event.domain)} ${event.domain.record_type}`
 }
 
-function About({ request }: { request: WebhookRequestInFull }) {
+function About({ request }: { request: WebhookRequestDetails }) {
   const { status, created, delivered, next_attempt, event_id, payload } = request
   const events = event_id === null ? [] : eventsOf(payload)
   const [event] = events.length === 1 ? events : []
@@ -138,7 +138,7 @@ function About({ request }: { request: WebhookRequestInFull }) {
 }
 
 /** The changes of a batch, each with its monitor. */
-function Batch({ request: { event_id, payload } }: { request: WebhookRequestInFull }) {
+function Batch({ request: { event_id, payload } }: { request: WebhookRequestDetails }) {
   const events = eventsOf(payload)
   if (event_id === null || events.length < 2) return null
   return (

@@ -17,7 +17,7 @@ import { StatusBadge } from './status.tsx'
 const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
 
 const route = getRouteApi('/signed-in/webhooks/undelivered')
-const UNDELIVERED = ['PENDING', 'RETRYING', 'FAILED'] as const
+const UNDELIVERED_STATUSES = ['PENDING', 'RETRYING', 'FAILED'] as const
 
 export function UndeliveredPage() {
   const search = route.useSearch()
@@ -29,7 +29,7 @@ export function UndeliveredPage() {
   const { can } = useSession()
   const [isDialogOpen, setDialogOpen] = useState(false)
   const { status, webhook } = search
-  const statusFilter = UNDELIVERED.find((value) => value === status)
+  const statusFilter = UNDELIVERED_STATUSES.find((value) => value === status)
   const filter = { ...(status && { status }), ...(webhook && { webhook }) }
   const isFirst = search.after === undefined && search.before === undefined
   const isEmpty = page?.data.length === 0 && !status && !webhook && isFirst
@@ -77,7 +77,7 @@ export function UndeliveredPage() {
           )}
           <Section isFlush>
             <StatusFilter
-              statuses={UNDELIVERED}
+              statuses={UNDELIVERED_STATUSES}
               chosen={status}
               onChoose={(next) =>
                 void navigate({ search: { ...(next && { status: next }), ...(webhook && { webhook }) } })

@@ -1,9 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { WebhookRequestInFull } from '#contract/webhooks.ts'
+import type { WebhookRequestDetails } from '#contract/webhooks.ts'
 import { requestQuery } from './queries.ts'
 
-export type Attempt = WebhookRequestInFull['attempts'][number]
+export type Attempt = WebhookRequestDetails['attempts'][number]
 
 const POLL_MS = 400
 /** An attempt ends within 45 seconds (DNS, connection, response). */
@@ -14,7 +14,7 @@ export function useAwaitedAttempt(webhook: string, request: string, after: numbe
   const queries = useQueryClient()
   const isAwaiting = after !== undefined
   const isOverdue = useIsOverdue(isAwaiting ? `${request} ${after}` : undefined)
-  const awaitedAttempt = (data: WebhookRequestInFull | undefined): Attempt | undefined =>
+  const awaitedAttempt = (data: WebhookRequestDetails | undefined): Attempt | undefined =>
     isAwaiting ? data?.attempts.findLast(({ number }) => number > after) : undefined
   const { data, error } = useQuery({
     ...requestQuery(webhook, request),

@@ -1,5 +1,5 @@
 import { Plus, X } from 'lucide-react'
-import { LONGEST_BATCH_WAIT_SECONDS, MOST_BATCHED } from '#contract/events.ts'
+import { MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from '#contract/events.ts'
 import { Button } from '../ui/button.tsx'
 import { Checkbox, Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
@@ -162,7 +162,7 @@ function BatchFields({
               type="number"
               required
               min={1}
-              max={MOST_BATCHED}
+              max={MAX_BATCH_EVENTS}
               value={batch.max_events}
               onChange={(event) => onChange({ batch: { ...batch, max_events: event.target.value } })}
             />
@@ -176,7 +176,7 @@ function BatchFields({
               type="number"
               required
               min={0}
-              max={LONGEST_BATCH_WAIT_SECONDS}
+              max={MAX_BATCH_WAIT_SECONDS}
               value={batch.max_wait_seconds}
               onChange={(event) => onChange({ batch: { ...batch, max_wait_seconds: event.target.value } })}
             />

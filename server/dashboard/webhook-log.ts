@@ -2,16 +2,16 @@ import { Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
 import { LoggedRequest, MOST_COUNTED, ReplayCounts, ReplaySelection, SentBody } from '#contract/dashboard.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import { KeptRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
+import { QueuedRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotentSteps } from '../http/idempotency.ts'
 import { Params, Responses, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import { invalid } from '../problem.ts'
-import { countByStatus, newReplay, type Period, replaySome } from '../webhooks/replay.ts'
+import { countByStatus, type Period, replayBatch, startReplay } from '../webhooks/replay.ts'
 import { listRequests } from '../webhooks/request-list.ts'
 import { countAttempts, getRequestBody } from '../webhooks/request-store.ts'
-import { countKept } from '../webhooks/store.ts'
+import { countQueued } from '../webhooks/store.ts'
 
 const params = Params('webhook')
 const { since, until } = ReplaySelection.properties
@@ -44,8 +44,8 @@ export function webhookLogRoutes(deps: Deps): Routes {
       countByStatus(db, context, webhook, periodOf(query, clock.now()), MOST_COUNTED),
     )
 
-    app.get(`${path}/kept`, { schema: { params, response: Responses(200, KeptRequests) } }, ({ params, context }) =>
-      countKept(db, context, params.webhook),
+    app.get(`${path}/kept`, { schema: { params, response: Responses(200, QueuedRequests) } }, ({ params, context }) =>
+      countQueued(db, context, params.webhook),
     )
 
     const replay = { params, body: ReplaySelection, response: Responses(202, Replayed) }
@@ -54,8 +54,8 @@ export function webhookLogRoutes(deps: Deps): Routes {
       const { statuses, ...given } = body
       const period = { ...periodOf(given, context.now), statuses }
       const replayed = await runIdempotentSteps(request, reply, db, {
-        start: () => newReplay(db, context, params.webhook, period),
-        step: (db, replaying) => replaySome(db, context, params.webhook, replaying),
+        start: () => startReplay(db, context, params.webhook, period),
+        step: (db, replaying) => replayBatch(db, context, params.webhook, replaying),
         respond: (_db, { count }) => {
           reply.code(202)
           return { count }

@@ -1,5 +1,5 @@
 import { PageOf } from '#contract/common.ts'
-import { EventAnswer, EventQuery, ListedEvent, MonitorEventQuery, OneEventQuery } from '#contract/events.ts'
+import { EventDetails, EventDetailsQuery, EventQuery, ListedEvent, MonitorEventQuery } from '#contract/events.ts'
 import type { Deps } from '../deps.ts'
 import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
@@ -55,8 +55,8 @@ export function eventRoutes(deps: Deps): Routes {
           summary: 'Get an event of a monitor',
           tags,
           params: Params('monitor', 'event'),
-          querystring: OneEventQuery,
-          response: Responses(200, EventAnswer),
+          querystring: EventDetailsQuery,
+          response: Responses(200, EventDetails),
         },
       },
       ({ params, query, context }) => getEvent(db, context, { ...params, include: query.include }),

@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { Event, EventAnswer } from '#contract/events.ts'
+import type { Event, EventDetails } from '#contract/events.ts'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
@@ -23,7 +23,7 @@ export async function getEvent(
   db: Database,
   { organizationId }: Tenant,
   { monitor, event, include }: { monitor: string; event: string; include?: string | undefined },
-): Promise<EventAnswer> {
+): Promise<EventDetails> {
   const row = await db
     .selectFrom('events')
     .selectAll()

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { MOST_GROUPS } from '#contract/webhooks.ts'
+import { MAX_GROUPS } from '#contract/webhooks.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { type FieldErrors, throwIfInvalid } from '../problem.ts'
@@ -67,8 +67,8 @@ async function limitErrors(
   const errors: FieldErrors = {}
   const [field, max, maxOfTarget] =
     side === 'group'
-      ? (['webhooks', webhooksPerGroup, MOST_GROUPS] as const)
-      : (['groups', MOST_GROUPS, webhooksPerGroup] as const)
+      ? (['webhooks', webhooksPerGroup, MAX_GROUPS] as const)
+      : (['groups', MAX_GROUPS, webhooksPerGroup] as const)
   if (targets.size > max && targets.size > before) {
     errors[field] = fieldError('too_many_links', { count: targets.size, max })
   }

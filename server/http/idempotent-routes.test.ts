@@ -7,7 +7,7 @@ import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { insertEndedJob } from '../testing/jobs.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
-import { newReplay, replaySome } from '../webhooks/replay.ts'
+import { startReplay, replayBatch } from '../webhooks/replay.ts'
 import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -219,9 +219,9 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     // A process that was killed after the first step leaves this.
     const now = clock.now()
     const period = { since: now - HOUR_MS, until: now + 1 }
-    const begun = await newReplay(db, systemContext(organizationId, now), webhook, period)
+    const begun = await startReplay(db, systemContext(organizationId, now), webhook, period)
     await inTransaction(db, async (transaction) => {
-      const { result } = await replaySome(transaction, systemContext(organizationId, now), webhook, begun)
+      const { result } = await replayBatch(transaction, systemContext(organizationId, now), webhook, begun)
       await storeRequest(transaction, seal, name, { result, maxBytes: config.idempotencyOctets }, now)
     })
 

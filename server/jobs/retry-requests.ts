@@ -1,7 +1,7 @@
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { putBack } from '../webhooks/replay.ts'
+import { requeue } from '../webhooks/replay.ts'
 import type { Given, JobResult, Performed } from './actions.ts'
 
 type Found = {
@@ -27,7 +27,7 @@ export async function retryRequests(db: Database, given: Given, ids: readonly st
   for (const [webhookId, rows] of byWebhook) {
     const some = given.job.is_dry_run
       ? rows.map(({ id }) => id)
-      : await putBack(db, { ...given, webhookId }, rows, given.now)
+      : await requeue(db, { ...given, webhookId }, rows, given.now)
     for (const id of some) queued.add(id)
   }
   const known = new Map(found.map((row) => [row.id, row]))

@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts'
 import { findStoredRequest, storeRequest } from '../http/idempotency-store.ts'
 import { createSeal, type Seal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { headersContext, openedHeaders, secretContext } from '../webhooks/webhook.ts'
+import { headersContext, openHeaders, secretContext } from '../webhooks/webhook.ts'
 import { adoptKey, needsPrevious } from './current-key.ts'
 import { reencrypt } from './reencrypt.ts'
 import { rotate } from './rotate.ts'
@@ -71,7 +71,7 @@ async function givenSealed(db: Database) {
   const read = async (seal: Seal) => {
     const found = await db.selectFrom('webhooks').selectAll().orderBy('id').execute()
     for (const [index, row] of found.entries()) {
-      expect(openedHeaders(row, seal)).toEqual({ 'x-a': `h${index}` })
+      expect(openHeaders(row, seal)).toEqual({ 'x-a': `h${index}` })
       expect(seal.open(row.secret, secretContext(row.id))).toBe(`secret ${index}`)
     }
     expect(seal.open(found[0]!.previous_secret!, secretContext(found[0]!.id))).toBe('before')

@@ -1,6 +1,6 @@
 import { systemContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { newReplay, type Period, replaySome } from '../webhooks/replay.ts'
+import { type Period, replayBatch, startReplay } from '../webhooks/replay.ts'
 
 /** All steps of a replay, as the API takes them. Returns how many requests there are. */
 export async function replay(
@@ -12,9 +12,9 @@ export async function replay(
   most?: number,
 ): Promise<number> {
   const context = systemContext(organizationId, now)
-  let replaying = await newReplay(db, context, webhookId, period, most)
+  let replaying = await startReplay(db, context, webhookId, period, most)
   for (;;) {
-    const { result, isDone } = await inTransaction(db, (step) => replaySome(step, context, webhookId, replaying))
+    const { result, isDone } = await inTransaction(db, (step) => replayBatch(step, context, webhookId, replaying))
     if (isDone) return result.count
     replaying = result
   }

@@ -9,11 +9,11 @@ import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries, type Sent } from '../testing/deliveries.ts'
 import { planBatches } from './batches.ts'
 import { fanOut } from './fan-out.ts'
-import { requestTest } from './manual-attempts.ts'
+import { createTestRequest } from './manual-attempts.ts'
 import { insertRequests } from './new-requests.ts'
-import { BATCH_OCTETS, type EventPayload } from './payload.ts'
-import { newReplay, replaySome } from './replay.ts'
-import { deleteRemoved } from './retention.ts'
+import { type EventPayload, MAX_BATCH_BYTES } from './payload.ts'
+import { replayBatch, startReplay } from './replay.ts'
+import { deleteRequestsOfDeletedWebhooks } from './retention.ts'
 import { deleteRequests } from './storage.ts'
 import { deleteWebhook } from './store.ts'
 import { setActive } from './update.ts'
@@ -43,11 +43,11 @@ describe('what is put into one batch', () => {
   })
 
   test('is no more than a receiver accepts, but always one', () => {
-    const large = ['a', 'b', 'c'].map((event_id) => ({ event_id, added_at: 0, size: BATCH_OCTETS / 2 }))
+    const large = ['a', 'b', 'c'].map((event_id) => ({ event_id, added_at: 0, size: MAX_BATCH_BYTES / 2 }))
     expect(planBatches(large, settings, 5_000).batches).toEqual([['a'], ['b'], ['c']])
-    const small = large.map((event) => ({ ...event, size: BATCH_OCTETS / 2 - 1 }))
+    const small = large.map((event) => ({ ...event, size: MAX_BATCH_BYTES / 2 - 1 }))
     expect(planBatches(small, settings, 5_000).batches).toEqual([['a', 'b'], ['c']])
-    const [huge] = [{ ...large[0]!, size: 2 * BATCH_OCTETS }]
+    const [huge] = [{ ...large[0]!, size: 2 * MAX_BATCH_BYTES }]
     expect(planBatches([huge], settings, 5_000).batches).toEqual([['a']])
   })
 })
@@ -163,7 +163,7 @@ onBothEngines('batches', (fresh) => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook({ batch: BATCH, payload_includes: ['tags'] })
     const context = systemContext(world.organizationId, world.clock.now())
-    await requestTest(world.db, context, webhook.id)
+    await createTestRequest(world.db, context, webhook.id)
     await world.settle()
     const [test] = webhook.sent()
     expect(requestBody(test!)).toMatchObject({
@@ -174,8 +174,8 @@ onBothEngines('batches', (fresh) => {
     await world.events(2)
     await world.pass(10_000)
     const period = { since: 0, until: world.clock.now() }
-    const replaying = await newReplay(world.db, context, webhook.id, period)
-    expect(await replaySome(world.db, context, webhook.id, replaying)).toMatchObject({ result: { count: 1 } })
+    const replaying = await startReplay(world.db, context, webhook.id, period)
+    expect(await replayBatch(world.db, context, webhook.id, replaying)).toMatchObject({ result: { count: 1 } })
     await world.pass(10_000)
     const [, first, again, ...others] = webhook.sent()
     expect([others, again!.body, again!.id]).toEqual([[], first!.body, first!.id])
@@ -235,7 +235,7 @@ onBothEngines('batches', (fresh) => {
     const { db, clock } = world
     const webhookKeep = { waitingRequests: 0, waitingDays: 0, storedOctets: 0 }
     const deps = { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED, webhookKeep } }
-    await deleteRemoved(deps, new AbortController().signal)
+    await deleteRequestsOfDeletedWebhooks(deps, new AbortController().signal)
     expect(await batchedIn(world)).toEqual([])
   })
 })

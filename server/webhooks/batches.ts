@@ -3,8 +3,8 @@ import type { Tenant } from '../context.ts'
 import { DELETED_AT_ONCE } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { insertAll, newBatch, storedBy } from './new-requests.ts'
-import { BATCH_OCTETS } from './payload.ts'
+import { insertQueued, newBatchRequest, storedBytesOf } from './new-requests.ts'
+import { MAX_BATCH_BYTES } from './payload.ts'
 
 /** A webhook with events that wait for a batch, and how it wants them; null: it wants none any more. */
 export type BatchQueue = {
@@ -17,12 +17,12 @@ export type BatchQueue = {
 }
 
 /** An event that waits. */
-export type Waiting = { event_id: string; added_at: number; size: number }
+export type WaitingEvent = { event_id: string; added_at: number; size: number }
 
 /** Batches that one look at the queues writes in its transaction. */
-const MOST_WRITTEN = 20
+const MAX_BATCHES = 20
 /** Events of one webhook that one look reads: as many as these batches can hold. */
-const MOST_READ = 1_000
+const MAX_EVENTS = 1_000
 
 /**
  * Puts events that wait together into requests, in the transaction that looks at their webhooks, which are locked. From then
@@ -37,13 +37,13 @@ export async function writeBatches(
   const next = new Map<string, number>()
   const stored: (readonly [string, number])[] = []
   const waiting = queues.filter(({ waiting_since }) => waiting_since !== null)
-  let left = MOST_WRITTEN
+  let left = MAX_BATCHES
   for (const queue of waiting.toSorted((one, other) => one.waiting_since! - other.waiting_since!)) {
     const rows = left === 0 ? [] : await readWaiting(db, queue)
     const { batches, dueAt } = planBatches(rows, queue, now)
     const taken = batches.slice(0, left)
     for (const ids of taken) stored.push(...(await writeBatch(db, queue, ids, now)))
-    const isMore = left === 0 || taken.length < batches.length || rows.length === MOST_READ
+    const isMore = left === 0 || taken.length < batches.length || rows.length === MAX_EVENTS
     left -= taken.length
     if (isMore) next.set(queue.webhook_id, now)
     else if (dueAt !== null) next.set(queue.webhook_id, dueAt)
@@ -56,17 +56,17 @@ export async function writeBatches(
  * batch that is full is sent at once, and all that wait with the first whose time has come. Pure.
  */
 export function planBatches(
-  waiting: readonly Waiting[],
+  waiting: readonly WaitingEvent[],
   { batch_max_events, batch_max_wait_seconds }: Pick<BatchQueue, 'batch_max_events' | 'batch_max_wait_seconds'>,
   now: number,
 ): { batches: string[][]; dueAt: number | null } {
   const most = batch_max_events ?? Number.POSITIVE_INFINITY
   const waitMs = (batch_max_wait_seconds ?? 0) * 1_000
   const batches: string[][] = []
-  let open: Waiting[] = []
+  let open: WaitingEvent[] = []
   let octets = 0
   for (const event of waiting) {
-    const isFull = open.length === most || octets + event.size + 1 > BATCH_OCTETS
+    const isFull = open.length === most || octets + event.size + 1 > MAX_BATCH_BYTES
     if (isFull && open.length > 0) {
       batches.push(open.map(({ event_id }) => event_id))
       open = []
@@ -83,9 +83,9 @@ export function planBatches(
   return { batches: [...batches, open.map(({ event_id }) => event_id)], dueAt: null }
 }
 
-async function readWaiting(db: Database, { webhook_id }: BatchQueue): Promise<Waiting[]> {
-  const { rows } = await sql<Waiting>`select event_id, added_at, length(octets) as size from batched_events
-    where webhook_id = ${webhook_id} and request_id is null order by event_id limit ${MOST_READ}`.execute(db)
+async function readWaiting(db: Database, { webhook_id }: BatchQueue): Promise<WaitingEvent[]> {
+  const { rows } = await sql<WaitingEvent>`select event_id, added_at, length(octets) as size from batched_events
+    where webhook_id = ${webhook_id} and request_id is null order by event_id limit ${MAX_EVENTS}`.execute(db)
   return rows.map((row) => ({ ...row, size: Number(row.size) }))
 }
 
@@ -101,8 +101,8 @@ async function writeBatch(db: Database, { webhook_id, organization_id }: BatchQu
     .execute()
   const events = rows.map(({ octets }) => Buffer.from(octets!))
   const of = { organizationId: organization_id, webhookId: webhook_id, eventId: rows[0]!.event_id }
-  const request = newBatch({ ...of, events }, now)
-  await insertAll(db, { requests: [request], waiting: [] }, now)
+  const request = newBatchRequest({ ...of, events }, now)
+  await insertQueued(db, { requests: [request], waiting: [] }, now)
   await db
     .updateTable('batched_events')
     .set({ request_id: request.id, octets: null })
@@ -110,7 +110,7 @@ async function writeBatch(db: Database, { webhook_id, organization_id }: BatchQu
     .where('webhook_id', '=', webhook_id)
     .where(isOneOf(db, 'event_id', ids))
     .execute()
-  return storedBy([request])
+  return storedBytesOf([request])
 }
 
 /** The webhooks are looked at then, or sooner. */
@@ -126,7 +126,7 @@ export async function scheduleBatches(db: Database, next: ReadonlyMap<string, nu
 }
 
 /** The ids of the requests that hold an event, or events of a monitor; undefined where no batch does. */
-export async function inBatches(
+export async function batchRequestIds(
   db: Database,
   { organizationId, webhookId }: Tenant & { webhookId: string },
   column: 'event_id' | 'monitor_id',
@@ -149,7 +149,7 @@ export async function inBatches(
 }
 
 /** Of a deleted webhook: what still waits for a batch. */
-export async function deleteWaiting(db: Database, webhookId: string): Promise<number> {
+export async function deleteWaitingEvents(db: Database, webhookId: string): Promise<number> {
   const some = db
     .selectFrom('batched_events')
     .select('event_id')

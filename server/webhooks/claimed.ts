@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import type { Seal } from '../seal.ts'
 import type { RequestClaim } from './claims.ts'
-import { joinedBody } from './payload.ts'
+import { joinBody } from './payload.ts'
 import { TARGET_COLUMNS, type Target, type TargetRow, toTarget } from './targets.ts'
 import type { AttemptedRequest } from './transition.ts'
 
@@ -107,7 +107,7 @@ export function openClaims({ requests, events, targets }: ClaimRows, seal: Seal)
 export function requestBody({ body, eventAt, event }: StoredBody): Buffer {
   if (eventAt === null) return body
   if (event === undefined) throw new Error('The payload of the event is missing from the database.')
-  return joinedBody({ body, eventAt }, event)
+  return joinBody({ body, eventAt }, event)
 }
 
 /** Reads the body of a request that is not claimed. */

@@ -1,5 +1,5 @@
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
-import { VALUE_LIMIT } from '#contract/webhooks.ts'
+import { MAX_HEADER_VALUE_LENGTH } from '#contract/webhooks.ts'
 import type { FieldErrors } from '../problem.ts'
 
 /** Names that the service sets itself, or that belong to the connection (RFC 9110 section 7.6.1), in lower case. */
@@ -36,8 +36,8 @@ export function headerError(name: string, value: string): FieldError | null {
   }
   const lower = name.toLowerCase()
   if (OWN_NAMES.has(lower) || lower.startsWith('proxy-')) return fieldError('reserved_header', { header: name })
-  if (!/^[\t\x20-\x7e]*$/.test(value) || value.length > VALUE_LIMIT) {
-    return fieldError('invalid_header_value', { header: name, max: VALUE_LIMIT })
+  if (!/^[\t\x20-\x7e]*$/.test(value) || value.length > MAX_HEADER_VALUE_LENGTH) {
+    return fieldError('invalid_header_value', { header: name, max: MAX_HEADER_VALUE_LENGTH })
   }
   return null
 }

@@ -7,7 +7,7 @@ import { givenDeliveries } from '../testing/deliveries.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { replay } from '../testing/replay.ts'
 import { claimRequests } from './claims.ts'
-import { requestTest } from './manual-attempts.ts'
+import { createTestRequest } from './manual-attempts.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 import { setActive } from './update.ts'
 import { headersContext, secretContext } from './webhook.ts'
@@ -55,7 +55,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     await world.events(300)
     await world.settle()
     const single = await world.webhook()
-    await requestTest(world.db, systemContext(world.organizationId, world.clock.now()), single.id)
+    await createTestRequest(world.db, systemContext(world.organizationId, world.clock.now()), single.id)
     await world.settle()
     crowd.answers('hang')
     for (const { id } of [crowd, single])

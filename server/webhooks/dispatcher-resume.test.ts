@@ -3,8 +3,8 @@ import { systemContext } from '../context.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
-import { requestRetry, requestTest } from './manual-attempts.ts'
-import { getRequestInFull } from './request-store.ts'
+import { createTestRequest, retryRequest } from './manual-attempts.ts'
+import { getRequestDetails } from './request-store.ts'
 import { setActive, updateWebhook } from './update.ts'
 
 const HOUR_MS = 60 * 60_000
@@ -36,7 +36,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     webhook.answers(200)
     const before = webhook.sent().length
 
-    const id = await requestTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
+    const id = await createTestRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
 
     const ids = (await webhook.requests()).map((request) => request.id).filter((each) => each !== id)
@@ -90,7 +90,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent()).toHaveLength(attempted)
     webhook.answers(200)
 
-    await requestTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
+    await createTestRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.pass(5 * HOUR_MS)
     expect(webhook.sent().length - attempted).toBe(1)
     expect(await webhook.row()).toMatchObject({ state: 'active', is_active: 0 })
@@ -105,7 +105,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     webhook.answers('hang')
     await world.pass(HOUR_MS)
     webhook.answers(200)
-    await requestTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
+    await createTestRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
     expect(await webhook.row()).toMatchObject({ state: 'active' })
 
@@ -119,7 +119,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(410)
-    await requestTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
+    await createTestRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.pass(10 * HOUR_MS)
     expect(webhook.sent()).toHaveLength(1)
     webhook.answers(200)
@@ -139,7 +139,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     await world.pass(6 * 60_000)
     const [before] = await webhook.requests()
 
-    await requestRetry(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, before!.id)
+    await retryRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, before!.id)
     await world.settle()
 
     const [after] = await webhook.requests()
@@ -181,7 +181,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     await world.settle()
     const [request] = await webhook.requests()
 
-    await requestRetry(db, systemContext(organizationId, clock.now()), webhook.id, request!.id)
+    await retryRequest(db, systemContext(organizationId, clock.now()), webhook.id, request!.id)
     await replay(db, organizationId, webhook.id, { since: 0, until: clock.now() + 1 }, clock.now())
     clock.moveTo(clock.now() + 30_000)
     await world.pass(2 * 60_000)
@@ -216,7 +216,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     await world.pass(40 * 60_000)
     const [{ id } = { id: '' }] = await webhook.requests()
     const read = () =>
-      getRequestInFull(world.db, { organizationId: world.organizationId }, webhook.id, id, world.clock.now())
+      getRequestDetails(world.db, { organizationId: world.organizationId }, webhook.id, id, world.clock.now())
 
     const { attempts, retries } = await read()
     expect(retries).toBe(3)

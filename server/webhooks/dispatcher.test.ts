@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
-import { requestRetry, requestTest } from './manual-attempts.ts'
+import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
 import { setActive } from './update.ts'
 
@@ -129,7 +129,7 @@ onBothEngines('the dispatcher', (fresh) => {
     await world.settle()
     webhook.answers(204)
 
-    const id = await requestTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
+    const id = await createTestRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
 
     expect(webhook.sent().map((request) => request.id)).toContain(id)
@@ -146,7 +146,7 @@ onBothEngines('the dispatcher', (fresh) => {
     const [failed] = await webhook.requests()
     webhook.answers(200)
 
-    await requestRetry(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, failed!.id)
+    await retryRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, failed!.id)
     await world.settle()
 
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(3).fill('DELIVERED'))
@@ -161,7 +161,7 @@ onBothEngines('the dispatcher', (fresh) => {
     const [request] = await webhook.requests()
     webhook.answers(503)
 
-    await requestRetry(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, request!.id)
+    await retryRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, request!.id)
     await world.pass(48 * HOUR_MS)
 
     expect(webhook.sent()).toHaveLength(2)
@@ -194,7 +194,7 @@ onBothEngines('the dispatcher', (fresh) => {
     const webhook = await world.webhook()
     await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
 
-    await requestTest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
+    await createTestRequest(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     await world.settle()
 
     expect(webhook.sent()).toHaveLength(1)

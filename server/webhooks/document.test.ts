@@ -7,8 +7,8 @@ import { reasonOf } from '../safe-http/failure-words.ts'
 import { attempt } from './attempt.ts'
 import { headerError } from './custom-headers.ts'
 import { newPayload } from './payload.ts'
-import { MOST_REPLAYED } from './replay.ts'
-import { KEPT_DAYS } from './retention.ts'
+import { MAX_REPLAYED } from './replay.ts'
+import { DEFAULT_RETENTION_DAYS } from './retention.ts'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
 import { type AttemptedRequest, type AttemptTrigger, afterAttempt } from './transition.ts'
@@ -138,8 +138,8 @@ test('limits and ports are those of the code', () => {
 
   expect([...ports!.matchAll(/\d+/g)].map(([port]) => Number(port))).toEqual(DENIED_PORTS)
   const sentences = document.replaceAll(/\s+/g, ' ')
-  expect(sentences).toContain(`at most ${MOST_REPLAYED.toLocaleString('en')} requests`)
-  expect(sentences).toContain(`kept for ${KEPT_DAYS} days`)
+  expect(sentences).toContain(`at most ${MAX_REPLAYED.toLocaleString('en')} requests`)
+  expect(sentences).toContain(`kept for ${DEFAULT_RETENTION_DAYS} days`)
 })
 
 test.each([

@@ -6,7 +6,7 @@ import { newId } from '../ids.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { readBody } from './claimed.ts'
-import { type FanOutPosition, fanOut, writeSlice } from './fan-out.ts'
+import { type FanOutPosition, fanOut, writeFanOutBatch } from './fan-out.ts'
 import { insertRequests } from './new-requests.ts'
 import { type EventPayload, newPayload } from './payload.ts'
 import { deleteRequests } from './storage.ts'
@@ -102,7 +102,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
     const { webhooks, report, requests, organizationId } = await givenGroup(db, 500)
     await report(1)
     const broken = db.transaction().execute(async (transaction) => {
-      expect(await writeSlice(transaction, { organizations: [organizationId], now })).toBe(200)
+      expect(await writeFanOutBatch(transaction, { organizations: [organizationId], now })).toBe(200)
       throw new Error('killed')
     })
     await expect(broken).rejects.toThrow('killed')

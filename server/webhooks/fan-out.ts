@@ -5,23 +5,23 @@ import { type Database, inTransaction, skipLocked } from '../database/database.t
 import type { FanOutsTable } from '../database/schema-webhooks.ts'
 import { readEventBodies } from './claimed.ts'
 import {
-  included,
-  insertAll,
+  insertQueued,
+  newBatchedEvent,
   newRequest,
-  newWaiting,
-  RECEIVER,
+  pickIncludes,
+  RECEIVER_COLUMNS,
   type Receiver,
-  readReceiver,
-  storedBy,
+  storedBytesOf,
+  toReceiver,
 } from './new-requests.ts'
 import { countStored, releaseBodies } from './storage.ts'
 
 /** Requests written in one transaction: a few milliseconds, after which other transactions can run. */
-const SLICE = 200
+const REQUEST_BATCH_SIZE = 200
 /** Organizations that share a slice: anyone who has much to write holds back no other. */
-const ORGANIZATIONS = 4
+const MAX_ORGANIZATIONS = 4
 /** Events of one organization in a slice. */
-const EVENTS = 50
+const MAX_EVENTS = 50
 
 /** Where the next slice goes on: organizations alternate. */
 export type FanOutPosition = { after: string }
@@ -35,14 +35,14 @@ export async function fanOut(db: Database, position: FanOutPosition, now: number
   const organizations = await nextOrganizations(db, position)
   if (organizations.length === 0) return undefined
   position.after = organizations.at(-1)!
-  return await inTransaction(db, (transaction) => writeSlice(transaction, { organizations, now }))
+  return await inTransaction(db, (transaction) => writeFanOutBatch(transaction, { organizations, now }))
 }
 
 async function nextOrganizations(db: Database, position: FanOutPosition): Promise<string[]> {
   const found: string[] = []
   let { after } = position
   let isFromStart = after === ''
-  while (found.length < ORGANIZATIONS) {
+  while (found.length < MAX_ORGANIZATIONS) {
     const next = await nextOrganization(db, after)
     if (next !== undefined && !found.includes(next)) {
       found.push(next)
@@ -63,33 +63,33 @@ async function nextOrganization(db: Database, after: string): Promise<string | u
 
 type Slice = { organizations: readonly string[]; now: number }
 
-export async function writeSlice(db: Database, { organizations, now }: Slice): Promise<number> {
-  const capacity = Math.floor(SLICE / organizations.length)
-  const written: Written[] = []
+export async function writeFanOutBatch(db: Database, { organizations, now }: Slice): Promise<number> {
+  const capacity = Math.floor(REQUEST_BATCH_SIZE / organizations.length)
+  const written: FanOutStep[] = []
   for (const organizationId of organizations) {
     let left = capacity
     for (const row of await lockFanOuts(db, organizationId)) {
       if (left === 0) break
       const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)
       const next = missing.slice(0, left)
-      const receivers = await existing(db, next)
+      const receivers = await readExistingReceivers(db, next)
       written.push({ row, receivers, after: next.at(-1)!, isDone: next.length === missing.length })
       left -= next.length
     }
   }
   const requests = written.flatMap((each) => requestsOf(each, now))
-  const waiting = await waitingOf(db, written, now)
+  const waiting = await batchedEventsOf(db, written, now)
   await writeProgress(db, written)
-  await insertAll(db, { requests, waiting }, now)
+  await insertQueued(db, { requests, waiting }, now)
   const done = written.filter(({ isDone }) => isDone)
   const released = await releaseBodies(db, new Map(done.map(({ row }) => [row.event_id, 1])))
-  await countStored(db, [...storedBy(requests), ...released])
+  await countStored(db, [...storedBytesOf(requests), ...released])
   return requests.length + waiting.length
 }
 
 type Row = Selectable<FanOutsTable>
 /** What a slice does for one event. */
-type Written = {
+type FanOutStep = {
   row: Row
   receivers: readonly Receiver[]
   after: string
@@ -102,41 +102,43 @@ async function lockFanOuts(db: Database, organizationId: string): Promise<Row[]>
     .selectAll()
     .where('organization_id', '=', organizationId)
     .orderBy('event_id')
-    .limit(EVENTS)
+    .limit(MAX_EVENTS)
     .modifyEnd(skipLocked(db))
     .execute()
 }
 
 /** Those that the group had when the event happened. One that was deleted since then is left out, with its log. */
-async function existing(db: Database, ids: readonly string[]): Promise<Receiver[]> {
+async function readExistingReceivers(db: Database, ids: readonly string[]): Promise<Receiver[]> {
   const rows = await db
     .selectFrom('webhooks')
-    .select(['id', ...RECEIVER])
+    .select(['id', ...RECEIVER_COLUMNS])
     .where(isOneOf(db, 'id', ids))
     .orderBy('id')
     .execute()
-  return rows.map(readReceiver)
+  return rows.map(toReceiver)
 }
 
-const requestsOf = (written: Written, now: number) =>
-  written.receivers.filter(({ isBatched }) => !isBatched).map((receiver) => newRequest(givenOf(written, receiver), now))
+const requestsOf = (written: FanOutStep, now: number) =>
+  written.receivers
+    .filter(({ isBatched }) => !isBatched)
+    .map((receiver) => newRequest(requestInputOf(written, receiver), now))
 
 /** For webhooks that want batches, with the bodies of their events. */
-async function waitingOf(db: Database, written: readonly Written[], now: number) {
+async function batchedEventsOf(db: Database, written: readonly FanOutStep[], now: number) {
   const wanted = written.flatMap((each) => each.receivers.flatMap((to) => (to.isBatched ? [{ each, to }] : [])))
   if (wanted.length === 0) return []
   const bodies = await readEventBodies(db, [...new Set(wanted.map(({ each }) => each.row.event_id))])
   const octets = new Map(bodies.map((body) => [body.event_id, body.octets]))
-  return wanted.map(({ each, to }) => newWaiting(givenOf(each, to), octets.get(each.row.event_id)!, now))
+  return wanted.map(({ each, to }) => newBatchedEvent(requestInputOf(each, to), octets.get(each.row.event_id)!, now))
 }
 
-function givenOf({ row }: Written, { id, includes }: Receiver) {
+function requestInputOf({ row }: FanOutStep, { id, includes }: Receiver) {
   const described: PayloadMonitor | undefined = row.monitor === null ? undefined : JSON.parse(row.monitor)
   const of = { organizationId: row.organization_id, eventId: row.event_id, monitorId: row.monitor_id }
-  return { ...of, webhookId: id, monitor: included(described, includes) }
+  return { ...of, webhookId: id, monitor: pickIncludes(described, includes) }
 }
 
-async function writeProgress(db: Database, written: readonly Written[]): Promise<void> {
+async function writeProgress(db: Database, written: readonly FanOutStep[]): Promise<void> {
   const key = { organization_id: 'text', event_id: 'text' } as const
   const uses = written.map(({ row, receivers }) => ({
     event_id: row.event_id,

@@ -2,16 +2,16 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { insertTest, readReceiver } from './new-requests.ts'
+import { insertTest, toReceiver } from './new-requests.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 import { getRequestRow } from './request-store.ts'
 
 /** Makes a test that the dispatcher sends at once, also to a webhook that is paused or disabled. Returns its id. */
-export async function requestTest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
+export async function createTestRequest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'webhooks', context, webhookId)
-    const id = await insertTest(transaction, { organizationId, ...readReceiver(row) }, now)
+    const id = await insertTest(transaction, { organizationId, ...toReceiver(row) }, now)
     const audited = { object: { id: webhookId, label: row.url }, after: { request_id: id } }
     await recordAudit(transaction, context, { action: 'webhook.tested', ...audited })
     return id
@@ -22,7 +22,7 @@ export async function requestTest(db: Database, context: RequestContext, webhook
  * Has a request of any status attempted once, at once, also of a webhook that is paused or disabled. Its schedule is not
  * touched. One that is being attempted at this moment is left to that. Throws `not_found`.
  */
-export async function requestRetry(
+export async function retryRequest(
   db: Database,
   context: RequestContext,
   webhookId: string,

@@ -7,22 +7,22 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { wakeDispatcher } from './pause-and-resume.ts'
 import {
-  batchedOctets,
+  batchedEventJson,
   type EventPayload,
-  eventOctets,
-  joinedBody,
+  eventJson,
+  joinBody,
   newBatchBody,
   newEnvelope,
   newPayload,
 } from './payload.ts'
-import { countStored, REQUEST_OCTETS } from './storage.ts'
+import { countStored, REQUEST_BYTES } from './storage.ts'
 
 /** An event in its form on the wire, and whose it is. */
-export type Reported = { organizationId: string; groupId: string; event: EventPayload }
+export type ReportedEvent = { organizationId: string; groupId: string; event: EventPayload }
 
 /** Requests that one event, and that all events of a transaction, may write in it. The rest is left to the fan-out. */
-const MOST_OF_EVENT = 50
-const MOST_AT_ONCE = 500
+const MAX_REQUESTS_PER_EVENT = 50
+const MAX_REQUESTS_PER_TRANSACTION = 500
 
 /**
  * Writes what each webhook of the events' groups is to be sent, in the transaction that writes the events, and makes it due
@@ -32,12 +32,12 @@ const MOST_AT_ONCE = 500
  */
 export async function insertRequests(
   db: Database,
-  reported: readonly Reported[],
+  reported: readonly ReportedEvent[],
   now: number,
-  describe: Describe = async () => new Map(),
+  describe: DescribeMonitors = async () => new Map(),
 ): Promise<void> {
   if (reported.length === 0) return
-  const webhooks = await webhooksOf(
+  const webhooks = await readReceivers(
     db,
     new Map(reported.map(({ groupId, organizationId }) => [groupId, organizationId])),
   )
@@ -45,23 +45,30 @@ export async function insertRequests(
   const asked = reported.flatMap(({ groupId, event }) => (isDescribed(groupId) ? [event.monitor_id] : []))
   const monitors = asked.length > 0 ? await describe(db, asked) : new Map<string, PayloadMonitor>()
   const rows: NewRequest[] = []
-  const waiting: WaitingEvent[] = []
+  const waiting: BatchedEvent[] = []
   const bodies: { event_id: string; organization_id: string; octets: Buffer; requests: number }[] = []
   const rest: FanOut[] = []
   for (const { organizationId, groupId, event } of reported) {
     const its = webhooks.get(groupId) ?? []
     if (its.length === 0) continue
-    const taken = its.slice(0, Math.min(MOST_OF_EVENT, MOST_AT_ONCE - rows.length - waiting.length))
+    const taken = its.slice(
+      0,
+      Math.min(MAX_REQUESTS_PER_EVENT, MAX_REQUESTS_PER_TRANSACTION - rows.length - waiting.length),
+    )
     const isAll = taken.length === its.length
     const of = { organizationId, eventId: event.id, monitorId: event.monitor_id }
     const monitor = monitors.get(event.monitor_id)
-    const toWebhook = ({ id, includes }: Receiver) => ({ ...of, webhookId: id, monitor: included(monitor, includes) })
-    const octets = eventOctets(event)
+    const toWebhook = ({ id, includes }: Receiver) => ({
+      ...of,
+      webhookId: id,
+      monitor: pickIncludes(monitor, includes),
+    })
+    const octets = eventJson(event)
     const single = taken.filter(({ isBatched }) => !isBatched)
-    for (const webhook of taken) if (webhook.isBatched) waiting.push(newWaiting(toWebhook(webhook), octets, now))
+    for (const webhook of taken) if (webhook.isBatched) waiting.push(newBatchedEvent(toWebhook(webhook), octets, now))
     if (single.length === 1 && isAll) {
       // Most events have one request: it holds them whole, which saves a row and its look-up.
-      rows.push(newWhole(toWebhook(single[0]!), octets, now))
+      rows.push(newWholeRequest(toWebhook(single[0]!), octets, now))
       continue
     }
     rows.push(...single.map((webhook) => newRequest(toWebhook(webhook), now)))
@@ -69,21 +76,21 @@ export async function insertRequests(
     if (requests > 0) bodies.push({ event_id: event.id, organization_id: organizationId, octets, requests })
     if (!isAll) rest.push({ ...of, webhooks: its.slice(taken.length).map(({ id }) => id), monitor })
   }
-  await insertEach(db, 'event_bodies', BODY, bodies)
-  await insertEach(db, 'fan_outs', FAN_OUT, rest.map(fanOutRow))
-  await insertAll(db, { requests: rows, waiting }, now)
+  await insertEach(db, 'event_bodies', EVENT_BODY_COLUMNS, bodies)
+  await insertEach(db, 'fan_outs', FAN_OUT_COLUMNS, rest.map(fanOutRow))
+  await insertQueued(db, { requests: rows, waiting }, now)
   const stored = bodies.map(({ organization_id, octets }) => [organization_id, octets.byteLength] as const)
-  await countStored(db, [...stored, ...storedBy(rows)])
+  await countStored(db, [...stored, ...storedBytesOf(rows)])
 }
 
 /** What payloads can include of monitors, by their ids. */
-export type Describe = (db: Database, monitorIds: readonly string[]) => Promise<Map<string, PayloadMonitor>>
+export type DescribeMonitors = (db: Database, monitorIds: readonly string[]) => Promise<Map<string, PayloadMonitor>>
 
 /** `isBatched`: several events in one request. */
 export type Receiver = { id: string; includes: PayloadInclude[]; isBatched: boolean }
 
 /** What a webhook asks for; undefined where that is nothing, so that the payload is the specification's. */
-export function included(
+export function pickIncludes(
   monitor: PayloadMonitor | undefined,
   includes: readonly PayloadInclude[],
 ): Partial<PayloadMonitor> | undefined {
@@ -91,9 +98,9 @@ export function included(
   return Object.fromEntries(includes.map((name) => [name, monitor[name]]))
 }
 
-export const RECEIVER = ['payload_includes', 'batch_max_events'] as const
+export const RECEIVER_COLUMNS = ['payload_includes', 'batch_max_events'] as const
 
-export const readReceiver = (row: {
+export const toReceiver = (row: {
   id: string
   payload_includes: string
   batch_max_events: number | null
@@ -104,14 +111,14 @@ export const readReceiver = (row: {
 })
 
 /** The enabled webhooks of each group and those of all groups, in the order of their ids. `groups`: their organizations by their ids. */
-async function webhooksOf(
+async function readReceivers(
   db: Database,
   groups: ReadonlyMap<string, string>,
 ): Promise<Map<string, readonly Receiver[]>> {
   const linked = await db
     .selectFrom('group_webhooks')
     .innerJoin('webhooks', 'webhooks.id', 'group_webhooks.webhook_id')
-    .select(['group_id', 'webhook_id as id', ...RECEIVER])
+    .select(['group_id', 'webhook_id as id', ...RECEIVER_COLUMNS])
     .where(isOneOf(db, 'group_id', [...groups.keys()]))
     .where('is_active', '=', 1)
     .where('all_groups', '=', 0)
@@ -119,7 +126,7 @@ async function webhooksOf(
     .execute()
   const ofAll = await db
     .selectFrom('webhooks')
-    .select(['organization_id', 'id', ...RECEIVER])
+    .select(['organization_id', 'id', ...RECEIVER_COLUMNS])
     .where(isOneOf(db, 'organization_id', [...new Set(groups.values())]))
     .where('all_groups', '=', sql.lit(1))
     .where('is_active', '=', 1)
@@ -131,7 +138,7 @@ async function webhooksOf(
     [...groups].map(([groupId, organizationId]) => {
       const its = [...(byGroup.get(groupId) ?? []), ...(byOrganization.get(organizationId) ?? [])]
       const inOrder = its.sort((one, other) => (one.id < other.id ? -1 : 1))
-      return [groupId, inOrder.map(readReceiver)]
+      return [groupId, inOrder.map(toReceiver)]
     }),
   )
 }
@@ -164,9 +171,9 @@ export async function insertTest(
     },
   }
   const id = testId('req')
-  const monitor = included(TESTED, includes)
+  const monitor = pickIncludes(TESTED, includes)
   const request = { requestId: id, webhookId, createdAt: now }
-  const events = [batchedOctets(eventOctets(event), monitor)]
+  const events = [batchedEventJson(eventJson(event), monitor)]
   const asked: NewRequest = {
     ...newRequest({ organizationId, webhookId, eventId: null, monitorId: null }, now),
     id,
@@ -177,8 +184,8 @@ export async function insertTest(
     events: isBatched ? 1 : null,
   }
   await inTransaction(db, async (transaction) => {
-    await insertAll(transaction, { requests: [asked], waiting: [] }, now)
-    await countStored(transaction, storedBy([asked]))
+    await insertQueued(transaction, { requests: [asked], waiting: [] }, now)
+    await countStored(transaction, storedBytesOf([asked]))
   })
   return id
 }
@@ -206,7 +213,7 @@ const TESTED: PayloadMonitor = {
   difference: differenceOf(TESTED_REASON),
 }
 
-type Given = {
+type RequestInput = {
   organizationId: string
   webhookId: string
   eventId: string | null
@@ -214,7 +221,7 @@ type Given = {
   monitor?: Partial<PayloadMonitor> | undefined
 }
 
-export function newRequest({ organizationId, webhookId, eventId, monitorId, monitor }: Given, now: number) {
+export function newRequest({ organizationId, webhookId, eventId, monitorId, monitor }: RequestInput, now: number) {
   const id = newId('req', now)
   const { body, eventAt } = newEnvelope({ requestId: id, webhookId, createdAt: now, monitor })
   return {
@@ -235,15 +242,15 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
   }
 }
 
-function newWhole(given: Given, octets: Buffer, now: number): NewRequest {
+function newWholeRequest(given: RequestInput, octets: Buffer, now: number): NewRequest {
   const request = newRequest(given, now)
   const envelope = { body: request.body, eventAt: request.event_offset! }
-  return { ...request, body: joinedBody(envelope, octets), event_offset: null }
+  return { ...request, body: joinBody(envelope, octets), event_offset: null }
 }
 
 /** `events`: in their form in a batch. `eventId`: of the first. */
-export function newBatch(
-  { events, ...given }: Omit<Given, 'monitor' | 'monitorId'> & { events: readonly Buffer[] },
+export function newBatchRequest(
+  { events, ...given }: Omit<RequestInput, 'monitor' | 'monitorId'> & { events: readonly Buffer[] },
   now: number,
 ): NewRequest {
   const request = newRequest({ ...given, monitorId: null }, now)
@@ -252,18 +259,18 @@ export function newBatch(
 }
 
 /** `octets`: of the event. */
-export function newWaiting(
-  { organizationId, webhookId, eventId, monitorId, monitor }: Given,
+export function newBatchedEvent(
+  { organizationId, webhookId, eventId, monitorId, monitor }: RequestInput,
   octets: Uint8Array,
   now: number,
-): WaitingEvent {
+): BatchedEvent {
   const ids = { organization_id: organizationId, webhook_id: webhookId, event_id: eventId!, monitor_id: monitorId! }
-  return { ...ids, added_at: now, octets: batchedOctets(octets, monitor) }
+  return { ...ids, added_at: now, octets: batchedEventJson(octets, monitor) }
 }
 
 export type NewRequest = ReturnType<typeof newRequest>
 
-type WaitingEvent = {
+type BatchedEvent = {
   organization_id: string
   webhook_id: string
   event_id: string
@@ -273,19 +280,19 @@ type WaitingEvent = {
 }
 
 /** `waiting`: events that wait for a batch. */
-export async function insertAll(
+export async function insertQueued(
   db: Database,
-  { requests, waiting }: { requests: readonly NewRequest[]; waiting: readonly WaitingEvent[] },
+  { requests, waiting }: { requests: readonly NewRequest[]; waiting: readonly BatchedEvent[] },
   now: number,
 ): Promise<void> {
   await insertEach(db, 'webhook_requests', REQUEST_COLUMNS, requests)
-  await insertEach(db, 'due_requests', DUE, requests)
-  await insertEach(db, 'batched_events', WAITING, waiting)
+  await insertEach(db, 'due_requests', DUE_COLUMNS, requests)
+  await insertEach(db, 'batched_events', BATCHED_EVENT_COLUMNS, waiting)
   await wakeDispatcher(db, [...new Set([...requests, ...waiting].map(({ webhook_id }) => webhook_id))], now)
 }
 
-export const storedBy = (rows: readonly NewRequest[]) =>
-  rows.map(({ organization_id, body }) => [organization_id, REQUEST_OCTETS + body.byteLength] as const)
+export const storedBytesOf = (rows: readonly NewRequest[]) =>
+  rows.map(({ organization_id, body }) => [organization_id, REQUEST_BYTES + body.byteLength] as const)
 
 const REQUEST_COLUMNS = {
   id: 'text',
@@ -301,7 +308,7 @@ const REQUEST_COLUMNS = {
   events: 'bigint',
 } as const
 
-const WAITING = {
+const BATCHED_EVENT_COLUMNS = {
   organization_id: 'text',
   webhook_id: 'text',
   event_id: 'text',
@@ -310,9 +317,9 @@ const WAITING = {
   octets: 'bytea',
 } as const
 
-const DUE = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', is_manual: 'bigint' } as const
+const DUE_COLUMNS = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', is_manual: 'bigint' } as const
 
-const BODY = { event_id: 'text', organization_id: 'text', octets: 'bytea', requests: 'bigint' } as const
+const EVENT_BODY_COLUMNS = { event_id: 'text', organization_id: 'text', octets: 'bytea', requests: 'bigint' } as const
 
 /** An event whose requests are not all written: those for these webhooks are missing. */
 type FanOut = {
@@ -323,7 +330,7 @@ type FanOut = {
   monitor: PayloadMonitor | undefined
 }
 
-const FAN_OUT = {
+const FAN_OUT_COLUMNS = {
   organization_id: 'text',
   event_id: 'text',
   monitor_id: 'text',

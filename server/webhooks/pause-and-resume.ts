@@ -19,13 +19,13 @@ export async function wakeDispatcher(db: Database, webhookIds: readonly string[]
 }
 
 /** What was claimed before is sent by what the webhook is now, or not at all. Set it with every change of what is sent or whether. */
-export const NEXT_VERSION = { target_version: sql<number>`target_version + 1` }
+export const nextTargetVersion = { target_version: sql<number>`target_version + 1` }
 
 /** Only manual attempts, and one an hour to see whether the receiver is back. */
 export async function pause(db: Database, webhookId: string, now: number): Promise<void> {
   await db
     .updateTable('webhooks')
-    .set({ state: 'paused', ...NEXT_VERSION })
+    .set({ state: 'paused', ...nextTargetVersion })
     .where('id', '=', webhookId)
     .execute()
   await db
@@ -39,7 +39,7 @@ export async function pause(db: Database, webhookId: string, now: number): Promi
 export async function resume(db: Database, webhookId: string, now: number): Promise<void> {
   await db
     .updateTable('webhooks')
-    .set({ state: 'active', ...NEXT_VERSION })
+    .set({ state: 'active', ...nextTargetVersion })
     .where('id', '=', webhookId)
     .execute()
   await db
@@ -50,6 +50,6 @@ export async function resume(db: Database, webhookId: string, now: number): Prom
 }
 
 /** A paused webhook is tried as soon as the dispatcher looks. */
-export async function probeSoon(db: Database, webhookId: string, now: number): Promise<void> {
+export async function probeNow(db: Database, webhookId: string, now: number): Promise<void> {
   await db.updateTable('due_webhooks').set({ probe_at: now, due_at: now }).where('webhook_id', '=', webhookId).execute()
 }

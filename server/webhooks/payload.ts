@@ -43,7 +43,7 @@ export function newEnvelope(request: {
 }
 
 /** The event in the order of the specification. It is written once and stored, and so are the octets around it. */
-export function eventOctets(event: EventPayload): Buffer {
+export function eventJson(event: EventPayload): Buffer {
   return Buffer.from(
     // JSON leaves out what is undefined, which is how values and `truncated` disappear.
     JSON.stringify({
@@ -76,17 +76,17 @@ export function newPayload(request: {
   createdAt: number
   monitor?: Partial<PayloadMonitor> | undefined
 }): Buffer {
-  return joinedBody(newEnvelope(request), eventOctets(request.event))
+  return joinBody(newEnvelope(request), eventJson(request.event))
 }
 
 /** An event in a batch: what a request of its own would have of it. */
-export function batchedOctets(event: Uint8Array, monitor?: Partial<PayloadMonitor>): Buffer {
+export function batchedEventJson(event: Uint8Array, monitor?: Partial<PayloadMonitor>): Buffer {
   const more = monitor ? `,"monitor":${JSON.stringify(monitor)}` : ''
   return Buffer.concat([Buffer.from('{"event":'), event, Buffer.from(`${more}}`)])
 }
 
 /** Receivers accept 1 MiB: what the events of one batch may take of it, with a comma each. One event always fits. */
-export const BATCH_OCTETS = 1024 * 1024 - 1024
+export const MAX_BATCH_BYTES = 1024 * 1024 - 1024
 
 /** The whole body of a batch. */
 export function newBatchBody(request: {
@@ -103,6 +103,6 @@ export function newBatchBody(request: {
 }
 
 /** The body of a request: stored octets joined, so that every attempt and every replay sends the same ones. */
-export function joinedBody({ body, eventAt }: Envelope, event: Uint8Array): Buffer {
+export function joinBody({ body, eventAt }: Envelope, event: Uint8Array): Buffer {
   return Buffer.concat([body.subarray(0, eventAt), event, body.subarray(eventAt)])
 }

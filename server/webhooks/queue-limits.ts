@@ -7,7 +7,7 @@ import { notifyWebhookDropped } from '../mail/notifications.ts'
 import { deleteRequests } from './storage.ts'
 
 /** What is kept for webhooks at most; 0: without a limit. */
-export type KeepLimits = {
+export type QueueLimits = {
   /** Requests of one webhook that wait. */
   waitingRequests: number
   /** Days that a request waits since it was due. */
@@ -16,7 +16,7 @@ export type KeepLimits = {
   storedOctets: number
 }
 
-export type DropDeps = { db: Database; clock: Clock; log: Logger; config: { webhookKeep: KeepLimits } }
+export type DropDeps = { db: Database; clock: Clock; log: Logger; config: { webhookKeep: QueueLimits } }
 
 const DAY_MS = 24 * 60 * 60_000
 const AT_ONCE = 200
@@ -24,19 +24,22 @@ const AT_ONCE = 200
 const PAUSE_MS = 20
 
 /** Drops what waited for too long, and the oldest of what is too much. */
-export async function dropWaiting(deps: DropDeps, webhookId: string, stop: AbortSignal): Promise<void> {
+export async function enforceQueueLimits(deps: DropDeps, webhookId: string, stop: AbortSignal): Promise<void> {
   const { db, clock, config } = deps
   const { waitingDays, waitingRequests } = config.webhookKeep
   const now = clock.now()
   if (waitingDays > 0) {
     const dueBy = now - waitingDays * DAY_MS
-    while ((await drop(deps, webhookId, { dueBy, limit: AT_ONCE })) === AT_ONCE && !stop.aborted) {
+    while ((await dropRequests(deps, webhookId, { dueBy, limit: AT_ONCE })) === AT_ONCE && !stop.aborted) {
       await clock.sleep(PAUSE_MS, stop)
     }
   }
   if (waitingRequests === 0) return
   for (let left = await countBeyond(db, webhookId, waitingRequests); left > 0 && !stop.aborted; ) {
-    const dropped = await drop(deps, webhookId, { dueBy: Number.MAX_SAFE_INTEGER, limit: Math.min(AT_ONCE, left) })
+    const dropped = await dropRequests(deps, webhookId, {
+      dueBy: Number.MAX_SAFE_INTEGER,
+      limit: Math.min(AT_ONCE, left),
+    })
     left = dropped === 0 ? 0 : left - dropped
     await clock.sleep(PAUSE_MS, stop)
   }
@@ -53,7 +56,7 @@ async function countBeyond(db: Database, webhookId: string, most: number): Promi
  * Brings what an organization stores for its webhooks within its limit: first the oldest of the log of each webhook goes,
  * then, where that is not enough, the oldest that wait.
  */
-export async function makeRoom(deps: DropDeps, organizationId: string, stop: AbortSignal): Promise<void> {
+export async function enforceStorageLimit(deps: DropDeps, organizationId: string, stop: AbortSignal): Promise<void> {
   const { db, clock, config } = deps
   const isOver = async () => {
     const row = await db
@@ -93,7 +96,7 @@ async function removeFromLog({ db }: DropDeps, webhookId: string): Promise<numbe
 }
 
 const dropOldest = (deps: DropDeps, webhookId: string) =>
-  drop(deps, webhookId, { dueBy: Number.MAX_SAFE_INTEGER, limit: AT_ONCE })
+  dropRequests(deps, webhookId, { dueBy: Number.MAX_SAFE_INTEGER, limit: AT_ONCE })
 
 type Which = { dueBy: number; limit: number }
 
@@ -101,7 +104,7 @@ type Which = { dueBy: number; limit: number }
  * Drops the oldest that wait and are not being attempted: they are counted at the webhook, and its owner is told the first
  * time and whenever the count has doubled. One that was delivered before, and replayed, stays in the log as it was.
  */
-async function drop({ db, clock, log }: DropDeps, webhookId: string, { dueBy, limit }: Which): Promise<number> {
+async function dropRequests({ db, clock, log }: DropDeps, webhookId: string, { dueBy, limit }: Which): Promise<number> {
   const now = clock.now()
   const dropped = await inTransaction(db, async (transaction) => {
     const rows = await transaction

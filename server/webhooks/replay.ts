@@ -16,21 +16,27 @@ type Status = (typeof REQUEST_STATUSES)[number]
 export type Period = { since: number; until: number; statuses?: readonly Status[] | undefined }
 
 /** One call sends at most so many; a longer period is refused before anything is sent. */
-export const MOST_REPLAYED = 100_000
-const AT_ONCE = 200
-const COUNTED_AT_ONCE = 2_000
+export const MAX_REPLAYED = 100_000
+const BATCH_SIZE = 200
+const COUNT_BATCH_SIZE = 2_000
 
 /** How far a replay came. JSON. `auditId`: of its entry in the audit log. */
-export type Replaying = { period: Period; count: number; auditId: string; url: string; from?: Place | undefined }
+export type ReplayProgress = {
+  period: Period
+  count: number
+  auditId: string
+  url: string
+  from?: RequestPosition | undefined
+}
 
 /** Throws `not_found`, and a 400 when there are too many. */
-export async function newReplay(
+export async function startReplay(
   db: Database,
   context: RequestContext,
   webhookId: string,
   period: Period,
-  most = MOST_REPLAYED,
-): Promise<Replaying> {
+  most = MAX_REPLAYED,
+): Promise<ReplayProgress> {
   const { url } = await getTenantRow(db, 'webhooks', context, webhookId)
   await refuseTooMany(db, { ...context, webhookId }, period, most)
   return { period, count: 0, auditId: newAuditId(context), url }
@@ -40,10 +46,10 @@ export async function newReplay(
  * Sends the next requests of a period again, oldest first: the same ids, the same octets, a new schedule. For one short
  * transaction, so that nothing waits for it. `count`: how many there were so far.
  */
-export async function replaySome(db: Database, context: RequestContext, webhookId: string, replaying: Replaying) {
+export async function replayBatch(db: Database, context: RequestContext, webhookId: string, replaying: ReplayProgress) {
   const { period, count, auditId, url, from } = replaying
-  const rows = await readSome(db, { ...context, webhookId }, period, from, AT_ONCE)
-  if (rows.length > 0) await putBack(db, { ...context, webhookId }, rows, context.now)
+  const rows = await readBatch(db, { ...context, webhookId }, period, from, BATCH_SIZE)
+  if (rows.length > 0) await requeue(db, { ...context, webhookId }, rows, context.now)
   const { since, until, statuses } = period
   await appendToAudit(db, context, auditId, {
     action: 'webhook.replayed',
@@ -76,7 +82,7 @@ export async function countByStatus(
     // An index has those that are not delivered; of the others the newest of the period are looked through.
     const rows =
       status === 'DELIVERED'
-        ? ofPeriod().select('status').orderBy('created_at', 'desc').limit(MOST_REPLAYED)
+        ? ofPeriod().select('status').orderBy('created_at', 'desc').limit(MAX_REPLAYED)
         : ofPeriod().select('status').where('status', '=', status).where('status', '<>', 'DELIVERED')
     const some = db.selectFrom(rows.as('rows')).select('status').where('status', '=', status).limit(most)
     const { count } = await db
@@ -93,32 +99,32 @@ export async function countByStatus(
   }
 }
 
-type Place = { id: string; created_at: number }
+type RequestPosition = { id: string; created_at: number }
 
-type OfWebhook = Tenant & { webhookId: string }
+type WebhookTenant = Tenant & { webhookId: string }
 
-async function refuseTooMany(db: Database, webhook: OfWebhook, period: Period, most: number): Promise<void> {
+async function refuseTooMany(db: Database, webhook: WebhookTenant, period: Period, most: number): Promise<void> {
   let count = 0
-  for (let from: Place | undefined; ; ) {
-    const rows = await readSome(db, webhook, period, from, COUNTED_AT_ONCE)
+  for (let from: RequestPosition | undefined; ; ) {
+    const rows = await readBatch(db, webhook, period, from, COUNT_BATCH_SIZE)
     count += rows.length
     from = rows.at(-1)
     if (count > most) {
       throw invalid({ since: fieldError('period_too_large', { max: most }) })
     }
-    if (rows.length < COUNTED_AT_ONCE) return
+    if (rows.length < COUNT_BATCH_SIZE) return
     await yieldToEventLoop()
   }
 }
 
 /** The next ones of the period, in the order of an index. */
-async function readSome(
+async function readBatch(
   db: Database,
-  { organizationId, webhookId }: OfWebhook,
+  { organizationId, webhookId }: WebhookTenant,
   { since, until, statuses }: Period,
-  from: Place | undefined,
+  from: RequestPosition | undefined,
   limit: number,
-): Promise<Place[]> {
+): Promise<RequestPosition[]> {
   let rows = db
     .selectFrom('webhook_requests')
     .select(['id', 'created_at'])
@@ -137,10 +143,10 @@ async function readSome(
  * Into the queue, from the beginning of the schedule. What is being attempted at this moment is left to that. Returns the ids of the
  * others.
  */
-export async function putBack(
+export async function requeue(
   db: Database,
-  { organizationId, webhookId }: OfWebhook,
-  rows: readonly Place[],
+  { organizationId, webhookId }: WebhookTenant,
+  rows: readonly RequestPosition[],
   now: number,
 ): Promise<string[]> {
   const inFlight = await db

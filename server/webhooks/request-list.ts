@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import {
-  UNDELIVERED,
+  UNDELIVERED_STATUSES,
   type UndeliveredQuery,
   type WebhookRequest,
   type WebhookRequestQuery,
@@ -14,9 +14,9 @@ import type { Order } from '../http/keyset-query.ts'
 import { listPage, type Page, resolveOrderBy } from '../http/pagination.ts'
 import { parseTimes } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
-import { inBatches } from './batches.ts'
+import { batchRequestIds } from './batches.ts'
 import { readNextAttempts } from './queue-mode.ts'
-import { LISTED, type ListedRow, toRequest } from './request-store.ts'
+import { LIST_COLUMNS, type ListRow, toRequest } from './request-store.ts'
 
 const ORDERS = {
   created: { column: 'webhook_requests.created_at' },
@@ -43,7 +43,7 @@ export async function listRequests(
   const table = index === undefined ? 'webhook_requests' : withIndex('webhook_requests', { index })
   let rows = db
     .selectFrom(table as 'webhook_requests')
-    .select(LISTED.map((column) => `webhook_requests.${column}` as const))
+    .select(LIST_COLUMNS.map((column) => `webhook_requests.${column}` as const))
     .where('webhook_requests.organization_id', '=', organizationId)
     .where('webhook_requests.webhook_id', '=', webhookId)
   for (const { where } of filters) if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
@@ -59,7 +59,7 @@ export async function listRequests(
     if (above !== undefined) rows = rows.where(sql<boolean>`${ref} > ${above}`)
     if (below !== undefined) rows = rows.where(sql<boolean>`${ref} < ${below}`)
   }
-  const page = await listPage<ListedRow>(rows as never, {
+  const page = await listPage<ListRow>(rows as never, {
     seal,
     query,
     id: 'webhook_requests.id',
@@ -72,10 +72,10 @@ export async function listRequests(
 
 /** What is also found in batches. */
 async function batchedOf(db: Database, webhook: Tenant & { webhookId: string }, query: WebhookRequestQuery) {
-  const found = new Map<Equality, NonNullable<Awaited<ReturnType<typeof inBatches>>>>()
+  const found = new Map<Equality, NonNullable<Awaited<ReturnType<typeof batchRequestIds>>>>()
   for (const field of ['event_id', 'monitor_id'] as const) {
     const wanted = query[field]
-    const ids = wanted === undefined ? undefined : await inBatches(db, webhook, field, wanted)
+    const ids = wanted === undefined ? undefined : await batchRequestIds(db, webhook, field, wanted)
     if (ids) found.set(field, ids)
   }
   return found
@@ -94,7 +94,7 @@ export async function listUndelivered(
   const table = withIndex('webhook_requests', { index: await undeliveredIndex(db, query) })
   let rows = db
     .selectFrom(table as unknown as 'webhook_requests')
-    .select(LISTED.map((column) => `webhook_requests.${column}` as const))
+    .select(LIST_COLUMNS.map((column) => `webhook_requests.${column}` as const))
     .where('webhook_requests.organization_id', '=', organizationId)
     .where(sql.raw<boolean>(PARTIAL.status!))
     // Those of a webhook that was deleted are deleted afterwards, in batches. SQLite would join and sort for EXISTS.
@@ -104,7 +104,7 @@ export async function listUndelivered(
   if (status !== undefined) rows = rows.where('webhook_requests.status', '=', status)
   // Bounds leave out their own instant.
   const above = since === undefined ? undefined : since - 1
-  const page = await listPage<ListedRow>(rows as never, {
+  const page = await listPage<ListRow>(rows as never, {
     seal,
     query,
     id: 'webhook_requests.id',
@@ -127,7 +127,7 @@ async function undeliveredIndex(
   const index = 'webhook_requests_by_status'
   if (status !== undefined) return index
   const where = PARTIAL.status!
-  const filter = { index, columns: ['webhook_id', 'status'], values: [webhookId, UNDELIVERED], where }
+  const filter = { index, columns: ['webhook_id', 'status'], values: [webhookId, UNDELIVERED_STATUSES], where }
   const chosen = await narrowestIndex(db, 'webhook_requests', [filter])
   return chosen?.isFew ? index : 'webhook_requests_undelivered'
 }

@@ -5,7 +5,7 @@ import {
   Replayed,
   UndeliveredQuery,
   WebhookRequest,
-  WebhookRequestInFull,
+  WebhookRequestDetails,
   WebhookRequestQuery,
 } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
@@ -14,10 +14,10 @@ import { Params, Responses, type Routes } from '../http/routes.ts'
 import { parseTimes } from '../http/times.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { invalid } from '../problem.ts'
-import { requestRetry, requestTest } from './manual-attempts.ts'
-import { newReplay, replaySome } from './replay.ts'
+import { createTestRequest, retryRequest } from './manual-attempts.ts'
+import { replayBatch, startReplay } from './replay.ts'
 import { listRequests, listUndelivered } from './request-list.ts'
-import { getRequest, getRequestInFull } from './request-store.ts'
+import { getRequest, getRequestDetails } from './request-store.ts'
 
 const tags = ['Webhooks']
 const params = Params('webhook')
@@ -61,12 +61,12 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       summary: 'Get a request with its payload and attempts',
       tags,
       params: both,
-      response: Responses(200, WebhookRequestInFull),
+      response: Responses(200, WebhookRequestDetails),
     }
     app.get('/webhooks/:webhook/requests/:request', { schema: read }, ({ params, context }, reply) => {
       // By the schema optional keys would come last; the payload keeps the order of the octets that were sent.
       reply.type('application/json; charset=utf-8').serializer(JSON.stringify)
-      return getRequestInFull(db, context, params.webhook, params.request, clock.now())
+      return getRequestDetails(db, context, params.webhook, params.request, clock.now())
     })
 
     const test = {
@@ -82,7 +82,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       const { params, context } = request
       const { now } = context
       const made = await runIdempotent(request, reply, db, {
-        execute: (db) => requestTest(db, context, params.webhook),
+        execute: (db) => createTestRequest(db, context, params.webhook),
         respond: (db, id) => {
           reply.code(202)
           return getRequest(db, context, params.webhook, id, now)
@@ -104,7 +104,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       const { params, context } = request
       const { now } = context
       const retried = await runIdempotent(request, reply, db, {
-        execute: (db) => requestRetry(db, context, params.webhook, params.request),
+        execute: (db) => retryRequest(db, context, params.webhook, params.request),
         respond: (db) => getRequest(db, context, params.webhook, params.request, now),
       })
       return retried
@@ -130,8 +130,8 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
       const replayed = await runIdempotentSteps(request, reply, db, {
-        start: () => newReplay(db, context, params.webhook, period),
-        step: (db, progress) => replaySome(db, context, params.webhook, progress),
+        start: () => startReplay(db, context, params.webhook, period),
+        step: (db, progress) => replayBatch(db, context, params.webhook, progress),
         respond: (_db, { count }) => {
           reply.code(202)
           return { count }

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { WebhookRequest, WebhookRequestInFull } from '#contract/webhooks.ts'
+import type { WebhookRequest, WebhookRequestDetails } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
@@ -11,9 +11,9 @@ import { type NextAttempts, readNextAttempts } from './queue-mode.ts'
 
 type RequestRow = Selectable<WebhookRequestsTable>
 /** A list does not read the bodies. */
-export type ListedRow = Pick<RequestRow, (typeof LISTED)[number]>
+export type ListRow = Pick<RequestRow, (typeof LIST_COLUMNS)[number]>
 
-export const LISTED = [
+export const LIST_COLUMNS = [
   'id',
   'webhook_id',
   'event_id',
@@ -41,13 +41,13 @@ export async function getRequest(
 }
 
 /** With its payload and attempts. Throws `not_found`, also for another webhook's request. */
-export async function getRequestInFull(
+export async function getRequestDetails(
   db: Database,
   tenant: Tenant,
   webhookId: string,
   id: string,
   now: number,
-): Promise<WebhookRequestInFull> {
+): Promise<WebhookRequestDetails> {
   const row = await getRequestRow(db, tenant, webhookId, id)
   const earlier = await db
     .selectFrom('webhook_attempts')
@@ -55,7 +55,7 @@ export async function getRequestInFull(
     .where('organization_id', 'in', [tenant.organizationId, ''])
     .where('request_id', '=', id)
     .orderBy('number', 'desc')
-    .limit(MOST_ATTEMPTS - 1)
+    .limit(MAX_ATTEMPTS - 1)
     .execute()
   const { attempts: number, last_attempt_at: attempted_at, timings } = row
   const last = attempted_at === null || timings === null ? [] : [{ ...row, number, attempted_at, timings }]
@@ -97,7 +97,7 @@ export async function countAttempts(
 }
 
 /** The schedule has ten, probes and manual retries add some; beyond this the oldest are left out. */
-const MOST_ATTEMPTS = 200
+const MAX_ATTEMPTS = 200
 
 export async function getRequestRow(db: Database, tenant: Tenant, webhookId: string, id: string): Promise<RequestRow> {
   const { organizationId } = tenant
@@ -113,7 +113,7 @@ export async function getRequestRow(db: Database, tenant: Tenant, webhookId: str
   return row
 }
 
-export function toRequest(row: ListedRow, next: NextAttempts): WebhookRequest {
+export function toRequest(row: ListRow, next: NextAttempts): WebhookRequest {
   return {
     id: row.id,
     webhook_id: row.webhook_id,

@@ -5,7 +5,7 @@ import { SELF_HOSTED } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
-import { deleteExpired, deleteRemoved, dropExcessRequests } from './retention.ts'
+import { deleteExpired, deleteRequestsOfDeletedWebhooks, dropExcessRequests } from './retention.ts'
 import { deleteWebhook } from './store.ts'
 import { setActive } from './update.ts'
 
@@ -44,7 +44,7 @@ onBothEngines('clearing away', (fresh) => {
     await deleteWebhook(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     world.clock.moveTo(world.clock.now() + DAY_MS)
     await world.settle()
-    await deleteRemoved(retentionDeps(world), never)
+    await deleteRequestsOfDeletedWebhooks(retentionDeps(world), never)
 
     expect(webhook.sent()).toHaveLength(sent)
     expect(await rowsIn(world)).toEqual({ requests: 450, attempts: 0, due: 0, removed: 0 })
@@ -58,14 +58,14 @@ onBothEngines('clearing away', (fresh) => {
     await world.settle()
     const [row] = await world.db.selectFrom('webhook_requests').selectAll().execute()
     await deleteWebhook(world.db, systemContext(world.organizationId, world.clock.now()), id)
-    await deleteRemoved(retentionDeps(world), never)
+    await deleteRequestsOfDeletedWebhooks(retentionDeps(world), never)
 
     await world.db
       .insertInto('webhook_requests')
       .values({ ...row!, id: 'req_late' })
       .execute()
     await world.pass(10 * 60_000)
-    await deleteRemoved(retentionDeps(world), never)
+    await deleteRequestsOfDeletedWebhooks(retentionDeps(world), never)
 
     expect(await rowsIn(world)).toEqual({ requests: 0, attempts: 0, due: 0, removed: 0 })
   })

@@ -3,15 +3,15 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
-import { deleteWaiting } from './batches.ts'
-import { type DropDeps, dropWaiting, makeRoom } from './queue-limits.ts'
+import { deleteWaitingEvents } from './batches.ts'
+import { type DropDeps, enforceQueueLimits, enforceStorageLimit } from './queue-limits.ts'
 import { deleteRequests } from './storage.ts'
 
 export type RetentionDeps = DropDeps & { config: { plans: Plans } }
 
 const DAY_MS = 24 * 60 * 60_000
 /** Where neither the organization nor its plan says for how long. */
-export const KEPT_DAYS = 90
+export const DEFAULT_RETENTION_DAYS = 90
 
 const AT_ONCE = 200
 const WEBHOOKS_AT_ONCE = 100
@@ -29,7 +29,7 @@ export async function runWebhookRetention(deps: RetentionDeps, stop: AbortSignal
   await runEvery(REMOVED_EVERY_MS, deps, stop, {
     failure: 'Old webhook requests could not be deleted. Retrying.',
     work: async () => {
-      await deleteRemoved(deps, stop)
+      await deleteRequestsOfDeletedWebhooks(deps, stop)
       await dropExcessRequests(deps, stop)
       if (clock.elapsed() < nextOldAt) return
       await deleteExpired(deps, stop)
@@ -39,7 +39,7 @@ export async function runWebhookRetention(deps: RetentionDeps, stop: AbortSignal
 }
 
 /** The requests of deleted webhooks. */
-export async function deleteRemoved({ db, clock }: RetentionDeps, stop: AbortSignal): Promise<void> {
+export async function deleteRequestsOfDeletedWebhooks({ db, clock }: RetentionDeps, stop: AbortSignal): Promise<void> {
   const removed = await db
     .selectFrom('removed_webhooks')
     .selectAll()
@@ -49,7 +49,7 @@ export async function deleteRemoved({ db, clock }: RetentionDeps, stop: AbortSig
   for (const { webhook_id, removed_at } of removed) {
     await deleteInBatches(clock, stop, () => removeRequests(db, someOf(db, webhook_id)))
     if (stop.aborted) return
-    await deleteInBatches(clock, stop, () => deleteWaiting(db, webhook_id))
+    await deleteInBatches(clock, stop, () => deleteWaitingEvents(db, webhook_id))
     if (stop.aborted) return
     if (clock.now() < removed_at + LATE_MS) continue
     await db.deleteFrom('due_requests').where('webhook_id', '=', webhook_id).execute()
@@ -68,7 +68,7 @@ export async function dropExcessRequests(deps: RetentionDeps, stop: AbortSignal)
     .orderBy('organization_id')
     .limit(AT_ONCE)
     .execute()
-  for (const { organization_id } of over) await makeRoom(deps, organization_id, stop)
+  for (const { organization_id } of over) await enforceStorageLimit(deps, organization_id, stop)
 }
 
 /** Requests that are done with and older than their organization keeps them. What waits is kept within limits of its own. */
@@ -89,7 +89,7 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
       for (const status of ['DELIVERED', 'FAILED'] as const) {
         await deleteInBatches(clock, stop, () => removeRequests(db, someOld(db, id, status, before)))
       }
-      await dropWaiting(deps, id, stop)
+      await enforceQueueLimits(deps, id, stop)
       if (stop.aborted) return
       after = id
     }

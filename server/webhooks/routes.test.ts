@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsServer } from '../testing/dns-world.ts'
-import { openedHeaders } from './webhook.ts'
+import { openHeaders } from './webhook.ts'
 
 const URL_OK = 'http://127.0.0.1:8/hook'
 const KEYS = [
@@ -145,7 +145,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     const { id } = await made(world, { headers })
     const stored = async () => {
       const row = await world.deps.db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-      return openedHeaders(row, world.deps.seal)
+      return openHeaders(row, world.deps.seal)
     }
     const patch = (changed: object) => world.call(`/webhooks/${id}`, { method: 'PATCH', body: { headers: changed } })
     const { body } = await world.call(`/webhooks/${id}`)

@@ -8,10 +8,10 @@ import { schemaErrors } from '../http/validation.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { invalid, throwIfInvalid } from '../problem.ts'
 import { secretError } from './signature.ts'
-import { deleteWebhook, getHeaders, getWebhook, insertWebhook, listWebhooks } from './store.ts'
+import { deleteWebhook, getWebhook, getWebhookHeaders, insertWebhook, listWebhooks } from './store.ts'
 import { rotateSecret, setActive, updateWebhook } from './update.ts'
-import { refusalsOf } from './webhook.ts'
-import { refuseUnknownGroups, setLink } from './webhook-groups.ts'
+import { validateWebhook } from './webhook.ts'
+import { findUnknownGroups, setLink } from './webhook-groups.ts'
 
 const tags = ['Webhooks']
 const params = Params('webhook')
@@ -26,9 +26,9 @@ export function webhookRoutes(deps: Deps): Routes {
     const refused = schemaErrors(request)
     const given = request.body as Partial<NewWebhook>
     const { context } = request
-    const unknown = await refuseUnknownGroups(db, context, given.groups)
-    const stored = id === undefined ? {} : await getHeaders(db, seal, context, id)
-    throwIfInvalid({ ...(await refusalsOf(given, stored, safeFetch)), ...unknown, ...refused })
+    const unknown = await findUnknownGroups(db, context, given.groups)
+    const stored = id === undefined ? {} : await getWebhookHeaders(db, seal, context, id)
+    throwIfInvalid({ ...(await validateWebhook(given, stored, safeFetch)), ...unknown, ...refused })
   }
 
   return async (app) => {

@@ -3,7 +3,7 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 
 /** What a request costs in addition to its octets: its row, its indexes and its place in the queue. */
-export const REQUEST_OCTETS = 1_024
+export const REQUEST_BYTES = 1_024
 
 /** Counts what is stored more (positive) or less. Call it last in a transaction: its rows are locked in one order. */
 export async function countStored(
@@ -30,7 +30,7 @@ export async function deleteRequests(db: Database, ids: readonly string[]): Prom
     )
   const { rows } = await sql<{ organization_id: string; event: string | null; octets: number }>`
     select organization_id, case when event_offset is null then null else event_id end as event,
-      ${REQUEST_OCTETS} + ${octets('body')} + ${octets('response_body')} + coalesce((select sum(${octets('a.response_body')})
+      ${REQUEST_BYTES} + ${octets('body')} + ${octets('response_body')} + coalesce((select sum(${octets('a.response_body')})
         from webhook_attempts a where a.request_id = webhook_requests.id), 0) as octets
     from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)
   await db

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { KeptRequests, NewWebhook, Webhook, WebhookQuery } from '#contract/webhooks.ts'
+import type { NewWebhook, QueuedRequests, Webhook, WebhookQuery } from '#contract/webhooks.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -11,8 +11,8 @@ import { listPage, type Page } from '../http/pagination.ts'
 import { newId } from '../ids.ts'
 import type { Seal } from '../seal.ts'
 import { newWebhookSecret } from './signature.ts'
-import { batchColumns, headersContext, openedHeaders, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
-import { groupsOf, linkGroups, refuseMoreOfAllGroups } from './webhook-groups.ts'
+import { batchColumns, headersContext, openHeaders, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
+import { linkGroups, readGroupIds, refuseTooManyOfAllGroups } from './webhook-groups.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },
@@ -44,7 +44,7 @@ export async function listWebhooks(
     scope: ['webhooks', organizationId, groupId, query.is_active, query.state],
   })
   const ids = page.data.map(({ id }) => id)
-  const groups = await groupsOf(db, tenant, ids)
+  const groups = await readGroupIds(db, tenant, ids)
   return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], seal)) }
 }
 
@@ -57,18 +57,18 @@ export async function getWebhook(
   shown: { secret?: string } = {},
 ): Promise<Webhook> {
   const row = await getTenantRow(db, 'webhooks', tenant, id)
-  const groups = await groupsOf(db, tenant, [id])
+  const groups = await readGroupIds(db, tenant, [id])
   return toWebhook(row, groups.get(id) ?? [], seal, shown)
 }
 
 /** The headers of its requests, with their secret values. */
-export async function getHeaders(
+export async function getWebhookHeaders(
   db: Database,
   seal: Seal,
   tenant: Tenant,
   id: string,
 ): Promise<Record<string, string>> {
-  return openedHeaders(await getTenantRow(db, 'webhooks', tenant, id), seal)
+  return openHeaders(await getTenantRow(db, 'webhooks', tenant, id), seal)
 }
 
 /** The answer holds the secret in full, this once. Throws a 400 for a group that does not exist. */
@@ -82,7 +82,7 @@ export async function insertWebhook(
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
     if (given.all_groups || given.groups) await lockLinks(transaction, organizationId)
-    if (given.all_groups) await refuseMoreOfAllGroups(transaction, context, limits)
+    if (given.all_groups) await refuseTooManyOfAllGroups(transaction, context, limits)
     const id = newId('whk', now)
     const secret = given.secret ?? newWebhookSecret()
     await transaction
@@ -133,7 +133,7 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
 const MOST_WAITING = 1_000
 
 /** Throws `not_found`. */
-export async function countKept(db: Database, tenant: Tenant, webhookId: string): Promise<KeptRequests> {
+export async function countQueued(db: Database, tenant: Tenant, webhookId: string): Promise<QueuedRequests> {
   const { dropped } = await getTenantRow(db, 'webhooks', tenant, webhookId)
   const { rows } = await sql<{ count: number }>`select count(*) as count from (
     select 1 as one from due_requests where webhook_id = ${webhookId} limit ${MOST_WAITING}) as waiting`.execute(db)

@@ -8,10 +8,10 @@ import { type LinkLimits, lockLinks } from '../groups/links.ts'
 import { notFound, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
-import { NEXT_VERSION, probeSoon, wakeDispatcher } from './pause-and-resume.ts'
+import { nextTargetVersion, probeNow, wakeDispatcher } from './pause-and-resume.ts'
 import { newWebhookSecret } from './signature.ts'
-import { auditOf, batchColumns, headersContext, openedHeaders, secretContext } from './webhook.ts'
-import { groupsOf, linkGroups, refuseMoreOfAllGroups } from './webhook-groups.ts'
+import { auditOf, batchColumns, headersContext, openHeaders, secretContext } from './webhook.ts'
+import { linkGroups, readGroupIds, refuseTooManyOfAllGroups } from './webhook-groups.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -32,11 +32,11 @@ export async function updateWebhook(
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
-    const unmasked = unmaskedHeaders(headers ?? {}, openedHeaders(row, seal))
+    const unmasked = unmaskedHeaders(headers ?? {}, openHeaders(row, seal))
     throwIfInvalid(unmasked.errors)
-    if (all_groups && row.all_groups === 0) await refuseMoreOfAllGroups(transaction, context, limits)
+    if (all_groups && row.all_groups === 0) await refuseTooManyOfAllGroups(transaction, context, limits)
     const set = {
-      ...(isNew && NEXT_VERSION),
+      ...(isNew && nextTargetVersion),
       ...(url !== undefined && { url }),
       ...(headers !== undefined && { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
       ...(payload_includes !== undefined && { payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]) }),
@@ -56,7 +56,7 @@ export async function updateWebhook(
     // What waits goes by the new settings.
     if (batch !== undefined) await wakeDispatcher(transaction, [id], now)
     if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
-    if (isNew && row.state === 'paused') await probeSoon(transaction, id, now)
+    if (isNew && row.state === 'paused') await probeNow(transaction, id, now)
     const changed = await getTenantRow(transaction, 'webhooks', context, id)
     const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), seal)
     const object = { id, label: row.url }
@@ -81,18 +81,18 @@ export async function setActive(db: Database, context: RequestContext, id: strin
 async function writeActive(db: Database, { organizationId, now }: RequestContext, id: string, isActive: boolean) {
   const row = await db
     .updateTable('webhooks')
-    .set({ is_active: isActive ? 1 : 0, ...nextVersion, ...NEXT_VERSION })
+    .set({ is_active: isActive ? 1 : 0, ...nextVersion, ...nextTargetVersion })
     .where('organization_id', '=', organizationId)
     .where('id', '=', id)
     .returning('state')
     .executeTakeFirst()
   if (!row) throw notFound()
-  if (isActive && row.state === 'paused') await probeSoon(db, id, now)
+  if (isActive && row.state === 'paused') await probeNow(db, id, now)
   else await wakeDispatcher(db, [id], now)
 }
 
 async function groupIdsOf(db: Database, organizationId: string, id: string): Promise<string[]> {
-  return (await groupsOf(db, { organizationId }, [id])).get(id) ?? []
+  return (await readGroupIds(db, { organizationId }, [id])).get(id) ?? []
 }
 
 /** Until the grace is over requests carry the signatures of both secrets. Returns the new one. Throws `not_found`. */
@@ -111,7 +111,7 @@ export async function rotateSecret(
       .updateTable('webhooks')
       .set({
         ...nextVersion,
-        ...NEXT_VERSION,
+        ...nextTargetVersion,
         secret: seal.close(secret, secretContext(id)),
         previous_secret: hasGrace ? row.secret : null,
         previous_secret_until: hasGrace ? now + graceHours * HOUR_MS : null,

@@ -21,7 +21,7 @@ export async function linkGroups(
 }
 
 /** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
-export async function refuseUnknownGroups(
+export async function findUnknownGroups(
   db: Database,
   { organizationId }: Tenant,
   given: unknown,
@@ -60,7 +60,7 @@ export async function setLink(
     const row = await getTenantRow(transaction, 'webhooks', context, webhookId, forUpdate(transaction))
     const group = (await findGroups(transaction, context, [named])).get(named)
     if (!group) throw notFound()
-    const before = (await groupsOf(transaction, context, [webhookId])).get(webhookId) ?? []
+    const before = (await readGroupIds(transaction, context, [webhookId])).get(webhookId) ?? []
     if (before.includes(group.id) === isLinked) return
     const after = isLinked ? [...before, group.id].sort() : before.filter((id) => id !== group.id)
     const links = { organizationId, side: 'webhook', id: webhookId } as const
@@ -85,7 +85,7 @@ export async function setLink(
 }
 
 /** After `lockLinks`. Throws 409. */
-export async function refuseMoreOfAllGroups(
+export async function refuseTooManyOfAllGroups(
   db: Database,
   { organizationId }: Tenant,
   { webhooksPerGroup }: LinkLimits,
@@ -105,7 +105,7 @@ export async function refuseMoreOfAllGroups(
 const TOO_MANY = 'The webhook or the group has reached its limit of links. Remove one of them first.'
 
 /** The ids of the groups of each webhook, sorted. */
-export async function groupsOf(
+export async function readGroupIds(
   db: Database,
   { organizationId }: Tenant,
   webhookIds: readonly string[],

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { BATCH_DEFAULTS, MOST_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
+import { BATCH_DEFAULTS, MAX_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema-webhooks.ts'
 import { withVersion } from '../database/versions.ts'
 import { toIso, toIsoOrNull } from '../http/times.ts'
@@ -16,7 +16,7 @@ export type WebhookRow = Selectable<WebhooksTable>
  * Checks what the schema cannot: where the address leads, the form of the secret, and the names of the headers. Values of the
  * wrong type are passed over, because the schema reports them: so that all fields at fault are reported at once.
  */
-export async function refusalsOf(
+export async function validateWebhook(
   { url, secret, headers }: Partial<NewWebhook>,
   stored: Readonly<Record<string, string>>,
   safeFetch: SafeFetch,
@@ -27,7 +27,7 @@ export async function refusalsOf(
   const refusedSecret = typeof secret === 'string' ? secretError(secret) : null
   if (refusedSecret !== null) errors.secret = refusedSecret
   const names = new Set<string>()
-  for (const [name, value] of Object.entries(headers ?? {}).slice(0, MOST_HEADERS)) {
+  for (const [name, value] of Object.entries(headers ?? {}).slice(0, MAX_HEADERS)) {
     const header = headerError(name, String(value))
     if (header !== null) errors[`headers.${name}`] = header
     else if (names.has(name.toLowerCase())) errors[`headers.${name}`] = fieldError('repeated_header', { header: name })
@@ -40,15 +40,13 @@ export async function refusalsOf(
 export const secretContext = (webhookId: string): string => `webhook secret ${webhookId}`
 export const headersContext = (webhookId: string): string => `webhook headers ${webhookId}`
 
-export const openedHeaders = (
-  { id, headers }: Pick<WebhookRow, 'id' | 'headers'>,
-  seal: Seal,
-): Record<string, string> => JSON.parse(seal.open(headers, headersContext(id)))
+export const openHeaders = ({ id, headers }: Pick<WebhookRow, 'id' | 'headers'>, seal: Seal): Record<string, string> =>
+  JSON.parse(seal.open(headers, headersContext(id)))
 
 /** What people decide about a webhook, for the audit log, which keeps of the headers only the names. */
 export const auditOf = (row: WebhookRow, groups: string[], seal: Seal) => ({
   url: row.url,
-  headers: openedHeaders(row, seal),
+  headers: openHeaders(row, seal),
   groups,
   is_active: row.is_active === 1,
   ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) as string[] }),
@@ -75,7 +73,7 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
     created: toIso(row.created_at),
     url: row.url,
     secret: masked(seal.open(row.secret, secretContext(id))),
-    headers: maskedHeaders(openedHeaders(row, seal)),
+    headers: maskedHeaders(openHeaders(row, seal)),
     groups,
     is_active: row.is_active === 1,
     state: row.state,
