@@ -7,7 +7,7 @@ import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { insertEndedJob } from '../testing/jobs.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
-import { startReplay, replayBatch } from '../webhooks/replay.ts'
+import { replayBatch, startReplay } from '../webhooks/replay.ts'
 import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
 
 const HOUR_MS = 60 * 60_000

@@ -57,8 +57,8 @@ export async function replayBatch(db: Database, context: RequestContext, webhook
     ids: rows.map(({ id }) => id),
     after: { since: toIso(since), until: toIso(until), status: statuses },
   })
-  const result: Replaying = { ...replaying, count: count + rows.length, from: rows.at(-1) }
-  return { result, isDone: rows.length < AT_ONCE }
+  const result: ReplayProgress = { ...replaying, count: count + rows.length, from: rows.at(-1) }
+  return { result, isDone: rows.length < BATCH_SIZE }
 }
 
 /** How many requests of the period have each status, counted up to `most`. Throws `not_found`. */

@@ -84,7 +84,8 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
       .limit(WEBHOOKS_AT_ONCE)
       .execute()
     for (const { id, organization_id } of webhooks) {
-      const days = (await eventRetentionDays(db, config.plans, { organizationId: organization_id })) ?? KEPT_DAYS
+      const days =
+        (await eventRetentionDays(db, config.plans, { organizationId: organization_id })) ?? DEFAULT_RETENTION_DAYS
       const before = clock.now() - days * DAY_MS
       for (const status of ['DELIVERED', 'FAILED'] as const) {
         await deleteInBatches(clock, stop, () => removeRequests(db, someOld(db, id, status, before)))
