@@ -10,6 +10,7 @@ const GROUND = [
   'plan',
   'wake-up',
   'yield',
+  'times',
   'contract',
   'metrics',
 ]

@@ -11,11 +11,11 @@ import type { Actor, Origin, RequestContext, Tenant } from './context.ts'
 import { insertEach } from './database/bulk.ts'
 import { type Database, forUpdate } from './database/database.ts'
 import { narrowestIndex, withIndex } from './database/index-hints.ts'
+import { listPage, type Page } from './database/pagination.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
-import { listPage, type Page } from './http/pagination.ts'
-import { parseTimes, toIso } from './http/times.ts'
 import { lowestIdAt, newId } from './ids.ts'
 import type { Seal } from './seal.ts'
+import { parseTimes, toIso } from './times.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -6,8 +6,8 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import type { OwnLimits } from '../http/limits.ts'
-import { parseTime } from '../http/times.ts'
 import { conflict, forbidden, invalid, notFound } from '../problem.ts'
+import { parseTime } from '../times.ts'
 import {
   changedLimits,
   ownLimits,

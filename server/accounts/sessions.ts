@@ -5,10 +5,10 @@ import type { Deps } from '../deps.ts'
 import { clientNetwork, enforceLimit, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
 import { budgetOf } from '../http/limits.ts'
-import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { hashOfToken } from '../mail/links.ts'
 import { forbidden, notFound, unauthorized } from '../problem.ts'
+import { toIso } from '../times.ts'
 import { newToken } from './account-tokens.ts'
 
 /** The person who is signed in where a request comes from. */

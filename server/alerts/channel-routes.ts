@@ -5,9 +5,9 @@ import { AlertInFull, AlertReplay, AlertsReplayed } from '#contract/incidents.ts
 import type { Deps } from '../deps.ts'
 import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
-import { parseTimes } from '../http/times.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { invalid, throwIfInvalid } from '../problem.ts'
+import { parseTimes } from '../times.ts'
 import { getAlert } from './alert-store.ts'
 import {
   deleteChannel,

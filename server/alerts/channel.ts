@@ -2,8 +2,8 @@ import type { Selectable } from 'kysely'
 import type { Channel, ChannelType } from '#contract/alerts.ts'
 import type { ChannelsTable } from '../database/schema-alerts.ts'
 import { withVersion } from '../database/versions.ts'
-import { toIso, toIsoOrNull } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
+import { toIso, toIsoOrNull } from '../times.ts'
 import { ALL_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 
 export type ChannelRow = Selectable<ChannelsTable>

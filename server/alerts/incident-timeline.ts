@@ -3,11 +3,11 @@ import type { IncidentEntry } from '#contract/incidents.ts'
 import type { Tenant } from '../context.ts'
 import { insertEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
+import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { EntryKind, IncidentEntriesTable } from '../database/schema-alerts.ts'
-import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import type { Seal } from '../seal.ts'
+import { toIso } from '../times.ts'
 
 export type NewEntry = {
   incidentId: string

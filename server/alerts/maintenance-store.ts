@@ -10,16 +10,16 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { listPage, type Page } from '../database/pagination.ts'
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
 import { deleteTenantRow, findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { parseGroupList, stringsOf } from '../groups/resolve.ts'
-import { listPage, type Page } from '../http/pagination.ts'
-import { parseTimes, toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { parseTimes, toIso } from '../times.ts'
 import {
   includesMonitor,
   isDuring,

@@ -4,8 +4,8 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, skipLocked } from '../database/database.ts'
 import type { AlertStatus } from '../database/schema-alerts.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { toIso } from '../http/times.ts'
 import { lowestIdAt } from '../ids.ts'
+import { toIso } from '../times.ts'
 import { insertDue } from './alert-store.ts'
 
 /** Alerts created from `since` until before `until`. */

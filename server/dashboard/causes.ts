@@ -5,7 +5,7 @@ import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { toIsoOrNull } from '../http/times.ts'
+import { toIsoOrNull } from '../times.ts'
 import {
   countFailingGroups,
   type FailingGroup,

@@ -4,8 +4,8 @@ import type { Tenant } from '../context.ts'
 import { countWorking } from '../database/instances.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/list.ts'
-import { toIso, toIsoOrNull } from '../http/times.ts'
 import { countStates } from '../monitors/counts.ts'
+import { toIso, toIsoOrNull } from '../times.ts'
 import { findCauses, MAX_CAUSES } from './causes.ts'
 import {
   countLate,

@@ -1,6 +1,6 @@
 import type { Timeline } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
-import { toIso } from '../http/times.ts'
+import { toIso } from '../times.ts'
 
 /** The fields of an event that a timeline needs. Instants in UTC epoch milliseconds. */
 export type StateChange = { id: string; at: number; old: MonitorState; new: MonitorState }

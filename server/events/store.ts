@@ -6,10 +6,10 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { EventsTable } from '../database/schema.ts'
-import { toIso } from '../http/times.ts'
 import { newIdsAt } from '../ids.ts'
 import { toDiagnosis, toDifference, toReason } from '../monitors/diagnosis.ts'
 import { notFound } from '../problem.ts'
+import { toIso } from '../times.ts'
 
 export type EventRow = Omit<Selectable<EventsTable>, 'truncated' | 'timed_out'> & {
   truncated?: 0 | 1

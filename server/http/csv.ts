@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { Page } from './pagination.ts'
+import type { Page } from '../database/pagination.ts'
 
 /** Rows of one download, and of one page of it. */
 const MOST = 100_000

@@ -6,6 +6,7 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'
 import { FEW } from '../database/index-hints.ts'
+import type { Page, PageQuery } from '../database/pagination.ts'
 import { listEvents } from '../events/list.ts'
 import { insertEvents } from '../events/store.ts'
 import { listGroups } from '../groups/store.ts'
@@ -18,7 +19,6 @@ import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import type { Page, PageQuery } from './pagination.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')
 const WAYS = ['asc', 'desc'] as const

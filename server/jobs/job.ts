@@ -4,8 +4,8 @@ import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
-import { toInstant, toIso, toIsoOrNull } from '../http/times.ts'
 import type { FieldErrors } from '../problem.ts'
+import { toInstant, toIso, toIsoOrNull } from '../times.ts'
 
 export type JobRow = Selectable<JobsTable>
 

@@ -6,8 +6,8 @@ import type { Wait } from '#contract/setup-pages.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
 import { labelsFromRow } from '../groups/labels.ts'
-import { toIso, toIsoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
+import { toIso, toIsoOrNull } from '../times.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 
 /** `name_order` is written by a trigger, so a row that was just inserted lacks it. */

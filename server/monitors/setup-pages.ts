@@ -5,14 +5,14 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { listPage, type Page } from '../database/pagination.ts'
 import type { SetupPagesTable } from '../database/schema-setup.ts'
 import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { listPage, type Page } from '../http/pagination.ts'
-import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { toIso } from '../times.ts'
 
 /**
  * Public pages that show a customer which records to create. Anyone with the link sees the page. The token in it has 256 random bits.

@@ -4,9 +4,9 @@ import { MAX_MONITORS_PER_PAGE, MAX_WAITING, WAIT_HOURS, type Wait } from '#cont
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import { toIso, toIsoOrNull } from '../http/times.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { toIso, toIsoOrNull } from '../times.ts'
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { ensurePages, extendPages, type Links, pageUrl } from './setup-pages.ts'
 

@@ -2,10 +2,10 @@ import type { Selectable } from 'kysely'
 import type { Invoice } from '#contract/subscription.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { InvoicesTable } from '../database/schema-people.ts'
-import { listPage, type Page, type PageQuery } from '../http/pagination.ts'
-import { toIso } from '../http/times.ts'
 import type { Seal } from '../seal.ts'
+import { toIso } from '../times.ts'
 import type { PaidInvoice } from './stripe.ts'
 
 type InvoiceRow = Selectable<InvoicesTable>

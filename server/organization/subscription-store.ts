@@ -5,8 +5,8 @@ import { operatorContext, type RequestContext, systemContext, type Tenant } from
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { SubscriptionsTable } from '../database/schema-people.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
-import { toIsoOrNull } from '../http/times.ts'
 import type { Plans } from '../plan.ts'
+import { toIsoOrNull } from '../times.ts'
 import { countUsage, currentPlan, eventRetentionDays, shortestFrequency } from './quota.ts'
 import { type PaidSubscription, standingOf } from './subscription.ts'
 

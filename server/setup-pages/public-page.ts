@@ -1,8 +1,8 @@
 import type { PublicPage, PublicRecord, RecordState } from '#contract/setup-pages.ts'
 import type { Database } from '../database/database.ts'
-import { toIsoOrNull } from '../http/times.ts'
 import { getPageByToken, monitorsOfPage, type PageMonitor } from '../monitors/setup-pages.ts'
 import { notFound } from '../problem.ts'
+import { toIsoOrNull } from '../times.ts'
 import { hintsOf, providerOf, stepsOf } from './providers.ts'
 
 /** Seconds. Short, so that a mistake can be corrected soon. */

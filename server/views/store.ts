@@ -3,14 +3,14 @@ import { MAX_VIEWS, type NewView, type View, type ViewChange, type ViewQuery } f
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { listPage, type Page } from '../database/pagination.ts'
 import type { ViewsTable } from '../database/schema-people.ts'
 import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { listPage, type Page } from '../http/pagination.ts'
-import { toIso } from '../http/times.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { toIso } from '../times.ts'
 
 type ViewRow = Selectable<ViewsTable>
 

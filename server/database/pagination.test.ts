@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
-import type { Database } from '../database/database.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { ORDERS, type OrderName } from '../monitors/list-indexes.ts'
@@ -11,6 +10,7 @@ import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { createSeal } from '../seal.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import type { Database } from './database.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')
 
