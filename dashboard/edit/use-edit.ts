@@ -15,7 +15,7 @@ export const openedQuery = <Resource>(path: string) =>
 /** Attempts to save over changes of fields that the form does not show. */
 const MAX_ATTEMPTS = 4
 
-type EditOptions<Resource, Form, Change> = {
+export type EditOptions<Resource, Form, Change> = {
   /** Includes the query, because the ETag depends on it. */
   path: string
   fields: Fields<Form>
@@ -33,6 +33,10 @@ export type Conflict<Form> = {
   mine: Form
   chosen: ReadonlyMap<keyof Form, 'mine' | 'theirs'>
 }
+
+export type Edit<Resource, Form extends object, Change extends object> = ReturnType<
+  typeof useEdit<Resource, Form, Change>
+>
 
 /**
  * A form for a stored resource. It sends only changed fields, with If-Match. If someone else saved a newer version, it keeps both

@@ -1,10 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { ApiKeyWithSecret, NewApiKey } from '#contract/api-keys.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
@@ -16,7 +15,6 @@ import { EXPIRY_OPTIONS, expiryOf, KEY_FIELDS, type KeyRole, limitChanges, NO_LI
 export function NewKey({ onClose }: { onClose: () => void }) {
   const { can } = useSession()
   const queries = useQueryClient()
-  const formId = useId()
   const [name, setName] = useState('')
   const [role, setRole] = useState<KeyRole>('write')
   const [days, setDays] = useState('')
@@ -34,47 +32,34 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   })
   if (create.data)
     return <KeyOnce apiKey={create.data} title={`API key ${create.data.name} created`} onDone={onClose} />
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    create.mutate()
-  }
   return (
-    <Dialog
-      isOpen
-      isPersistent={name !== ''}
+    <FormDialog
       onClose={onClose}
       title="New API key"
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" type="submit" form={formId} isBusy={create.isPending}>
-            Create key
-          </Button>
-        </>
-      }
+      submitLabel="Create key"
+      isBusy={create.isPending}
+      onSubmit={() => create.mutate()}
     >
-      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <Field
-          label="Name"
-          hint="The program that uses the key, for example CI."
-          error={fieldError(create.error, 'name')}
-        >
-          <Input
-            required
-            autoFocus
-            maxLength={250}
-            placeholder="deployment"
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-        </Field>
-        <RoleField value={role} onChange={setRole} problem={create.error} />
-        <Field label="Expires" error={fieldError(create.error, 'expires')}>
-          <Select value={days} options={EXPIRY_OPTIONS} onChange={setDays} />
-        </Field>
-        {can('own') && <LimitFields value={limits} onChange={setLimits} problem={create.error} />}
-        {create.error && <ProblemNote problem={create.error} fields={KEY_FIELDS} />}
-      </form>
-    </Dialog>
+      <Field
+        label="Name"
+        hint="The program that uses the key, for example CI."
+        error={fieldError(create.error, 'name')}
+      >
+        <Input
+          required
+          autoFocus
+          maxLength={250}
+          placeholder="deployment"
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+      </Field>
+      <RoleField value={role} onChange={setRole} problem={create.error} />
+      <Field label="Expires" error={fieldError(create.error, 'expires')}>
+        <Select value={days} options={EXPIRY_OPTIONS} onChange={setDays} />
+      </Field>
+      {can('own') && <LimitFields value={limits} onChange={setLimits} problem={create.error} />}
+      {create.error && <ProblemNote problem={create.error} fields={KEY_FIELDS} />}
+    </FormDialog>
   )
 }

@@ -1,9 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { ApiKey, ApiKeyWithSecret } from '#contract/api-keys.ts'
 import { api } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
@@ -20,7 +19,6 @@ export function RotateKey({
   onClose: () => void
 }) {
   const queries = useQueryClient()
-  const formId = useId()
   const [grace, setGrace] = useState('24')
   const rotate = useMutation({
     mutationFn: () => api.post<ApiKeyWithSecret>(`/api-keys/${id}/rotate`, { grace_hours: Number(grace) }),
@@ -41,41 +39,29 @@ export function RotateKey({
     )
     return <KeyOnce apiKey={rotate.data} title={`API key ${name} rotated`} note={note} onDone={onClose} />
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    rotate.mutate()
-  }
   return (
-    <Dialog
-      isOpen
+    <FormDialog
       onClose={onClose}
       title={`Rotate ${name}`}
       description="Creates a new key with the same role, limits and expiry."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" type="submit" form={formId} isBusy={rotate.isPending}>
-            Rotate key
-          </Button>
-        </>
-      }
+      submitLabel="Rotate key"
+      isBusy={rotate.isPending}
+      onSubmit={() => rotate.mutate()}
     >
-      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <Field
-          label="Grace period"
-          hint="How long the old key also works."
-          error={fieldError(rotate.error, 'grace_hours')}
-        >
-          <Select value={grace} options={GRACE_OPTIONS} onChange={setGrace} />
-        </Field>
-        {previous_expires && (
-          <p className="text-sm text-warn">
-            This key was rotated before, and the key before that works until <Time at={previous_expires} isExact />. It
-            stops working now.
-          </p>
-        )}
-        {rotate.error && <ProblemNote problem={rotate.error} fields={['grace_hours']} />}
-      </form>
-    </Dialog>
+      <Field
+        label="Grace period"
+        hint="How long the old key also works."
+        error={fieldError(rotate.error, 'grace_hours')}
+      >
+        <Select value={grace} options={GRACE_OPTIONS} onChange={setGrace} />
+      </Field>
+      {previous_expires && (
+        <p className="text-sm text-warn">
+          This key was rotated before, and the key before that works until <Time at={previous_expires} isExact />. It
+          stops working now.
+        </p>
+      )}
+      {rotate.error && <ProblemNote problem={rotate.error} fields={['grace_hours']} />}
+    </FormDialog>
   )
 }

@@ -1,10 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { Invitation } from '#contract/agents.ts'
 import { api } from '../api.ts'
 import { type Role, useSession } from '../session.tsx'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
@@ -17,7 +16,6 @@ export function Invite({ onClose }: { onClose: () => void }) {
   const { me, organization } = useSession()
   const queries = useQueryClient()
   const toast = useToast()
-  const formId = useId()
   const [email, setEmail] = useState('')
   const [role, setRole] = useState<Role>('member')
   const invite = useMutation({
@@ -30,49 +28,36 @@ export function Invite({ onClose }: { onClose: () => void }) {
     },
   })
   if (invite.data && !me.server.sends_mail) return <ShareInvitation email={invite.data.email} onClose={onClose} />
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    invite.mutate()
-  }
   return (
-    <Dialog
-      isOpen
-      isPersistent={email !== ''}
+    <FormDialog
       onClose={onClose}
       title="Invite someone"
       description={`To ${organization.name}. The invitation expires in seven days.`}
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" type="submit" form={formId} isBusy={invite.isPending}>
-            Invite
-          </Button>
-        </>
-      }
+      submitLabel="Invite"
+      isBusy={invite.isPending}
+      onSubmit={() => invite.mutate()}
     >
-      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <Field
-          label="Email"
-          hint={
-            me.server.sends_mail
-              ? 'The person accepts it by signing in or signing up with this address.'
-              : 'This server does not send email. You get a link to share.'
-          }
-          error={fieldError(invite.error, 'email')}
-        >
-          <Input
-            type="email"
-            required
-            autoFocus
-            maxLength={254}
-            placeholder="grace@example.com"
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        </Field>
-        <RadioGroup label="Role" value={role} options={assignableRoles(organization.role)} onChange={setRole} />
-        {invite.error && <ProblemNote problem={invite.error} fields={['email']} />}
-      </form>
-    </Dialog>
+      <Field
+        label="Email"
+        hint={
+          me.server.sends_mail
+            ? 'The person accepts it by signing in or signing up with this address.'
+            : 'This server does not send email. You get a link to share.'
+        }
+        error={fieldError(invite.error, 'email')}
+      >
+        <Input
+          type="email"
+          required
+          autoFocus
+          maxLength={254}
+          placeholder="grace@example.com"
+          value={email}
+          onChange={(event) => setEmail(event.target.value)}
+        />
+      </Field>
+      <RadioGroup label="Role" value={role} options={assignableRoles(organization.role)} onChange={setRole} />
+      {invite.error && <ProblemNote problem={invite.error} fields={['email']} />}
+    </FormDialog>
   )
 }

@@ -1,11 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { api, type Page } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { emptyForm, newWebhookOf, type WebhookForm } from './form-values.ts'
 import { groupsQuery } from './queries.ts'
@@ -16,19 +15,11 @@ import { WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx'
 export function NewWebhook({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
-  const formId = useId()
   const { data: groups } = useQuery(groupsQuery)
   const [given, setGiven] = useState(() => emptyForm([]))
   // Until groups are chosen it is the default one, which may still be on its way while an address is typed.
   const [chosen, setChosen] = useState<string[]>()
   const form = { ...given, groups: chosen ?? defaultGroupIds(groups) }
-  const isTouched =
-    chosen !== undefined ||
-    given.url !== '' ||
-    given.headers.length > 0 ||
-    given.includes.length > 0 ||
-    given.isBatched ||
-    given.secret !== undefined
   const change = (next: WebhookForm) => {
     setGiven(next)
     if (next.groups !== form.groups) setChosen(next.groups)
@@ -51,31 +42,18 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
     }
     return <SecretOnce title="Webhook created" secret={secret} doneLabel="Go to webhook" onDone={toPage} />
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    make.mutate()
-  }
   return (
-    <Dialog
-      isOpen
-      isPersistent={isTouched}
+    <FormDialog
       onClose={onClose}
       title="New webhook"
       description="Receives changes from the moment you create it."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" type="submit" form={formId} isBusy={make.isPending}>
-            Create webhook
-          </Button>
-        </>
-      }
+      submitLabel="Create webhook"
+      isBusy={make.isPending}
+      onSubmit={() => make.mutate()}
     >
-      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <WebhookFields form={form} onChange={change} problem={make.error} isNew />
-        {make.error && <ProblemNote problem={make.error} fields={WEBHOOK_FIELDS} />}
-      </form>
-    </Dialog>
+      <WebhookFields form={form} onChange={change} problem={make.error} isNew />
+      {make.error && <ProblemNote problem={make.error} fields={WEBHOOK_FIELDS} />}
+    </FormDialog>
   )
 }
 

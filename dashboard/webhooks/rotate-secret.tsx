@@ -1,9 +1,8 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { useState } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { api } from '../api.ts'
-import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
+import { FormDialog } from '../ui/dialog.tsx'
 import { Field } from '../ui/field.tsx'
 import { Code } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
@@ -23,7 +22,6 @@ const GRACE_PERIODS = [
 /** Sets a new secret, with a grace period for receivers of Standard Webhooks. */
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const queries = useQueryClient()
-  const formId = useId()
   const [secret, setSecret] = useState<string>()
   const [grace, setGrace] = useState('24')
   const rotate = useMutation({
@@ -35,47 +33,34 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
   })
   if (rotate.data)
     return <SecretOnce title="New secret" secret={rotate.data.secret} doneLabel="Done" onDone={onClose} />
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    rotate.mutate()
-  }
   return (
-    <Dialog
-      isOpen
-      isPersistent={secret !== undefined}
+    <FormDialog
       onClose={onClose}
       title="Rotate secret"
       description="Zonewatch signs with the new secret from the next request on."
-      footer={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button variant="primary" type="submit" form={formId} isBusy={rotate.isPending}>
-            Rotate secret
-          </Button>
-        </>
-      }
+      submitLabel="Rotate secret"
+      isBusy={rotate.isPending}
+      onSubmit={() => rotate.mutate()}
     >
-      <form id={formId} onSubmit={submit} className="flex flex-col gap-5">
-        <SecretField secret={secret} onChange={setSecret} problem={rotate.error} />
-        <Field
-          label="Grace period"
-          hint="How long webhook-signature also contains a signature made with the old secret."
-          error={fieldError(rotate.error, 'grace_hours')}
-        >
-          <Select value={grace} options={GRACE_PERIODS} onChange={setGrace} />
-        </Field>
-        <div className="rounded-md bg-sunken px-3 py-2.5 text-sm text-soft">
-          <p>
-            <Code>webhook-signature</Code> (Standard Webhooks) contains signatures by both secrets during the grace
-            period.
-          </p>
-          <p className="mt-1.5">
-            <Code>X-Service-Signature</Code> uses the new secret at once. If your endpoint verifies it, set your own
-            secret above, let the endpoint accept both, then rotate.
-          </p>
-        </div>
-        {rotate.error && <ProblemNote problem={rotate.error} fields={['secret', 'grace_hours']} />}
-      </form>
-    </Dialog>
+      <SecretField secret={secret} onChange={setSecret} problem={rotate.error} />
+      <Field
+        label="Grace period"
+        hint="How long webhook-signature also contains a signature made with the old secret."
+        error={fieldError(rotate.error, 'grace_hours')}
+      >
+        <Select value={grace} options={GRACE_PERIODS} onChange={setGrace} />
+      </Field>
+      <div className="rounded-md bg-sunken px-3 py-2.5 text-sm text-soft">
+        <p>
+          <Code>webhook-signature</Code> (Standard Webhooks) contains signatures by both secrets during the grace
+          period.
+        </p>
+        <p className="mt-1.5">
+          <Code>X-Service-Signature</Code> uses the new secret at once. If your endpoint verifies it, set your own
+          secret above, let the endpoint accept both, then rotate.
+        </p>
+      </div>
+      {rotate.error && <ProblemNote problem={rotate.error} fields={['secret', 'grace_hours']} />}
+    </FormDialog>
   )
 }
