@@ -4,11 +4,11 @@ import type { MaintenanceWindow, NewMaintenanceWindow } from '#contract/maintena
 import { api } from '../api.ts'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
+import { fromLocalInput, localTimeZone, nextHours, toLocalInput } from '../ui/period.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { CheckboxList, NamePatternField } from './filter-fields.tsx'
-import { fromLocalInput, localOf, localTimeZone, nextHours } from './local-time.ts'
 import { MonitorPicker } from './monitor-picker.tsx'
 
 type Repeats = 'once' | 'FREQ=DAILY' | 'FREQ=WEEKLY' | 'FREQ=MONTHLY' | 'custom'
@@ -135,7 +135,7 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
 
 const formOf = (window?: MaintenanceWindow): Form => ({
   name: window?.name ?? '',
-  ...(window ? { from: localOf(window.from), to: localOf(window.to) } : nextHours(2)),
+  ...(window ? { from: toLocalInput(Date.parse(window.from)), to: toLocalInput(Date.parse(window.to)) } : nextHours(2)),
   ...repeatsOf(window?.rrule ?? null),
   monitors: window?.monitors ?? [],
   groups: window?.groups ?? [],
@@ -151,8 +151,8 @@ function repeatsOf(rrule: string | null): Pick<Form, 'repeats' | 'rrule'> {
 function bodyOf({ name, from, to, repeats, rrule, monitors, groups, name_pattern }: Form, timezone: string) {
   const body: NewMaintenanceWindow = {
     name,
-    from: fromLocalInput(from),
-    to: fromLocalInput(to),
+    from: fromLocalInput(from) ?? '',
+    to: fromLocalInput(to) ?? '',
     rrule: repeats === 'once' ? null : repeats === 'custom' ? rrule : repeats,
     timezone,
     monitors: monitors.length === 0 ? null : monitors,

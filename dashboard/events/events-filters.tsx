@@ -5,7 +5,7 @@ import { useGroups } from '../monitors/new-settings.ts'
 import { Button } from '../ui/button.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Field, Input } from '../ui/field.tsx'
-import { type Option, Select } from '../ui/select.tsx'
+import { type Option, Select, withCurrent } from '../ui/select.tsx'
 import { STATE_DISPLAY, State } from '../ui/state.tsx'
 import type { EventSearch } from './events-query.ts'
 
@@ -88,8 +88,7 @@ const stateLabel = (state: MonitorState) => (
 )
 
 /** Includes the group of the URL even if it is not one of the first hundred. */
-function useGroupOptions(chosen: string): Option<string>[] {
+function useGroupOptions(selected: string): Option<string>[] {
   const options = (useGroups() ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
-  const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
-  return [{ value: '', label: 'All groups' }, ...options, ...(isKnown ? [] : [{ value: chosen, label: chosen }])]
+  return [{ value: '', label: 'All groups' }, ...withCurrent(options, selected)]
 }

@@ -8,7 +8,7 @@ export type Selection = { ids: RowSelectionState; scope?: 'loaded' | 'matching' 
 
 export const NO_SELECTION: Selection = { ids: {} }
 
-/** What failed stays ticked, to be tried again; what is deleted does not. */
+/** Failed monitors stay selected for another attempt. Deleted ones do not. */
 export function afterRun(
   selection: Selection,
   { deleted, failed }: { deleted: readonly string[]; failed: readonly string[] },

@@ -43,11 +43,11 @@ function wordsOf(text: string): Word[] {
 
 /** Key and value of `tag:prod`. Undefined for names, URLs and addresses with colons. */
 function tokenOf(word: string): { key: string; value: string } | undefined {
-  const [, before, given] = /^(metadata\.[\w.-]{1,40}|[a-z_]+):(.*)$/is.exec(word) ?? []
-  if (before === undefined || given === undefined) return undefined
+  const [, before, rawValue] = /^(metadata\.[\w.-]{1,40}|[a-z_]+):(.*)$/is.exec(word) ?? []
+  if (before === undefined || rawValue === undefined) return undefined
   const key = normalizeKey(before)
-  if (!isKnownKey(key) && /^\/|:|^\d+$/.test(given)) return undefined
-  return { key, value: given.replaceAll('"', '').trim() }
+  if (!isKnownKey(key) && /^\/|:|^\d+$/.test(rawValue)) return undefined
+  return { key, value: rawValue.replaceAll('"', '').trim() }
 }
 
 /** Metadata keys are case-sensitive. */
@@ -97,10 +97,10 @@ function applyToken(search: ListSearch, key: string, value: string): ListSearch 
   if (!isKnownKey(key)) return `“${key}:” is not a filter. Use one of: ${ALLOWED}`
   if (value === '') return `Enter a value after “${key}:”, without a space.`
   if (key === 'state') {
-    const asked = splitValues(value).map((part) => part.toUpperCase().replaceAll('-', '_'))
-    const wrong = asked.find((each) => !STATES.some((state) => state === each))
+    const states = splitValues(value).map((part) => part.toUpperCase().replaceAll('-', '_'))
+    const wrong = states.find((each) => !STATES.some((state) => state === each))
     if (wrong !== undefined) return `“${wrong.toLowerCase()}” is not a state. Use one of: ${lowerCaseList(STATES)}`
-    return withStates(search, [...splitList(search.state), ...asked])
+    return withStates(search, [...splitList(search.state), ...states])
   }
   if (key === 'type') {
     const type = RECORD_TYPES.find((each) => each === value.toUpperCase())

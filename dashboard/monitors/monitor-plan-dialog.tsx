@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
-import { fromLocalInput, localOf, localTimeZone, nextHours } from '../alerts/local-time.ts'
 import { api } from '../api.ts'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Code } from '../ui/page.tsx'
+import { fromLocalInput, localTimeZone, nextHours, toLocalInput } from '../ui/period.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { type MonitorDetails, useRefresh } from './monitor-queries.ts'
 
@@ -20,12 +20,12 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
   const refresh = useRefresh()
   const [values, setValues] = useState((change?.new_value ?? monitor.expected_value).join('\n'))
   const [period, setPeriod] = useState(() =>
-    change ? { from: localOf(change.from), to: localOf(change.to) } : nextHours(4),
+    change ? { from: toLocalInput(Date.parse(change.from)), to: toLocalInput(Date.parse(change.to)) } : nextHours(4),
   )
   const save = useMutation({
     mutationFn: () => {
       const new_value = values.split('\n').filter((line) => line.trim() !== '')
-      const body = { new_value, from: fromLocalInput(period.from), to: fromLocalInput(period.to) }
+      const body = { new_value, from: fromLocalInput(period.from) ?? '', to: fromLocalInput(period.to) ?? '' }
       return change
         ? api.patch(`/planned-changes/${change.id}`, body)
         : api.post('/planned-changes', { monitor_id: monitor.id, ...body })

@@ -2,7 +2,7 @@ import type { Group } from '#contract/groups.ts'
 import { Field, Input } from '../ui/field.tsx'
 import { fieldError } from '../ui/problem.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
-import { Select } from '../ui/select.tsx'
+import { Select, withCurrent } from '../ui/select.tsx'
 import { type MonitorSettings, useGroups, useShortestFrequency } from './new-settings.ts'
 import { NOTIFY_CHOICES } from './new-text.ts'
 
@@ -81,14 +81,12 @@ function GroupField({
 
 const defaultSlug = (groups: readonly Group[] | undefined) => groups?.find(({ is_default }) => is_default)?.slug ?? ''
 
-/** The chosen one is among them also where it is none of the first hundred. */
-function optionsOf(groups: readonly Group[] = [], chosen: string) {
+/** Includes the selected group even if it is not one of the first hundred. */
+function optionsOf(groups: readonly Group[] = [], selected: string) {
   const options = groups.map(({ slug, name }) => ({ value: slug, label: name }))
-  const isKnown = options.some(({ value }) => value === chosen) || chosen === ''
   return [
     ...(defaultSlug(groups) === '' ? [{ value: '', label: 'Default' }] : []),
-    ...options,
-    ...(isKnown ? [] : [{ value: chosen, label: chosen }]),
+    ...withCurrent(options, selected),
     { value: NEW, label: 'New group…' },
   ]
 }

@@ -7,7 +7,10 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { api, type Page } from '../api.ts'
 import type { ReceivingWebhooks } from './new-text.ts'
 
-/** How new monitors are existingMonitors. `isWaiting`: for records that a customer still has to create. `group` is a slug; empty: the default group. `newGroup`: the name of one that is still to be made. */
+/**
+ * Settings of new monitors. `group` is a slug; empty means the default group. `newGroup` is the name of a group to create.
+ * `isWaiting`: a customer still has to create the records.
+ */
 export type MonitorSettings = {
   group: string
   newGroup: string | undefined

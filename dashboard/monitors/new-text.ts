@@ -4,10 +4,10 @@ import { plural } from '#contract/wording.ts'
 
 /** When a monitor with these values is valid. */
 export function matchText(type: MonitorRecordType, values: readonly string[], isExact: boolean): string {
-  const given = values.filter((value) => value.trim() !== '')
+  const entered = values.filter((value) => value.trim() !== '')
   const { exact = EXACT, flexible = FLEXIBLE } = RECORD_TYPE_TEXTS[type]
   // A function, because a value can contain the patterns of replace().
-  return (isExact ? exact : flexible).replace('{values}', () => listed(given))
+  return (isExact ? exact : flexible).replace('{values}', () => listed(entered))
 }
 
 const EXACT = 'Valid when the records are exactly {values}.'
@@ -47,7 +47,7 @@ export function newMonitorSummary({ name, types, frequency, ...rest }: MonitorSu
   const checks = plural(
     types.length,
     `Zonewatch checks the ${types[0]} record of ${name} every ${frequency} minutes.`,
-    (count) => `Zonewatch checks ${count} records (${joined(types)}) of ${name} every ${frequency} minutes.`,
+    (count) => `Zonewatch checks ${count} records (${joinWords(types)}) of ${name} every ${frequency} minutes.`,
   )
   return [checks, ...alertSentences(rest)].join(' ')
 }
@@ -144,10 +144,10 @@ function pausedSentences(count: number, paused: number): string[] {
 /** The values if they are few and short, else their number. */
 function listed(values: readonly string[]): string {
   if (values.length === 0) return 'the values you enter'
-  if (values.length <= 3 && values.every((value) => value.length <= 48)) return joined(values)
+  if (values.length <= 3 && values.every((value) => value.length <= 48)) return joinWords(values)
   return values.length === 1 ? 'this text' : `these ${values.length} values`
 }
 
 /** "A, MX and TXT". */
-export const joined = (words: readonly string[]): string =>
+export const joinWords = (words: readonly string[]): string =>
   words.length < 2 ? (words[0] ?? '') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`

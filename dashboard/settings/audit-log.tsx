@@ -10,7 +10,7 @@ import { EmptyState } from '../ui/empty-state.tsx'
 import { Field } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
-import { type Option, Select } from '../ui/select.tsx'
+import { type Option, Select, withCurrent } from '../ui/select.tsx'
 import { type Column, DataTable, Pager, rowCell } from '../ui/table.tsx'
 import { fullTime, Time } from '../ui/time.tsx'
 import { auditSentence, changesOf, fieldLabel, OBJECT_LABELS, valueText } from './audit-sentence.ts'
@@ -175,7 +175,7 @@ const CHANGE_COLUMNS: Column<ReturnType<typeof changesOf>[number]>[] = [
 ]
 
 /** Includes the actor of the URL even if it is not in the list. */
-function useActorOptions(chosen: string): Option<string>[] {
+function useActorOptions(selected: string): Option<string>[] {
   const agents = useQuery(agentsQuery({})).data?.data ?? []
   const keys = useQuery(keysQuery).data ?? []
   const options = [
@@ -183,12 +183,10 @@ function useActorOptions(chosen: string): Option<string>[] {
     ...keys.map(({ id, name }) => ({ value: id, label: name, hint: 'API key' })),
     { value: 'operator', label: 'Command line' },
   ]
-  const isKnown = chosen === '' || options.some(({ value }) => value === chosen)
-  return [{ value: '', label: 'Everyone' }, ...options, ...(isKnown ? [] : [{ value: chosen, label: chosen }])]
+  return [{ value: '', label: 'Everyone' }, ...withCurrent(options, selected)]
 }
 
-function objectOptions(chosen: string): Option<string>[] {
+function objectOptions(selected: string): Option<string>[] {
   const types = AUDIT_OBJECTS.map((type) => ({ value: type as string, label: OBJECT_LABELS[type] }))
-  const isKnown = chosen === '' || types.some(({ value }) => value === chosen)
-  return [{ value: '', label: 'Everything' }, ...types, ...(isKnown ? [] : [{ value: chosen, label: chosen }])]
+  return [{ value: '', label: 'Everything' }, ...withCurrent(types, selected)]
 }

@@ -6,8 +6,8 @@ type Mail = Mails['data'][number]
 export function findInvitationLink(email: string, mails: readonly Mail[]): string | undefined {
   for (const { recipient, text } of mails) {
     if (recipient.toLowerCase() !== email.toLowerCase()) continue
-    const words = text.split(/\s/).map((label) => label.match(/^https?:\/\/.+\/dashboard\/invitations\/[\w-]+/)?.[0])
-    const link = words.find((label) => label !== undefined)
+    const words = text.split(/\s/).map((word) => word.match(/^https?:\/\/.+\/dashboard\/invitations\/[\w-]+/)?.[0])
+    const link = words.find((word) => word !== undefined)
     if (link) return link
   }
   return undefined

@@ -65,3 +65,11 @@ export function toLocalInput(instant: number, offset = new Date(instant).getTime
 export function fromLocalInput(local: string): string | undefined {
   return local === '' ? undefined : new Date(local).toISOString()
 }
+
+export const localTimeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+
+/** The next full hour, and this many hours later. */
+export function nextHours(hours: number): { from: string; to: string } {
+  const from = Math.ceil(Date.now() / HOUR) * HOUR
+  return { from: toLocalInput(from), to: toLocalInput(from + hours * HOUR) }
+}

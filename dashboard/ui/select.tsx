@@ -5,6 +5,12 @@ import { cx } from './class-names.ts'
 
 export type Option<T extends string> = { value: T; label: ReactNode; hint?: string }
 
+/** The options, with the current value even if it is not in the list. */
+export const withCurrent = (options: readonly Option<string>[], value: string): Option<string>[] =>
+  value === '' || options.some((option) => option.value === value)
+    ? [...options]
+    : [...options, { value, label: value }]
+
 type SelectProps<T extends string> = {
   value: T
   options: readonly Option<T>[]

@@ -11,36 +11,36 @@ import { groupsQuery } from './queries.ts'
 import { SecretOnce } from './secret-once.tsx'
 import { WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx'
 
-/** Makes a webhook, shows its secret once, and leads to its page. */
+/** Makes a webhook, shows its secret once, and leads groupIds its page. */
 export function NewWebhook({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
   const { data: groups } = useQuery(groupsQuery)
-  const [given, setGiven] = useState(() => emptyForm([]))
-  // Until groups are chosen it is the default one, which may still be on its way while an address is typed.
-  const [chosen, setChosen] = useState<string[]>()
-  const form = { ...given, groups: chosen ?? defaultGroupIds(groups) }
+  const [input, setInput] = useState(() => emptyForm([]))
+  // Undefined until the user selects groups. The default group may still be loading.
+  const [selectedGroups, setSelectedGroups] = useState<string[]>()
+  const form = { ...input, groups: selectedGroups ?? defaultGroupIds(groups) }
   const change = (next: WebhookForm) => {
-    setGiven(next)
-    if (next.groups !== form.groups) setChosen(next.groups)
+    setInput(next)
+    if (next.groups !== form.groups) setSelectedGroups(next.groups)
   }
-  const make = useMutation({
+  const create = useMutation({
     mutationFn: async () => {
-      const to = chosen ?? defaultGroupIds(await queries.ensureQueryData(groupsQuery))
-      return await api.post<Webhook>('/webhooks', newWebhookOf({ ...given, groups: to }))
+      const groupIds = selectedGroups ?? defaultGroupIds(await queries.ensureQueryData(groupsQuery))
+      return await api.post<Webhook>('/webhooks', newWebhookOf({ ...input, groups: groupIds }))
     },
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['webhooks'] })
       void queries.invalidateQueries({ queryKey: ['groups'] })
     },
   })
-  if (make.data) {
-    const { id, secret } = make.data
-    const toPage = () => {
+  if (create.data) {
+    const { id, secret } = create.data
+    const openPage = () => {
       onClose()
       void navigate({ to: '/webhooks/$webhook', params: { webhook: id } })
     }
-    return <SecretOnce title="Webhook created" secret={secret} doneLabel="Go to webhook" onDone={toPage} />
+    return <SecretOnce title="Webhook created" secret={secret} doneLabel="Go groupIds webhook" onDone={openPage} />
   }
   return (
     <FormDialog
@@ -48,11 +48,11 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
       title="New webhook"
       description="Receives changes from the moment you create it."
       submitLabel="Create webhook"
-      isBusy={make.isPending}
-      onSubmit={() => make.mutate()}
+      isBusy={create.isPending}
+      onSubmit={() => create.mutate()}
     >
-      <WebhookFields form={form} onChange={change} problem={make.error} isNew />
-      {make.error && <ProblemNote problem={make.error} fields={WEBHOOK_FIELDS} />}
+      <WebhookFields form={form} onChange={change} problem={create.error} isNew />
+      {create.error && <ProblemNote problem={create.error} fields={WEBHOOK_FIELDS} />}
     </FormDialog>
   )
 }

@@ -1,13 +1,15 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { X } from 'lucide-react'
+import { useState } from 'react'
+import type { WebhookRequest } from '#contract/webhooks.ts'
+import { api } from '../api.ts'
 import { Button } from '../ui/button.tsx'
 import { Section } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Spinner } from '../ui/spinner.tsx'
 import { AttemptDetails } from './attempt.tsx'
 import { useAwaitedAttempt } from './use-awaited-attempt.ts'
-import type { Test } from './use-test.ts'
 
-/** The result of a test, as soon as it is known. */
 export function TestResult({
   webhook,
   test,
@@ -39,14 +41,14 @@ export function TestResult({
         {test.problem !== undefined ? (
           <ProblemNote problem={test.problem} />
         ) : (
-          test.request && <Outcome key={test.request} webhook={webhook} request={test.request} />
+          test.request && <TestAttempt key={test.request} webhook={webhook} request={test.request} />
         )}
       </div>
     </Section>
   )
 }
 
-function Outcome({ webhook, request }: { webhook: string; request: string }) {
+function TestAttempt({ webhook, request }: { webhook: string; request: string }) {
   const { attempt, error, isOverdue } = useAwaitedAttempt(webhook, request, 0)
   if (attempt) return <AttemptDetails attempt={attempt} />
   if (error) return <ProblemNote problem={error} />
@@ -62,4 +64,38 @@ function Outcome({ webhook, request }: { webhook: string; request: string }) {
       <Spinner /> Sending. Your endpoint has 30 seconds to respond.
     </p>
   )
+}
+
+export type Test = {
+  isStarting: boolean
+  /** There is a test or an error to show. */
+  isShown: boolean
+  request: string | undefined
+  problem: unknown
+  start: () => void
+  dismiss: () => void
+}
+
+/** Sends a test, and stores the id of its request. */
+export function useTest(webhook: string): Test {
+  const queries = useQueryClient()
+  const [request, setRequest] = useState<string>()
+  const send = useMutation({
+    mutationFn: () => api.post<WebhookRequest>(`/webhooks/${webhook}/test`),
+    onSuccess: ({ id }) => {
+      setRequest(id)
+      void queries.invalidateQueries({ queryKey: ['requests', webhook] })
+    },
+  })
+  return {
+    isStarting: send.isPending,
+    isShown: request !== undefined || send.error !== null,
+    request,
+    problem: send.error ?? undefined,
+    start: () => send.mutate(),
+    dismiss: () => {
+      setRequest(undefined)
+      send.reset()
+    },
+  }
 }

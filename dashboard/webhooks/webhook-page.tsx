@@ -15,8 +15,7 @@ import { Receivers } from './receivers.tsx'
 import { RequestDialog } from './request-dialog.tsx'
 import { Requests } from './requests.tsx'
 import { HealthBadge } from './status.tsx'
-import { TestResult } from './test-result.tsx'
-import { useTest } from './use-test.ts'
+import { TestResult, useTest } from './test-result.tsx'
 import { WebhookMenu } from './webhook-menu.tsx'
 
 const route = getRouteApi('/signed-in/webhooks/$webhook')
