@@ -5,8 +5,8 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { CnameChain, Evidence } from '../dns/outcome.ts'
 import { acceptCurrentValues } from '../monitors/parse-monitor.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { getMonitor } from '../monitors/store.ts'
-import { lockMonitor, updateMonitor } from '../monitors/update.ts'
+import { getMonitor, lockMonitor } from '../monitors/store.ts'
+import { updateMonitor } from '../monitors/update.ts'
 import { conflict } from '../problem.ts'
 
 /** Which expected values are missing and which current values are extra. Throws `not_found`. */

@@ -158,16 +158,23 @@ export async function parseGroupList(db: Database, tenant: Tenant, value: unknow
   return { ids, errors }
 }
 
-/** Adds to `groups.monitors`, by the ids of the groups, when monitors are created, moved or deleted. */
+/** Adds the differences to `groups.monitors` when monitors are created, moved or deleted. A group may appear more than once. */
 export async function adjustMonitorCounts(
   db: Database,
   tenant: Tenant,
-  differences: Iterable<readonly [groupId: string, difference: number]>,
+  differences: readonly (readonly [groupId: string, difference: number])[],
 ): Promise<void> {
   const { organizationId } = tenant
-  const changed = new Map([...differences].filter(([, difference]) => difference !== 0))
-  if (changed.size > 1) await lockGroups(db, tenant, [...changed.keys()])
-  const rows = [...changed].map(([id, new_monitors]) => ({ organization_id: organizationId, id, new_monitors }))
+  const sums = new Map<string, number>()
+  for (const [id, difference] of differences) sums.set(id, (sums.get(id) ?? 0) + difference)
+  const changed = [...sums].filter(([, sum]) => sum !== 0)
+  if (changed.length > 1)
+    await lockGroups(
+      db,
+      tenant,
+      changed.map(([id]) => id),
+    )
+  const rows = changed.map(([id, new_monitors]) => ({ organization_id: organizationId, id, new_monitors }))
   const key = { organization_id: 'text', id: 'text' } as const
   await updateEach(db, { table: 'groups', key, add: { monitors: 'bigint' } }, rows)
 }

@@ -8,11 +8,10 @@ import { findIdsByExternalId, insertLabels, MONITOR_LABELS } from '../groups/lab
 import { adjustMonitorCounts } from '../groups/resolve.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { leaveIncidents } from './incident-membership.ts'
-import { MONITOR, monitorsPerGroup } from './insert.ts'
-import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
+import { auditOf, COLUMN_TYPES, type MonitorRow, monitorLabel } from './monitor.ts'
 import { insertDueChecks, nextDueAt, slotOf } from './schedule.ts'
 import { deleteEmptyPages, pageIdsOf } from './setup-pages.ts'
-import { lockMonitor } from './update.ts'
+import { lockMonitor } from './store.ts'
 
 /** Events deleted in one transaction: their evidence makes them large. */
 const EVENT_BATCH_SIZE = 200
@@ -92,7 +91,11 @@ export async function deleteMonitors(
   await deleteEach(db, { table: 'due_checks', key: { slot: 'bigint' } }, rows)
   await deleteEmptyPages(db, tenant, pages)
   await leaveIncidents(db, organizationId, ids, now)
-  await adjustMonitorCounts(db, tenant, monitorsPerGroup(rows, -1))
+  await adjustMonitorCounts(
+    db,
+    tenant,
+    rows.map(({ group_id }) => [group_id, -1]),
+  )
 }
 
 /** Events that one transaction deletes with several monitors. */
@@ -162,7 +165,16 @@ export async function restoreMonitors(
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', RESTORED_MONITOR, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
-  await adjustMonitorCounts(db, tenant, monitorsPerGroup(rows, 1))
+  await adjustMonitorCounts(
+    db,
+    tenant,
+    rows.map(({ group_id }) => [group_id, 1]),
+  )
 }
 
-const RESTORED_MONITOR = { ...MONITOR, current_values: 'text', incidence_count: 'bigint', version: 'bigint' } as const
+const RESTORED_MONITOR = {
+  ...COLUMN_TYPES,
+  current_values: 'text',
+  incidence_count: 'bigint',
+  version: 'bigint',
+} as const

@@ -18,7 +18,7 @@ import { type Quota, withinKnownQuota } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { auditOf, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
+import { auditOf, COLUMN_TYPES, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
 import type { MonitorDraft } from './parse-monitor.ts'
 import { insertDueChecks, slotOf } from './schedule.ts'
 import { startWaits, type WaitRequest, waitDeadline } from './waits.ts'
@@ -72,9 +72,13 @@ async function insertAll(db: Database, insert: Insert): Promise<CreatedMonitor[]
   const idOf = (id: string): string => (existing.has(id) ? idOf(existing.get(id)!) : id)
   insert.ids?.push(...requested.map(({ id }) => idOf(id)))
   await insertDueChecks(db, rows, now)
-  await insertAtOnce(db, 'monitors', MONITOR, rows)
+  await insertAtOnce(db, 'monitors', COLUMN_TYPES, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
-  await adjustMonitorCounts(db, context, monitorsPerGroup(rows, 1))
+  await adjustMonitorCounts(
+    db,
+    context,
+    rows.map(({ group_id }) => [group_id, 1]),
+  )
   await startWaitsOf(db, insert, rows)
   await recordCreated(db, context, rows)
   return rows
@@ -171,36 +175,6 @@ async function recordCreated(db: Database, context: RequestContext, rows: readon
   const object = { id: first.id, label: monitorLabel(first) }
   await recordAudit(db, context, { action, object, after: auditOf(first, first.group_slug, wait) })
 }
-
-/** The change of each group's monitor count, by its id. */
-export function monitorsPerGroup(
-  rows: readonly Pick<MonitorRow, 'group_id'>[],
-  difference: 1 | -1,
-): Map<string, number> {
-  const groups = Map.groupBy(rows, ({ group_id }) => group_id)
-  return new Map([...groups].map(([id, { length }]) => [id, length * difference]))
-}
-
-export const MONITOR = {
-  id: 'text',
-  organization_id: 'text',
-  group_id: 'text',
-  created_at: 'bigint',
-  domain: 'text',
-  subdomain: 'text',
-  owner: 'text',
-  record_type: 'text',
-  expected_values: 'text',
-  is_exact_match: 'bigint',
-  is_active: 'bigint',
-  notify: 'text',
-  frequency: 'bigint',
-  state: 'text',
-  slot: 'bigint',
-  external_id: 'text',
-  tags: 'text',
-  metadata: 'text',
-} as const
 
 /** Two monitors are duplicates if they have the same group, name, type, mode and set of expected values. */
 export type DuplicateFields = Pick<

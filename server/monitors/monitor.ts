@@ -13,6 +13,28 @@ import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 /** `name_order` is written by a trigger, so a row that was just inserted lacks it. */
 export type MonitorRow = Omit<Selectable<MonitorsTable>, 'name_order'> & { name_order?: string | null }
 
+/** The columns of a new monitor; all others have defaults. */
+export const COLUMN_TYPES = {
+  id: 'text',
+  organization_id: 'text',
+  group_id: 'text',
+  created_at: 'bigint',
+  domain: 'text',
+  subdomain: 'text',
+  owner: 'text',
+  record_type: 'text',
+  expected_values: 'text',
+  is_exact_match: 'bigint',
+  is_active: 'bigint',
+  notify: 'text',
+  frequency: 'bigint',
+  state: 'text',
+  slot: 'bigint',
+  external_id: 'text',
+  tags: 'text',
+  metadata: 'text',
+} as const
+
 /** The columns that a response is built from. Those of `?include=` are optional. */
 export type MonitorResponseRow = Pick<
   MonitorRow,

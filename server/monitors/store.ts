@@ -1,11 +1,12 @@
 import type { PayloadMonitor } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
-import type { Database } from '../database/database.ts'
+import { type Database, forUpdate } from '../database/database.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
 import { toDifference, toReason } from './diagnosis.ts'
-import { INCLUDE_EVERYTHING, type Inclusion, type MonitorResponseRow } from './monitor.ts'
+import { INCLUDE_EVERYTHING, type Inclusion, type MonitorResponseRow, type MonitorRow } from './monitor.ts'
 
 /** The columns of `monitors` that a response needs. `diagnosis` is large and read only if the response has it. */
 export function columnsOf(included: Inclusion) {
@@ -68,6 +69,10 @@ const selectMonitors = (db: Database, { organizationId }: Tenant, included: Incl
     .select(columnsOf(included))
     .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
     .where('monitors.organization_id', '=', organizationId)
+
+/** Locks the whole row until the transaction ends; a check that would write to it waits. Throws `not_found`. */
+export const lockMonitor = (db: Database, tenant: Tenant, id: string): Promise<MonitorRow> =>
+  getTenantRow(db, 'monitors', tenant, id, forUpdate(db))
 
 /** Throws `not_found`. */
 export async function getIdByExternalId(db: Database, tenant: Tenant, externalId: string): Promise<string> {

@@ -14,6 +14,7 @@ import { leaveIncidents } from './incident-membership.ts'
 import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { parseChange } from './parse-monitor.ts'
 import { type MonitorUpdate, rescheduleChecks } from './schedule.ts'
+import { lockMonitor } from './store.ts'
 import { findWait, restartWaits, startWaits, stopWait, waitDeadline } from './waits.ts'
 
 /** Throws `not_found`, a 412, and a 400 with the errors of the change and those that the schema found. */
@@ -54,10 +55,6 @@ export async function updateMonitor(
     await recordAudit(transaction, context, { action, object: { id, label: monitorLabel(row) }, before, after })
   })
 }
-
-/** Locks the whole row until the transaction ends; a check that would write to it waits. Throws `not_found`. */
-export const lockMonitor = (db: Database, tenant: Tenant, id: string): Promise<MonitorRow> =>
-  getTenantRow(db, 'monitors', tenant, id, forUpdate(db))
 
 async function resolveGroup(db: Database, context: RequestContext, idOrSlug: string) {
   const group = (await resolveGroups(db, context, new Set([idOrSlug]))).get(idOrSlug)
@@ -126,15 +123,15 @@ export async function updateMonitors(
   const reset = idsOf(updates.filter(({ changed }) => changed.resetsState))
   await restartWaits(db, organizationId, reset, now)
   await cancelPlannedChanges(db, tenant, reset, now)
-  const differences = new Map<string, number>()
-  const add = (groupId: string, difference: number) =>
-    differences.set(groupId, (differences.get(groupId) ?? 0) + difference)
-  for (const { row, groupId } of updates) {
-    if (groupId === undefined) continue
-    add(row.group_id, -1)
-    add(groupId, 1)
-  }
-  await adjustMonitorCounts(db, tenant, differences)
+  const moves = updates.flatMap(({ row, groupId }): [string, number][] =>
+    groupId === undefined
+      ? []
+      : [
+          [row.group_id, -1],
+          [groupId, 1],
+        ],
+  )
+  await adjustMonitorCounts(db, tenant, moves)
 }
 
 const idsOf = (updates: readonly MonitorUpdate[]) => updates.map(({ row }) => row.id)
@@ -147,7 +144,7 @@ async function updateRows(db: Database, { organizationId }: Tenant, updates: rea
   })
   for (const same of Map.groupBy(changes, ({ names }) => names.join()).values()) {
     const { names } = same[0]!
-    const set = Object.fromEntries(names.map((name) => [name, COLUMN_TYPES[name] ?? 'text']))
+    const set = Object.fromEntries(names.map((name) => [name, NUMBER_COLUMNS[name] ?? 'text']))
     const rows = same.map(({ row, columns }) => ({
       id: row.id,
       organization_id: organizationId,
@@ -160,7 +157,7 @@ async function updateRows(db: Database, { organizationId }: Tenant, updates: rea
 
 const ID = { id: 'text', organization_id: 'text' } as const
 /** The other columns are texts. */
-const COLUMN_TYPES: Columns = { is_exact_match: 'bigint', is_active: 'bigint', frequency: 'bigint' }
+const NUMBER_COLUMNS: Columns = { is_exact_match: 'bigint', is_active: 'bigint', frequency: 'bigint' }
 
 /** A planned change is based on the previous expectation. */
 async function cancelPlannedChanges(

@@ -2,7 +2,8 @@ import type { ImportUpdated, ImportUpdates } from '#contract/dashboard.ts'
 import type { ImportReason } from '#contract/import-codes.ts'
 import type { RequestContext } from '../../context.ts'
 import { type Database, inTransaction } from '../../database/database.ts'
-import { lockMonitor, updateMonitor } from '../../monitors/update.ts'
+import { lockMonitor } from '../../monitors/store.ts'
+import { updateMonitor } from '../../monitors/update.ts'
 import { fieldTexts, Problem } from '../../problem.ts'
 
 type Update = ImportUpdates['updates'][number]

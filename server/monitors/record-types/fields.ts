@@ -1,9 +1,18 @@
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
+import { canonicalAddress } from '../../dns/addresses.ts'
+import { endsInNumber, parseDomainName } from '../../dns/names.ts'
 import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, compareTexts, observeAll } from './compare.ts'
-import { parseHostOrRoot } from './hosts.ts'
-import { absoluteHost, formatToken, quoteOctets, type Token, tokenize, unescapeOctets } from './presentation.ts'
+import {
+  absoluteHost,
+  escapeAsOctets,
+  formatToken,
+  quoteOctets,
+  type Token,
+  tokenize,
+  unescapeOctets,
+} from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 /** One field of a record with several fields. */
@@ -181,4 +190,20 @@ export function digestLengthError(
   const required = type === undefined ? undefined : lengths[type]
   if (required === undefined || digest === undefined || digest.length === 2 * required) return undefined
   return fieldError('wrong_digest_length', { part: label, length: digest.length / 2, type: type!, required })
+}
+
+/** A host name in canonical form. Refuses an IP address, the most common mistake. RFC 2181 section 10.3. */
+export function parseHost(text: string): ParsedValue {
+  const trimmed = text.trim()
+  if (canonicalAddress(trimmed)) return refused(fieldError('address_as_host', { value: trimmed }))
+  if (trimmed === '.') return refused(fieldError('not_a_host_name', { value: trimmed }))
+  const parsed = parseDomainName(escapeAsOctets(trimmed))
+  if (!parsed.ok) return parsed
+  if (endsInNumber(parsed.name)) return refused(fieldError('host_ends_in_number', { value: trimmed }))
+  return { ok: true, value: parsed.name }
+}
+
+/** For records in which a single dot means that there is no host. */
+export function parseHostOrRoot(text: string): ParsedValue {
+  return text === '.' ? { ok: true, value: '.' } : parseHost(text)
 }

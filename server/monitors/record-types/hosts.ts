@@ -1,9 +1,7 @@
-import { fieldError } from '#contract/field-errors.ts'
-import { canonicalAddress } from '../../dns/addresses.ts'
-import { endsInNumber, parseDomainName } from '../../dns/names.ts'
 import { compareTexts, observeAll } from './compare.ts'
-import { absoluteHost, escapeAsOctets } from './presentation.ts'
-import { type ParsedValue, type RecordType, refused } from './record-type.ts'
+import { parseHost } from './fields.ts'
+import { absoluteHost } from './presentation.ts'
+import type { RecordType } from './record-type.ts'
 
 /** RFC 1035 section 3.3.11. */
 export const ns = hostRecord({ queryType: 'NS', code: 2, suggestedFor: ['apex', 'host'] })
@@ -37,20 +35,4 @@ function hostRecord(
     fromZoneFile: (data, wholeName) => (data.length === 1 ? wholeName(data[0]!.raw) : undefined),
     toZoneFile: absoluteHost,
   }
-}
-
-/** A host name in canonical form. Refuses an IP address, the most common mistake. RFC 2181 section 10.3. */
-function parseHost(text: string): ParsedValue {
-  const trimmed = text.trim()
-  if (canonicalAddress(trimmed)) return refused(fieldError('address_as_host', { value: trimmed }))
-  if (trimmed === '.') return refused(fieldError('not_a_host_name', { value: trimmed }))
-  const parsed = parseDomainName(escapeAsOctets(trimmed))
-  if (!parsed.ok) return parsed
-  if (endsInNumber(parsed.name)) return refused(fieldError('host_ends_in_number', { value: trimmed }))
-  return { ok: true, value: parsed.name }
-}
-
-/** For records in which a single dot means that there is no host. */
-export function parseHostOrRoot(text: string): ParsedValue {
-  return text === '.' ? { ok: true, value: '.' } : parseHost(text)
 }

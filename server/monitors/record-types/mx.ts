@@ -1,6 +1,6 @@
 import { fieldError } from '#contract/field-errors.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
-import { parseHostOrRoot } from './hosts.ts'
+import { parseHostOrRoot } from './fields.ts'
 import { absoluteHost } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
