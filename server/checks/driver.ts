@@ -8,7 +8,7 @@ import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/au
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import type { OpenChange, Seen } from '../planned-changes/planned-change.ts'
+import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change.ts'
 import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './lookup.ts'
@@ -44,7 +44,12 @@ export type CheckResult<Row = unknown> = {
 } & CheckFinding
 
 /** `outcome`: what the check found, where it is certain. `seen`: what each server answers, where the period has begun. */
-export type PlannedFinding = { change: OpenChange; recorded: Recorded; outcome?: Outcome | undefined; seen?: Seen[] }
+export type PlannedFinding = {
+  change: OpenChange
+  recorded: Recorded
+  outcome?: Outcome | undefined
+  seen?: ServerAnswer[]
+}
 
 /** What is recorded of a monitor. `planned`: its change that is open. */
 export type LoadedMonitor<Row> = { recorded: Recorded; row: Row; planned?: OpenChange | undefined }

@@ -1,7 +1,7 @@
 import type { Outcome, ServerAddress } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { formatServer } from '../dns/server-address.ts'
-import type { Seen } from '../planned-changes/planned-change.ts'
+import type { ServerAnswer } from '../planned-changes/planned-change.ts'
 import type { NameServerReply, Recorded } from './check.ts'
 import type { CheckDeps } from './driver.ts'
 import type { ExpectedChange } from './expected-change.ts'
@@ -16,7 +16,7 @@ export async function queryEveryServer(
   lookup: MonitorQuery,
   deps: CheckDeps,
   signal: AbortSignal,
-): Promise<Seen[]> {
+): Promise<ServerAnswer[]> {
   const [resolvers, servers] = await Promise.all([
     Promise.all(deps.dns.servers.slice(0, MAX_RESOLVERS).map((server) => queryResolver(server, lookup, deps, signal))),
     queryNameServers(lookup, deps, signal),
@@ -32,7 +32,7 @@ const MAX_RESOLVERS = 8
 const MAX_NAME_SERVERS = 13
 const QUERY_TIMEOUT_MS = 5_000
 
-type ServerOutcome = Pick<Seen, 'kind' | 'server'> & { outcome: Outcome | undefined }
+type ServerOutcome = Pick<ServerAnswer, 'kind' | 'server'> & { outcome: Outcome | undefined }
 
 async function queryResolver(
   server: ServerAddress,
@@ -81,7 +81,7 @@ function answerOf(
   recorded: Recorded,
   change: ExpectedChange,
   outcome: Outcome | undefined,
-): Pick<Seen, 'answer' | 'values' | 'ttl'> {
+): Pick<ServerAnswer, 'answer' | 'values' | 'ttl'> {
   if (outcome === undefined || !['answer', 'nodata', 'nxdomain'].includes(outcome.kind))
     return { answer: 'none', values: [], ttl: null }
   const { values = [] } = evaluate({ ...recorded, change: undefined }, outcome)
@@ -90,7 +90,7 @@ function answerOf(
   return { answer: classifyAnswer(recorded, change, outcome), values: shown, ttl }
 }
 
-function classifyAnswer(recorded: Recorded, change: ExpectedChange, outcome: Outcome): Seen['answer'] {
+function classifyAnswer(recorded: Recorded, change: ExpectedChange, outcome: Outcome): ServerAnswer['answer'] {
   // First the new ones: in flexible mode an answer may hold both.
   if (meetsValues(recorded, change.newValues, outcome)) return 'new'
   if (meetsValues(recorded, change.oldValues, outcome)) return 'old'

@@ -18,13 +18,13 @@ import { monitorLabel } from '../monitors/monitor.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { nextDueAt } from '../monitors/schedule.ts'
 import {
-  endOf,
+  changeOutcome,
+  changePhase,
   nextCheckAt,
   nextProgress,
   type OpenChange,
   type PlannedChange,
   type Progress,
-  phaseOf,
 } from '../planned-changes/planned-change.ts'
 import { findOpenChange, recordProgress } from '../planned-changes/store.ts'
 import type { Recorded } from './check.ts'
@@ -74,9 +74,9 @@ async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<s
 
 /** Undefined before its period begins. */
 function expectedChange(change: PlannedChange | undefined, now: number): ExpectedChange | undefined {
-  if (!change || phaseOf(change, now) === 'before') return undefined
+  if (!change || changePhase(change, now) === 'before') return undefined
   const { id, oldValues, newValues } = change
-  return { id, oldValues, newValues, isOver: phaseOf(change, now) === 'after' }
+  return { id, oldValues, newValues, isOver: changePhase(change, now) === 'after' }
 }
 
 function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: ExpectedChange): Recorded {
@@ -113,7 +113,7 @@ type Columns = Partial<
   Pick<MonitorRow, 'state' | 'current_values' | 'incidence_count' | 'diagnosis' | 'rotation' | 'expected_values'>
 >
 /** `end`: how it is closed, and then the new values are the expected ones. */
-type PlannedWrite = { change: OpenChange; progress: Progress | null; end: ReturnType<typeof endOf> }
+type PlannedWrite = { change: OpenChange; progress: Progress | null; end: ReturnType<typeof changeOutcome> }
 /** The group is the monitor's when the event is written, and ids are given in the order of the events. */
 type EventDraft = Omit<EventRow, 'id' | 'group_id'>
 
@@ -257,7 +257,7 @@ function addPlannedChange(made: CheckWrite, now: number): CheckWrite {
   const progress = nextProgress(change.progress, seen, result.at)
   const isValid = outcome !== undefined && meetsValues(recorded, change.newValues, outcome)
   // A failure says nothing of the records: the change stays open until they are seen.
-  const end = outcome && isUsable(outcome) ? endOf(change, progress, { isValid, now: result.at }) : undefined
+  const end = outcome && isUsable(outcome) ? changeOutcome(change, progress, { isValid, now: result.at }) : undefined
   const spreadAt =
     schedule.due_at === null || end ? schedule.due_at : nextCheckAt(change, progress, now, schedule.due_at)
   const expected = end ? { expected_values: JSON.stringify(change.newValues) } : {}

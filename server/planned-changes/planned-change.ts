@@ -9,17 +9,17 @@ export type PlannedChange = {
   to: number
 }
 
-/** One that is not closed. `progress`: what the check before saw. `label`: in the audit log. */
+/** `progress`: of the previous check. `label`: for the audit log. */
 export type OpenChange = PlannedChange & { progress: Progress | null; label: string }
 
-/** Before the period the old values are expected, within it both, and from its end on the new ones. */
+/** The old values are expected before the period, old and new ones during it, and only the new ones after it. */
 export type Phase = 'before' | 'during' | 'after'
 
-export const phaseOf = ({ from, to }: Pick<PlannedChange, 'from' | 'to'>, now: number): Phase =>
+export const changePhase = ({ from, to }: Pick<PlannedChange, 'from' | 'to'>, now: number): Phase =>
   now < from ? 'before' : now < to ? 'during' : 'after'
 
-/** What one server answers. `none`: it gave no answer. `ttl`: seconds. */
-export type Seen = {
+/** `none`: the server did not answer. `ttl`: seconds. */
+export type ServerAnswer = {
   kind: 'name_server' | 'resolver'
   server: string
   answer: 'old' | 'new' | 'mixed' | 'other' | 'none'
@@ -27,69 +27,71 @@ export type Seen = {
   ttl: number | null
 }
 
-/** What the last check saw. `oldTtl`: seconds, the longest of the old records. `movedAt`: since when every name server has answered the new values. */
+/** The result of the last check, stored as JSON. */
 export type Progress = {
   at: number
-  seen: Seen[]
+  seen: ServerAnswer[]
+  /** Seconds: the longest TTL of the old records. */
   oldTtl: number | null
+  /** Since when all name servers answer the new values; null while one does not. */
   movedAt: number | null
-  /** When the last cache must have let go of the old records; null while a name server still gives them. */
+  /** When the old records expire in the last cache; null while a name server still answers them. */
   cachesUntil: number | null
 }
 
 const SECOND_MS = 1_000
-/** RFC 8767 section 4: no cache keeps records for longer than this. */
-const LONGEST_TTL = 7 * 24 * 60 * 60
+/** RFC 8767 section 4: caches keep no records longer. */
+const MAX_TTL = 7 * 24 * 60 * 60
 
-/** The progress with what a check saw. Pure. */
-export function nextProgress(before: Progress | null, seen: Seen[], now: number): Progress {
-  const servers = seen.filter(({ kind }) => kind === 'name_server')
+/** The progress after a check. Pure. */
+export function nextProgress(before: Progress | null, seen: ServerAnswer[], now: number): Progress {
+  const nameServers = seen.filter(({ kind }) => kind === 'name_server')
   const resolvers = seen.filter(({ kind }) => kind === 'resolver')
-  const oldTtls = seen.flatMap(({ answer, ttl }) => (isOld(answer) && ttl !== null ? [Math.min(ttl, LONGEST_TTL)] : []))
+  const oldTtls = seen.flatMap(({ answer, ttl }) => (isOld(answer) && ttl !== null ? [Math.min(ttl, MAX_TTL)] : []))
   const oldTtl = oldTtls.length === 0 && before === null ? null : Math.max(before?.oldTtl ?? 0, ...oldTtls)
-  // Name servers that know nothing of the name are those of another view: there the resolvers decide.
-  const isByZone = servers.some(({ answer }) => answer === 'new' || isOld(answer))
-  const hasMoved = isByZone ? servers.every(({ answer }) => answer === 'new') : resolvers.some(isNew)
+  // With split horizon the public name servers may not have the name. Then the resolvers decide.
+  const isByZone = nameServers.some(({ answer }) => answer === 'new' || isOld(answer))
+  const hasMoved = isByZone ? nameServers.every(isNew) : resolvers.some(isNew)
   if (!hasMoved) return { at: now, seen, oldTtl, movedAt: null, cachesUntil: null }
   const movedAt = before?.movedAt ?? now
-  const cached = resolvers.map(({ answer, ttl }) => (isOld(answer) ? now + (ttl ?? 0) * SECOND_MS : movedAt))
-  // Where no name server was seen, the caches that were are all that is known.
-  const everywhere = isByZone ? movedAt + (oldTtl ?? 0) * SECOND_MS : movedAt
-  return { at: now, seen, oldTtl, movedAt, cachesUntil: Math.max(everywhere, ...cached) }
+  const expiries = resolvers.map(({ answer, ttl }) => (isOld(answer) ? now + (ttl ?? 0) * SECOND_MS : movedAt))
+  // Other caches may have the old records from the name servers. Without these, only the queried caches are known.
+  const otherCachesUntil = isByZone ? movedAt + (oldTtl ?? 0) * SECOND_MS : movedAt
+  return { at: now, seen, oldTtl, movedAt, cachesUntil: Math.max(otherCachesUntil, ...expiries) }
 }
 
-const isOld = (answer: Seen['answer']) => answer === 'old' || answer === 'mixed'
-const isNew = ({ answer }: Seen) => answer === 'new'
+const isOld = (answer: ServerAnswer['answer']) => answer === 'old' || answer === 'mixed'
+const isNew = ({ answer }: ServerAnswer) => answer === 'new'
 
-/** Whether every server that was asked answers the new values, and no cache can hold others. */
+/** Whether every queried server answers the new values, and no cache can have others. */
 function isEverywhere({ seen, cachesUntil, movedAt }: Progress, now: number): boolean {
   if (movedAt === null || cachesUntil === null || now < cachesUntil) return false
-  const isByZone = seen.some(({ kind, answer }) => kind === 'name_server' && answer === 'new')
-  return seen.every((one) => isNew(one) || (!isByZone && one.kind === 'name_server'))
+  const isByZone = seen.some((server) => server.kind === 'name_server' && isNew(server))
+  return seen.every((server) => isNew(server) || (!isByZone && server.kind === 'name_server'))
 }
 
 const MINUTE_MS = 60_000
-const CALM_MS = 5 * MINUTE_MS
+const UNCHANGED_INTERVAL_MS = 5 * MINUTE_MS
 
-/** When to check next, `regular` at the latest: at each end of the period, and more often while the new values spread. */
+/** When to check next, at the latest at `regular`: at both ends of the period, and every minute while the new values spread. */
 export function nextCheckAt(change: PlannedChange, progress: Progress | null, now: number, regular: number): number {
   const { from, to } = change
   if (now < from) return Math.min(regular, from)
   if (now >= to) return regular
-  return Math.min(regular, to, now + (progress && isSpreading(progress, now) ? MINUTE_MS : CALM_MS))
+  return Math.min(regular, to, now + (progress && isSpreading(progress, now) ? MINUTE_MS : UNCHANGED_INTERVAL_MS))
 }
 
 function isSpreading({ seen, cachesUntil }: Progress, now: number): boolean {
-  return seen.some(isNew) && (cachesUntil === null || now < cachesUntil + CALM_MS)
+  return seen.some(isNew) && (cachesUntil === null || now < cachesUntil + UNCHANGED_INTERVAL_MS)
 }
 
-/** How a change ends that is over, or everywhere; undefined while it goes on. `isValid`: the check found the new values. */
-export function endOf(
+/** Returns undefined while the change is in progress. `isValid`: the check found the new values. */
+export function changeOutcome(
   change: PlannedChange,
   progress: Progress | null,
   { isValid, now }: { isValid: boolean; now: number },
 ): Exclude<ChangeOutcome, 'CANCELED'> | undefined {
-  switch (phaseOf(change, now)) {
+  switch (changePhase(change, now)) {
     case 'before':
       return undefined
     case 'during':

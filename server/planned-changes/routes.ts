@@ -67,7 +67,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
       { attachValidation, config: takesIfMatch, schema: change },
       async (request) => {
         const { params, body, context, match } = request
-        await updateChange(db, context, params.change, body, { refused: schemaErrors(request), match })
+        await updateChange(db, context, params.change, body, { schemaErrors: schemaErrors(request), match })
         return await getChange(db, context, params.change)
       },
     )

@@ -2,9 +2,9 @@ import type { Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type {
   NewPlannedChange,
-  PlannedChange as PlannedChangeAnswer,
   PlannedChangeChange,
   PlannedChangeQuery,
+  PlannedChange as PlannedChangeResponse,
 } from '#contract/planned-changes.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -12,7 +12,7 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { PlannedChangesTable } from '../database/schema-alerts.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import { type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
@@ -22,17 +22,17 @@ import { lockMonitor } from '../monitors/store.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
-import { type OpenChange, type Progress, phaseOf } from './planned-change.ts'
+import { changePhase, type OpenChange, type Progress } from './planned-change.ts'
 
 type ChangeRow = Selectable<PlannedChangesTable>
 
 const DAY_MS = 24 * 60 * 60_000
-const LONGEST_DAYS = 14
-const MOST_AHEAD_DAYS = 10 * 366
-/** Open changes of one organization: their checks ask every server. */
-const MOST_OPEN = 100
+const MAX_PERIOD_DAYS = 14
+const MAX_DAYS_AHEAD = 10 * 366
+/** For each organization, because the checks of an open change query every server. */
+const MAX_OPEN = 100
 
-/** The monitor's change that is not closed. For its check. */
+/** A monitor has at most one open change. */
 export async function findOpenChange(
   db: Database,
   { organization_id, id, owner, record_type }: Pick<MonitorRow, 'organization_id' | 'id' | 'owner' | 'record_type'>,
@@ -51,22 +51,20 @@ export async function findOpenChange(
       newValues: JSON.parse(row.new_values),
       from: row.from_at,
       to: row.to_at,
-      progress: progressOf(row),
+      progress: parseProgress(row),
       label: `Planned change of ${monitorLabel({ owner, record_type })}`,
     }
   )
 }
 
-const progressOf = ({ progress }: ChangeRow): Progress | null => (progress === null ? null : JSON.parse(progress))
+const parseProgress = ({ progress }: ChangeRow): Progress | null => (progress === null ? null : JSON.parse(progress))
 
-type Closing = { outcome: Exclude<ChangeRow['outcome'], null>; now: number }
-
-/** Records what a check saw of an open change, and closes it where that was the end, in the transaction of the check. */
+/** Updates an open change, and closes it if it has an outcome. Call it in the transaction of the check. */
 export async function recordProgress(
   db: Database,
   { organizationId, id }: Tenant & { id: string },
   progress: Progress | null,
-  closing?: Closing | undefined,
+  closing?: { outcome: Exclude<ChangeRow['outcome'], null>; now: number } | undefined,
 ): Promise<void> {
   await db
     .updateTable('planned_changes')
@@ -85,7 +83,7 @@ export async function listChanges(
   seal: Seal,
   { organizationId, now }: Tenant & { now: number },
   query: PlannedChangeQuery,
-): Promise<Page<PlannedChangeAnswer>> {
+): Promise<Page<PlannedChangeResponse>> {
   const { monitor_id, is_open } = query
   let rows = db
     .selectFrom('planned_changes')
@@ -100,41 +98,41 @@ export async function listChanges(
     orders: { created: { column: 'planned_changes.id' } },
     scope: ['planned changes', organizationId, monitor_id, is_open],
   })
-  return { ...page, data: page.data.map((row) => toAnswer(row, now)) }
+  return { ...page, data: page.data.map((row) => toResponse(row, now)) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`. */
 export async function getChange(
   db: Database,
   tenant: Tenant & { now: number },
   id: string,
-): Promise<PlannedChangeAnswer> {
-  return toAnswer(await getTenantRow(db, 'planned_changes', tenant, id), tenant.now)
+): Promise<PlannedChangeResponse> {
+  return toResponse(await getTenantRow(db, 'planned_changes', tenant, id), tenant.now)
 }
 
-/** Throws a 400 with everything that is wrong, and 409 where the monitor has a change that is open. */
+/** Throws a 400 with all errors, and 409 if the monitor has an open change, or at the limit. */
 export async function insertChange(
   db: Database,
   context: RequestContext,
-  given: NewPlannedChange,
-  refused?: FieldErrors,
+  input: NewPlannedChange,
+  schemaErrors?: FieldErrors,
 ): Promise<string> {
   const { organizationId, now, actor } = context
   return await inTransaction(db, async (transaction) => {
-    const monitor = await findMonitor(transaction, context, given.monitor_id)
+    const monitor = await findLockedMonitor(transaction, context, input.monitor_id)
     const errors = monitor ? {} : { monitor_id: fieldError('unknown_reference', { resource: 'monitor' }) }
-    const parsed = parse(monitor, { from: toIso(now), ...given }, now, { ...errors, ...refused })
+    const columns = parseInput(monitor, { from: toIso(now), ...input }, now, { ...errors, ...schemaErrors })
     const open = await transaction
       .selectFrom('planned_changes')
       .select(['id', 'monitor_id'])
       .where('organization_id', '=', organizationId)
       .where('outcome', 'is', null)
-      .limit(MOST_OPEN)
+      .limit(MAX_OPEN)
       .execute()
     if (open.some(({ monitor_id }) => monitor_id === monitor!.id))
       throw conflict('The monitor already has a planned change. Change or delete that one.')
-    if (open.length >= MOST_OPEN)
-      throw conflict(`Limit reached: an organization has at most ${MOST_OPEN} open planned changes. Delete one first.`)
+    if (open.length >= MAX_OPEN)
+      throw conflict(`Limit reached: an organization has at most ${MAX_OPEN} open planned changes. Delete one first.`)
     const id = newId('pch', now)
     await transaction
       .insertInto('planned_changes')
@@ -145,10 +143,10 @@ export async function insertChange(
         created_by: actor.label,
         monitor_id: monitor!.id,
         old_values: monitor!.expected_values,
-        ...parsed,
+        ...columns,
       })
       .execute()
-    await setPlace(transaction, monitor!, id, now)
+    await scheduleCheck(transaction, monitor!, id, now)
     const after = await getChange(transaction, context, id)
     const object = { id, label: monitorLabel(monitor!) }
     await recordAudit(transaction, context, { action: 'planned_change.created', object, after })
@@ -156,61 +154,52 @@ export async function insertChange(
   })
 }
 
-/** Throws `not_found`, 412, a 400, and 409 for a change that is closed. */
+/** Throws `not_found`, 412, 400, and 409 for a closed change. */
 export async function updateChange(
   db: Database,
   context: RequestContext,
   id: string,
   change: PlannedChangeChange,
-  { refused, match }: { refused?: FieldErrors | undefined; match?: Match },
+  { schemaErrors, match }: { schemaErrors?: FieldErrors | undefined; match?: Match },
 ): Promise<void> {
-  const { organizationId, now } = context
+  const { now } = context
   await inTransaction(db, async (transaction) => {
     const { monitor, row } = await lockChange(transaction, context, id)
-    const before = toAnswer(row, now)
+    const before = toResponse(row, now)
     const { new_value, from, to } = before
-    const parsed = parse(monitor, { new_value, from, to, ...change }, now, refused)
+    const columns = parseInput(monitor, { new_value, from, to, ...change }, now, schemaErrors)
     refuseStale(row, match)
     if (row.outcome !== null) throw conflict('The planned change is closed. Create another one.')
-    await transaction
-      .updateTable('planned_changes')
-      .set({ ...parsed, ...nextVersion })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    await setPlace(transaction, monitor, id, now)
+    await updateTenantRow(transaction, 'planned_changes', context, id, { ...columns, ...nextVersion })
+    await scheduleCheck(transaction, monitor, id, now)
     const after = await getChange(transaction, context, id)
     const object = { id, label: monitorLabel(monitor) }
     await recordAudit(transaction, context, { action: 'planned_change.updated', object, before, after })
   })
 }
 
-/** An open one is canceled: the old values are expected again. Throws `not_found` and 412. */
+/** Cancels an open change, so that the old values are expected again. Throws `not_found` and 412. */
 export async function deleteChange(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
-  const { organizationId, now } = context
+  const { now } = context
   await inTransaction(db, async (transaction) => {
     const { monitor, row } = await lockChange(transaction, context, id)
     refuseStale(row, match)
-    await transaction
-      .deleteFrom('planned_changes')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
-    if (row.outcome === null) await setPlace(transaction, monitor, null, now)
+    await deleteTenantRow(transaction, 'planned_changes', context, id)
+    if (row.outcome === null) await scheduleCheck(transaction, monitor, null, now)
     const object = { id, label: monitorLabel(monitor) }
-    const before = toAnswer(row, now)
+    const before = toResponse(row, now)
     await recordAudit(transaction, context, { action: 'planned_change.deleted', object, before })
   })
 }
 
-/** First the monitor, as checks do. */
+/** Locks the monitor first, in the same order as checks. */
 async function lockChange(db: Database, context: RequestContext, id: string) {
   const { monitor_id } = await getTenantRow(db, 'planned_changes', context, id)
   const monitor = await lockMonitor(db, context, monitor_id)
   return { monitor, row: await getTenantRow(db, 'planned_changes', context, id, forUpdate(db)) }
 }
 
-async function findMonitor(db: Database, tenant: Tenant, id: unknown): Promise<MonitorRow | undefined> {
+async function findLockedMonitor(db: Database, tenant: Tenant, id: unknown): Promise<MonitorRow | undefined> {
   if (typeof id !== 'string') return undefined
   const row = await db
     .selectFrom('monitors')
@@ -221,8 +210,8 @@ async function findMonitor(db: Database, tenant: Tenant, id: unknown): Promise<M
   return row && (await lockMonitor(db, tenant, id))
 }
 
-/** The monitor is checked at once, and what is found without the change is not taken over. */
-async function setPlace(db: Database, { slot, is_active }: MonitorRow, changeId: string | null, now: number) {
+/** Makes the check of the monitor due. Without a change, its fingerprint is deleted, so that the next check evaluates the answer again. */
+async function scheduleCheck(db: Database, { slot, is_active }: MonitorRow, changeId: string | null, now: number) {
   await db
     .updateTable('due_checks')
     .set({
@@ -235,53 +224,56 @@ async function setPlace(db: Database, { slot, is_active }: MonitorRow, changeId:
     .execute()
 }
 
-type Given = { new_value: unknown; from: unknown; to: unknown }
-
-/** Of a body whose fields may hold anything, as the schema reports what is of the wrong type. */
-function parse(monitor: MonitorRow | undefined, given: Given, now: number, refused: FieldErrors = {}) {
-  const { new_value } = given
+/** Throws a 400 with all errors. Fields may have any type if there are schema errors. */
+function parseInput(
+  monitor: MonitorRow | undefined,
+  input: { new_value: unknown; from: unknown; to: unknown },
+  now: number,
+  schemaErrors: FieldErrors = {},
+) {
+  const { new_value } = input
   const errors: FieldErrors = {}
-  const isText = (value: unknown) => typeof value === 'string'
-  const isGiven = isText(new_value) || (Array.isArray(new_value) && new_value.every(isText))
-  const values =
-    monitor && isGiven
+  const isString = (value: unknown) => typeof value === 'string'
+  const isReadable = isString(new_value) || (Array.isArray(new_value) && new_value.every(isString))
+  const parsed =
+    monitor && isReadable
       ? parseExpectedValues(
           new_value as string | string[],
           monitor.record_type as MonitorRecordType,
           monitor.is_exact_match === 1,
         )
       : undefined
-  if (values && !values.ok) {
-    for (const [field, error] of Object.entries(values.errors))
+  if (parsed && !parsed.ok) {
+    for (const [field, error] of Object.entries(parsed.errors))
       errors[field.replace(/^expected_value/, 'new_value')] = error
   }
-  if (values?.ok && isSameSet(values.values, JSON.parse(monitor!.expected_values)))
+  if (parsed?.ok && isSameSet(parsed.values, JSON.parse(monitor!.expected_values)))
     errors.new_value = fieldError('same_as_expected')
   const times = Object.fromEntries(
     (['from', 'to'] as const).flatMap((field) =>
-      ['string', 'number'].includes(typeof given[field]) ? [[field, given[field] as string | number]] : [],
+      ['string', 'number'].includes(typeof input[field]) ? [[field, input[field] as string | number]] : [],
     ),
   )
-  const { from, to } = parseTimes<'from' | 'to'>(times, ['from', 'to'], { ...errors, ...refused })
+  const { from, to } = parseTimes<'from' | 'to'>(times, ['from', 'to'], { ...errors, ...schemaErrors })
   throwIfInvalid(periodErrors(from!, to!, now))
-  if (!values?.ok) throw invalid(errors)
-  return { new_values: JSON.stringify(values.values), from_at: from!, to_at: to! }
+  if (!parsed?.ok) throw invalid(errors)
+  return { new_values: JSON.stringify(parsed.values), from_at: from!, to_at: to! }
 }
 
 function periodErrors(from: number, to: number, now: number): FieldErrors {
-  const latest = now + MOST_AHEAD_DAYS * DAY_MS
-  const earliest = now - LONGEST_DAYS * DAY_MS
+  const latest = now + MAX_DAYS_AHEAD * DAY_MS
+  const earliest = now - MAX_PERIOD_DAYS * DAY_MS
   if (from < earliest || from > latest)
     return { from: fieldError('time_out_of_range', { min: toIso(earliest), max: toIso(latest) }) }
   if (to <= now) return { to: fieldError('not_in_future') }
   if (to <= from) return { to: fieldError('not_after', { start: 'from' }) }
-  if (to - from > LONGEST_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: LONGEST_DAYS }) }
+  if (to - from > MAX_PERIOD_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: MAX_PERIOD_DAYS }) }
   return {}
 }
 
-function toAnswer(row: ChangeRow, now: number): PlannedChangeAnswer {
-  const progress = progressOf(row)
-  const isBefore = phaseOf({ from: row.from_at, to: row.to_at }, now) === 'before'
+function toResponse(row: ChangeRow, now: number): PlannedChangeResponse {
+  const progress = parseProgress(row)
+  const isBefore = changePhase({ from: row.from_at, to: row.to_at }, now) === 'before'
   return withVersion(
     {
       id: row.id,
