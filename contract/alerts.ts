@@ -129,7 +129,7 @@ export const ChannelTypes = StrictObject(
   { title: 'ChannelTypes', examples: [{ data: [firstExample(ChannelTypeInfo)] }] },
 )
 
-const MOST_IN_RULE = 100
+const MAX_FILTER_VALUES = 100
 /** 00:00 to 23:59. */
 const CLOCK_TIME = '^([01][0-9]|2[0-3]):[0-5][0-9]$'
 const rule = {
@@ -138,7 +138,7 @@ const rule = {
   groups: Nullable(
     Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
       minItems: 1,
-      maxItems: MOST_IN_RULE,
+      maxItems: MAX_FILTER_VALUES,
       description: 'Only monitors in these groups: ids (`grp_…`) or slugs. Null: every group.',
     }),
   ),
@@ -158,7 +158,7 @@ const rule = {
     }),
   ),
   record_types: Nullable(
-    Type.Array(Type.Enum(RECORD_TYPES), { minItems: 1, maxItems: MOST_IN_RULE, description: 'Null: every type.' }),
+    Type.Array(Type.Enum(RECORD_TYPES), { minItems: 1, maxItems: MAX_FILTER_VALUES, description: 'Null: every type.' }),
   ),
   states: Nullable(
     Type.Array(Type.Enum(FAILING_STATES), {
@@ -284,7 +284,7 @@ export type AlertRuleChange = Partial<NewAlertRule>
 
 export const AlertRuleQuery = StrictObject(pageQuery('AlertRuleOrder', ['created']))
 
-/** Which monitors and failures: what a rule says without its channels. */
+/** The filters and the delay of a rule. */
 export const PreviewedRule = StrictObject(
   {
     groups: Type.Optional(rule.groups),
@@ -388,7 +388,7 @@ export const MonitorAlertRules = StrictObject(
 export type MonitorAlertRules = Static<typeof MonitorAlertRules>
 export type MonitorRule = Static<typeof MonitorRule>
 
-/** `POST /alert-addresses/…/{token}`: what the link of a mail did. */
+/** `GET` and `POST /alert-addresses/…/{token}`. */
 export const AddressAnswer = StrictObject(
   { email: Type.String(), organization: Type.String() },
   { title: 'AddressAnswer', examples: [{ email: 'ops@example.com', organization: 'Acme' }] },

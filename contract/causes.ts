@@ -1,7 +1,7 @@
 import type { VerdictReason } from './reasons.ts'
 
-/** What a cause on the dashboard's overview is about. `observed` and `expected`: values that all monitors of the cause share. */
-type Params = {
+/** The parameters of the causes on the dashboard's overview. `observed` and `expected`: values that all monitors of the cause share. */
+type CauseParams = {
   name: string
   record_type: string
   domain: string
@@ -9,65 +9,75 @@ type Params = {
   observed: readonly string[]
   expected: readonly string[]
 }
-type Entry<P extends keyof Params> = { about: string; params: readonly P[]; text(params: Pick<Params, P>): string }
-const entry = <const P extends keyof Params>(
+type Template<P extends keyof CauseParams> = {
+  about: string
+  params: readonly P[]
+  text(params: Pick<CauseParams, P>): string
+}
+const template = <const P extends keyof CauseParams>(
   about: string,
   params: readonly P[],
-  text: Entry<P>['text'],
-): Entry<P> => ({ about, params, text })
+  text: Template<P>['text'],
+): Template<P> => ({ about, params, text })
 
-/** One template for each case: of one monitor, and of several monitors of a domain. A single monitor may have its own reason instead. */
+/** For one monitor, and for several monitors of a domain. A single monitor may have a more precise reason instead. */
 export const CAUSES = {
-  answers_instead: entry('MISMATCH of one monitor.', ['name', 'record_type', 'observed', 'expected'], (params) => {
-    // Not "the A record of": behind a CNAME that is another name's.
-    return `${params.name} (${params.record_type}) answers ${listed(params.observed)} instead of ${listed(params.expected)}.`
+  answers_instead: template('MISMATCH of one monitor.', ['name', 'record_type', 'observed', 'expected'], (params) => {
+    // Not "the A record of": with a CNAME, the A record belongs to another name.
+    return `${params.name} (${params.record_type}) answers ${joinWithAnd(params.observed)} instead of ${joinWithAnd(params.expected)}.`
   }),
-  answers_unexpected: entry(
+  answers_unexpected: template(
     'MISMATCH of one monitor whose expected values are too long to show.',
     ['name', 'record_type', 'observed'],
-    (params) => `${params.name} (${params.record_type}) answers ${listed(params.observed)}, which is not expected.`,
+    (params) =>
+      `${params.name} (${params.record_type}) answers ${joinWithAnd(params.observed)}, which is not expected.`,
   ),
-  answers_differ: entry('MISMATCH of one monitor, with values too long to show.', ['name', 'record_type'], (params) => {
-    return `${params.name} (${params.record_type}) answers other values than expected.`
-  }),
-  records_answer_instead: entry(
+  answers_differ: template(
+    'MISMATCH of one monitor, with values too long to show.',
+    ['name', 'record_type'],
+    (params) => {
+      return `${params.name} (${params.record_type}) answers other values than expected.`
+    },
+  ),
+  records_answer_instead: template(
     'MISMATCH of several monitors.',
     ['count', 'domain', 'observed', 'expected'],
     ({ count, domain, observed, expected }) =>
-      `${count} records of ${domain} answer ${listed(observed)} instead of ${listed(expected)}.`,
+      `${count} records of ${domain} answer ${joinWithAnd(observed)} instead of ${joinWithAnd(expected)}.`,
   ),
-  records_answer_unexpected: entry(
+  records_answer_unexpected: template(
     'MISMATCH of several monitors that expect different values.',
     ['count', 'domain', 'observed'],
-    ({ count, domain, observed }) => `${count} records of ${domain} answer ${listed(observed)}, which is not expected.`,
+    ({ count, domain, observed }) =>
+      `${count} records of ${domain} answer ${joinWithAnd(observed)}, which is not expected.`,
   ),
-  records_differ: entry('MISMATCH of several monitors, with different values.', ['count', 'domain'], (params) => {
+  records_differ: template('MISMATCH of several monitors, with different values.', ['count', 'domain'], (params) => {
     return `${params.count} records of ${params.domain} answer other values than expected.`
   }),
-  name_not_found: entry('NOT_FOUND of one monitor.', ['name'], ({ name }) => `${name} does not exist (NXDOMAIN).`),
-  names_not_found: entry('NOT_FOUND of several monitors.', ['count', 'domain'], ({ count, domain }) => {
+  name_not_found: template('NOT_FOUND of one monitor.', ['name'], ({ name }) => `${name} does not exist (NXDOMAIN).`),
+  names_not_found: template('NOT_FOUND of several monitors.', ['count', 'domain'], ({ count, domain }) => {
     return `${count} names of ${domain} do not exist (NXDOMAIN).`
   }),
-  record_missing: entry('NO_DATA of one monitor.', ['name', 'record_type'], ({ name, record_type }) => {
+  record_missing: template('NO_DATA of one monitor.', ['name', 'record_type'], ({ name, record_type }) => {
     return `${name} has no ${record_type} record.`
   }),
-  records_missing: entry('NO_DATA of several monitors.', ['count', 'domain'], ({ count, domain }) => {
+  records_missing: template('NO_DATA of several monitors.', ['count', 'domain'], ({ count, domain }) => {
     return `${count} names of ${domain} have no record of the monitored type.`
   }),
-  record_times_out: entry('TIMEOUT of one monitor.', ['name', 'record_type'], ({ name, record_type }) => {
+  record_times_out: template('TIMEOUT of one monitor.', ['name', 'record_type'], ({ name, record_type }) => {
     return `No name server answers for the ${record_type} record of ${name}.`
   }),
-  records_time_out: entry('TIMEOUT of several monitors.', ['count', 'domain'], ({ count, domain }) => {
+  records_time_out: template('TIMEOUT of several monitors.', ['count', 'domain'], ({ count, domain }) => {
     return `No name server answers for ${count} records of ${domain}.`
   }),
-  lookup_fails: entry('INVALID of one monitor.', ['name', 'record_type'], ({ name, record_type }) => {
+  lookup_fails: template('INVALID of one monitor.', ['name', 'record_type'], ({ name, record_type }) => {
     return `The lookup of the ${record_type} record of ${name} fails.`
   }),
-  lookups_fail: entry('INVALID of several monitors.', ['count', 'domain'], ({ count, domain }) => {
+  lookups_fail: template('INVALID of several monitors.', ['count', 'domain'], ({ count, domain }) => {
     return `The lookup of ${count} records of ${domain} fails.`
   }),
-  name_misconfigured: entry('BAD_SETUP of one monitor.', ['name'], ({ name }) => `${name} is misconfigured.`),
-  names_misconfigured: entry('BAD_SETUP of several monitors.', ['count', 'domain'], ({ count, domain }) => {
+  name_misconfigured: template('BAD_SETUP of one monitor.', ['name'], ({ name }) => `${name} is misconfigured.`),
+  names_misconfigured: template('BAD_SETUP of several monitors.', ['count', 'domain'], ({ count, domain }) => {
     return `${count} names of ${domain} are misconfigured.`
   }),
 } as const
@@ -75,12 +85,12 @@ export type CauseCode = keyof typeof CAUSES
 
 export type CauseReason = { code: CauseCode | VerdictReason['code']; params: object; text: string }
 
-/** `params` may hold more than the code has. */
-export function causeReason(code: CauseCode, given: Params): CauseReason {
-  const { params, text } = CAUSES[code] as Entry<keyof Params>
-  return { code, params: Object.fromEntries(params.map((name) => [name, given[name]])), text: text(given) }
+/** Selects the parameters that the code uses. */
+export function causeReason(code: CauseCode, values: CauseParams): CauseReason {
+  const { params, text } = CAUSES[code] as Template<keyof CauseParams>
+  return { code, params: Object.fromEntries(params.map((name) => [name, values[name]])), text: text(values) }
 }
 
-function listed(values: readonly string[]): string {
+function joinWithAnd(values: readonly string[]): string {
   return values.length < 2 ? values.join('') : `${values.slice(0, -1).join(', ')} and ${values.at(-1)}`
 }

@@ -121,7 +121,7 @@ export const IncidentEntry = StrictObject(
 export type IncidentEntry = Static<typeof IncidentEntry>
 export const IncidentEntryQuery = StrictObject(pageQuery('IncidentEntryOrder', ['occurred']))
 
-/** `GET` and `POST /alert-acknowledgements/{token}`: what the link of a message leads to. */
+/** `GET` and `POST /alert-acknowledgements/{token}`. */
 export const Acknowledgement = StrictObject(
   {
     organization: Type.String(),
@@ -232,7 +232,6 @@ export const AlertQuery = StrictObject({
 })
 export type AlertQuery = Static<typeof AlertQuery>
 
-/** Which alerts of a channel are sent again, by when they were created. */
 export const AlertReplay = StrictObject(
   {
     since: Time('Alerts created at this time or later.'),

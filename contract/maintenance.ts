@@ -1,20 +1,20 @@
 import { type Static, Type } from 'typebox'
 import { Instant, Name, Nullable, ONE_LINE, pageQuery, SET_BY_SERVER, StrictObject, Time } from './common.ts'
 
-const MOST_NAMED = 100
+const MAX_FILTER_VALUES = 100
 
 const filters = {
   monitors: Nullable(
     Type.Array(Type.String({ minLength: 1, maxLength: 40 }), {
       minItems: 1,
-      maxItems: MOST_NAMED,
+      maxItems: MAX_FILTER_VALUES,
       description: 'Only these monitors (`mon_…`). Null: every monitor.',
     }),
   ),
   groups: Nullable(
     Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
       minItems: 1,
-      maxItems: MOST_NAMED,
+      maxItems: MAX_FILTER_VALUES,
       description: 'Only monitors in these groups: ids (`grp_…`) or slugs. Null: every group.',
     }),
   ),

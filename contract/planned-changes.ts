@@ -9,7 +9,7 @@ const state = Type.Enum(CHANGE_STATES, {
     '`SCHEDULED`: the period has not begun. `IN_PROGRESS`: the old values, the new ones and a mix of both are VALID. `DONE`: every server answers the new values. `NOT_ARRIVED`: the period ended before that. `CANCELED`: somebody changed what the monitor expects.',
 })
 
-const SeenAnswer = StrictObject({
+const ServerAnswer = StrictObject({
   kind: Type.Enum(['name_server', 'resolver'], { type: 'string' }),
   server: Type.String({ description: 'The name of the name server, or the address of the resolver.' }),
   answer: Type.Enum(['old', 'new', 'mixed', 'other', 'none'], {
@@ -23,7 +23,7 @@ const SeenAnswer = StrictObject({
 const Progress = StrictObject(
   {
     checked: Instant('When the servers were queried.'),
-    servers: Type.Array(SeenAnswer, {
+    servers: Type.Array(ServerAnswer, {
       description: "The zone's name servers (at most 13) and the resolvers of DNS_SERVERS (at most 8).",
     }),
     caches_until: Nullable(

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 onBothEngines('alerts', (_fresh, engine) => {
-  test('the owners of a new organization get an email after 10 minutes, and one when the monitor recovers', async () => {
+  test('owners of a new organization receive an email after 10 minutes, and another one when the monitor recovers', async () => {
     const mail = await startMailServer()
     const world = await givenApp(engine, { SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
     const { change, send } = givenAlerting(world)
@@ -42,7 +42,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(text).toContain('zonewatch_alerts_total{channel="email",result="sent"} 2')
   })
 
-  test('a monitor that recovers within the delay alerts nobody, and a first result neither', async () => {
+  test('a monitor that recovers within the delay sends no alert, and neither does a first result', async () => {
     const { world, receiver, rule } = await givenReceiver(engine, { delay: 10 })
     const { change, send } = givenAlerting(world)
     const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.com')]
@@ -63,7 +63,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect((await world.call('/incidents?is_open=true')).body.data).toEqual([])
   })
 
-  test('400 monitors of one zone are one incident and one message, and one when all recovered', async () => {
+  test('400 failing monitors of one zone make one incident and one message, and one message when all recover', async () => {
     const { world, receiver } = await givenReceiver(engine, { delay: 0 })
     const { change, send } = givenAlerting(world)
     const names = Array.from({ length: 400 }, (_, index) => ({
@@ -90,7 +90,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(bodies(receiver)[1]!.incident).toBe(bodies(receiver)[0]!.incident)
   })
 
-  test('a rule is about its groups, names, types and states only', async () => {
+  test('a rule matches only its groups, names, record types and states', async () => {
     const filters = { delay: 0, name_pattern: '*.example.com', record_types: ['A'], states: ['NOT_FOUND'] }
     const { world, receiver } = await givenReceiver(engine, filters)
     const { change, send } = givenAlerting(world)
@@ -114,7 +114,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(titles.sort()).toEqual(['2 monitors of example.com: Not found', 'slow.example.com A: Timeout'])
   })
 
-  test('a rule with tags is about monitors that have all of them, also in its preview, and as they are now', async () => {
+  test('a rule with tags matches monitors that currently have all of them, also in its preview', async () => {
     const { world, receiver, rule } = await givenReceiver(engine, { delay: 0, tags: ['prod', 'eu'], repeat_every: 1 })
     const { change, send } = givenAlerting(world)
     const tagged = async (name: string, tags: string[]) => {
@@ -144,7 +144,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(receiver.received).toHaveLength(1)
   })
 
-  test('an acknowledged incident sends nothing more, and a note stays', async () => {
+  test('an acknowledged incident sends no more alerts, and keeps its note', async () => {
     const { world, receiver } = await givenReceiver(engine, { delay: 10 })
     const { change, send } = givenAlerting(world)
     const shop = await monitorOf(world, 'shop.example.com')
@@ -159,7 +159,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(receiver.received).toEqual([])
   })
 
-  test('what fails is retried after 5, 10, 15 minutes and so on, nine times, with the log of every attempt', async () => {
+  test('a failed alert is retried nine times, after 5, 10, 15 minutes and so on, and its log has every attempt', async () => {
     const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 })
     const { change, send } = givenAlerting(world)
     receiver.answers({ status: 503, body: 'busy' })
@@ -184,7 +184,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect((await alertsOf(world, rule))[0]).toMatchObject({ status: 'SENT', error: null })
   })
 
-  test('a 429 is retried when the provider says', async () => {
+  test('a 429 is retried after the time in Retry-After', async () => {
     const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 })
     const { change, send } = givenAlerting(world)
     receiver.answers({ status: 429, headers: { 'retry-after': '3600' } })
@@ -200,7 +200,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(await alertsOf(world, rule)).toMatchObject([{ status: 'SENT', retries: 1 }])
   })
 
-  test('what exceeds the limit of a channel for an hour is one summary later', async () => {
+  test('alerts over the hourly limit of a channel are combined in one summary', async () => {
     const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 }, { ALERTS_PER_HOUR: '2' })
     const { change, send } = givenAlerting(world)
     const monitors = await Promise.all([1, 2, 3, 4, 5].map((number) => monitorOf(world, `www.example${number}.com`)))
@@ -219,7 +219,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect((await alertsOf(world, rule)).every(({ status }: { status: string }) => status === 'SENT')).toBe(true)
   })
 
-  test('a process that dies while it sends loses nothing: another one sends the alert with the same id', async () => {
+  test('when a process dies while it sends an alert, another process sends it with the same id', async () => {
     const { world, receiver, rule } = await givenReceiver(engine, { delay: 0 })
     const { change, send } = givenAlerting(world)
     await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })
@@ -262,7 +262,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     })
   })
 
-  test('old incidents go in batches with all that belongs to them; what is about an open one stays', async () => {
+  test('retention deletes old incidents with their rows in batches, and keeps open ones', async () => {
     const { world, receiver } = await givenReceiver(engine, { delay: 0, repeat_every: 24 })
     const { change, send } = givenAlerting(world)
     const { db, clock, config } = world.deps
@@ -300,7 +300,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(ofShop[1]!.facts[0]).toEqual({ name: 'Expected', value: '192.0.2.1' })
   })
 
-  test('a preview shows the failures of 30 days that lasted as long as the rule waits', async () => {
+  test('a preview shows the failures of 30 days that outlasted the delay of the rule', async () => {
     const world = await givenApp(engine)
     const { change } = givenAlerting(world)
     const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.org')]

@@ -16,7 +16,7 @@ const event = {
 }
 
 // PostgreSQL chooses by its statistics, which SQLite does not have.
-test('on SQLite an evaluation does not read all monitors that fail, nor the incidents of the past', async () => {
+test('on SQLite an evaluation reads neither all failing monitors nor resolved incidents', async () => {
   const { db, plansOf } = await givenRecordingDatabase('sqlite')
   const plans = await plansOf(async () => {
     await openMemberships(db, 'org_1', ['mon_1'])
@@ -31,7 +31,7 @@ test('on SQLite an evaluation does not read all monitors that fail, nor the inci
   for (const plan of incidents) expect(plan).toMatch(/\(organization_id=\? AND (cause|id)=\?\)/)
 })
 
-test('on SQLite an incident that ends is counted without reading those that recovered', async () => {
+test('on SQLite the monitors that left an incident are counted without reading the recovered ones', async () => {
   const { db, plansOf } = await givenRecordingDatabase('sqlite')
   const plans = await plansOf(() => countLeft(db, 'org_1', 'inc_1'))
   expect(plans.map(({ plan }) => plan)).toEqual([

@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 onBothEngines('incidents', (_fresh, engine) => {
-  test('anyone with the link of a message acknowledges with a POST; opening it changes nothing', async () => {
+  test('anyone with the link of a message can acknowledge by POST, and opening the link changes nothing', async () => {
     const { world, receiver, incidentOf, fail } = await givenReceiver(engine, { delay: 0 })
     await fail('shop.example.com')
     const { acknowledge } = receiver.last()
@@ -25,7 +25,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect(data.filter(({ action }: Answer) => action === 'incident.updated')).toHaveLength(1)
   })
 
-  test('the timeline says what happened and who was notified', async () => {
+  test('the timeline lists what happened and who was notified', async () => {
     const { world, incidentOf, fail, change } = await givenReceiver(engine, { delay: 0 })
     const monitor = await fail('shop.example.com')
     const { id } = await incidentOf()
@@ -52,7 +52,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect(events.map((event: Answer) => event.incident_id)).toEqual([id, id])
   })
 
-  test('monitors of several domains are one incident where they share the wrong records, a name server or a resolver', async () => {
+  test('monitors of several domains share an incident if they share the wrong records, a name server or a resolver', async () => {
     const { world, incidents, change } = await givenReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.edu', 'e.example.com', 'f.example.org']
     const [one, two, three, four, five, six] = await Promise.all(names.map((name) => monitorOf(world, name)))
@@ -81,7 +81,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await incidents()).at(-1)).toMatchObject({ zone: 'example.org', cause: 'zone', monitors: 1 })
   })
 
-  test('what fails later, or after somebody took care of the cause, is an incident of its own, and alerts', async () => {
+  test('a failure after an hour, or after an acknowledgement or snooze, opens a new incident and alerts', async () => {
     const { world, receiver, incidents, change, passing } = await givenReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.edu', 'e.example.info']
     const [one, two, three, four, five] = await Promise.all(names.map((name) => monitorOf(world, name)))
@@ -104,7 +104,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await incidents()).map(({ monitors }: Answer) => monitors)).toEqual([1, 1, 1, 2])
   })
 
-  test('a name server that refuses one zone is no cause that others share', async () => {
+  test('a name server that refuses one zone is not a shared cause', async () => {
     const { world, incidents, change } = await givenReceiver(engine, { delay: 0 })
     const path = (kind: string) => ({ path: 'authoritative', name: 'ns1.host.example', outcome: { kind } })
     const failures = ['failure', 'lame'].flatMap((kind) => [kind, kind])
@@ -147,7 +147,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect(await incidentOf()).toMatchObject({ monitors: 2, failing: 1, resolved: null })
   })
 
-  test('a cause that the version before left at a resolved incident stops nothing', async () => {
+  test('a cause that an older version left at a resolved incident does not block a new incident', async () => {
     const { world, incidents, change } = await givenReceiver(engine, { delay: 0 })
     const [one, two] = [await monitorOf(world, 'a.example.com'), await monitorOf(world, 'b.example.org')]
     await change({ monitor: one, to: 'MISMATCH', found: ['192.0.2.66'] })
@@ -161,7 +161,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     ])
   })
 
-  test('the log of a channel does not contain the link that acknowledges', async () => {
+  test('the log of a channel does not contain the acknowledge link', async () => {
     const { world, receiver, fail, channel } = await givenReceiver(engine, { delay: 0 })
     receiver.answers({ status: 200, body: 'accepted' })
     await fail('shop.example.com')
@@ -172,7 +172,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect(log[0].request).not.toContain(token)
   })
 
-  test('a rule that contradicts itself is refused with the field', async () => {
+  test('a rule with contradicting fields is refused with the names of the fields', async () => {
     const { world, channel } = await givenReceiver(engine, { delay: 0 })
     const refused = async (body: object) =>
       (await world.call('/alert-rules', { method: 'POST', body: { name: 'A', channels: [channel], ...body } })).body
@@ -191,7 +191,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect(Object.keys(await refused({ quiet_hours: { from: '25:00', until: '07:00' } }))).toEqual(['quiet_hours.from'])
   })
 
-  test('a monitor that was never valid alerts nobody, unless the rule says so; its page says which rules apply', async () => {
+  test('a monitor that was never valid sends no alert unless the rule has first_results, and the API explains which rules apply', async () => {
     const { world, receiver, rule, fail } = await givenReceiver(engine, { delay: 0, name_pattern: '*.example.com' })
     const shop = await fail('shop.example.com', 'UNSET')
     const rulesOf = async (monitor: string) =>
@@ -210,7 +210,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await rulesOf(await monitorOf(world, 'shop.example.org')))[1]).toEqual(['Receiver', 'name'])
   })
 
-  test('without a mail server an alert by email is canceled with the remedy, and the channel says so', async () => {
+  test('without a mail server, email alerts are canceled, and the alert and the channel say what to set', async () => {
     const world = await givenApp(engine)
     const { change, send } = givenAlerting(world)
     await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })

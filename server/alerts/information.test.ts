@@ -18,7 +18,7 @@ async function givenInformation(engine: Engine, filters: object = {}) {
 }
 
 onBothEngines('information', (_fresh, engine) => {
-  test('is sent once to each channel, by the rules that are about the monitor', async () => {
+  test('is sent once to each channel of the rules that match the monitor', async () => {
     const { world, receiver, channel, monitorOf, send } = await givenInformation(engine)
     const rule = (body: object) =>
       world.call('/alert-rules', { method: 'POST', body: { channels: [channel], ...body } })
@@ -37,7 +37,7 @@ onBothEngines('information', (_fresh, engine) => {
     expect((await world.call(`/alerts?channel_id=${channel}`)).body.data).toHaveLength(1)
   })
 
-  test('is part of the digest of its rule, and is sent again by a replay', async () => {
+  test('is part of the digest of its rule, and a replay sends it again', async () => {
     const { world, receiver, channel, monitorOf, send } = await givenInformation(engine, { digest: 'hourly' })
     const { db, clock } = world.deps
     const monitor = await monitorOf('shop.example.com')
@@ -55,7 +55,7 @@ onBothEngines('information', (_fresh, engine) => {
     expect(receiver.titles()).toEqual(['Digest: 1 alert', 'shop.example.com A: change done'])
   })
 
-  test('wakes nobody who is on call', async () => {
+  test('is not sent to channels that page people on call', async () => {
     const { world, receiver, monitorOf, send } = await givenInformation(engine)
     const settings = CONTRACTS.pagerduty.settings(receiver.url)
     const body = { name: 'On call', type: 'pagerduty', settings }

@@ -32,7 +32,7 @@ const OTHERS: Record<string, (given: World) => Promise<() => Promise<unknown>>> 
   },
 }
 
-test.each(Object.entries(OTHERS))('what records an attempt goes on while %s (postgres)', async (_, other) => {
+test.each(Object.entries(OTHERS))('recording an attempt does not deadlock while %s (postgres)', async (_, other) => {
   const given = await givenReceiver('postgres', { delay: 0, repeat_every: 2 })
   const { world, incidentOf } = given
   const { db } = world.deps

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 onBothEngines('when alerts are sent', (_fresh, engine) => {
-  test('a rule repeats its message until somebody acknowledges, and escalates', async () => {
+  test('a rule repeats its message and escalates until somebody acknowledges', async () => {
     const { world, receiver, channel, incidentOf, fail, passing } = await givenReceiver(engine, {})
     const second = await secondChannel(world)
     const rule = { delay: 0, repeat_every: 2, escalate_after: 30, escalation_channel: second.id }
@@ -33,7 +33,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(alerts.filter((alert: Answer) => alert.is_escalation)).toMatchObject([{ channel_id: second.id }])
   })
 
-  test('a rule that repeats more often than it escalates escalates all the same', async () => {
+  test('a rule that repeats before its escalation is due still escalates', async () => {
     const { world, receiver, fail, passing, rule } = await givenReceiver(engine, { delay: 0 })
     const chief = await secondChannel(world)
     const escalation = { repeat_every: 1, escalate_after: 90, escalation_channel: chief.id }
@@ -45,7 +45,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect([receiver.received.length, chief.received.length]).toEqual([2, 1])
   })
 
-  test('a repetition goes on after a message was combined in a summary, and after one could not be sent', async () => {
+  test('repetitions continue after a message was combined in a summary, and after one could not be sent', async () => {
     const { world, receiver, fail, passing, incidents } = await givenReceiver(
       engine,
       { delay: 0, repeat_every: 2 },
@@ -85,7 +85,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(receiver.received).toHaveLength(before + 1)
   })
 
-  test('a channel that was removed from its rule receives no further repetition, but the recovery', async () => {
+  test('a channel that was removed from a rule receives no repetition, but does receive the recovery', async () => {
     const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0, repeat_every: 1 })
     const shop = await fail('shop.example.com')
     const other = await secondChannel(world)
@@ -97,7 +97,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(other.received).toHaveLength(0)
   })
 
-  test('Opsgenie is asked to close an alert only when it has it', async () => {
+  test('Opsgenie receives the close only after it had time to create the alert', async () => {
     const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0 })
     const settings = { api_key: 'a key of the integration', api_url: receiver.url }
     const { id } = (
@@ -149,7 +149,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect((await replay({ since, until: new Date(Date.parse(since) + 1).toISOString() })).body).toEqual({ count: 0 })
   })
 
-  test('a repetition has another message id than what it repeats, so that Matrix shows it, and says how long it lasts', async () => {
+  test('a repetition has a new message id, so that Matrix shows it, and names the duration', async () => {
     const { world, receiver, rule, fail, passing } = await givenReceiver(engine, { delay: 0 })
     const settings = { homeserver: receiver.url, access_token: 'syt_token', room_id: '!xxxx:example.org' }
     const { id } = (
@@ -163,7 +163,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(receiver.last().body).toContain('Still failing after 2 h')
   })
 
-  test('a replay passes over what is being recorded at that moment, and waits for nobody', async () => {
+  test('a replay skips an alert whose attempt is being recorded, without waiting', async () => {
     const { world, fail, channel, rule } = await givenReceiver(engine, { delay: 0 })
     await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { repeat_every: 2 } })
     await fail('shop.example.org')
@@ -178,7 +178,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect((await replay()).body).toEqual({ count: 1 })
   })
 
-  test('a snoozed incident sends nothing, and reminds at the end of the snooze', async () => {
+  test('a snoozed incident sends no alerts until the snooze ends, and then a reminder', async () => {
     const { world, receiver, incidentOf, fail, passing } = await givenReceiver(engine, { delay: 0 })
     await fail('shop.example.com')
     const { id } = await incidentOf()
@@ -195,7 +195,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(receiver.received).toHaveLength(2)
   })
 
-  test('in quiet hours alerts wait until the end, and a digest is one message', async () => {
+  test('alerts wait for the end of quiet hours, and a digest is one message', async () => {
     const quiet_hours = { from: '22:00', until: '07:00' }
     const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0, quiet_hours })
     await passing(until(world, '23:00'))
@@ -219,7 +219,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     ])
   })
 
-  test('a digest of the quiet hours is sent at their end', async () => {
+  test('a digest that is due in quiet hours is sent at their end', async () => {
     const quiet_hours = { from: '20:00', until: '09:00' }
     const { world, receiver, fail, passing } = await givenReceiver(engine, { delay: 0, quiet_hours, digest: 'daily' })
     await passing(until(world, '19:00'))

@@ -40,7 +40,7 @@ onBothEngines('messages about one incident', (_fresh, engine) => {
     ['telegram', ['POST sendMessage', 'POST editMessageText of the first', 'POST sendMessage of the first']],
     ['matrix', ['PUT alr', 'PUT alr.edit of the first', 'PUT alr of the first']],
     ['slack', [expect.any(String), expect.stringMatching(/^POST secret-token-[\w-]+$/)]],
-  ] as const)('the recovery changes the first one in %s, and replies to it', async (type, [first, ...rest]) => {
+  ] as const)('the recovery edits the first message in %s, and replies to it', async (type, [first, ...rest]) => {
     const { fail, passing, seen, recover, world } = await givenChannel(type)
     const monitor = await fail('shop.example.com')
     expect(seen()).toEqual([first])
@@ -56,7 +56,7 @@ onBothEngines('messages about one incident', (_fresh, engine) => {
     ])
   })
 
-  test('a first message that people deleted keeps the recovery from nobody', async () => {
+  test('a recovery is sent even if people deleted the first message', async () => {
     const { fail, passing, seen, recover, answers, receiver } = await givenChannel('slack_app')
     const monitor = await fail('shop.example.com')
     seen()
@@ -75,7 +75,7 @@ onBothEngines('messages about one incident', (_fresh, engine) => {
     ])
   })
 
-  test('a first message that the medium fails to change keeps the recovery from nobody', async () => {
+  test('a recovery is sent even if the provider fails to edit the first message', async () => {
     const { fail, passing, seen, recover, answers } = await givenChannel('slack_app')
     const monitor = await fail('shop.example.com')
     seen()
@@ -93,7 +93,7 @@ onBothEngines('messages about one incident', (_fresh, engine) => {
     ['telegram', { ok: true, result: { message_id: 1e20 } }],
     ['slack_app', { ok: true, ts: '1'.repeat(300) }],
     ['discord', { id: '../../1127' }],
-  ] as const)('an id of a message that cannot be one is not stored: %s %j', async (type, body) => {
+  ] as const)('an invalid message id is not stored: %s %j', async (type, body) => {
     const { fail, passing, seen, recover, answers, world } = await givenChannel(type)
     answers(() => ({ status: 200, body: JSON.stringify(body) }))
     const monitor = await fail('shop.example.com')
@@ -105,7 +105,7 @@ onBothEngines('messages about one incident', (_fresh, engine) => {
     expect(seen()).toHaveLength(1)
   })
 
-  test('a recovery that cannot change the first message yet sends nothing and is retried', async () => {
+  test('a recovery is retried as a whole if a rate limit prevents the edit of the first message', async () => {
     const { fail, passing, seen, recover, answers } = await givenChannel('telegram')
     const monitor = await fail('shop.example.com')
     seen()

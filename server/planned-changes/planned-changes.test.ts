@@ -20,7 +20,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const [OLD, NEW, OTHER] = ['192.0.2.1', '192.0.2.2', '192.0.2.9']
 
 onBothEngines('planned changes', (_fresh, engine) => {
-  test('a change that spreads slowly alerts nobody, and everywhere it is the new expectation', async () => {
+  test('a change that spreads slowly sends no alert, and becomes the expectation when it is everywhere', async () => {
     const { world, set, check, plan, read, send, titles, events, monitor } = await givenRecord(engine)
     const { id } = await plan({ from: at(world, HOUR_MS), to: at(world, 5 * HOUR_MS) })
     await check()
@@ -75,7 +75,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect((await monitor()).state).toBe('MISMATCH')
   })
 
-  test('one that never arrives alerts at its end, and recovers when it arrives late', async () => {
+  test('a change that never arrives alerts at the end of its period, and recovers when it arrives late', async () => {
     const { world, set, check, plan, read, send, titles, monitor } = await givenRecord(engine, { frequency: 120 })
     const { id } = await plan({ to: at(world, HOUR_MS) })
     await check()
@@ -99,7 +99,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect(titles()[1]).toBe('www.example.test A: recovered')
   })
 
-  test('one whose name servers answer nothing at its end stays open until they do', async () => {
+  test('a change stays open while the name servers fail at the end of its period', async () => {
     const { world, set, check, plan, read, monitor } = await givenRecord(engine)
     const { id } = await plan({ to: at(world, HOUR_MS) })
     await check()
@@ -116,7 +116,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect([(await monitor()).state, (await read(id)).state]).toEqual(['VALID', 'DONE'])
   })
 
-  test('a third value is a mismatch, and what came too early is valid when the period begins', async () => {
+  test('a third value is a mismatch, and a change that came too early is valid when the period begins', async () => {
     const { world, set, check, plan, read, monitor, events } = await givenRecord(engine)
     const every = [...set.servers, ...set.resolvers]
     for (const server of every) server.set('www.example.test', 'A', [NEW!], { ttl: 60 })
@@ -133,7 +133,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect((await events()).map(({ new_state }) => new_state)).toEqual(['VALID', 'MISMATCH', 'VALID', 'MISMATCH'])
   })
 
-  test('a monitor that waits for its record and has a planned change ends its wait and then the change, each with a message', async () => {
+  test('a monitor with a wait and a planned change ends the wait first and then the change, each with a message', async () => {
     const { world, set, check, plan, read, send, titles, monitor } = await givenRecord(engine, { until: 'valid' })
     const every = [...set.servers, ...set.resolvers]
     for (const server of every) server.remove('www.example.test', 'A')
@@ -153,7 +153,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect(information.sort()).toEqual(['www.example.test A: change done', 'www.example.test A: record found'])
   })
 
-  test('one that is deleted, or whose monitor expects something else, is not in progress any more', async () => {
+  test('a change ends when it is deleted, or when its monitor expects other values', async () => {
     const { world, check, plan, read, monitor, call } = await givenRecord(engine)
     const first = await plan({ to: at(world, HOUR_MS) })
     await check()
@@ -170,7 +170,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect(body.data).toEqual([])
   })
 
-  test('wrong input is refused with the field and the remedy, and other organizations see nothing', async () => {
+  test('invalid input is refused with the field and the remedy, and other organizations cannot read the change', async () => {
     const { world, plan, call } = await givenRecord(engine)
     const { id, body } = await plan({ from: at(world, HOUR_MS), to: at(world, 2 * HOUR_MS) })
     const refused = async (change: object) => (await call('PATCH', `/planned-changes/${id}`, change)).body.errors

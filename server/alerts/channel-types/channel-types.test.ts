@@ -11,11 +11,11 @@ import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
 const TEAMS_FAILED = 'Webhook message delivery failed with error: Microsoft Teams endpoint returned'
 
-test('every type has a contract here', () => {
+test('every channel type has a contract', () => {
   expect(['email', ...types].sort()).toEqual([...CHANNEL_TYPES].sort())
 })
 
-test('each medium sends a test, notices a revoked token and a rate limit, and shows no secret in any answer', async () => {
+test('every channel type sends a test, detects a revoked token and a rate limit, and returns no secret', async () => {
   const world = await givenApp('sqlite')
   const receiver = await startReceiver()
   const post = (path: string, body?: unknown) =>
@@ -70,7 +70,7 @@ test('each medium sends a test, notices a revoked token and a rate limit, and sh
   }
 })
 
-test('what a rate limit asks to wait is read, and what no retry mends is known', () => {
+test('every channel type reads the delay of a rate limit, and knows its permanent errors', () => {
   for (const type of types) {
     const { revoked, limited } = CONTRACTS[type]
     const { findError, findRetryAfterMs, permanentStatuses } = HTTP_CHANNEL_TYPES[type]
@@ -107,7 +107,7 @@ test.each([
   ['pushover', 200, '{"status": 0}', 'retry', 'Pushover did not accept the message'],
   ['teams', 200, `${TEAMS_FAILED} HTTP error 429 with ContextId 1..`, 'retry', 'Microsoft Teams responded with 429'],
   ['teams', 200, `${TEAMS_FAILED} HTTP error 403 with ContextId 1..`, 'failed', 'Microsoft Teams responded with 403'],
-] as const)('an error of %s in a response with %i is noticed: %s', async (type, status, body, kind, error) => {
+] as const)('an error of %s in a response with %i is detected: %s', async (type, status, body, kind, error) => {
   const { deps, call } = await givenApp('sqlite')
   const receiver = await startReceiver()
   const settings = CONTRACTS[type].settings(receiver.url)
@@ -123,7 +123,7 @@ test.each([
 test.each([
   ['pagerduty', ['trigger', 'resolve']],
   ['opsgenie', ['/v2/alerts', '/v2/alerts/alr_1/close?identifierType=alias']],
-] as const)('what no recovery follows is closed once %s has it', async (type, requests) => {
+] as const)('a message without a later recovery is closed after %s created the alert', async (type, requests) => {
   const { deps: real, call } = await givenApp('sqlite')
   const slept: number[] = []
   const deps = { ...real, clock: { ...real.clock, sleep: async (ms: number) => void slept.push(ms) } }
@@ -169,7 +169,7 @@ test('an SMS is sent from a number, or by a Messaging Service', () => {
   expect(sentWith('+15551234567')).toMatchObject({ From: '+15551234567' })
 })
 
-test('a secret that is masked or left out is kept, another one replaces it', async () => {
+test('a secret that is masked or left out is kept, and a new one replaces it', async () => {
   const world = await givenApp('sqlite')
   const receiver = await startReceiver()
   const send = (method: string, path: string, body?: unknown) =>
@@ -191,7 +191,7 @@ test('a secret that is masked or left out is kept, another one replaces it', asy
   ])
 })
 
-test('settings that cannot be used are refused, each with its field', async () => {
+test('invalid settings are refused, each with its field', async () => {
   const world = await givenApp('sqlite')
   const errorsOf = async (type: string, settings: unknown) =>
     (await world.call('/channels', { method: 'POST', body: { name: 'A', type, settings } })).body.errors
@@ -224,7 +224,7 @@ test('settings that cannot be used are refused, each with its field', async () =
   })
 })
 
-test('an address of a stranger is sent nothing before its owner confirmed it, and nothing after unsubscribing', async () => {
+test('an address receives no alerts before its owner confirms it, and none after unsubscribing', async () => {
   const mail = await startMailServer()
   const world = await givenApp('sqlite', { SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
   const { db, seal } = world.deps

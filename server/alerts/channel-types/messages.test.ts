@@ -5,7 +5,7 @@ import { failingMessage } from '../message.ts'
 import { newResponse } from './channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
-test('Telegram receives no buttons that lead to a host name without a dot, which it refuses: links instead', () => {
+test('Telegram receives links instead of buttons for a host name without a dot, because it refuses such buttons', () => {
   const local = { label: 'Open the monitor', href: 'http://localhost:8080/dashboard/monitors/mon_1' }
   const notice = { ...SAMPLE_MESSAGES.recovered!, link: local }
   const { reply_markup, text } = JSON.parse(
@@ -15,7 +15,7 @@ test('Telegram receives no buttons that lead to a host name without a dot, which
   expect(text).toContain(`${local.label}: ${local.href}`)
 })
 
-test('the longest texts that strangers can write stay below what each medium takes', () => {
+test('the longest possible texts stay below the limits of every provider', () => {
   const value = '*_`<&'.repeat(60)
   const longest = {
     ...SAMPLE_MESSAGES.failing!,
@@ -47,7 +47,7 @@ test('the longest texts that strangers can write stay below what each medium tak
   expect(JSON.parse(bodyOf('opsgenie')).message.length).toBeLessThanOrEqual(130)
 })
 
-test.each(HTTP_TYPES)('the messages of %s are what people see', async (type) => {
+test.each(HTTP_TYPES)('the messages of %s match the recorded ones', async (type) => {
   const { settings } = CONTRACTS[type]
   const channelType = HTTP_CHANNEL_TYPES[type]
   const { status, body = '' } = CONTRACTS[type].accepts
@@ -70,7 +70,7 @@ test.each(HTTP_TYPES)('the messages of %s are what people see', async (type) => 
   await expect(messages.join('\n')).toMatchFileSnapshot(`./messages/${type}.txt`)
 })
 
-test('the mails are what people see', async () => {
+test('the mails match the recorded ones', async () => {
   const { confirm_address, ...mails } = sampleMails()
   const link = /[^/]+$/m // is signed with the time
   const shown = { ...mails, confirm_address: { ...confirm_address!, text: confirm_address!.text.replace(link, '…') } }
