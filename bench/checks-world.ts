@@ -13,7 +13,7 @@ import { readConfig } from '../server/config/config.ts'
 import { systemContext } from '../server/context.ts'
 import type { Database, Engine } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
-import { pathOf } from '../server/database/url.ts'
+import { sqlitePathOf } from '../server/database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../server/deps.ts'
 import type { Outcome } from '../server/dns/outcome.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
@@ -74,7 +74,7 @@ export async function withWorld<T>(engine: Engine, count: number, work: (world: 
 
 /** SQLite's checkpoints beside the writers, as in a server. */
 export function startCheckpointer(databaseUrl: string): ChildProcess | undefined {
-  const path = pathOf(databaseUrl)
+  const path = sqlitePathOf(databaseUrl)
   return path === undefined ? undefined : fork(new URL('./checkpointer.ts', import.meta.url), [path])
 }
 

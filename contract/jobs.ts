@@ -29,7 +29,7 @@ export type ResultState = (typeof RESULT_STATES)[number]
 /** Ids that a job may name; for more monitors there are filters. */
 export const MOST_IDS = 10_000
 /** Jobs of an organization that are queued or running. */
-export const MOST_UNFINISHED = 20
+export const MAX_UNFINISHED_JOBS = 20
 
 const ACTIONS_MEAN =
   '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'

@@ -86,8 +86,8 @@ test('the disk of the backups is full, or becomes it in the middle: it is said, 
   )
   // There was room at the start.
   const source = join(settings.DATA_DIR, 'zonewatch.db')
-  const freeOctets = () => Number.POSITIVE_INFINITY
-  await expect(backUp({ source, target: file, secret: null, version: '1', now: 0, freeOctets })).rejects.toThrow(
+  const freeBytes = () => Number.POSITIVE_INFINITY
+  await expect(backUp({ source, target: file, secret: null, version: '1', now: 0, freeBytes })).rejects.toThrow(
     `${disk.folder} is full. Free some space, or use another folder.`,
   )
   expect(backups()).toEqual(before)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Config } from '../config/config.ts'
-import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
+import { DELETE_BATCH_SIZE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import { deleteTenantRow } from '../database/tenant-row.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
@@ -54,7 +54,7 @@ async function deleteAlerts(db: Database, organizationId: string, before: number
     .where('alerts.status', 'not in', ['PENDING', 'RETRYING', 'HELD'])
     .where((where) => where.or([where('incidents.id', 'is', null), where('incidents.resolved_at', 'is not', null)]))
     .orderBy('alerts.id')
-    .limit(DELETED_AT_ONCE)
+    .limit(DELETE_BATCH_SIZE)
     .execute()
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
@@ -83,12 +83,12 @@ async function deleteIncidents(db: Database, organizationId: string, before: num
   for (const [table, column] of INCIDENT_TABLES) {
     const key = sql.ref(column)
     const incidentRows = sql`${sql.table(table)} where organization_id = ${organizationId} and incident_id = ${incident.id}`
-    const batch = sql`select ${key} from ${incidentRows} limit ${sql.lit(DELETED_AT_ONCE)}`
+    const batch = sql`select ${key} from ${incidentRows} limit ${sql.lit(DELETE_BATCH_SIZE)}`
     const { rows } = await sql`delete from ${incidentRows} and ${key} in (${batch}) returning ${key}`.execute(db)
-    if (rows.length > 0) return DELETED_AT_ONCE
+    if (rows.length > 0) return DELETE_BATCH_SIZE
   }
   await deleteTenantRow(db, 'incidents', { organizationId }, incident.id)
-  return DELETED_AT_ONCE
+  return DELETE_BATCH_SIZE
 }
 
 async function deleteUnconfirmedAddresses(db: Database, organizationId: string, before: number): Promise<void> {

@@ -5,11 +5,11 @@ import { CliError } from '../cli-error.ts'
 import { yieldToEventLoop } from '../yield.ts'
 
 /**
- * A backup is one SQLite file: the database, a table `zonewatch_backup` that says what it is, and behind the last page one
- * line with the length and the SHA-256 of all before it. Without that line a file is no backup, however long it is.
+ * A backup is one SQLite file: the database with a table `zonewatch_backup` for the manifest, and after the last page a line with the
+ * length and the SHA-256 of everything before it. A file without that line is not a complete backup.
  */
 export type Manifest = {
-  /** The version of Zonewatch that made the backup. */
+  /** The version of Zonewatch that created the backup. */
   version: string
   /** UTC epoch milliseconds. */
   madeAt: number
@@ -20,11 +20,11 @@ export type Manifest = {
 }
 
 const FORMAT = 1
-const CHUNK_OCTETS = 1_024 * 1_024
+const CHUNK_BYTES = 1_024 * 1_024
 const LINE = /^\nzonewatch-backup (\d+) octets=(\d{16}) sha256=([0-9a-f]{64})\n$/
-const lineOf = (octets: number, sha256: string) =>
+const lastLine = (octets: number, sha256: string) =>
   `\nzonewatch-backup ${FORMAT} octets=${String(octets).padStart(16, '0')} sha256=${sha256}\n`
-const LINE_OCTETS = lineOf(0, '0'.repeat(64)).length
+const LINE_BYTES = lastLine(0, '0'.repeat(64)).length
 
 /** Writes the manifest into a copy that is not yet finished. */
 export function writeManifest(database: DatabaseSync, manifest: Manifest): void {
@@ -32,33 +32,33 @@ export function writeManifest(database: DatabaseSync, manifest: Manifest): void 
   database.prepare('insert into zonewatch_backup (manifest) values (?)').run(JSON.stringify(manifest))
 }
 
-/** Ends the file with the line that makes it a backup, and waits until the disk has it. */
+/** Appends the last line, and flushes the file to the disk. */
 export async function finishArchive(path: string): Promise<void> {
   const file = openSync(path, 'r+')
   try {
     const octets = fstatSync(file).size
-    writeSync(file, lineOf(octets, await sha256Of(file, octets)), octets)
+    writeSync(file, lastLine(octets, await sha256Of(file, octets)), octets)
     fsyncSync(file)
   } finally {
     closeSync(file)
   }
 }
 
-/** Reads the whole file. Returns the octets of the database in it. Throws a `CliError` for an incomplete backup. */
+/** Reads the whole file. Returns the size of the database in it. Throws a `CliError` for an incomplete backup. */
 export async function verifyArchive(path: string): Promise<number> {
   const file = openSync(path, 'r')
   try {
     const { size } = fstatSync(file)
-    const line = Buffer.alloc(LINE_OCTETS)
-    readSync(file, line, 0, LINE_OCTETS, Math.max(0, size - LINE_OCTETS))
+    const line = Buffer.alloc(LINE_BYTES)
+    readSync(file, line, 0, LINE_BYTES, Math.max(0, size - LINE_BYTES))
     const [, format, octets, sha256] = LINE.exec(line.toString('latin1')) ?? []
-    if (format === undefined) throw new CliError(await whatItIs(file, path, size))
+    if (format === undefined) throw new CliError(await describeInvalidFile(file, path, size))
     if (Number(format) !== FORMAT) {
       throw new CliError(
         `${path} has the backup format ${format}; this Zonewatch reads ${FORMAT}. Use a newer Zonewatch.`,
       )
     }
-    const isWhole = Number(octets) === size - LINE_OCTETS && (await sha256Of(file, Number(octets))) === sha256
+    const isWhole = Number(octets) === size - LINE_BYTES && (await sha256Of(file, Number(octets))) === sha256
     if (!isWhole) throw new CliError(`${path} is damaged: its checksum is wrong. Restore another backup.`)
     return Number(octets)
   } finally {
@@ -66,7 +66,7 @@ export async function verifyArchive(path: string): Promise<number> {
   }
 }
 
-async function whatItIs(file: number, path: string, size: number): Promise<string> {
+async function describeInvalidFile(file: number, path: string, size: number): Promise<string> {
   const start = Buffer.alloc(16)
   readSync(file, start, 0, 16, 0)
   if (size > 0 && start.toString('latin1') === 'SQLite format 3\0') {
@@ -102,7 +102,7 @@ export function countRows(database: DatabaseSync): Record<string, number> {
   )
 }
 
-/** What SQLite finds wrong with the file; undefined where nothing is. Takes as long as reading all of it. */
+/** The damage that SQLite finds; undefined if there is none. Reads the whole file. */
 export function findDamage(database: DatabaseSync): string | undefined {
   const { integrity_check: found } = database.prepare('pragma integrity_check(1)').get() as { integrity_check: string }
   return found === 'ok' ? undefined : found
@@ -110,12 +110,12 @@ export function findDamage(database: DatabaseSync): string | undefined {
 
 async function sha256Of(file: number, octets: number): Promise<string> {
   const hash = createHash('sha256')
-  const chunk = Buffer.alloc(CHUNK_OCTETS)
-  for (let at = 0; at < octets; ) {
-    const length = readSync(file, chunk, 0, Math.min(CHUNK_OCTETS, octets - at), at)
+  const chunk = Buffer.alloc(CHUNK_BYTES)
+  for (let offset = 0; offset < octets; ) {
+    const length = readSync(file, chunk, 0, Math.min(CHUNK_BYTES, octets - offset), offset)
     if (length === 0) break
     hash.update(chunk.subarray(0, length))
-    at += length
+    offset += length
     await yieldToEventLoop()
   }
   return hash.digest('hex')
@@ -123,8 +123,8 @@ async function sha256Of(file: number, octets: number): Promise<string> {
 
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
-/** For people: `12.3 MiB`. */
-export function shownOctets(octets: number): string {
+/** As text: `12.3 MiB`. */
+export function formatBytes(octets: number): string {
   const power = octets < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(octets) / 10))
   const value = octets / 1_024 ** power
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`

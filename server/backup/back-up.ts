@@ -6,8 +6,8 @@ import {
   countRows,
   findDamage,
   finishArchive,
+  formatBytes,
   readManifest,
-  shownOctets,
   verifyArchive,
   writeManifest,
 } from './archive.ts'
@@ -15,53 +15,53 @@ import {
 export type BackupOptions = {
   /** The SQLite file. A server may be using it. */
   source: string
-  /** The file to make. It must not be there. */
+  /** The file to create. It must not exist. */
   target: string
   /** The content of the file `secret`; null: left out. */
   secret: string | null
   version: string
   now: number
   /** Free octets of the file system that holds this folder. */
-  freeOctets?: (folder: string) => number
+  freeBytes?: (folder: string) => number
 }
 
-export type MadeBackup = { octets: number; rows: Record<string, number> }
+export type BackupResult = { octets: number; rows: Record<string, number> }
 
-/** 1 MiB with SQLite's usual pages: a step reads so much at once. */
+/** 1 MiB with SQLite's default page size. */
 const PAGES_PER_STEP = 256
-/** After each step, so that the disk is left to the server for most of the time. */
+/** After each step, so that the server can use the disk most of the time. */
 const PAUSE_MS = 5
-/** What the manifest and the last line take, generously. */
-const MORE_OCTETS = 1_024 * 1_024
+/** Upper bound of the manifest and the last line. */
+const EXTRA_BYTES = 1_024 * 1_024
 
 /**
- * Copies a database that is in use, as it is at one moment, and verifies the copy. The file gets its name when it is whole and
- * on the disk. Blocks the event loop: run it in a process of its own. Throws a `CliError` for what an operator can change.
+ * Copies a consistent snapshot of a database that is in use, and verifies the copy. The file gets its name when it is complete and on the
+ * disk. Blocks the event loop, so run it in a separate process. Throws a `CliError` for errors that an operator can fix.
  */
-export async function backUp(options: BackupOptions): Promise<MadeBackup> {
-  const { target, source, freeOctets = freeOctetsOf } = options
+export async function backUp(options: BackupOptions): Promise<BackupResult> {
+  const { target, source, freeBytes = freeBytesOf } = options
   const folder = dirname(target)
   if (!existsSync(source)) throw new CliError(`There is no database at ${source}. Check DATA_DIR and DATABASE_URL.`)
   if (existsSync(target)) throw new CliError(`${target} already exists. Use another file name, or remove that file.`)
-  const partial = partialOf(target)
+  const partial = partialPath(target)
   try {
     closeSync(openSync(partial, 'wx', 0o600))
   } catch (error) {
     throw new CliError(`${folder} cannot be written (${(error as Error).message}). Use a writable folder.`)
   }
   try {
-    const needed = sizeOf(source) + sizeOf(`${source}-wal`) + MORE_OCTETS
-    const free = freeOctets(folder)
+    const needed = sizeOf(source) + sizeOf(`${source}-wal`) + EXTRA_BYTES
+    const free = freeBytes(folder)
     if (free < needed) {
       throw new CliError(
-        `${folder} has ${shownOctets(free)} free, and the backup takes up to ${shownOctets(needed)}. Free some space, or use another folder.`,
+        `${folder} has ${formatBytes(free)} free, and the backup takes up to ${formatBytes(needed)}. Free some space, or use another folder.`,
       )
     }
     const rows = await copy(options, partial)
     await finishArchive(partial)
     await verifyArchive(partial)
     const octets = statSync(partial).size
-    giveName(partial, target)
+    moveIntoPlace(partial, target)
     return { octets, rows }
   } catch (error) {
     throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space, or use another folder.`) : error
@@ -70,10 +70,10 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   }
 }
 
-/** What a backup is called until it is whole. The number says which process makes it. */
-const partialOf = (target: string) => join(dirname(target), `.${basename(target)}.partial-${process.pid}`)
-/** The process that makes, or made, such a file. */
-export const makerOf = (name: string): number | undefined => {
+/** The path of a backup until it is complete, with the id of the process that creates it. */
+const partialPath = (target: string) => join(dirname(target), `.${basename(target)}.partial-${process.pid}`)
+/** The process that creates or created such a file. */
+export const pidOfPartial = (name: string): number | undefined => {
   const [, pid] = /^\..+\.partial-(\d+)$/.exec(name) ?? []
   return pid === undefined ? undefined : Number(pid)
 }
@@ -82,7 +82,7 @@ async function copy({ source, secret, version, now }: BackupOptions, partial: st
   const from = new DatabaseSync(source, { readOnly: true, timeout: 5_000 })
   let rows: Record<string, number>
   try {
-    // One snapshot for all steps: without it SQLite starts over whenever another process writes, which a server does always.
+    // One snapshot for all steps: otherwise SQLite starts over whenever another process writes, as a server does all the time.
     from.exec('begin')
     rows = countRows(from)
     await backup(from, partial, { rate: PAGES_PER_STEP, progress: pause })
@@ -113,21 +113,21 @@ async function copy({ source, secret, version, now }: BackupOptions, partial: st
 const sleeping = new Int32Array(new SharedArrayBuffer(4))
 const pause = () => void Atomics.wait(sleeping, 0, 0, PAUSE_MS)
 
-/** In one step, and never over a file that is there. */
-function giveName(partial: string, target: string): void {
+/** Atomically, and never over an existing file. */
+function moveIntoPlace(partial: string, target: string): void {
   try {
     linkSync(partial, target)
     rmSync(partial)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') throw new CliError(`${target} already exists. Use another file name, or remove that file.`)
-    // Some network file systems know no links.
+    // Some network file systems have no hard links.
     renameSync(partial, target)
   }
   syncFolder(dirname(target))
 }
 
-/** So that a power failure does not take the name of a file that is on the disk. */
+/** So that the name of a file survives a power failure, as its content does. */
 export function syncFolder(folder: string): void {
   const opened = openSync(folder, 'r')
   try {
@@ -137,7 +137,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** There was room when the work began. */
+/** Whether the disk became full during the work. */
 export function isDiskFull(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL
@@ -145,7 +145,7 @@ export function isDiskFull(error: unknown): boolean {
 
 const SQLITE_FULL = 13
 
-export function freeOctetsOf(folder: string): number {
+export function freeBytesOf(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
 }

@@ -9,11 +9,11 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { createManualClock } from '../testing/clock.ts'
 import { migratedDatabaseUrl } from '../testing/database.ts'
 import { PROJECT, run } from '../testing/server-process.ts'
-import { readManifest, shownOctets } from './archive.ts'
+import { formatBytes, readManifest } from './archive.ts'
 import { backUp } from './back-up.ts'
 import { findLastBackup, recordFailedBackup, recordMadeBackup } from './last-backup.ts'
 import { restore } from './restore.ts'
@@ -34,7 +34,7 @@ async function givenDatabase(): Promise<{ db: Database; source: string; folder: 
     await db.destroy()
     await drop()
   })
-  return { db, source: pathOf(url)!, folder }
+  return { db, source: sqlitePathOf(url)!, folder }
 }
 
 const insert = (db: Database, number: number, size = 10) =>
@@ -125,7 +125,7 @@ test('a backup never overwrites a file, and leaves nothing where it fails', asyn
   await expect(again(join(folder, 'none', 'x.backup'))).rejects.toThrow(
     /none cannot be written \(ENOENT.*Use a writable folder\./,
   )
-  const full = again(join(folder, 'two.backup'), { freeOctets: () => 1_000 })
+  const full = again(join(folder, 'two.backup'), { freeBytes: () => 1_000 })
   await expect(full).rejects.toThrow(/has 1000 bytes free, and the backup takes up to \d+(\.\d)? MiB\. Free some space/)
   expect(await readdir(folder)).toEqual(['one.backup'])
 })
@@ -309,4 +309,4 @@ test.each([
   [1_023, '1023 bytes'],
   [1_024, '1.0 KiB'],
   [150 * 1_024 * 1_024, '150 MiB'],
-])('%i octets are shown as %s', (octets, text) => expect(shownOctets(octets)).toBe(text))
+])('%i octets are shown as %s', (octets, text) => expect(formatBytes(octets)).toBe(text))

@@ -16,8 +16,8 @@ import { forgetProcesses } from '../database/instances.ts'
 import { findUnknownMigration } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
-import { countRows, findDamage, type Manifest, readManifest, shownOctets, verifyArchive } from './archive.ts'
-import { freeOctetsOf, isDiskFull, syncFolder } from './back-up.ts'
+import { countRows, findDamage, formatBytes, type Manifest, readManifest, verifyArchive } from './archive.ts'
+import { freeBytesOf, isDiskFull, syncFolder } from './back-up.ts'
 
 export type RestoreOptions = {
   archive: string
@@ -40,10 +40,10 @@ export async function restore({ archive, target, now, accept }: RestoreOptions):
   if (!existsSync(archive)) throw new CliError(`There is no file ${archive}. Use a file that zonewatch backup created.`)
   const octets = await verifyArchive(archive)
   const folder = dirname(target)
-  const free = freeOctetsOf(folder)
+  const free = freeBytesOf(folder)
   if (free < octets) {
     throw new CliError(
-      `${folder} has ${shownOctets(free)} free, and the database takes ${shownOctets(octets)}. Free some space.`,
+      `${folder} has ${formatBytes(free)} free, and the database takes ${formatBytes(octets)}. Free some space.`,
     )
   }
   const partial = `${target}.restoring-${process.pid}`

@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
-import { makerOf } from './back-up.ts'
+import { pidOfPartial } from './back-up.ts'
 
 /** `zonewatch-20261122T200500Z.backup`: in order of time, and readable by people. */
 export function backupNameOf(now: number): string {
@@ -28,12 +28,12 @@ export function deleteOldBackups(folder: string, keep: number): string[] {
 /** What processes that were killed in the middle of a backup left. */
 export function deleteUnfinished(folder: string, isAlive: (pid: number) => boolean, now: number): void {
   for (const name of namesIn(folder)) {
-    const maker = makerOf(name.replace(/-(?:journal|wal|shm)$/, ''))
-    if (maker === undefined) continue
+    const pid = pidOfPartial(name.replace(/-(?:journal|wal|shm)$/, ''))
+    if (pid === undefined) continue
     const path = join(folder, name)
     // In a container the number may be that of another process by now.
     const isOld = () => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now) < now - ABANDONED_MS
-    if (!isAlive(maker) || isOld()) rmSync(path, { force: true })
+    if (!isAlive(pid) || isOld()) rmSync(path, { force: true })
   }
 }
 

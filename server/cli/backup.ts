@@ -4,8 +4,8 @@ import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { plural } from '#contract/wording.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { shownOctets } from '../backup/archive.ts'
-import { backUp, type MadeBackup } from '../backup/back-up.ts'
+import { formatBytes } from '../backup/archive.ts'
+import { type BackupResult, backUp } from '../backup/back-up.ts'
 import { type LastBackup, recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
 import { backupNameOf, deleteOldBackups, deleteUnfinished } from '../backup/schedule.ts'
 import { CliError, errorMessage } from '../cli-error.ts'
@@ -13,7 +13,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { isSecretOf } from '../secrets/current-key.ts'
 import { print } from './arguments.ts'
@@ -29,7 +29,7 @@ export async function backup(file: string, { secret: withSecret, json }: BackupC
   const target = resolve(file)
   const { octets, rows } = await createBackup(config, target, { withSecret })
   if (json) return print(JSON.stringify({ file: target, octets, rows }))
-  print(`${target}: ${shownOctets(octets)}, verified. It holds ${rowCountsText(rows)}.
+  print(`${target}: ${formatBytes(octets)}, verified. It holds ${rowCountsText(rows)}.
 ${
   withSecret
     ? 'The file contains SECRET: anyone who reads it can read the secrets of all webhooks.'
@@ -99,8 +99,8 @@ async function createBackup(
   config: Config,
   target: string,
   { withSecret, createFolder = false }: { withSecret: boolean; createFolder?: boolean },
-): Promise<MadeBackup> {
-  const source = sqlitePathOf(config)
+): Promise<BackupResult> {
+  const source = requireSqlitePath(config)
   const now = systemClock.now()
   const startedAt = systemClock.elapsed()
   try {
@@ -126,8 +126,8 @@ function createBackupFolder(folder: string): void {
   }
 }
 
-function sqlitePathOf({ databaseUrl }: Config): string {
-  const path = pathOf(databaseUrl)
+function requireSqlitePath({ databaseUrl }: Config): string {
+  const path = sqlitePathOf(databaseUrl)
   if (path !== undefined) return path
   throw new CliError(
     'zonewatch backup copies SQLite. Back up PostgreSQL with pg_dump, and keep SECRET apart: docs/guides/back-up-and-restore.md.',

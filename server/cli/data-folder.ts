@@ -13,12 +13,12 @@ import {
 import { dirname, join } from 'node:path'
 import { CliError, errorMessage } from '../cli-error.ts'
 import type { Config } from '../config/config.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 
 /** Creates the data folder if it does not exist, and lets only the owner read the database and the secret in it. */
 export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
   createDataFolder(dataDir)
-  const file = pathOf(databaseUrl)
+  const file = sqlitePathOf(databaseUrl)
   if (file !== undefined) makePrivate(file, dataDir)
 }
 

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
 import { type Config, InvalidConfig, readConfig } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { systemServers } from '../dns/server-address.ts'
 import { checkConnections } from '../doctor/connections.ts'
@@ -43,7 +43,7 @@ async function runChecks(): Promise<Finding[]> {
   const config = readSettings()
   if (Array.isArray(config)) return config
   const secret = findSecret(config)
-  const path = pathOf(config.databaseUrl)
+  const path = sqlitePathOf(config.databaseUrl)
   const hasDatabase = path === undefined || exists(path)
   const deps = openDeps(
     config,
@@ -107,7 +107,7 @@ async function runDatabaseChecks({ db, config, clock }: Deps, secret: string | u
 const noDatabase = ({ databaseUrl }: Config) =>
   failure(
     'database',
-    `there is none at ${pathOf(databaseUrl)}`,
+    `there is none at ${sqlitePathOf(databaseUrl)}`,
     'Check DATA_DIR and DATABASE_URL, or start the server once.',
   )
 

@@ -5,7 +5,7 @@ import { refuseDatabase, restore } from '../backup/restore.ts'
 import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { isSecretOf } from '../secrets/current-key.ts'
 import { rowCountsText } from './backup.ts'
 import { createDataFolder, giveToOwnerOf } from './data-folder.ts'
@@ -15,7 +15,7 @@ import { findSecret } from './open.ts'
 /** `zonewatch restore FILE`: creates the database and the secret from a backup. */
 export async function restoreBackup(file: string): Promise<void> {
   const config = loadConfig()
-  const target = pathOf(config.databaseUrl)
+  const target = sqlitePathOf(config.databaseUrl)
   if (target === undefined) {
     throw new CliError(
       'zonewatch restore makes an SQLite database. Restore PostgreSQL with pg_restore: docs/guides/back-up-and-restore.md.',

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
 import { isStartedBySystemd } from '../config/config.ts'
 import { startCheckpoints } from '../database/sqlite-checkpoints.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
 import { loadConfig } from './load-config.ts'
@@ -24,7 +24,7 @@ export async function serve(): Promise<void> {
     processes: planProcesses(config.roles, config.workers),
     fork: (roles) => fork(process.argv[1]!, ['process', roles.join(',')], { execArgv: EXEC_ARGV }),
     onPrepared: () => {
-      const path = pathOf(config.databaseUrl)
+      const path = sqlitePathOf(config.databaseUrl)
       if (path !== undefined) stopCheckpoints = startCheckpoints(path)
       if (config.backupDir !== null) void runBackups(config.backupDir, config.backupEveryMs, log, stop.signal)
     },

@@ -3,53 +3,53 @@ import { yieldToEventLoop } from '../yield.ts'
 import { type Database, inTransaction } from './database.ts'
 import { isDeadlock } from './unavailable.ts'
 
-/** Rows in one transaction: a few milliseconds, after which other transactions can run. */
-const SLICE = 200
-const MOST_TRIES = 10
+/** Rows of one transaction: it takes a few milliseconds, and then other transactions can run. */
+const BATCH_SIZE = 200
+const MAX_ATTEMPTS = 10
 
 /**
- * Works through many rows in short transactions of their own, in the order of their ids. `work` gets the id to begin
- * after and how many to take, and returns the ids that it took. Anyone who is interrupted starts over, so repeating must be harmless.
+ * Processes many rows in short transactions, in the order of their ids. `work` gets the last id of the previous batch and the limit,
+ * and returns the ids that it processed. After an interruption the caller starts over, so `work` must be idempotent.
  */
 export async function inBatches(
   db: Database,
   work: (transaction: Database, after: string, limit: number) => Promise<string[]>,
 ): Promise<void> {
   for (let after = ''; ; ) {
-    const ids = await again(() => inTransaction(db, (transaction) => work(transaction, after, SLICE)))
-    if (ids.length < SLICE) return
+    const ids = await retryDeadlocks(() => inTransaction(db, (transaction) => work(transaction, after, BATCH_SIZE)))
+    if (ids.length < BATCH_SIZE) return
     after = ids.at(-1)!
     await yieldToEventLoop()
   }
 }
 
-async function again<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
+async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (!isDeadlock(error) || tries === MOST_TRIES) throw error
+      if (!isDeadlock(error) || attempt === MAX_ATTEMPTS) throw error
     }
   }
 }
 
-/** Rows that a deletion takes at a time. */
-export const DELETED_AT_ONCE = 200
-/** After each batch, so that anyone who waits for the database comes first. */
+/** Rows that one deletion removes. */
+export const DELETE_BATCH_SIZE = 200
+/** After each batch, so that others can use the database. */
 const PAUSE_MS = 20
 
-/** Repeats a deletion of at most `DELETED_AT_ONCE` rows, which returns how many there were, until nothing is left. */
+/** Repeats a deletion of at most `DELETE_BATCH_SIZE` rows, which returns how many it removed, until no rows are left. */
 export async function deleteInBatches(
   clock: Clock,
   stop: AbortSignal,
-  deleteSome: () => Promise<number>,
+  deleteBatch: () => Promise<number>,
 ): Promise<void> {
-  while (!stop.aborted && (await deleteSome()) >= DELETED_AT_ONCE) await clock.sleep(PAUSE_MS, stop)
+  while (!stop.aborted && (await deleteBatch()) >= DELETE_BATCH_SIZE) await clock.sleep(PAUSE_MS, stop)
 }
 
-const ORGANIZATIONS_AT_ONCE = 200
+const PAGE_SIZE = 200
 
-/** Calls `work` for one organization after the other, all of them unless `stop` ends it. */
+/** Calls `work` for every organization in turn, until `stop`. */
 export async function forEachOrganization(
   db: Database,
   stop: AbortSignal,
@@ -61,10 +61,10 @@ export async function forEachOrganization(
       .select('id')
       .where('id', '>', after)
       .orderBy('id')
-      .limit(ORGANIZATIONS_AT_ONCE)
+      .limit(PAGE_SIZE)
       .execute()
     for (const { id } of organizations) await work(id)
-    if (organizations.length < ORGANIZATIONS_AT_ONCE) return
+    if (organizations.length < PAGE_SIZE) return
     after = organizations.at(-1)!.id
   }
 }

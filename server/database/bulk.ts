@@ -2,19 +2,18 @@ import { sql } from 'kysely'
 import { type Database, engineOf, runForEach } from './database.ts'
 import type { Tables } from './schema.ts'
 
-/** Columns by name, with the type that PostgreSQL calls them. */
+/** Columns by name, with their types in PostgreSQL. */
 export type Columns = Record<string, 'bigint' | 'text' | 'bytea'>
 type Row = Record<string, unknown>
 
 /**
- * The same change for many rows in one go: SQLite runs a prepared statement for each, PostgreSQL one statement over arrays,
- * a column each, which saves the journeys. In both, the text does not depend on how many rows there are.
+ * The same change for many rows: SQLite runs a prepared statement for each row, PostgreSQL one statement over an array for each column,
+ * which saves round trips. In both, the text does not depend on the number of rows.
  */
 type Change = { table: keyof Tables; key: Columns; set?: Columns; add?: Columns }
 
 /**
- * Sets (or adds) `new_<column>` of each row where all its key columns are equal. Says of each row whether that changed
- * something.
+ * Sets (or adds) `new_<column>` of each row where all its key columns are equal. Returns for each row whether it was found.
  */
 export async function updateEach(
   db: Database,
@@ -27,44 +26,44 @@ export async function updateEach(
   if (engineOf(db) === 'sqlite') {
     const assignments = changed.map(([name]) => (name in add ? `${name} = ${name} + ?` : `${name} = ?`))
     const text = `update ${table} set ${assignments.join(', ')} where ${equalities(key)}`
-    return await changedOnes(db, text, { ...values, ...key }, rows)
+    return await runEach(db, text, { ...values, ...key }, rows)
   }
-  return await changedInAll(db, rows, updateAll(db, { table, key, set, add }, rows))
+  return await runAtOnce(db, rows, updateStatement(db, { table, key, set, add }, rows))
 }
 
 /**
- * As `updateEach`, in one statement on SQLite too: there, each statement that changes a text of the search writes the index of all texts
- * that wait, which takes longer than the change (docs/decisions/0018).
+ * As `updateEach`, in one statement on SQLite too: there, each statement that changes a search text also writes the index of all pending
+ * texts, which takes longer than the change (docs/decisions/0018).
  */
 export async function updateAtOnce(db: Database, change: Change, rows: readonly Row[]): Promise<void> {
-  if (rows.length > 0) await updateAll(db, change, rows).execute(db)
+  if (rows.length > 0) await updateStatement(db, change, rows).execute(db)
 }
 
-function updateAll(db: Database, { table, key, set = {}, add = {} }: Change, rows: readonly Row[]) {
+function updateStatement(db: Database, { table, key, set = {}, add = {} }: Change, rows: readonly Row[]) {
   const changed = Object.entries({ ...set, ...add })
   const values = Object.fromEntries(changed.map(([name, type]) => [`new_${name}`, type]))
   const assignments = changed.map(([name]) => {
     const before = name in add ? sql`${sql.ref(`${table}.${name}`)} + ` : sql``
-    return sql`${sql.ref(name)} = ${before}given.${sql.ref(`new_${name}`)}`
+    return sql`${sql.ref(name)} = ${before}input.${sql.ref(`new_${name}`)}`
   })
-  return sql`update ${sql.table(table)} set ${sql.join(assignments)} from ${given(db, { ...values, ...key }, rows)}
-    where ${sameAsGiven(table, key)}`
+  return sql`update ${sql.table(table)} set ${sql.join(assignments)} from ${inputRows(db, { ...values, ...key }, rows)}
+    where ${sameKey(table, key)}`
 }
 
-/** Deletes each row where all its key columns are equal. Says of each whether there was one. */
+/** Deletes each row where all its key columns are equal. Returns for each row whether it was found. */
 export async function deleteEach(db: Database, { table, key }: Change, rows: readonly Row[]): Promise<boolean[]> {
   if (rows.length === 0) return []
   if (engineOf(db) === 'sqlite') {
-    return await changedOnes(db, `delete from ${table} where ${equalities(key)}`, key, rows)
+    return await runEach(db, `delete from ${table} where ${equalities(key)}`, key, rows)
   }
-  return await changedInAll(
+  return await runAtOnce(
     db,
     rows,
-    sql`delete from ${sql.table(table)} using ${given(db, key, rows)} where ${sameAsGiven(table, key)}`,
+    sql`delete from ${sql.table(table)} using ${inputRows(db, key, rows)} where ${sameKey(table, key)}`,
   )
 }
 
-/** `column in (…)` whose text does not depend on how many there are, so that a statement is compiled once. */
+/** `column in (…)` whose text does not depend on the number of values, so that a statement is compiled once. */
 export function isOneOf(
   db: Database,
   column: string,
@@ -83,8 +82,8 @@ export async function insertEach(
   rows: readonly Row[],
 ): Promise<void> {
   if (rows.length === 0) return
-  if (engineOf(db) === 'sqlite') await runForEach(db, insertText(table, columns), listsOf(columns, rows))
-  else await insertAll(db, table, columns, rows).execute(db)
+  if (engineOf(db) === 'sqlite') await runForEach(db, insertText(table, columns), parameterLists(columns, rows))
+  else await insertStatement(db, table, columns, rows).execute(db)
 }
 
 /** As `insertEach`, in one statement on SQLite too, for the reason of `updateAtOnce`. */
@@ -94,10 +93,10 @@ export async function insertAtOnce(
   columns: Columns,
   rows: readonly Row[],
 ): Promise<void> {
-  if (rows.length > 0) await insertAll(db, table, columns, rows).execute(db)
+  if (rows.length > 0) await insertStatement(db, table, columns, rows).execute(db)
 }
 
-/** Leaves out each row whose `key` another row has. Says of each whether it was inserted. */
+/** Skips each row whose `key` another row has. Returns for each row whether it was inserted. */
 export async function insertEachFree(
   db: Database,
   { table, columns, key }: { table: keyof Tables; columns: Columns; key: string },
@@ -105,8 +104,8 @@ export async function insertEachFree(
 ): Promise<boolean[]> {
   if (rows.length === 0) return []
   const skip = `on conflict (${key}) do nothing`
-  if (engineOf(db) === 'sqlite') return await changedOnes(db, `${insertText(table, columns)} ${skip}`, columns, rows)
-  const { rows: inserted } = await sql<{ key: unknown }>`${insertAll(db, table, columns, rows)} ${sql.raw(skip)}
+  if (engineOf(db) === 'sqlite') return await runEach(db, `${insertText(table, columns)} ${skip}`, columns, rows)
+  const { rows: inserted } = await sql<{ key: unknown }>`${insertStatement(db, table, columns, rows)} ${sql.raw(skip)}
     returning ${sql.ref(key)} as key`.execute(db)
   const free = new Set(inserted.map((row) => row.key))
   // Of rows with one key the first is inserted.
@@ -118,9 +117,9 @@ const insertText = (table: keyof Tables, columns: Columns) => {
   return `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`
 }
 
-function insertAll(db: Database, table: keyof Tables, columns: Columns, rows: readonly Row[]) {
+function insertStatement(db: Database, table: keyof Tables, columns: Columns, rows: readonly Row[]) {
   const refs = sql.join(Object.keys(columns).map((name) => sql.ref(name)))
-  return sql`insert into ${sql.table(table)} (${refs}) select ${refs} from ${given(db, columns, rows)}`
+  return sql`insert into ${sql.table(table)} (${refs}) select ${refs} from ${inputRows(db, columns, rows)}`
 }
 
 const equalities = (key: Columns) =>
@@ -128,40 +127,40 @@ const equalities = (key: Columns) =>
     .map((name) => `${name} = ?`)
     .join(' and ')
 
-const listsOf = (columns: Columns, rows: readonly Row[]) => {
+const parameterLists = (columns: Columns, rows: readonly Row[]) => {
   const names = Object.keys(columns)
   return rows.map((row) => names.map((name) => row[name]))
 }
 
-async function changedOnes(db: Database, text: string, columns: Columns, rows: readonly Row[]): Promise<boolean[]> {
-  return (await runForEach(db, text, listsOf(columns, rows))).map((changes) => changes > 0)
+async function runEach(db: Database, text: string, columns: Columns, rows: readonly Row[]): Promise<boolean[]> {
+  return (await runForEach(db, text, parameterLists(columns, rows))).map((changes) => changes > 0)
 }
 
-async function changedInAll(db: Database, rows: readonly Row[], statement: ReturnType<typeof sql>): Promise<boolean[]> {
-  const { rows: changed } = await sql<{ place: number }>`${statement} returning given.place`.execute(db)
-  const places = new Set(changed.map(({ place }) => place))
-  return rows.map((_, index) => places.has(index + 1))
+async function runAtOnce(db: Database, rows: readonly Row[], statement: ReturnType<typeof sql>): Promise<boolean[]> {
+  const { rows: changed } = await sql<{ index: number }>`${statement} returning input.index`.execute(db)
+  const indexes = new Set(changed.map(({ index }) => index))
+  return rows.map((_, index) => indexes.has(index + 1))
 }
 
-/** The rows as a table: on SQLite of one JSON text, without `bytea`; on PostgreSQL of arrays, with their places counted from 1. */
-function given(db: Database, columns: Columns, rows: readonly Row[]) {
+/** The rows as a table: on SQLite from one JSON text, without `bytea`; on PostgreSQL from arrays, with an index that counts from 1. */
+function inputRows(db: Database, columns: Columns, rows: readonly Row[]) {
   if (engineOf(db) === 'sqlite') {
     const read = Object.keys(columns).map((name, at) => sql`value ->> ${sql.raw(String(at))} as ${sql.ref(name)}`)
-    return sql`(select ${sql.join(read)} from json_each(${JSON.stringify(listsOf(columns, rows))})) as given`
+    return sql`(select ${sql.join(read)} from json_each(${JSON.stringify(parameterLists(columns, rows))})) as input`
   }
   const arrays = Object.entries(columns).map(([name, type]) => sql`${rows.map((row) => row[name])}::${sql.raw(type)}[]`)
-  const names = [...Object.keys(columns), 'place'].map((name) => sql.ref(name))
-  return sql`unnest(${sql.join(arrays)}) with ordinality as given (${sql.join(names)})`
+  const names = [...Object.keys(columns), 'index'].map((name) => sql.ref(name))
+  return sql`unnest(${sql.join(arrays)}) with ordinality as input (${sql.join(names)})`
 }
 
 /**
- * The `+ 0` keeps PostgreSQL to the index of the first column: a batch of leases has one `due_at`, and by the index on that
- * each row would be searched for among all of them.
+ * The `+ 0` makes PostgreSQL use the index of the first column: all leases of a batch have the same `due_at`, so by the index on that
+ * it would search each row among all of them.
  */
-function sameAsGiven(table: string, key: Columns) {
-  const terms = Object.entries(key).map(([name, type], place) => {
+function sameKey(table: string, key: Columns) {
+  const terms = Object.entries(key).map(([name, type], index) => {
     const column = sql.ref(`${table}.${name}`)
-    return sql`${place > 0 && type === 'bigint' ? sql`${column} + 0` : column} = given.${sql.ref(name)}`
+    return sql`${index > 0 && type === 'bigint' ? sql`${column} + 0` : column} = input.${sql.ref(name)}`
   })
   return sql.join(terms, sql` and `)
 }

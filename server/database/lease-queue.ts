@@ -6,18 +6,17 @@ import { type Database, inTransaction, skipLocked } from './database.ts'
 import type { Tables } from './schema.ts'
 
 /**
- * Work that waits in tables `due_<things>`, for all who do some. A row is due when its `due_at` has come. A claim is a lease:
- * it moves `due_at` forward and names the process in `claimed_by`. Anyone who completes or reschedules a row does so only while
- * the claim is still its own. A process that dies writes nothing, and its rows fall due again.
- * `worker-loop.ts` is the loop around it.
+ * The queue of work in the tables `due_<things>`. A row is due when its `due_at` has passed. A claim is a lease: it moves `due_at`
+ * forward and writes the process into `claimed_by`. Completing or rescheduling a row changes nothing if the lease is no longer held.
+ * When a process dies, its leases expire and the rows are due again. `worker-loop.ts` is the loop around it.
  */
 export const LEASE_MS = 60_000
 
-/** Nothing is claimed from `due_webhooks`: it says when to look for requests. */
+/** Without `due_webhooks`, from which nothing is claimed: it says when to check a webhook for due requests. */
 export type DueTable = Exclude<keyof Tables & `due_${string}`, 'due_webhooks'>
 type DueTables = { [T in DueTable]: Selectable<Tables[T]> }
 
-/** `key` names a row; `read` is what a claim needs to know besides; `write` is what else may change with the next due time. */
+/** `key` identifies a row; a claim also returns `read` and `write`; rescheduling may change `write`. */
 type Queue = { key: Columns; read: Columns; write: Columns }
 
 const QUEUES: Record<DueTable, Queue> = {
@@ -50,11 +49,11 @@ const QUEUES: Record<DueTable, Queue> = {
 }
 const TABLES = Object.keys(QUEUES) as DueTable[]
 
-/** When the row was due before it was claimed: how late the work began. */
+/** When the row was due before the claim: shows how late the work began. */
 const WAS_DUE_AT = 'was_due_at'
 const LEASE = { due_at: 'bigint', claimed_by: 'bigint' } as const
 
-/** `due_at` is when the lease runs out, `claimed_by` the process. Together they are the claim. */
+/** `due_at` is when the lease expires, `claimed_by` the process. Together they identify the claim. */
 export type Lease = { due_at: number; claimed_by: number }
 /** A row as claimed. */
 export type Claim<T extends DueTable> = DueTables[T] & Lease & { was_due_at: number }
@@ -66,7 +65,7 @@ export type ClaimOptions = {
   leaseMs?: number
 }
 
-/** Takes up to `limit` due rows, longest overdue first, exclusively until the lease runs out. */
+/** Claims up to `limit` due rows, the longest overdue first, until the lease expires. */
 export async function claimDue<T extends DueTable>(db: Database, table: T, options: ClaimOptions): Promise<Claim<T>[]> {
   const { now, process, limit, leaseMs = LEASE_MS } = options
   const { key, read, write } = QUEUES[table]
@@ -76,7 +75,7 @@ export async function claimDue<T extends DueTable>(db: Database, table: T, optio
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
     with due as (
-      select ${namesOf(key)} from ${sql.table(table)}
+      select ${columnNames(key)} from ${sql.table(table)}
       where due_at <= ${now} order by due_at limit ${limit} ${skipLocked(db)}
     )
     update ${sql.table(table)} set due_at = ${lease.due_at}, claimed_by = ${lease.claimed_by},
@@ -86,7 +85,7 @@ export async function claimDue<T extends DueTable>(db: Database, table: T, optio
   return rows
 }
 
-/** Takes rows that the caller has chosen, and has locked since then. */
+/** Claims rows that the caller has selected and locked. */
 export async function claimRows<R extends object>(
   db: Database,
   table: DueTable,
@@ -108,7 +107,7 @@ export type Rescheduled<T extends DueTable, C> = {
   set: Partial<Omit<DueTables[T], 'claimed_by'>> & { due_at: number | null }
 }
 
-/** Gives claimed rows their next due time. Returns the claims that were still their process's own; the others changed nothing. */
+/** Sets the next due time of claimed rows. Returns the claims whose lease was still held; the others change nothing. */
 export async function reschedule<T extends DueTable, C extends object = Claim<T>>(
   db: Database,
   table: T,
@@ -122,18 +121,18 @@ export async function reschedule<T extends DueTable, C extends object = Claim<T>
     for (const name of names) row[`new_${String(name)}`] = set[name]
     return row
   })
-  const change = { table, key: claimOf(table), set: { ...LEASE, ...Object.fromEntries(changed) } }
+  const change = { table, key: claimKey(table), set: { ...LEASE, ...Object.fromEntries(changed) } }
   const held = await updateEach(db, change, rows)
   return items.map(({ claim }) => claim).filter((_, index) => held[index])
 }
 
-/** Removes claimed rows that are done with. Returns the claims that were still their process's own; the others stay. */
+/** Deletes claimed rows whose work is done. Returns the claims whose lease was still held; the other rows stay. */
 export async function complete<C extends object>(db: Database, table: DueTable, claims: readonly C[]): Promise<C[]> {
-  const held = await deleteEach(db, { table, key: claimOf(table) }, claims as readonly Record<string, unknown>[])
+  const held = await deleteEach(db, { table, key: claimKey(table) }, claims as readonly Record<string, unknown>[])
   return claims.filter((_, index) => held[index])
 }
 
-/** Makes what these processes had claimed due again at once. For a process that stops, and for those found dead. */
+/** Makes the rows that these processes have claimed due at once: when a process stops, and for dead ones. */
 export async function releaseClaims(db: Database, processes: readonly number[], now: number): Promise<void> {
   if (processes.length === 0) return
   for (const table of TABLES) {
@@ -144,8 +143,8 @@ export async function releaseClaims(db: Database, processes: readonly number[], 
 }
 
 /**
- * Makes due again what this process claims without knowing of it, because the answer to its claim was lost. `held`: the last
- * columns of the keys that it knows of. Reads all leases: for after a failure only.
+ * Releases the claims of this process that it does not know, because the response to the claim was lost. `held`: the last key columns
+ * of its known claims. Reads all leases, so call it only after a failure.
  */
 export async function releaseUnknown(
   db: Database,
@@ -153,46 +152,46 @@ export async function releaseUnknown(
   { process, held, now }: { process: number; held: ReadonlySet<unknown>; now: number },
 ): Promise<void> {
   const { key } = QUEUES[table]
-  const { rows } = await sql<Record<string, unknown>>`select ${namesOf(claimOf(table))} from ${sql.table(table)}
+  const { rows } = await sql<Record<string, unknown>>`select ${columnNames(claimKey(table))} from ${sql.table(table)}
     where claimed_by = ${process} and due_at > ${now}`.execute(db)
   const name = Object.keys(key).at(-1)!
   const unknown = rows.filter((row) => !held.has(row[name]))
   if (unknown.length === 0) return
   await updateEach(
     db,
-    { table, key: claimOf(table), set: LEASE },
+    { table, key: claimKey(table), set: LEASE },
     unknown.map((row) => ({ ...row, new_due_at: now, new_claimed_by: null })),
   )
   if (table === 'due_requests') await wakeReleased(db, now)
 }
 
-/** The webhooks of released requests must be looked at now, not when the leases would have run out. */
+/** Makes the webhooks of released requests due now instead of at the end of the leases. */
 async function wakeReleased(db: Database, now: number): Promise<void> {
   await sql`update due_webhooks set due_at = ${now} where (due_at is null or due_at > ${now}) and exists (
     select 1 from due_requests where due_requests.webhook_id = due_webhooks.webhook_id and due_requests.due_at <= ${now}
   )`.execute(db)
 }
 
-/** How far ahead rows may be due, in SQL over `due_<things>` and what is joined. */
+/** How far ahead rows may be due, in SQL over `due_<things>` and the joined tables. */
 export type Waits = {
   longestMs: RawBuilder<unknown>
-  /** No row waits for less; what is due sooner is not read. */
+  /** No row waits for less; rows that are due sooner are not read. */
   leastMs?: number
   /** The new due time where it is not `longestMs` from now. `now` is an integer in both engines. */
   again?: (now: RawBuilder<unknown>) => RawBuilder<unknown>
   join?: RawBuilder<unknown>
   where?: RawBuilder<unknown>
-  /** In the transaction that moved these rows: their keys and `due_at`. */
+  /** Called in the transaction that moved these rows, with their keys and `due_at`. */
   moved?: (transaction: Database, rows: Record<string, unknown>[]) => Promise<unknown>
 }
 
-/** Rows in one transaction, after which other transactions can run. */
-const SLICE = 500
+/** Rows of one transaction. */
+const BATCH_SIZE = 500
 
 /**
- * Brings back what waits for a time that only the clock had before it was set back: a row that is due further ahead than it
- * may be waits as long again as it had to. What this process has claimed returns by itself. A claim that another process made
- * while this one waited for the database, or by a clock that is a little ahead, is left alone: moved, it would no longer be its own.
+ * Repairs due times after the clock was set back: a row that is due further ahead than possible gets its full waiting time from now.
+ * The claims of this process are completed anyway. Recent claims of other processes, whose clocks may be slightly ahead, are not moved,
+ * because they would lose their leases.
  */
 export async function repairAfterClockStep(
   db: Database,
@@ -201,35 +200,35 @@ export async function repairAfterClockStep(
   { longestMs, leastMs = 0, again, join = sql``, where = sql`true`, moved }: Waits,
 ): Promise<void> {
   const { key } = QUEUES[table]
-  const now = sql`cast(${instant} as bigint)` // SQLite would take it for a fraction
+  const now = sql`cast(${instant} as bigint)` // otherwise SQLite treats it as a real number
   const due = sql.ref(`${table}.due_at`)
   const names = sql.join(Object.keys(key).map((name) => sql.ref(`${table}.${name}`)))
-  for (let count = SLICE; count === SLICE; await yieldToEventLoop()) {
+  for (let count = BATCH_SIZE; count === BATCH_SIZE; await yieldToEventLoop()) {
     count = await inTransaction(db, async (transaction) => {
       const { rows } = await sql<Record<string, unknown>>`
-        with astray as (
+        with late as (
           select ${names}, ${again?.(now) ?? sql`${now} + ${longestMs}`} as again from ${sql.table(table)} ${join}
           where ${due} > ${now} + ${leastMs} and ${due} > ${now} + ${longestMs} + ${MAX_CLOCK_STEP_MS}
             and (claimed_by is null or claimed_by <> ${process}) and ${where}
-          order by ${due} desc limit ${SLICE} ${skipLocked(db, table)}
+          order by ${due} desc limit ${BATCH_SIZE} ${skipLocked(db, table)}
         )
-        update ${sql.table(table)} set due_at = astray.again
-        from astray where ${sameKey(table, key, 'astray')} returning ${names}, ${due}`.execute(transaction)
+        update ${sql.table(table)} set due_at = late.again
+        from late where ${sameKey(table, key, 'late')} returning ${names}, ${due}`.execute(transaction)
       if (rows.length > 0) await moved?.(transaction, rows)
       return rows.length
     })
   }
 }
 
-/** When the next row falls due: that of a dead process when its lease runs out. Null when nothing waits. */
+/** When the next row is due, or the next lease expires; null for an empty queue. */
 export async function nextDueAt(db: Database, table: keyof Tables & `due_${string}`): Promise<number | null> {
   const { rows } = await sql<{ at: number | null }>`select min(due_at) as at from ${sql.table(table)}`.execute(db)
   return rows[0]!.at
 }
 
-const claimOf = (table: DueTable): Columns => ({ ...QUEUES[table].key, ...LEASE })
+const claimKey = (table: DueTable): Columns => ({ ...QUEUES[table].key, ...LEASE })
 
-const namesOf = (columns: Columns) => sql.join(Object.keys(columns).map((name) => sql.ref(name)))
+const columnNames = (columns: Columns) => sql.join(Object.keys(columns).map((name) => sql.ref(name)))
 
 const sameKey = (table: string, key: Columns, other: string) =>
   sql.join(

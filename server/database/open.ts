@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { postgresDialect } from './postgres.ts'
 import type { Tables } from './schema.ts'
 import { sqliteDialect } from './sqlite.ts'
-import { pathOf } from './url.ts'
+import { sqlitePathOf } from './url.ts'
 
 /** Called with the duration of each statement in milliseconds, and at each retry for SQLite's write lock. */
 export type StatementObserver = { statement(ms: number, isFailed: boolean): void; busyRetry(): void }
@@ -31,7 +31,7 @@ export function openDatabase(
   url: string,
   { connections = POOL_SIZE, timeoutMs = TIMEOUT_MS, idleMs = IDLE_MS, observer }: OpenOptions = {},
 ): Database {
-  const path = pathOf(url)
+  const path = sqlitePathOf(url)
   const dialect =
     path === undefined
       ? postgresDialect(url, connections, { timeoutMs, idleMs })

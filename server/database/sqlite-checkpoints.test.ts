@@ -6,11 +6,11 @@ import { newDatabaseUrl } from '../testing/database.ts'
 import { type Database, runForEach } from './database.ts'
 import { openDatabase } from './open.ts'
 import { startCheckpoints } from './sqlite-checkpoints.ts'
-import { pathOf } from './url.ts'
+import { sqlitePathOf } from './url.ts'
 
 async function givenCheckpoints(): Promise<{ db: Database; path: string; reader: DatabaseSync }> {
   const { url, drop } = await newDatabaseUrl('sqlite')
-  const path = pathOf(url)!
+  const path = sqlitePathOf(url)!
   const db = openDatabase(url)
   await sql`create table things (id integer primary key, name text not null) strict`.execute(db)
   const stop = startCheckpoints(path)

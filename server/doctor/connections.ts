@@ -3,7 +3,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import { POOL_SIZE } from '../database/open.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { type Finding, ok, runCheck, warning } from './finding.ts'
 
 /** Processes report every 2 s. One that reported within this time counts as running. */
@@ -21,7 +21,7 @@ export async function checkConnections(
   db: Database,
   { databaseUrl, databaseReadUrl, roles, workers }: Config,
 ): Promise<Finding[]> {
-  if (pathOf(databaseUrl) !== undefined) return []
+  if (sqlitePathOf(databaseUrl) !== undefined) return []
   const running = await readRoles(db)
   // Before the first start, count the processes that this machine will run.
   const planned = [...(roles.has('api') ? [['api']] : []), ...Array.from({ length: workers }, () => ['checker'])]

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { durationText, plural } from '#contract/wording.ts'
-import { shownOctets } from '../backup/archive.ts'
+import { formatBytes } from '../backup/archive.ts'
 import { backupIntervalOf, findLastBackup, type LastBackup } from '../backup/last-backup.ts'
 import { errorMessage } from '../cli-error.ts'
 import type { Clock } from '../clock.ts'
@@ -192,9 +192,9 @@ async function checkSize(db: Database, clock: Clock): Promise<Finding[]> {
   )
   const { octets, measured_at, first } = rows[0]!
   const days = Math.floor((clock.now() - (measured_at ?? clock.now())) / DAY_MS)
-  const growth = days < 1 ? '' : `, ${shownOctets(first!)} ${days} d ago`
+  const growth = days < 1 ? '' : `, ${formatBytes(first!)} ${days} d ago`
   const rest = 'PostgreSQL does not report its free disk, so monitor it on that machine'
-  return [ok('free disk', `the database takes ${shownOctets(octets)}${growth}; ${rest}`)]
+  return [ok('free disk', `the database takes ${formatBytes(octets)}${growth}; ${rest}`)]
 }
 
 export type Archiving = { mode: string; archivedAt: number | null; failedAt: number | null; failed: string | null }
@@ -245,7 +245,7 @@ function backupFinding(
 ): Finding {
   const check = 'backup'
   const made =
-    last?.made && `${last.made.path}, ${shownOctets(last.made.octets)}, ${durationText(now - last.made.at)} ago`
+    last?.made && `${last.made.path}, ${formatBytes(last.made.octets)}, ${durationText(now - last.made.at)} ago`
   if (last?.error) {
     return failure(check, `the last one failed: ${last.error} Before that: ${made ?? 'none'}`, remedies.failed)
   }

@@ -11,7 +11,7 @@ import { systemClock } from '../clock.ts'
 import { readConfig } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { createNetworkCheck } from '../dns/network-check.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
@@ -319,10 +319,10 @@ test('a damaged SQLite file is a failure', async () => {
     await before.insertInto('organizations').values(row).execute()
   }
   await before.destroy()
-  const octets = readFileSync(pathOf(url)!)
+  const octets = readFileSync(sqlitePathOf(url)!)
   const pages = octets.length / 4_096
   for (let page = pages - 40; page < pages; page++) octets.fill(0xee, page * 4_096, page * 4_096 + 200)
-  writeFileSync(pathOf(url)!, octets)
+  writeFileSync(sqlitePathOf(url)!, octets)
   const db = openDatabase(url)
   onTestFinished(() => db.destroy())
   expect(engineOf(db)).toBe('sqlite')

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { shownOctets } from '../backup/archive.ts'
-import { freeOctetsOf } from '../backup/back-up.ts'
+import { formatBytes } from '../backup/archive.ts'
+import { freeBytesOf } from '../backup/back-up.ts'
 import type { Config } from '../config/config.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
 const MIB = 1_024 * 1_024
@@ -35,7 +35,7 @@ export function checkFiles({
   backupDir,
   secretFiles,
 }: Pick<Config, 'dataDir' | 'databaseUrl' | 'backupDir' | 'secretFiles'>): Finding[] {
-  const file = pathOf(databaseUrl)
+  const file = sqlitePathOf(databaseUrl)
   if (!existsSync(dataDir)) {
     return [
       failure(
@@ -63,9 +63,9 @@ export function checkFiles({
   )
   if (file === undefined) return found
   const size = sqliteFiles.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
-  found.push(freeDiskFinding('free disk', dirname(file), { free: freeOctetsOf(dirname(file)), size }))
+  found.push(freeDiskFinding('free disk', dirname(file), { free: freeBytesOf(dirname(file)), size }))
   if (backupDir !== null && existsSync(backupDir)) {
-    found.push(freeDiskFinding('free disk for backups', backupDir, { free: freeOctetsOf(backupDir), size }))
+    found.push(freeDiskFinding('free disk for backups', backupDir, { free: freeBytesOf(backupDir), size }))
   }
   return found
 }
@@ -76,7 +76,7 @@ export function freeDiskFinding(
   folder: string,
   { free, size }: { free: number; size: number },
 ): Finding {
-  const what = `${shownOctets(free)} in ${folder}; the database takes ${shownOctets(size)}`
+  const what = `${formatBytes(free)} in ${folder}; the database takes ${formatBytes(size)}`
   const remedy = 'Free some space or enlarge the disk; delete old events with event_retention_days.'
   if (free < 200 * MIB || free < size / 10) return failure(check, what, remedy)
   if (free < 1_024 * MIB || free < size) return warning(check, what, remedy)

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
-import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
+import { DELETE_BATCH_SIZE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
@@ -45,7 +45,7 @@ async function deleteOldest(
     .where('organization_id', '=', organizationId)
     .where('id', '<', lowestIdAt(PREFIXES[table], before))
     .orderBy('id')
-    .limit(DELETED_AT_ONCE)
+    .limit(DELETE_BATCH_SIZE)
     .execute()
   if (old.length === 0) return 0
   const ids = old.map(({ id }) => id)

@@ -1,4 +1,3 @@
-import type { Insertable } from 'kysely'
 import type { JobCode } from '#contract/job-codes.ts'
 import type { JobAction } from '#contract/jobs.ts'
 import { MAX_TAGS } from '#contract/labels.ts'
@@ -6,7 +5,6 @@ import type { MonitorChange } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import type { JobResultsTable } from '../database/schema-jobs.ts'
 import { findGroups, getDefaultGroup, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import {
   countDeletable,
@@ -20,67 +18,71 @@ import { acceptCurrentValues, type ParsedChange, parseChange } from '../monitors
 import { type MonitorUpdate, scheduleChecks } from '../monitors/schedule.ts'
 import { lockMonitors, updateMonitors } from '../monitors/update.ts'
 import { type FieldErrors, fieldCodes, fieldTexts, Problem } from '../problem.ts'
-import type { JobRow, Replacement, WantedChange } from './job.ts'
+import { EMPTY_RESULT, type JobChange, type JobResult, type JobRow, type Replacement } from './job.ts'
 import { retryRequests } from './retry-requests.ts'
 
-export type JobResult = Omit<Insertable<JobResultsTable>, 'organization_id' | 'job_id'>
-
-/** What an action may use beside the database. */
-export type Given = Tenant & {
+/** What an action uses beside the database. */
+export type ActionContext = Tenant & {
   now: number
   job: JobRow
-  /** In the job, of the first monitor: when its check begins. */
-  place: number
+  /** Position of the first monitor in the job: spreads the checks over time. */
+  offset: number
   /** Throws 402 for an interval that the plan does not allow. */
   pace: (frequency?: number) => number
-  /** Monitors that the plan still allows. Called under the lock of the organization, which the undo of a deletion has. */
+  /** How many more monitors the plan allows. The undo of a deletion calls it with the organization locked. */
   monitorsLeft: (db: Database) => Promise<number>
 }
 
-/** `rest`: ids that are left for another transaction. */
-export type Performed = { results: JobResult[]; rest: readonly string[] }
+/** `remaining`: ids that another transaction must process. */
+export type ActionResult = { results: JobResult[]; remaining: readonly string[] }
 
-/** Checks that a job starts: so many that others are not delayed by them. */
+/** Checks that a job starts, so that other checks are not delayed. */
 const CHECKS_PER_SECOND = 1_000
 
-/** Carries the job's action out for the monitors or requests of one batch, in the order of their ids. Each has one result. */
-export async function perform(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
-  const { job } = given
-  if (job.action === 'undo') return await undo(db, given, ids)
-  if (job.action === 'retry_requests') return await retryRequests(db, given, ids)
-  const rows = await lockMonitors(db, given, ids)
+/** Applies the job's action to the monitors or requests of one batch, in the order of their ids. Returns one result for each. */
+export async function performAction(
+  db: Database,
+  context: ActionContext,
+  ids: readonly string[],
+): Promise<ActionResult> {
+  const { job } = context
+  if (job.action === 'undo') return await undo(db, context, ids)
+  if (job.action === 'retry_requests') return await retryRequests(db, context, ids)
+  const rows = await lockMonitors(db, context, ids)
   const found = new Map(rows.map((row) => [row.id, row]))
   const missing = ids
     .filter((id) => !found.has(id))
     .map((id) => failed(id, null, { code: 'monitor_not_found', reason: 'The monitor does not exist.' }))
   if (job.action === 'delete') {
-    const count = job.is_dry_run ? rows.length : await countDeletable(db, given, rows)
+    const count = job.is_dry_run ? rows.length : await countDeletable(db, context, rows)
     const taken = rows.slice(0, count)
-    if (!job.is_dry_run) await deleteMonitors(db, given, taken, given.now)
-    return { results: [...missing, ...taken.map(deletedResult)], rest: rows.slice(count).map(({ id }) => id) }
+    if (!job.is_dry_run) await deleteMonitors(db, context, taken, context.now)
+    return { results: [...missing, ...taken.map(deletedResult)], remaining: rows.slice(count).map(({ id }) => id) }
   }
-  if (job.action === 'check') return { results: [...missing, ...(await check(db, given, rows))], rest: [] }
-  const wanted: WantedChange | null = job.change === null ? null : JSON.parse(job.change)
-  const decided = rows.map((row) => decide(row, given, changeFor(row, job.action, wanted)))
-  return { results: [...missing, ...(await apply(db, given, decided))], rest: [] }
+  if (job.action === 'check') return { results: [...missing, ...(await check(db, context, rows))], remaining: [] }
+  const jobChange: JobChange | null = job.change === null ? null : JSON.parse(job.change)
+  const decisions = rows.map((row) => decide(row, context, changeFor(row, job.action, jobChange)))
+  return { results: [...missing, ...(await applyDecisions(db, context, decisions))], remaining: [] }
 }
 
 /** Why a job does not change a monitor: a code and its sentence. */
 type Failure = { code: JobCode; reason: string; errors?: FieldErrors }
-type Wanted = { ok: true; change: MonitorChange; groupId?: string | undefined } | ({ ok: false } & Failure)
+type MonitorChangeOrFailure =
+  | { ok: true; change: MonitorChange; groupId?: string | undefined }
+  | ({ ok: false } & Failure)
 
-/** Of an update or a move, what the request says; else what follows from the monitor as it is now. */
-function changeFor(row: MonitorRow, action: JobAction, wanted: WantedChange | null): Wanted {
-  if (!wanted) return acceptCurrentValues(row)
-  if (action === 'replace') return { ok: true, change: replaced(row, wanted.change as Replacement) }
-  const given = wanted.change.tags ?? []
-  if (action === 'tag') return withTags(row, (tags) => [...new Set([...tags, ...given])])
-  if (action === 'untag') return withTags(row, (tags) => tags.filter((tag) => !given.includes(tag)))
-  return { ok: true, ...wanted }
+/** For an update or a move, the change of the request; otherwise a change computed from the current monitor. */
+function changeFor(row: MonitorRow, action: JobAction, jobChange: JobChange | null): MonitorChangeOrFailure {
+  if (!jobChange) return acceptCurrentValues(row)
+  if (action === 'replace') return { ok: true, change: replaceValue(row, jobChange.change as Replacement) }
+  const jobTags = jobChange.change.tags ?? []
+  if (action === 'tag') return withTags(row, (tags) => [...new Set([...tags, ...jobTags])])
+  if (action === 'untag') return withTags(row, (tags) => tags.filter((tag) => !jobTags.includes(tag)))
+  return { ok: true, ...jobChange }
 }
 
-/** No change where the monitor does not expect the value, or no monitor of its type could. */
-function replaced(row: MonitorRow, { value, replacement }: Replacement): MonitorChange {
+/** Empty if the monitor does not expect the value, or its type does not allow it. */
+function replaceValue(row: MonitorRow, { value, replacement }: Replacement): MonitorChange {
   const parsed = parseChange(row, { expected_value: [value], is_exact_match: false })
   if (!parsed.ok) return {}
   const expected: string[] = JSON.parse(row.expected_values)
@@ -89,20 +91,20 @@ function replaced(row: MonitorRow, { value, replacement }: Replacement): Monitor
   return { expected_value: expected.map((each) => (each === stored ? replacement : each)) }
 }
 
-function withTags(row: MonitorRow, change: (tags: string[]) => string[]): Wanted {
+function withTags(row: MonitorRow, change: (tags: string[]) => string[]): MonitorChangeOrFailure {
   const tags = change(JSON.parse(row.tags))
   if (tags.length <= MAX_TAGS) return { ok: true, change: { tags } }
   const reason = `The monitor would have ${tags.length} tags. A monitor can have at most ${MAX_TAGS}.`
   return { ok: false, code: 'too_many_tags', reason }
 }
 
-/** What becomes of one monitor. `groupId`: the group that the change names, whether or not it is in there. */
-type Decided = { row: MonitorRow } & (
+/** The change of one monitor, or why it fails. `groupId`: the group that the change names, even if the monitor is already in it. */
+type Decision = { row: MonitorRow } & (
   | { kind: 'change'; changed: ParsedChange; groupId?: string | undefined }
   | ({ kind: 'failed' } & Failure)
 )
 
-function decide(row: MonitorRow, { pace }: Given, wanted: Wanted): Decided {
+function decide(row: MonitorRow, { pace }: ActionContext, wanted: MonitorChangeOrFailure): Decision {
   if (!wanted.ok) return { row, kind: 'failed', code: wanted.code, reason: wanted.reason }
   const { change, groupId } = wanted
   const parsed = parseChange(row, change)
@@ -119,11 +121,15 @@ function decide(row: MonitorRow, { pace }: Given, wanted: Wanted): Decided {
   return { row, kind: 'change', changed: parsed.changed, groupId }
 }
 
-async function apply(db: Database, given: Given, decided: readonly Decided[]): Promise<JobResult[]> {
-  const { job, now } = given
-  const groups = await existingGroups(db, given, decided)
+async function applyDecisions(
+  db: Database,
+  context: ActionContext,
+  decisions: readonly Decision[],
+): Promise<JobResult[]> {
+  const { job, now } = context
+  const groups = await existingGroups(db, context, decisions)
   const changes: MonitorUpdate[] = []
-  const results = decided.map((each, index): JobResult => {
+  const results = decisions.map((each, index): JobResult => {
     const { row } = each
     if (each.kind === 'failed') return failed(row.id, monitorLabel(row), each)
     const { changed, groupId = changed.group ?? undefined } = each
@@ -134,20 +140,24 @@ async function apply(db: Database, given: Given, decided: readonly Decided[]): P
     const after = { ...row, ...changed.columns } as MonitorRow
     const differences = differencesOf(row, after, isMoved ? groupId : row.group_id)
     if (Object.keys(differences.to).length === 0) return unchanged(row)
-    changes.push({ row, changed, groupId: isMoved ? groupId : undefined, checkAt: checkAt(given, index) })
+    changes.push({ row, changed, groupId: isMoved ? groupId : undefined, checkAt: checkAt(context, index) })
     return changedResult(row, differences)
   })
-  if (!job.is_dry_run) await updateMonitors(db, given, changes, now)
+  if (!job.is_dry_run) await updateMonitors(db, context, changes, now)
   return results
 }
 
-/** Kept from being deleted until the transaction ends. */
-async function existingGroups(db: Database, tenant: Tenant, decided: readonly Decided[]): Promise<ReadonlySet<string>> {
-  const named = new Set(decided.flatMap((each) => (each.kind === 'change' ? (each.groupId ?? []) : [])))
+/** Locks the groups against deletion until the transaction ends. */
+async function existingGroups(
+  db: Database,
+  tenant: Tenant,
+  decisions: readonly Decision[],
+): Promise<ReadonlySet<string>> {
+  const named = new Set(decisions.flatMap((each) => (each.kind === 'change' ? (each.groupId ?? []) : [])))
   return named.size === 0 ? named : new Set((await findGroups(db, tenant, [...named])).keys())
 }
 
-/** The fields of the API that differ. The group by its id, so that it is known after it was renamed. */
+/** The API fields that differ. The group is stored by its id, which a rename does not change. */
 function differencesOf(row: MonitorRow, after: MonitorRow, groupId: string) {
   const [before, wanted] = [auditOf(row, row.group_id), auditOf(after, groupId)] as Record<string, unknown>[]
   const names = Object.keys(wanted!).filter((name) => JSON.stringify(before![name]) !== JSON.stringify(wanted![name]))
@@ -155,24 +165,24 @@ function differencesOf(row: MonitorRow, after: MonitorRow, groupId: string) {
   return { from: only(before!), to: only(wanted!) }
 }
 
-/** When the check of the job's next monitors begins. */
-const checkAt = ({ job, place, now }: Given, index: number) =>
-  Math.max(now, (job.started_at ?? now) + Math.floor(((place + index) * 1_000) / CHECKS_PER_SECOND))
+/** When the check of a monitor of this batch begins. */
+const checkAt = ({ job, offset, now }: ActionContext, index: number) =>
+  Math.max(now, (job.started_at ?? now) + Math.floor(((offset + index) * 1_000) / CHECKS_PER_SECOND))
 
-async function check(db: Database, given: Given, rows: readonly MonitorRow[]): Promise<JobResult[]> {
+async function check(db: Database, context: ActionContext, rows: readonly MonitorRow[]): Promise<JobResult[]> {
   const active = rows.filter(({ is_active }) => is_active === 1)
-  if (!given.job.is_dry_run) {
+  if (!context.job.is_dry_run) {
     await scheduleChecks(
       db,
-      active.map((row, index) => ({ row, checkAt: checkAt(given, index) })),
+      active.map((row, index) => ({ row, checkAt: checkAt(context, index) })),
     )
   }
   return rows.map((row) => (row.is_active === 1 ? changedResult(row) : failed(row.id, monitorLabel(row), DISABLED)))
 }
 
-/** Takes back what another job did, except where somebody has changed the same field since. */
-async function undo(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
-  const { organizationId, job } = given
+/** Reverts the changes of another job, except fields that were changed again since. */
+async function undo(db: Database, context: ActionContext, ids: readonly string[]): Promise<ActionResult> {
+  const { organizationId, job } = context
   const done = await db
     .selectFrom('job_results')
     .select(['object_id', 'name', 'changed_from', 'changed_to', 'snapshot'])
@@ -181,10 +191,10 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
     .where(isOneOf(db, 'object_id', ids))
     .orderBy('object_id')
     .execute()
-  const rows = new Map((await lockMonitors(db, given, ids)).map((row) => [row.id, row]))
+  const rows = new Map((await lockMonitors(db, context, ids)).map((row) => [row.id, row]))
   const known = new Set(done.map(({ object_id }) => object_id))
   const results = ids.filter((id) => !known.has(id)).map((id) => failed(id, null, NOT_STORED))
-  const decided: Decided[] = []
+  const decisions: Decision[] = []
   const deleted: { name: string | null; snapshot: MonitorSnapshot }[] = []
   for (const { object_id: id, name, changed_from, changed_to, snapshot } of done) {
     const row = rows.get(id)
@@ -196,14 +206,14 @@ async function undo(db: Database, given: Given, ids: readonly string[]): Promise
     } else {
       const [from, to] = [JSON.parse(changed_from!), JSON.parse(changed_to!)]
       const now: Record<string, unknown> = auditOf(row, row.group_id)
-      if (isAs(now, from)) results.push(unchanged(row))
-      else if (!isAs(now, to))
+      if (hasValues(now, from)) results.push(unchanged(row))
+      else if (!hasValues(now, to))
         results.push(failed(id, name, { code: 'changed_after_job', reason: 'The monitor was changed after the job.' }))
-      else decided.push(decide(row, given, { ok: true, change: from, groupId: from.group }))
+      else decisions.push(decide(row, context, { ok: true, change: from, groupId: from.group }))
     }
   }
-  results.push(...(await apply(db, given, decided)), ...(await restore(db, given, deleted)))
-  return { results, rest: [] }
+  results.push(...(await applyDecisions(db, context, decisions)), ...(await restore(db, context, deleted)))
+  return { results, remaining: [] }
 }
 
 const NOT_STORED: Failure = {
@@ -221,47 +231,37 @@ const NONE_LEFT: Failure = {
   reason: 'Plan limit reached: all monitors of the plan are in use. Delete some or change the plan.',
 }
 
-const isAs = (now: Record<string, unknown>, fields: Record<string, unknown>) =>
+const hasValues = (now: Record<string, unknown>, fields: Record<string, unknown>) =>
   Object.entries(fields).every(([name, value]) => JSON.stringify(now[name]) === JSON.stringify(value))
 
-/** Under the lock of the organization. */
+/** Needs the lock of the organization. */
 async function restore(
   db: Database,
-  given: Given,
+  context: ActionContext,
   deleted: readonly { name: string | null; snapshot: MonitorSnapshot }[],
 ): Promise<JobResult[]> {
   if (deleted.length === 0) return []
-  const left = await given.monitorsLeft(db)
-  const groups = await findGroups(db, given, [...new Set(deleted.map(({ snapshot }) => snapshot.group_id))])
-  const preset = await getDefaultGroup(db, given)
+  const left = await context.monitorsLeft(db)
+  const groups = await findGroups(db, context, [...new Set(deleted.map(({ snapshot }) => snapshot.group_id))])
+  const defaultGroup = await getDefaultGroup(db, context)
   const restored = deleted.slice(0, left).map(({ snapshot, name }, index) => {
-    const group_id = groups.has(snapshot.group_id) ? snapshot.group_id : preset.id
-    return { name, snapshot: { ...snapshot, group_id }, checkAt: checkAt(given, index) }
+    const group_id = groups.has(snapshot.group_id) ? snapshot.group_id : defaultGroup.id
+    return { name, snapshot: { ...snapshot, group_id }, checkAt: checkAt(context, index) }
   })
-  await restoreMonitors(db, given, restored, given.now)
+  await restoreMonitors(db, context, restored, context.now)
   return [
     ...restored.map(({ name, snapshot }) => ({
-      ...{ ...EMPTY, object_id: snapshot.id, name, state: 'changed' as const },
+      ...{ ...EMPTY_RESULT, object_id: snapshot.id, name, state: 'changed' as const },
       changed_to: JSON.stringify(auditOf(snapshot, snapshot.group_id)),
     })),
     ...deleted.slice(left).map(({ name, snapshot }) => failed(snapshot.id, name, NONE_LEFT)),
   ]
 }
 
-const EMPTY = {
-  changed_from: null,
-  changed_to: null,
-  snapshot: null,
-  error: null,
-  errors: null,
-  code: null,
-  field_codes: null,
-}
-
 function changedResult(row: MonitorRow, differences?: { from: object; to: object }): JobResult {
   const { from, to } = differences ?? {}
   return {
-    ...{ ...EMPTY, object_id: row.id, name: monitorLabel(row), state: 'changed' },
+    ...{ ...EMPTY_RESULT, object_id: row.id, name: monitorLabel(row), state: 'changed' },
     ...(from && { changed_from: JSON.stringify(from), changed_to: JSON.stringify(to) }),
   }
 }
@@ -273,10 +273,10 @@ const deletedResult = (row: MonitorRow): JobResult => ({
 })
 
 const unchanged = (row: MonitorRow): JobResult => ({
-  ...{ ...EMPTY, object_id: row.id, name: monitorLabel(row), state: 'unchanged' },
+  ...{ ...EMPTY_RESULT, object_id: row.id, name: monitorLabel(row), state: 'unchanged' },
 })
 
 const failed = (id: string, name: string | null, { code, reason, errors }: Failure): JobResult => ({
-  ...{ ...EMPTY, object_id: id, name, state: 'failed', error: reason, code },
+  ...{ ...EMPTY_RESULT, object_id: id, name, state: 'failed', error: reason, code },
   ...(errors && { errors: JSON.stringify(fieldTexts(errors)), field_codes: JSON.stringify(fieldCodes(errors)) }),
 })

@@ -1,41 +1,53 @@
-import type { Selectable } from 'kysely'
+import type { Insertable, Selectable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
-import type { JobsTable } from '../database/schema-jobs.ts'
+import type { JobResultsTable, JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
 import type { FieldErrors } from '../problem.ts'
 import { toInstant, toIso, toIsoOrNull } from '../times.ts'
 
 export type JobRow = Selectable<JobsTable>
+export type JobResult = Omit<Insertable<JobResultsTable>, 'organization_id' | 'job_id'>
 
-/** Which monitors, or webhook requests. Ids that were named stand in batches; `groupId` is the group that the filter names. */
+/** The columns of a result that has none of them. */
+export const EMPTY_RESULT = {
+  changed_from: null,
+  changed_to: null,
+  snapshot: null,
+  error: null,
+  errors: null,
+  code: null,
+  field_codes: null,
+}
+
+/** Which monitors or webhook requests the job is for. Ids of the request are in batches; `groupId` is the group of the filter. */
 export type Selection =
   | { monitors: number }
   | { requests: NonNullable<NewJob['requests']> }
   | { filter: NonNullable<NewJob['filter']>; groupId?: string | undefined }
 
-/** What is set. `groupId`: of the group that `change` names; absent where a dry run would make it. */
-export type WantedChange = { change: MonitorChange & Partial<Replacement>; groupId?: string | undefined }
+/** What the job sets. `groupId`: of the group that `change` names; absent if a dry run would create that group. */
+export type JobChange = { change: MonitorChange & Partial<Replacement>; groupId?: string | undefined }
 
-/** Of the action `replace`. */
+/** The parameters of the action `replace`. */
 export type Replacement = { value: string; replacement: string }
 
 const HOUR_MS = 60 * 60_000
 /** How long after its end a job can be undone. */
 const UNDO_MS = 24 * HOUR_MS
 
-/** What the schema cannot judge. Fields of the wrong type are passed over, because the schema reports them. Pure. */
-export function refusalsOf(given: NewJob): FieldErrors {
-  const { action, monitors, filter, all, requests, change, group, tags, value, replacement } = given
+/** Errors that the schema cannot find. Skips fields of the wrong type, because the schema reports them. Pure. */
+export function newJobErrors(newJob: NewJob): FieldErrors {
+  const { action, monitors, filter, all, requests, change, group, tags, value, replacement } = newJob
   const errors: FieldErrors = {}
   const isOfRequests = action === 'retry_requests'
   const selections = { monitors, filter, all }
   const named = Object.values(selections).filter((each) => each !== undefined)
   if (isOfRequests) {
     if (requests === undefined) errors.requests = fieldError('required')
-    for (const [field, given] of Object.entries({ monitors, filter, all })) {
-      if (given !== undefined) errors[field] = fieldError('not_for_action', { action })
+    for (const [field, value] of Object.entries({ monitors, filter, all })) {
+      if (value !== undefined) errors[field] = fieldError('not_for_action', { action })
     }
   } else if (named.length !== 1) {
     errors.body = fieldError('exactly_one_required', { fields: Object.keys(selections).join(', ') })
@@ -43,7 +55,7 @@ export function refusalsOf(given: NewJob): FieldErrors {
   if (typeof requests?.since === 'string' && Number.isNaN(toInstant(requests.since)))
     errors['requests.since'] = fieldError('invalid_time')
   if (isObject(filter) && Object.keys(filter).length === 0) errors.filter = fieldError('empty_filter')
-  // A list takes it for no filter, and a job would be for every monitor.
+  // Lists ignore an empty tag, so the job would be for every monitor.
   if (typeof filter?.tag === 'string' && !/[^,\s]/.test(filter.tag)) errors['filter.tag'] = fieldError('empty')
   for (const [field, sent, of] of [
     ['requests', isOfRequests ? undefined : requests, []],
@@ -82,8 +94,8 @@ const UNDOABLE: Record<JobAction, boolean> = {
   undo: false,
 }
 
-/** Why a job cannot be undone; undefined where it can. `isUndone`: by a job that ran, or still does. Pure. */
-export function whyNotUndone(job: JobRow, isUndone: boolean, now: number): string | undefined {
+/** Why a job cannot be undone; undefined if it can. `isUndone`: by a job that has finished or is running. Pure. */
+export function undoProblem(job: JobRow, isUndone: boolean, now: number): string | undefined {
   if (job.finished_at === null) return 'The job has not ended. Cancel it first, or wait.'
   if (job.is_dry_run) return 'A dry run changes nothing, so there is nothing to undo.'
   if (job.action === 'undo') return 'An undo cannot be undone. Create the job again.'
@@ -96,7 +108,7 @@ export function whyNotUndone(job: JobRow, isUndone: boolean, now: number): strin
 
 export function toJob(row: JobRow): Job {
   const selection: Selection = JSON.parse(row.selection)
-  const wanted: WantedChange | null = row.change === null ? null : JSON.parse(row.change)
+  const jobChange: JobChange | null = row.change === null ? null : JSON.parse(row.change)
   const isUndoable = row.finished_at !== null && UNDOABLE[row.action] && !row.is_dry_run && row.changed > 0
   return {
     id: row.id,
@@ -114,7 +126,7 @@ export function toJob(row: JobRow): Job {
     monitors: 'monitors' in selection ? selection.monitors : null,
     filter: 'filter' in selection && row.undoes === null ? selection.filter : null,
     requests: 'requests' in selection ? selection.requests : null,
-    change: wanted ? wanted.change : null,
+    change: jobChange ? jobChange.change : null,
     undo_until: isUndoable ? toIso(row.finished_at! + UNDO_MS) : null,
     undoes: row.undoes,
     undone_by: row.undone_by,

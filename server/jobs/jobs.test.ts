@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_UNFINISHED } from '#contract/jobs.ts'
+import { MAX_UNFINISHED_JOBS } from '#contract/jobs.ts'
 import type { Engine } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
@@ -346,10 +346,10 @@ onBothEngines('jobs', (_fresh, engine) => {
 
   test('an organization has at most 20 unfinished jobs', async () => {
     const { world, create } = await givenWorld(engine, 1)
-    for (let count = 0; count < MOST_UNFINISHED; count++) await create({ action: 'check', all: true })
+    for (let count = 0; count < MAX_UNFINISHED_JOBS; count++) await create({ action: 'check', all: true })
     const refused = await world.call('/jobs', { method: 'POST', body: { action: 'check', all: true } })
     expect(refused).toMatchObject({ status: 409 })
-    expect((await world.call('/jobs?is_finished=false&limit=100')).body.data).toHaveLength(MOST_UNFINISHED)
+    expect((await world.call('/jobs?is_finished=false&limit=100')).body.data).toHaveLength(MAX_UNFINISHED_JOBS)
   })
 
   test('the audit log has one entry for a job, which counts what it changed', async () => {

@@ -1,4 +1,4 @@
-import { DELETED_AT_ONCE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
+import { DELETE_BATCH_SIZE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
@@ -7,12 +7,12 @@ export type JobRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'>
 
 const DAY_MS = 24 * 60 * 60_000
 const EVERY_MS = 10 * 60_000
-const KEPT_MS = 7 * DAY_MS
-/** Of one organization; older ones go first. */
-const MOST_JOBS = 200
-const MOST_RESULTS = 2_000_000
+const RETENTION_MS = 7 * DAY_MS
+/** Of one organization; the oldest are deleted first. */
+const MAX_JOBS = 200
+const MAX_RESULTS = 2_000_000
 
-/** Deletes jobs that ended long ago, a little at a time. Runs until `stop`. */
+/** Deletes jobs that ended long ago, in small batches, until `stop`. */
 export async function runJobRetention(deps: JobRetentionDeps, stop: AbortSignal): Promise<void> {
   await runEvery(EVERY_MS, deps, stop, {
     failure: 'Old jobs could not be deleted. The next attempt is in ten minutes.',
@@ -22,10 +22,10 @@ export async function runJobRetention(deps: JobRetentionDeps, stop: AbortSignal)
 
 export async function deleteOldJobs({ db, clock }: JobRetentionDeps, stop: AbortSignal): Promise<void> {
   await forEachOrganization(db, stop, async (organizationId) => {
-    for (const id of await oldJobs(db, organizationId, clock.now() - KEPT_MS)) {
-      const of = { organizationId, id }
-      await deleteInBatches(clock, stop, () => deleteResults(db, of))
-      await deleteInBatches(clock, stop, () => deleteRest(db, of))
+    for (const id of await findOldJobs(db, organizationId, clock.now() - RETENTION_MS)) {
+      const key = { organizationId, id }
+      await deleteInBatches(clock, stop, () => deleteResults(db, key))
+      await deleteInBatches(clock, stop, () => deleteBatches(db, key))
       if (stop.aborted) return
       await db.deleteFrom('jobs').where('organization_id', '=', organizationId).where('id', '=', id).execute()
     }
@@ -33,37 +33,37 @@ export async function deleteOldJobs({ db, clock }: JobRetentionDeps, stop: Abort
 }
 
 /**
- * Those that are too old, and of the others those beyond the limits, at most so many at a time. Oldest first, so that a job goes before
- * its undo; one whose undo has not ended stays.
+ * Jobs that are too old or beyond the limits, a limited number. Oldest first, so that a job is deleted before its undo. A job whose undo
+ * has not ended stays.
  */
-async function oldJobs(db: Database, organizationId: string, before: number): Promise<string[]> {
+async function findOldJobs(db: Database, organizationId: string, before: number): Promise<string[]> {
   const jobs = db.selectFrom('jobs').where('organization_id', '=', organizationId)
   const ended = jobs.where('finished_at', 'is not', null)
-  const newest = await ended.select(['id', 'finished_at', 'done']).orderBy('id', 'desc').limit(MOST_JOBS).execute()
+  const newest = await ended.select(['id', 'finished_at', 'done']).orderBy('id', 'desc').limit(MAX_JOBS).execute()
   let results = 0
-  const kept = newest.filter(({ finished_at, done }) => {
+  const retained = newest.filter(({ finished_at, done }) => {
     results += done
-    return finished_at! >= before && results <= MOST_RESULTS
+    return finished_at! >= before && results <= MAX_RESULTS
   })
   const undone = await jobs.select('undoes').where('finished_at', 'is', null).where('undoes', 'is not', null).execute()
-  const stays = [...kept.map(({ id }) => id), ...undone.map(({ undoes }) => undoes!)]
-  const old = ended.select('id').where(({ not }) => not(isOneOf(db, 'id', stays)))
+  const staying = [...retained.map(({ id }) => id), ...undone.map(({ undoes }) => undoes!)]
+  const old = ended.select('id').where(({ not }) => not(isOneOf(db, 'id', staying)))
   const rows = await old
     .orderBy('id')
-    .limit(10 * MOST_JOBS)
+    .limit(10 * MAX_JOBS)
     .execute()
   return rows.map(({ id }) => id)
 }
 
-type Of = { organizationId: string; id: string }
+type JobKey = { organizationId: string; id: string }
 
-async function deleteResults(db: Database, { organizationId, id }: Of): Promise<number> {
+async function deleteResults(db: Database, { organizationId, id }: JobKey): Promise<number> {
   const rows = await db
     .selectFrom('job_results')
     .select('object_id')
     .where('organization_id', '=', organizationId)
     .where('job_id', '=', id)
-    .limit(DELETED_AT_ONCE)
+    .limit(DELETE_BATCH_SIZE)
     .execute()
   const ids = rows.map(({ object_id }) => object_id)
   await db
@@ -75,14 +75,14 @@ async function deleteResults(db: Database, { organizationId, id }: Of): Promise<
   return rows.length
 }
 
-/** What a canceled job did not process. */
-async function deleteRest(db: Database, { organizationId, id }: Of): Promise<number> {
+/** The ids that a canceled job did not process. */
+async function deleteBatches(db: Database, { organizationId, id }: JobKey): Promise<number> {
   const rows = await db
     .selectFrom('job_batches')
     .select('number')
     .where('organization_id', '=', organizationId)
     .where('job_id', '=', id)
-    .limit(DELETED_AT_ONCE)
+    .limit(DELETE_BATCH_SIZE)
     .execute()
   const numbers = rows.map(({ number }) => number)
   await db

@@ -2,9 +2,10 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { requeue } from '../webhooks/replay.ts'
-import type { Given, JobResult, Performed } from './actions.ts'
+import type { ActionContext, ActionResult } from './actions.ts'
+import { EMPTY_RESULT, type JobResult } from './job.ts'
 
-type Found = {
+type LockedRequest = {
   id: string
   webhook_id: string
   event_id: string | null
@@ -14,28 +15,36 @@ type Found = {
 }
 
 /**
- * Sends webhook requests of one batch again, each with a new retry schedule. Tests, what was delivered
- * meanwhile and what is being sent at this moment are left as they are.
+ * Sends webhook requests of one batch again, each with a new retry schedule. Skips tests, delivered requests and requests that are
+ * being sent.
  */
-export async function retryRequests(db: Database, given: Given, ids: readonly string[]): Promise<Performed> {
-  const found = await lockRequests(db, given, ids)
+export async function retryRequests(
+  db: Database,
+  context: ActionContext,
+  ids: readonly string[],
+): Promise<ActionResult> {
+  const found = await lockRequests(db, context, ids)
   const byWebhook = Map.groupBy(
     found.filter(({ event_id, status, url }) => event_id !== null && status !== 'DELIVERED' && url !== null),
     ({ webhook_id }) => webhook_id,
   )
   const queued = new Set<string>()
   for (const [webhookId, rows] of byWebhook) {
-    const some = given.job.is_dry_run
+    const some = context.job.is_dry_run
       ? rows.map(({ id }) => id)
-      : await requeue(db, { ...given, webhookId }, rows, given.now)
+      : await requeue(db, { ...context, webhookId }, rows, context.now)
     for (const id of some) queued.add(id)
   }
   const known = new Map(found.map((row) => [row.id, row]))
-  return { results: ids.map((id) => resultOf(id, known.get(id), queued.has(id))), rest: [] }
+  return { results: ids.map((id) => resultOf(id, known.get(id), queued.has(id))), remaining: [] }
 }
 
-/** In one order, so that two writers do not wait for each other. */
-async function lockRequests(db: Database, { organizationId }: Tenant, ids: readonly string[]): Promise<Found[]> {
+/** In a fixed order, so that two writers do not deadlock. */
+async function lockRequests(
+  db: Database,
+  { organizationId }: Tenant,
+  ids: readonly string[],
+): Promise<LockedRequest[]> {
   const rows = await db
     .selectFrom('webhook_requests')
     .select(['id', 'webhook_id', 'event_id', 'created_at', 'status'])
@@ -55,17 +64,8 @@ async function lockRequests(db: Database, { organizationId }: Tenant, ids: reado
   return rows.map((row) => ({ ...row, url: urls.get(row.webhook_id) ?? null }))
 }
 
-function resultOf(id: string, row: Found | undefined, isQueued: boolean): JobResult {
-  const none = {
-    changed_from: null,
-    changed_to: null,
-    snapshot: null,
-    error: null,
-    errors: null,
-    code: null,
-    field_codes: null,
-  }
-  const result = { ...none, object_id: id, name: row?.url ?? null }
+function resultOf(id: string, row: LockedRequest | undefined, isQueued: boolean): JobResult {
+  const result = { ...EMPTY_RESULT, object_id: id, name: row?.url ?? null }
   if (!row || row.url === null) {
     return { ...result, state: 'failed', code: 'request_not_found', error: 'The request does not exist.' }
   }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { PageOf, StrictObject } from '#contract/common.ts'
-import { Job, JobQuery, JobResult, JobResultQuery, MOST_UNFINISHED, NewJob } from '#contract/jobs.ts'
+import { Job, JobQuery, JobResult, JobResultQuery, MAX_UNFINISHED_JOBS, NewJob } from '#contract/jobs.ts'
 import type { Deps } from '../deps.ts'
 import { unknownGroupErrors } from '../groups/resolve.ts'
 import { runIdempotent } from '../http/idempotency.ts'
@@ -9,7 +9,7 @@ import { schemaErrors } from '../http/validation.ts'
 import { filterErrors } from '../monitors/filter.ts'
 import { frequencyLimiter } from '../organization/quota.ts'
 import { throwIfInvalid } from '../problem.ts'
-import { refusalsOf } from './job.ts'
+import { newJobErrors } from './job.ts'
 import { resultsCsv } from './results-csv.ts'
 import { cancelJob, getJob, insertJob, listJobs, listResults, undoJob } from './store.ts'
 
@@ -38,7 +38,7 @@ export function jobRoutes(deps: Deps): Routes {
     const create = {
       operationId: 'createJob',
       summary: 'Change many monitors',
-      description: `Applies one action to the monitors in \`monitors\`, to those that match \`filter\`, or to all; \`retry_requests\` to the webhook requests that match \`requests\`. The job runs in the background: read it until \`finished\` is set. The jobs of an organization run one after the other, and at most ${MOST_UNFINISHED} can be unfinished (409). With \`dry_run\` nothing changes, and the results show what would.`,
+      description: `Applies one action to the monitors in \`monitors\`, to those that match \`filter\`, or to all; \`retry_requests\` to the webhook requests that match \`requests\`. The job runs in the background: read it until \`finished\` is set. The jobs of an organization run one after the other, and at most ${MAX_UNFINISHED_JOBS} can be unfinished (409). With \`dry_run\` nothing changes, and the results show what would.`,
       tags,
       body: NewJob,
       response: Responses(202, Job),
@@ -47,10 +47,10 @@ export function jobRoutes(deps: Deps): Routes {
       const { body, context } = request
       return runIdempotent(request, reply, db, {
         prepare: async () => {
-          // What the schema refuses and what only we can judge are reported together.
+          // Reports the errors of the schema and ours together.
           const refused = schemaErrors(request)
           const named = { group: body.group, 'change.group': body.change?.group }
-          throwIfInvalid({ ...refusalsOf(body), ...(await unknownGroupErrors(db, context, named)), ...refused })
+          throwIfInvalid({ ...newJobErrors(body), ...(await unknownGroupErrors(db, context, named)), ...refused })
           throwIfInvalid(await filterErrors(db, context, body.filter))
           ;(await frequencyLimiter(deps, context))(body.change?.frequency)
         },

@@ -4,7 +4,7 @@ import {
   type JobQuery,
   type JobResult,
   type JobResultQuery,
-  MOST_UNFINISHED,
+  MAX_UNFINISHED_JOBS,
   type NewJob,
 } from '#contract/jobs.ts'
 import { newAuditId, recordAudit } from '../audit-log.ts'
@@ -13,61 +13,61 @@ import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { JobResultsTable } from '../database/schema-jobs.ts'
-import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
+import { getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { findGroupRow, resolveGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import { conflict, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { type JobRow, type Selection, toJob, type WantedChange, whyNotUndone } from './job.ts'
+import { type JobChange, type JobRow, type Selection, toJob, undoProblem } from './job.ts'
 
-/** Ids that are stored together, and the most that one step processes. */
-export const BATCH = 1_000
+/** Ids of one stored batch, and the most that one step processes. */
+export const JOB_BATCH_SIZE = 1_000
 
 /** Returns the id. Throws a 400 for the id of a group that does not exist, and 409 for too many unfinished jobs. */
-export async function insertJob(db: Database, context: RequestContext, given: NewJob): Promise<string> {
-  const { action, monitors, filter = {}, requests, dry_run = false } = given
+export async function insertJob(db: Database, context: RequestContext, newJob: NewJob): Promise<string> {
+  const { action, monitors, filter = {}, requests, dry_run = false } = newJob
   return await inTransaction(db, async (transaction) => {
     await lockJobs(transaction, context)
     const ids = monitors && [...new Set(monitors)].sort()
     const group = filter.group === undefined ? undefined : await findGroupRow(transaction, context, filter.group)
     const ofMonitors = ids ? { monitors: ids.length } : { filter, groupId: group?.id }
     const selection: Selection = requests ? { requests } : ofMonitors
-    const wanted = await wantedChange(transaction, context, given)
-    const id = await insertRow(transaction, context, { action, is_dry_run: dry_run ? 1 : 0, selection, wanted })
+    const jobChange = await resolveChange(transaction, context, newJob)
+    const id = await insertRow(transaction, context, { action, is_dry_run: dry_run ? 1 : 0, selection, jobChange })
     if (ids) {
       await insertBatches(transaction, context, { id, listed_batches: 0 }, ids)
-      const listed = { total: ids.length, listed_batches: Math.ceil(ids.length / BATCH) }
-      await updateJob(transaction, context, id, listed)
+      const listed = { total: ids.length, listed_batches: Math.ceil(ids.length / JOB_BATCH_SIZE) }
+      await updateTenantRow(transaction, 'jobs', context, id, listed)
     }
     return id
   })
 }
 
-async function wantedChange(
+async function resolveChange(
   db: Database,
   context: RequestContext,
   { action, change, group, tags, value, replacement, dry_run }: NewJob,
-): Promise<WantedChange | undefined> {
+): Promise<JobChange | undefined> {
   if (tags !== undefined) return { change: { tags } }
   if (value !== undefined) return { change: { value, replacement: replacement! } }
-  const given = action === 'move' ? { group: group! } : change
-  if (given?.group === undefined) return given && { change: given }
-  const known = await findGroupRow(db, context, given.group)
-  if (known || dry_run) return { change: given, groupId: known?.id }
-  const made = (await resolveGroups(db, context, new Set([given.group]))).get(given.group)
-  if (!made) throw invalid({ [action === 'move' ? 'group' : 'change.group']: UNKNOWN_GROUP })
-  return { change: given, groupId: made.id }
+  const requested = action === 'move' ? { group: group! } : change
+  if (requested?.group === undefined) return requested && { change: requested }
+  const known = await findGroupRow(db, context, requested.group)
+  if (known || dry_run) return { change: requested, groupId: known?.id }
+  const created = (await resolveGroups(db, context, new Set([requested.group]))).get(requested.group)
+  if (!created) throw invalid({ [action === 'move' ? 'group' : 'change.group']: UNKNOWN_GROUP })
+  return { change: requested, groupId: created.id }
 }
 
-type New = Pick<JobRow, 'action' | 'is_dry_run'> & {
+type NewJobRow = Pick<JobRow, 'action' | 'is_dry_run'> & {
   selection: Selection
-  wanted?: WantedChange | undefined
+  jobChange?: JobChange | undefined
   undoes?: string
 }
 
 /**
- * Makes the organization due and locks that, before the organization, as the worker does: meanwhile the worker processes nothing, and
- * cannot find that no job is left.
+ * Makes the organization due and locks that row, then the organization, in the order of the worker. Until the transaction ends, the worker
+ * processes no job of it and cannot delete the row.
  */
 async function lockJobs(db: Database, { organizationId, now }: RequestContext): Promise<void> {
   await db
@@ -81,16 +81,16 @@ async function lockJobs(db: Database, { organizationId, now }: RequestContext): 
 }
 
 /** After `lockJobs`. */
-async function insertRow(db: Database, context: RequestContext, made: New): Promise<string> {
+async function insertRow(db: Database, context: RequestContext, row: NewJobRow): Promise<string> {
   const { organizationId, actor, now } = context
-  const { action, is_dry_run, selection, wanted, undoes = null } = made
+  const { action, is_dry_run, selection, jobChange, undoes = null } = row
   const { unfinished } = await db
     .selectFrom('jobs')
     .select(db.fn.countAll<number>().as('unfinished'))
     .where('organization_id', '=', organizationId)
     .where('finished_at', 'is', null)
     .executeTakeFirstOrThrow()
-  if (unfinished >= MOST_UNFINISHED) {
+  if (unfinished >= MAX_UNFINISHED_JOBS) {
     throw conflict(
       `${unfinished} jobs of this organization have not ended, which is the limit. Wait until one ends, or cancel one.`,
     )
@@ -112,7 +112,7 @@ async function insertRow(db: Database, context: RequestContext, made: New): Prom
       ...{
         state: 'queued',
         selection: JSON.stringify(selection),
-        change: wanted ? JSON.stringify(wanted) : null,
+        change: jobChange ? JSON.stringify(jobChange) : null,
         undoes,
       },
     })
@@ -123,7 +123,7 @@ async function insertRow(db: Database, context: RequestContext, made: New): Prom
   await recordAudit(db, context, {
     action: undoes === null ? 'job.created' : 'job.undone',
     object: { id: undoes ?? id, label: action },
-    after: { action, dry_run: is_dry_run === 1, monitors, filter, requests, change: wanted?.change },
+    after: { action, dry_run: is_dry_run === 1, monitors, filter, requests, change: jobChange?.change },
     id: audit_id,
     count: 0,
   })
@@ -137,28 +137,14 @@ export async function insertBatches(
   { id, listed_batches }: Pick<JobRow, 'id' | 'listed_batches'>,
   ids: readonly string[],
 ): Promise<void> {
-  const rows = Array.from({ length: Math.ceil(ids.length / BATCH) }, (_, index) => ({
+  const rows = Array.from({ length: Math.ceil(ids.length / JOB_BATCH_SIZE) }, (_, index) => ({
     organization_id: organizationId,
     job_id: id,
     number: listed_batches + index,
-    ids: JSON.stringify(ids.slice(index * BATCH, (index + 1) * BATCH)),
+    ids: JSON.stringify(ids.slice(index * JOB_BATCH_SIZE, (index + 1) * JOB_BATCH_SIZE)),
   }))
   const columns = { organization_id: 'text', job_id: 'text', number: 'bigint', ids: 'text' } as const
   await insertEach(db, 'job_batches', columns, rows)
-}
-
-export async function updateJob(
-  db: Database,
-  { organizationId }: Tenant,
-  id: string,
-  set: Partial<Omit<JobRow, 'organization_id' | 'id'>>,
-): Promise<void> {
-  await db
-    .updateTable('jobs')
-    .set(set as object)
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .execute()
 }
 
 export async function listJobs(
@@ -180,7 +166,7 @@ export async function listJobs(
   return { ...page, data: page.data.map(toJob) }
 }
 
-/** Throws `not_found`, also for another organization's. */
+/** Throws `not_found`, also for a job of another organization. */
 export async function getJob(db: Database, tenant: Tenant, id: string): Promise<Job> {
   return toJob(await getTenantRow(db, 'jobs', tenant, id))
 }
@@ -249,28 +235,28 @@ async function nameGroups(db: Database, { organizationId }: Tenant, results: rea
   for (const each of fields) each!.group = slugs.get(each!.group as string) ?? each!.group
 }
 
-/** What was done until then stays. Throws `not_found`, and 409 for a job that has ended otherwise. */
+/** Changes that were already made stay. Throws `not_found`, and 409 for a job that has ended otherwise. */
 export async function cancelJob(db: Database, context: RequestContext, id: string): Promise<void> {
   await inTransaction(db, async (transaction) => {
     await lockJobs(transaction, context)
     const job = await getTenantRow(transaction, 'jobs', context, id)
     if (job.state === 'canceled') return
     if (job.finished_at !== null) throw conflict(`The job has ended (${job.state}), so it cannot be canceled.`)
-    await updateJob(transaction, context, id, { state: 'canceled', finished_at: context.now })
+    await updateTenantRow(transaction, 'jobs', context, id, { state: 'canceled', finished_at: context.now })
     await recordAudit(transaction, context, { action: 'job.canceled', object: { id, label: job.action } })
   })
 }
 
-/** Makes the job that undoes this one, and returns its id. Throws `not_found`, and 409 where there is nothing to undo. */
+/** Creates the job that undoes this one, and returns its id. Throws `not_found`, and 409 if there is nothing to undo. */
 export async function undoJob(db: Database, context: RequestContext, id: string): Promise<string> {
   return await inTransaction(db, async (transaction) => {
     await lockJobs(transaction, context)
     const job = await getTenantRow(transaction, 'jobs', context, id)
-    const reason = whyNotUndone(job, await isUndone(transaction, context, job), context.now)
+    const reason = undoProblem(job, await isUndone(transaction, context, job), context.now)
     if (reason !== undefined) throw conflict(reason)
     const selection = { filter: {} }
     const undo = await insertRow(transaction, context, { action: 'undo', is_dry_run: 0, selection, undoes: id })
-    await updateJob(transaction, context, id, { undone_by: undo })
+    await updateTenantRow(transaction, 'jobs', context, id, { undone_by: undo })
     return undo
   })
 }

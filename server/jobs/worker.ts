@@ -7,14 +7,14 @@ import { type RunDeps, recordFailure, runStep } from './run.ts'
 
 export type JobWorkerDeps = WorkerDeps & Omit<RunDeps, 'sizes'> & { wakeUps: WakeUps }
 
-/** Organizations that are served in one pass, one batch each. */
-const ORGANIZATIONS_AT_ONCE = 4
-/** After each batch, so that checks and requests that wait for the database come first. */
+/** Organizations of one pass, with one step each. */
+const MAX_ORGANIZATIONS = 4
+/** After each step, so that waiting checks and requests can use the database. */
 export const GAP_MS = 5
-/** Shorter than of other work, because a step locks what it claimed: how long a job stands still after its process died. */
+/** Shorter than other leases, because a step locks its claim. A job pauses this long after its process died. */
 const JOB_LEASE_MS = 15_000
 
-/** The loop that carries jobs out. Runs until `stop`. */
+/** The loop that runs jobs, until `stop`. */
 export async function runJobWorker(deps: JobWorkerDeps, { stop }: Signals): Promise<void> {
   const { db, wakeUps } = deps
   const sizes: RunDeps['sizes'] = new Map()
@@ -38,7 +38,7 @@ export async function runDueJobs(deps: JobWorkerDeps & RunDeps): Promise<number>
   const claims = await claimDue(db, 'due_jobs', {
     now: clock.now(),
     process,
-    limit: ORGANIZATIONS_AT_ONCE,
+    limit: MAX_ORGANIZATIONS,
     leaseMs: JOB_LEASE_MS,
   })
   for (const claim of claims) {

@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
+import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { repairAfterClockStep } from '../database/lease-queue.ts'
 import { runEvery, runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -43,7 +43,7 @@ export async function runMailRetention(deps: MailWorkerDeps, stop: AbortSignal):
   const { db, clock } = deps
   await runEvery(FORGET_EVERY_MS, deps, stop, {
     failure: 'Old emails could not be deleted. The next attempt is in an hour.',
-    work: () => deleteInBatches(clock, stop, () => forgetMails(db, clock.now() - FORGET_AFTER_MS, DELETED_AT_ONCE)),
+    work: () => deleteInBatches(clock, stop, () => forgetMails(db, clock.now() - FORGET_AFTER_MS, DELETE_BATCH_SIZE)),
   })
 }
 

@@ -3,14 +3,14 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { pathOf } from '../database/url.ts'
+import { sqlitePathOf } from '../database/url.ts'
 
 const HOUR_MS = 60 * 60_000
 const RETENTION_MS = 90 * 24 * HOUR_MS
 
 /** In bytes. `url`: DATABASE_URL. `log`: SQLite's write-ahead log, which `octets` does not include; null on PostgreSQL. */
 export async function databaseSize(db: Database, url: string): Promise<{ octets: number; log: number | null }> {
-  const path = pathOf(url)
+  const path = sqlitePathOf(url)
   if (path !== undefined) return { octets: fileSize(path), log: fileSize(`${path}-wal`) }
   const { rows } = await sql<{ octets: number }>`select pg_database_size(current_database()) as octets`.execute(db)
   return { octets: rows[0]!.octets, log: null }

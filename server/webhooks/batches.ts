@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tenant } from '../context.ts'
-import { DELETED_AT_ONCE } from '../database/batches.ts'
+import { DELETE_BATCH_SIZE } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { insertQueued, newBatchRequest, storedBytesOf } from './new-requests.ts'
@@ -156,7 +156,7 @@ export async function deleteWaitingEvents(db: Database, webhookId: string): Prom
     .where('webhook_id', '=', webhookId)
     .where('request_id', 'is', null)
     .orderBy('event_id')
-    .limit(DELETED_AT_ONCE)
+    .limit(DELETE_BATCH_SIZE)
   const { numDeletedRows } = await db
     .deleteFrom('batched_events')
     .where('webhook_id', '=', webhookId)

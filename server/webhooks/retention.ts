@@ -1,4 +1,4 @@
-import { DELETED_AT_ONCE, deleteInBatches } from '../database/batches.ts'
+import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
@@ -118,7 +118,7 @@ async function removeRequests(db: Database, some: Rows): Promise<number> {
 
 function someOf(db: Database, webhookId: string) {
   const rows = db.selectFrom('webhook_requests').select(['id', 'webhook_id']).where('webhook_id', '=', webhookId)
-  return rows.limit(DELETED_AT_ONCE).execute()
+  return rows.limit(DELETE_BATCH_SIZE).execute()
 }
 
 function someOld(db: Database, webhookId: string, status: 'DELIVERED' | 'FAILED', before: number) {
@@ -129,6 +129,6 @@ function someOld(db: Database, webhookId: string, status: 'DELIVERED' | 'FAILED'
     .where('status', '=', status)
     .where('created_at', '<', before)
     .orderBy('created_at')
-    .limit(DELETED_AT_ONCE)
+    .limit(DELETE_BATCH_SIZE)
     .execute()
 }
