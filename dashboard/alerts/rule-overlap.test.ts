@@ -7,7 +7,7 @@ const rule = {
 }
 const overlaps = (one: object, other: object) => canOverlap({ ...rule, ...one }, { ...rule, id: 'rul_2', ...other })
 
-test('rules overlap that send to one channel, also when nobody acknowledges', () => {
+test('rules overlap if they send to the same channel, also by escalation', () => {
   expect(overlaps({}, {})).toBe(true)
   expect(overlaps({}, { channels: ['chn_2'] })).toBe(false)
   expect(overlaps({}, { channels: ['chn_2'], escalation_channel: 'chn_1' })).toBe(true)
@@ -32,7 +32,7 @@ test.each([
   ['a*b*c', 'axxc', false],
   ['a*b*c', 'axbxc', true],
   ['*', 'www.example.com', true],
-] as const)('names like %s and %s: %s', (one, other, may) => {
+] as const)('name patterns %s and %s: %s', (one, other, may) => {
   expect(overlaps({ name_pattern: one }, { name_pattern: other })).toBe(may)
   expect(overlaps({ name_pattern: other }, { name_pattern: one })).toBe(may)
 })

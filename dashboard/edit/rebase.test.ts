@@ -11,7 +11,7 @@ const base: Form = { name: 'www', values: ['a', 'b'], minutes: '5' }
 const rebased = (mine: Partial<Form>, theirs: Partial<Form>) =>
   rebase<Form>(fields, { base, mine: { ...base, ...mine }, theirs: { ...base, ...theirs } })
 
-test('what only the other person changed is taken over, and what only I changed stays', () => {
+test('changes of only one user are merged', () => {
   expect(rebased({ minutes: '30' }, { values: ['c'] })).toEqual({
     form: { name: 'www', values: ['c'], minutes: '30' },
     conflicts: [],
@@ -19,7 +19,7 @@ test('what only the other person changed is taken over, and what only I changed 
   })
 })
 
-test('a field that both changed is a conflict, and the form keeps its own value', () => {
+test('a field that both users changed is a conflict, and the form keeps its value', () => {
   expect(rebased({ values: ['mine'] }, { values: ['theirs'], name: 'shop' })).toEqual({
     form: { name: 'shop', values: ['mine'], minutes: '5' },
     conflicts: ['values'],
@@ -27,6 +27,6 @@ test('a field that both changed is a conflict, and the form keeps its own value'
   })
 })
 
-test('the same change by both, and another order of a list, are no conflict', () => {
+test('the same change by both users and another order of a list are no conflict', () => {
   expect(rebased({ minutes: '10', values: ['b', 'a'] }, { minutes: '10' })).toMatchObject({ conflicts: [], taken: [] })
 })

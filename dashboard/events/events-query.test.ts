@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { filtersOf } from './events-query.ts'
 
-test('the filters of the page become those of the API, and named days count whole', () => {
+test('the filters become API parameters, and days are inclusive', () => {
   const begin = new Date(2026, 10, 20).getTime()
   const end = new Date(2026, 10, 22).getTime()
   expect(
@@ -15,11 +15,11 @@ test('the filters of the page become those of the API, and named days count whol
   })
 })
 
-test('an invalid date filters nothing, and a cursor is no filter: all changes are shown', () => {
+test('an invalid date and a cursor do not filter', () => {
   const filters = filtersOf({ since: 'soon', after: 'cursor' })
   expect(Object.entries(filters).filter(([, value]) => value !== undefined)).toEqual([['is_change', true]])
 })
 
-test('first results are shown to who asks for them', () => {
+test('first results are included when they are filtered for', () => {
   expect(filtersOf({ old: 'UNSET' })).toMatchObject({ old_state: 'UNSET', is_change: undefined })
 })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { slugOf as made } from '#server/groups/resolve.ts'
 import { slugOf } from './slug.ts'
 
-test('the slug shown is the one that the server makes', () => {
+test('the slug equals the one of the server', () => {
   for (const name of [
     'Production',
     'Kunden & Partner',

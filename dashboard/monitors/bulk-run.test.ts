@@ -18,7 +18,7 @@ function running(act: (item: number, stop: () => void) => Promise<unknown>) {
   return { ended, waits, steps }
 }
 
-test('does all, never more than four at once, and tells each step', async () => {
+test('runs all items, at most four at once, and reports each step', async () => {
   let under = 0
   let most = 0
   const { ended, steps } = running(async () => {
@@ -32,7 +32,7 @@ test('does all, never more than four at once, and tells each step', async () => 
   expect(steps.map(({ done }) => done)).toEqual(items.map((at) => at + 1))
 })
 
-test('names what fails and goes on with the others', async () => {
+test('collects failures and continues with the other items', async () => {
   const problem = new ApiProblem(403, { error: 'Not for you.' })
   const { ended } = running(async (item) => {
     if (item === 7) throw problem
@@ -40,7 +40,7 @@ test('names what fails and goes on with the others', async () => {
   expect(await ended).toEqual({ done: 19, failures: [{ item: 7, problem }] })
 })
 
-test('waits as long as a rate limit says, and asks again', async () => {
+test('waits as long as the rate limit says, and retries', async () => {
   let refusals = 6
   const { ended, waits } = running(async (item) => {
     if (item === 3 && refusals-- > 0) throw new ApiProblem(429, {}, 9)
@@ -49,7 +49,7 @@ test('waits as long as a rate limit says, and asks again', async () => {
   expect(waits).toEqual(Array(6).fill(9_000))
 })
 
-test('leaves a third of the rate limit to other tabs, and says until when it waits', async () => {
+test('leaves a third of the rate limit to other tabs, and reports when it resumes', async () => {
   let [now, remaining] = [0, 6]
   const steps: Progress<number>[] = []
   await runEach(items.slice(0, 6), {
@@ -70,7 +70,7 @@ test('leaves a third of the rate limit to other tabs, and says until when it wai
   expect(remaining).toBeGreaterThanOrEqual(3)
 })
 
-test('a server that stays away is a failure in the end', async () => {
+test('an unreachable server is a failure after four attempts', async () => {
   const { ended, waits } = running(async (item) => {
     if (item === 3) throw new ApiProblem(0, {})
   })

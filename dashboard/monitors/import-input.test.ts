@@ -3,28 +3,28 @@ import { detectSource, EMPTY_INPUT, type ImportInput, importRequest, inputError 
 
 const input = (more: Partial<ImportInput>): ImportInput => ({ from: 'zone', ...EMPTY_INPUT, ...more })
 
-describe('what is imported', () => {
-  test('is sent as the one way that was chosen', () => {
+describe('import input', () => {
+  test('the request has only the selected source', () => {
     expect(importRequest(input({ from: 'csv', csv: 'name', zone: 'other' }), 'shop')).toEqual({
       csv: 'name',
       group: 'shop',
     })
   })
 
-  test('says the zone’s name only where it was given', () => {
+  test('the request has the zone name only if it was entered', () => {
     expect(importRequest(input({ zone: '@ A 192.0.2.1', origin: ' example.com ' }), '')).toEqual({
       zone: '@ A 192.0.2.1',
       origin: 'example.com',
     })
   })
 
-  test('a domain has no zone name beside it', () => {
+  test('the request for a domain has no zone name', () => {
     expect(importRequest(input({ from: 'domain', domain: ' example.com', origin: 'x.example' }), '')).toEqual({
       domain: 'example.com',
     })
   })
 
-  test('is not asked for while it is empty or too large', () => {
+  test('empty and too large input is not sent', () => {
     expect(inputError(input({}))).toMatch(/^Paste a zone file/)
     expect(inputError(input({ zone: 'x'.repeat(1_600_000) }))).toMatch(/^The file is 1\.5 MB/)
     expect(inputError(input({ zone: '@ A 192.0.2.1' }))).toBeUndefined()

@@ -57,7 +57,7 @@ function world(...answers: Answer[]) {
 const forAll = { notify: 'immediately', frequency: 5 } as const
 
 describe('an import', () => {
-  test('goes in chunks of a thousand and tells how far it is', async () => {
+  test('sends chunks of a thousand rows and reports its progress', async () => {
     const { bodies, progress, deps } = world(1_000, 990, 500)
     const run = await runImport(rows(2_500), forAll, deps)
     expect(bodies.map(({ monitors }) => monitors.length)).toEqual([1_000, 1_000, 500])
@@ -89,7 +89,7 @@ describe('an import', () => {
     expect(run).toMatchObject({ created: 1_000, done: 1_000, problem: full })
   })
 
-  test('updates the monitors from which rows differ, as they were shown, and says which it did not', async () => {
+  test('updates the monitors of rows that differ, and reports the rejected ones', async () => {
     const { bodies, updated, deps } = world()
     const monitor = (id: string) => ({ id, expected_value: ['192.0.2.9'], is_exact_match: false, group: 'default' })
     const differing = ['mon_1', 'mon_2'].map((id, index) => ({
@@ -109,7 +109,7 @@ describe('an import', () => {
     expect(run).toMatchObject({ created: 1, updated: 1, done: 3, rejected: new Map([[0, 'It was changed.']]) })
   })
 
-  test('a row’s own settings go with it, and only those', async () => {
+  test('a row is sent with its own settings only', async () => {
     const { bodies, deps } = world()
     const own = { index: 0, row: row({ group: 'shop', notify: 'on_success', frequency: 30 }) }
     await runImport([own, { index: 1, row: row() }], forAll, deps)

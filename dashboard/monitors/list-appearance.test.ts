@@ -3,7 +3,7 @@ import { columnIds, includeOf, type ListAppearance, parseAppearance, withColumn 
 
 const DEFAULT_COLUMNS: ListAppearance = { density: 'comfortable' }
 
-test('a chosen column has its usual place, and the name stays', () => {
+test('a selected column is at its default position, and the name is always visible', () => {
   const tagged = withColumn(withColumn(DEFAULT_COLUMNS, 'metadata.plan', true), 'tags', true)
   expect(tagged.columns?.slice(4)).toEqual(['group', 'tags', 'metadata.plan', 'last_checked', 'incidence_count'])
   expect(withColumn(withColumn(tagged, 'tags', false), 'metadata.plan', false).columns).toEqual(
@@ -14,13 +14,13 @@ test('a chosen column has its usual place, and the name stays', () => {
   expect(withColumn(ownOrder, 'state', true).columns).toEqual(['state', 'created', 'name'])
 })
 
-test('only the columns that are shown are requested', () => {
+test('only visible columns are requested', () => {
   expect(includeOf(DEFAULT_COLUMNS)).toBe('frequency,group')
   const more = withColumn(withColumn(DEFAULT_COLUMNS, 'external_id', true), 'metadata.plan', true)
   expect(includeOf(more)).toBe('frequency,group,external_id,metadata')
 })
 
-test('what is kept and not known is left out', () => {
+test('unknown stored values are ignored', () => {
   for (const wrong of [null, 'x', 3, [], {}, { columns: 'x', density: 'huge' }, { columns: ['price', 3] }]) {
     expect(parseAppearance(wrong)).toEqual(DEFAULT_COLUMNS)
   }

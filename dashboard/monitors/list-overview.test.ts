@@ -11,6 +11,6 @@ test.each([
   ],
   [{ active: 3, disabled: 1, states: { VALID: 3 } }, 'All active monitors are valid.'],
   [{ active: 3, disabled: 0, states: { UNSET: 1, TIMEOUT: 2 } }, '2 of 3 active monitors are not valid.'],
-] as const)('of %j it says: %s', (overview, sentence) => {
+] as const)('the summary of %j is: %s', (overview, sentence) => {
   expect(summaryText(overview)).toBe(sentence)
 })

@@ -3,8 +3,8 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import { joinPages, neededCursors } from './list-pages.ts'
 import type { MonitorPage } from './list-query.ts'
 
-describe('the chain of pages', () => {
-  test('joins pages by the cursor that each names for the next', () => {
+describe('the loaded pages', () => {
+  test('joins pages by their cursors', () => {
     const chain = joinPages(pages({ '': [['a', 'b'], 'x'], x: [['c'], null] }))
     expect(chain.rows.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     expect(chain.segments).toEqual([
@@ -14,40 +14,40 @@ describe('the chain of pages', () => {
     expect(chain.next).toBeUndefined()
   })
 
-  test('ends where a page is not known yet', () => {
+  test('ends at the first page that is not loaded', () => {
     expect(joinPages(pages({})).next).toBeNull()
     expect(joinPages(pages({ '': [['a'], 'x'] })).next).toBe('x')
   })
 
-  test('leaves out what followed a page that now ends elsewhere', () => {
+  test('drops the pages after one whose cursor changed', () => {
     const chain = joinPages(pages({ '': [['a', 'new'], 'y'], x: [['b', 'c'], null] }))
     expect(chain.rows.map(({ id }) => id)).toEqual(['a', 'new'])
     expect(chain.next).toBe('y')
   })
 
-  test('shows a row once that moved to a later page', () => {
+  test('shows a row that moved to a later page once', () => {
     const chain = joinPages(pages({ '': [['a', 'b'], 'x'], x: [['a', 'c'], null] }))
     expect(chain.rows.map(({ id }) => id)).toEqual(['a', 'b', 'c'])
     expect(chain.segments[1]).toEqual({ cursor: 'x', from: 2, to: 3 })
   })
 })
 
-describe('which pages are kept current', () => {
+describe('the refreshed pages', () => {
   const ids = (count: number, from: number) => Array.from({ length: count }, (_, at) => `${from + at}`)
   const chain = joinPages(pages({ '': [ids(100, 0), 'x'], x: [ids(100, 100), 'y'], y: [ids(100, 200), 'z'] }))
 
-  test('those that are seen', () => {
+  test('the pages of visible rows', () => {
     expect(neededCursors(chain, 10, 30)).toEqual([null])
     expect(neededCursors(chain, 90, 110)).toEqual([null, 'x'])
     expect(neededCursors(chain, 100, 120)).toEqual(['x'])
   })
 
-  test('and the next one before its rows are seen', () => {
+  test('the next page before its rows are visible', () => {
     expect(neededCursors(chain, 200, 239)).toEqual(['y'])
     expect(neededCursors(chain, 200, 240)).toEqual(['y', 'z'])
   })
 
-  test('the first one where nothing is known', () => {
+  test('the first page if none is loaded', () => {
     expect(neededCursors(joinPages(pages({})), 0, 0)).toEqual([null])
   })
 })

@@ -9,7 +9,7 @@ import {
   withSorting,
 } from './list-query.ts'
 
-test('the address becomes the API’s parameters, by name unless it says otherwise', () => {
+test('the URL becomes API parameters, ordered by name by default', () => {
   expect(listQuery({ search: 'www', type: 'MX', active: 'false' })).toMatchObject({
     search: 'www',
     record_type: 'MX',
@@ -19,7 +19,7 @@ test('the address becomes the API’s parameters, by name unless it says otherwi
   expect(listQuery({ order: 'state', way: 'desc' })).toMatchObject({ order_by: 'state', order_way: 'desc' })
 })
 
-test('the order of the table is in the address, by name unless it says otherwise', () => {
+test('the order of the table is in the URL, by name by default', () => {
   expect(sortingOf({})).toEqual([{ id: 'name', desc: false }])
   expect(sortingOf({ order: 'state', way: 'desc' })).toEqual([{ id: 'state', desc: true }])
   const search = { group: 'a', order: 'name', way: 'desc' }
@@ -34,7 +34,7 @@ test('clearing the filters keeps the order', () => {
   expect(isFiltered(withoutFilters(search))).toBe(false)
 })
 
-test('filters by value and metadata are in the address, the list and the job', () => {
+test('filters by value and metadata are in the URL, the list and the job', () => {
   const search = pickListSearch({
     value: '192.0.2.',
     'metadata.plan': 'big',

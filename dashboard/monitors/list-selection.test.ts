@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { afterRun } from './list-selection.ts'
 
-test('after a run the failed ones are ticked, and what was deleted is not', () => {
+test('after a run, failed monitors are selected and deleted ones are not', () => {
   const three = { ids: { a: true, b: true, c: true } } as const
   expect(afterRun(three, { deleted: [], failed: [] })).toBe(three)
   expect(afterRun(three, { deleted: [], failed: ['b'] })).toEqual({ ids: { b: true } })

@@ -9,7 +9,7 @@ import {
   searchText,
 } from './list-tokens.ts'
 
-test('finished tokens become filters, and names stay in the field', () => {
+test('complete tokens become filters, and other text stays in the field', () => {
   expect(readTokens('www state:mismatch type:mx tag:prod customer:acme id:c-300/www group:shop ', {})).toEqual({
     search: {
       state: 'MISMATCH',
@@ -27,7 +27,7 @@ test('finished tokens become filters, and names stay in the field', () => {
   expect(readTokens('tag:prod', {}, true)).toEqual({ search: { tag: 'prod' }, text: '' })
 })
 
-test('several states and tags add up, each once; of the others the last counts', () => {
+test('states and tags accumulate, and other filters are replaced', () => {
   const search = { state: 'MISMATCH', active: 'true', tag: 'prod', type: 'A' }
   expect(readTokens('state:not-found,mismatch tag:eu,prod TYPE:aaaa ', search).search).toEqual({
     state: 'MISMATCH,NOT_FOUND',
@@ -52,7 +52,7 @@ test('an expected value, an external id and metadata are filters too', () => {
   expect(readTokens('metadata.plan: ', {}).problem).toBe('Enter a value after “metadata.plan:”, without a space.')
 })
 
-test('an unknown token stays and says what is allowed', () => {
+test('an unknown token stays in the field, and the error says what is allowed', () => {
   expect(readTokens('owner:me tag:prod ', {})).toEqual({
     search: { tag: 'prod' },
     text: 'owner:me ',
@@ -72,7 +72,7 @@ test.each(['https://www.example.com/', '2001:db8::1', 'fe80::1', 'dead:beef::1',
   },
 )
 
-test('tags, groups and metadata are completed with what there is', () => {
+test('tags, groups and metadata are completed with existing ones', () => {
   const known = (labels: string[], groups: Suggestions['groups'] = []) => ({ labels, groups, monitors: [] })
   const texts = (text: string, given: Suggestions) => completionsFor(text, given).map((each) => each.text)
   expect(labelQueryFor('www tag:eu,pr')).toEqual({ of: 'tag', begin: 'pr' })
@@ -98,7 +98,7 @@ test('tags, groups and metadata are completed with what there is', () => {
   }
 })
 
-test('customers are completed with groups too, values and external ids with those of monitors', () => {
+test('customers are completed with groups too, and values and external ids with those of monitors', () => {
   const texts = (text: string, given: Partial<Suggestions>) =>
     completionsFor(text, { labels: [], groups: [], monitors: [], ...given }).map((each) => [each.label, each.hint])
   const groups = [

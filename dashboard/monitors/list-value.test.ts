@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { valueLine } from './list-value.ts'
 
-test('a valid monitor shows what is expected, once', () => {
+test('a valid monitor shows its expected value once', () => {
   expect(
     valueLine({ state: 'VALID', expected_value: ['192.0.2.1', '192.0.2.2'], current_value: ['192.0.2.1'] }),
   ).toEqual({ expected: { value: '192.0.2.1', more: 1 } })
 })
 
-test('a mismatch shows the values that differ before those that do not', () => {
+test('a mismatch shows differing values first', () => {
   const line = valueLine({
     state: 'MISMATCH',
     expected_value: ['192.0.2.1', '192.0.2.2'],
@@ -20,13 +20,13 @@ test('a name that does not exist shows that nothing was found', () => {
   expect(valueLine({ state: 'NOT_FOUND', expected_value: ['192.0.2.1'], current_value: [] }).found).toBe('nothing')
 })
 
-test('where no answer came, what was seen before is not shown as found', () => {
+test('after a failed check, earlier values are not shown as found', () => {
   for (const state of ['TIMEOUT', 'INVALID', 'BAD_SETUP', 'UNSET'] as const) {
     expect(valueLine({ state, expected_value: ['192.0.2.1'], current_value: ['198.51.100.7'] }).found).toBeUndefined()
   }
 })
 
-test('long values that begin alike are shown from the word on where they differ', () => {
+test('long values with the same beginning are shown from the first differing word', () => {
   const line = valueLine({
     state: 'MISMATCH',
     expected_value: ['v=spf1 include:_spf.example.com -all'],

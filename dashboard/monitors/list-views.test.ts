@@ -16,7 +16,7 @@ const saved = (given: ListSearch, of = appearance): View => {
   return { ...fields, id: 'viw_1', created: '', created_by: 'Ada', name: 'Mail' } as View
 }
 
-test('a view keeps filters, order, columns and density, and the group by its id', () => {
+test('a view has filters, order, columns and density, and the group by its id', () => {
   expect(viewOf(search, appearance, groups)).toEqual({
     filter: {
       ...{ search: 'www', state: 'MISMATCH,NOT_FOUND', is_active: true, record_type: 'MX', group: 'grp_1' },
@@ -32,7 +32,7 @@ test('a view keeps filters, order, columns and density, and the group by its id'
   })
 })
 
-test('a view that is opened shows what was saved; one without a density keeps that of the browser', () => {
+test('an opened view is shown as saved, and without a density keeps that of the browser', () => {
   for (const given of [search, {}, { active: 'false' }, { group: 'unknown' }, { full_domain: 'a.example' }] as const) {
     const view = saved(given)
     expect(searchOfView(view, groups)).toEqual({ ...given, view: 'viw_1' })
@@ -45,7 +45,7 @@ test('a view that is opened shows what was saved; one without a density keeps th
   expect(appearanceOfView(saved({}, { density: 'compact' }), appearance)).toEqual({ density: 'compact' })
 })
 
-test('a view is changed by another filter, order, column or density', () => {
+test('another filter, order, column or density modifies a view', () => {
   const view = saved(search)
   expect(isUnchanged(view, { ...search, type: 'A' }, appearance, groups)).toBe(false)
   expect(isUnchanged(view, { ...search, order: 'created' }, appearance, groups)).toBe(false)

@@ -31,7 +31,7 @@ function foundBy(outcome: DiagnosisPath['outcome'], server = '192.0.2.53:53', na
   return { reason: '', verdict, decided: '', confirmation: [], paths: [name ? { ...path, name } : path] }
 }
 
-test('what is missing is to be added, and what is extra to be removed', () => {
+test('missing records are to be added, and extra ones removed', () => {
   const { title, add, remove, steps } = adviceFor(
     inState('MISMATCH', { current_value: ['198.51.100.7'] }),
     { missing: ['192.0.2.1'], extra: ['198.51.100.7'] },
@@ -41,14 +41,14 @@ test('what is missing is to be added, and what is extra to be removed', () => {
   expect(steps[0]).toBe('Change the A record of www.example.com at your DNS provider.')
 })
 
-test('only an extra record is removed, only a missing one is added', () => {
+test('an extra record alone is removed, and a missing one alone is added', () => {
   const extra = adviceFor(inState('MISMATCH'), { missing: [], extra: ['198.51.100.7'] }, undefined)
   expect([extra.title, extra.add, extra.remove]).toEqual(['Remove the unexpected records', [], ['198.51.100.7']])
   const missing = adviceFor(inState('MISMATCH'), { missing: ['192.0.2.1'], extra: [] }, undefined)
   expect([missing.title, missing.add, missing.remove]).toEqual(['Add the missing records', ['192.0.2.1'], []])
 })
 
-test('a name has one alias: the wrong one is removed, also in flexible mode', () => {
+test('a wrong CNAME is removed in flexible mode too, because a name has only one', () => {
   const monitor = inState('MISMATCH', { record_type: 'CNAME', is_exact_match: false, current_value: ['old.example'] })
   expect(adviceFor(monitor, { missing: ['new.example'], extra: [] }, undefined)).toMatchObject({
     title: 'Replace the records',
@@ -56,20 +56,20 @@ test('a name has one alias: the wrong one is removed, also in flexible mode', ()
   })
 })
 
-test('a name that is not there is to be created with what is expected', () => {
+test('a missing name is to be created with the expected records', () => {
   const { title, add, steps } = adviceFor(inState('NOT_FOUND'), none, foundBy({ kind: 'nxdomain', chain: [] }))
   expect([title, add]).toEqual(['Create the name', ['192.0.2.1']])
   expect(steps[0]).toContain('Create www.example.com')
 })
 
-test('a whole domain that is gone is looked for at the registrar, a reverse name at the provider of the address', () => {
+test('a missing domain points to the registrar, and a reverse name to the provider of the address', () => {
   expect(adviceFor(inState('NOT_FOUND', { subdomain: '' }), none, undefined).title).toBe('Restore the domain')
   const reverse = inState('NOT_FOUND', { record_type: 'PTR', domain: '2.0.192.in-addr.arpa', subdomain: '1' })
   expect(adviceFor(reverse, none, undefined).steps[0]).toContain('the hosting or network provider of the address')
   expect(adviceFor(inState('MISMATCH', { record_type: 'NS' }), none, undefined).steps[0]).toContain('registrar')
 })
 
-test('where an alias leads to nothing, its end is named', () => {
+test('a broken CNAME chain names its end', () => {
   const chain = [{ name: 'www.example.com', target: 'gone.example', ttl: 60 }]
   for (const [state, kind] of [['NOT_FOUND', 'nxdomain'] as const, ['NO_DATA', 'nodata'] as const]) {
     const { title, steps } = adviceFor(inState(state), none, foundBy({ kind, chain }))
@@ -79,7 +79,7 @@ test('where an alias leads to nothing, its end is named', () => {
   }
 })
 
-test('behind a CNAME the record to change is that of its target', () => {
+test('after a CNAME, the record to change is that of the target', () => {
   const answer = {
     kind: 'answer' as const,
     rrset: { name: 'edge.example', type: 'A', ttl: 60, values: ['198.51.100.7'] },
@@ -107,7 +107,7 @@ test('behind a CNAME the record to change is that of its target', () => {
   expect(adviceFor(inState('INVALID'), none, failing).steps[0]).toContain('DNSSEC validation of edge.example')
 })
 
-test('the CNAME record itself is the one to change where that is what is watched', () => {
+test('a monitored CNAME record is itself the one to change', () => {
   const rrset = { name: 'www.example.com', type: 'CNAME', ttl: 60, values: ['old.example'] }
   const found = foundBy({ kind: 'answer', rrset, chain: [{ name: 'old.example', target: 'edge.example', ttl: 60 }] })
   const { steps } = adviceFor(
@@ -118,7 +118,7 @@ test('the CNAME record itself is the one to change where that is what is watched
   expect(steps).toEqual(['Change the CNAME record of www.example.com at your DNS provider.'])
 })
 
-test('silent name servers are named', () => {
+test('unresponsive name servers are named', () => {
   const { steps } = adviceFor(
     inState('TIMEOUT'),
     none,
@@ -129,7 +129,7 @@ test('silent name servers are named', () => {
   expect(echo.steps[0]).toContain('that the name servers of example.com run')
 })
 
-test('each way in which an answer cannot be used has its own remedy', () => {
+test('each kind of failure has its own advice', () => {
   const titleFor = (outcome: DiagnosisPath['outcome']) => adviceFor(inState('INVALID'), none, foundBy(outcome)).title
   expect(titleFor({ kind: 'failure', rcode: 'SERVFAIL', ede: [], bogus: true })).toBe('Fix DNSSEC')
   expect(titleFor({ kind: 'failure', rcode: 'REFUSED', ede: [] })).toBe('Correct the name servers')
@@ -137,7 +137,7 @@ test('each way in which an answer cannot be used has its own remedy', () => {
   expect(titleFor({ kind: 'malformed', reason: 'short' })).toBe('Contact your DNS provider')
 })
 
-test('of several SPF records the one that is expected stays', () => {
+test('the expected one of several SPF records is kept', () => {
   const values = ['v=spf1 -all', 'v=spf1 mx -all', 'other']
   const monitor = inState('BAD_SETUP', { record_type: 'SPF', expected_value: ['v=spf1 mx -all'] })
   const found = foundBy({ kind: 'answer', rrset: { name: 'example.com', type: 'TXT', ttl: 60, values }, chain: [] })
@@ -152,7 +152,7 @@ test('a lame delegation and a CNAME loop have different advice', () => {
   )
 })
 
-test('where all is well, or nothing is known yet, nothing is asked for', () => {
+test('valid and unchecked monitors need no action', () => {
   expect(adviceFor(inState('VALID'), none, undefined).title).toBe('No action needed')
   expect(adviceFor(inState('UNSET'), none, undefined).title).toBe('First check in progress')
   expect(adviceFor(inState('UNSET', { is_active: false }), none, undefined).title).toBe('Enable the monitor')

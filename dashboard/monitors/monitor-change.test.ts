@@ -21,11 +21,11 @@ const monitor: MonitorDetails = {
 }
 const draft = draftOf(monitor)
 
-test('nothing is sent of what stays as it is, be it in another order or with empty lines', () => {
+test('unchanged fields are not sent, also in another order or with empty lines', () => {
   expect(changeOf(monitor, { ...draft, expected_value: ['192.0.2.2', '', '192.0.2.1'] })).toEqual({})
 })
 
-test('each field that differs is sent, as the API takes it', () => {
+test('each changed field is sent as the API expects it', () => {
   const other = {
     name: ' shop.example.com ',
     record_type: 'AAAA' as const,
@@ -46,13 +46,13 @@ test('each field that differs is sent, as the API takes it', () => {
   })
 })
 
-test('another record or expectation is a new question; frequency and notifications are not', () => {
+test('another record or expected value resets the state; interval and notifications do not', () => {
   expect(resetsState(changeOf(monitor, { ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
   expect(resetsState(changeOf(monitor, { ...draft, name: 'example.com' }))).toBe(true)
   expect(resetsState(changeOf(monitor, { ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)
 })
 
-test('empty lines go, and one line stays to be written in', () => {
+test('empty lines are removed, except for one', () => {
   expect(withoutEmptyLines(['a', ' ', 'b'])).toEqual(['a', 'b'])
   expect(withoutEmptyLines(['', ''])).toEqual([''])
 })

@@ -20,7 +20,7 @@ const monitor: MonitorResponse = {
   group: 'production',
 }
 
-test('the command that makes it holds what the API takes, and quotes what a shell would read', () => {
+test('the create command has the API fields, quoted for the shell', () => {
   const { create } = curlOf(monitor, 'https://watch.example.com/')
   expect(create).toContain("curl -X POST 'https://watch.example.com/monitors'")
   const [, body] = /-d '([\s\S]*)'$/.exec(create)!
@@ -37,7 +37,7 @@ test('the command that makes it holds what the API takes, and quotes what a shel
   })
 })
 
-test('the key is named and never written', () => {
+test('the command contains a variable instead of the API key', () => {
   const { show, create } = curlOf(monitor, 'https://watch.example.com')
   for (const command of [show, create]) expect(command).toContain('"X-Api-Key: $ZONEWATCH_KEY"')
   expect(show).toContain("'https://watch.example.com/monitors/mon_1?include=frequency,group,diagnosis'")

@@ -14,7 +14,7 @@ const textOnly = (outcome: DiagnosisPath['outcome']) =>
     outcome,
   })
 
-test('an answer is its values with their TTL; anything else is a sentence', () => {
+test('an answer has values with a TTL; other outcomes are a sentence', () => {
   const rrset = { name: 'example.com', type: 'A', ttl: 60, values: ['192.0.2.1'] }
   expect(textOnly({ kind: 'answer', rrset, chain: [] })).toEqual({
     text: '',
@@ -37,7 +37,7 @@ test('an answer is its values with their TTL; anything else is a sentence', () =
   })
 })
 
-test('an alias that was asked for itself is drawn as the first link', () => {
+test('a queried CNAME record is the first link of the chain', () => {
   const rrset = { name: 'www.example.com', type: 'CNAME', ttl: 60, values: ['shop.example'] }
   expect(textOnly({ kind: 'answer', rrset, chain: [] })).toMatchObject({
     values: [],
@@ -45,7 +45,7 @@ test('an alias that was asked for itself is drawn as the first link', () => {
   })
 })
 
-test('an alias chain is the names it leads through', () => {
+test('a CNAME chain lists its names', () => {
   const chain = [
     { name: 'www.example.com', target: 'shop.example', ttl: 300 },
     { name: 'shop.example', target: '', ttl: 60 },

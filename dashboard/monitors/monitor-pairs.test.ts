@@ -3,7 +3,7 @@ import { pairValues } from './monitor-pairs.ts'
 
 const none = { missing: [], extra: [] }
 
-test('what is missing and what is extra come first, each on its own side', () => {
+test('missing and extra values come first, in their own columns', () => {
   expect(
     pairValues(['192.0.2.1', '192.0.2.2'], ['192.0.2.2', '192.0.2.9'], {
       missing: ['192.0.2.1'],
@@ -16,7 +16,7 @@ test('what is missing and what is extra come first, each on its own side', () =>
   ])
 })
 
-test('an expectation is beside the value that has all its words', () => {
+test('an expected value is paired with the value that contains its words', () => {
   expect(pairValues(['mail.example.com'], ['10 mx.example.com', '20 mail.example.com'], none)).toEqual([
     { expected: ['mail.example.com'], current: ['20 mail.example.com'], mark: 'met' },
     { expected: [], current: ['10 mx.example.com'], mark: 'allowed' },
@@ -24,13 +24,13 @@ test('an expectation is beside the value that has all its words', () => {
   expect(pairValues(['v=DMARC1; p=reject'], ['v=DMARC1;p=reject; pct=100'], none)[0]?.mark).toBe('met')
 })
 
-test('what meets a block of addresses is not guessed: all of the rest is beside it', () => {
+test('an address block is paired with all remaining values', () => {
   expect(pairValues(['192.0.2.0/24'], ['192.0.2.1', '192.0.2.7'], none)).toEqual([
     { expected: ['192.0.2.0/24'], current: ['192.0.2.1', '192.0.2.7'], mark: 'met' },
   ])
 })
 
-test('of equal values each is used once', () => {
+test('each of several equal values is paired once', () => {
   const pairs = pairValues(['mail.example.com', '10 mail.example.com'], ['10 mail.example.com'], none)
   expect(pairs.flatMap(({ current }) => current)).toEqual(['10 mail.example.com'])
 })

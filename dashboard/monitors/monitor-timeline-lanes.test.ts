@@ -35,13 +35,13 @@ test('each segment has its position, and the shortest are wide enough to be seen
   expect(bars[3]!.x + bars[3]!.width).toBe(100)
 })
 
-test('where a short segment is drawn over a long one, the short one is meant', () => {
+test('of overlapping segments, the shortest is selected', () => {
   const bars = barsOf(timeline)
   expect([10, 60, 99.9].map((place) => barAt(bars, place)?.index)).toEqual([0, 2, 3])
   expect(barAt([], 50)).toBeUndefined()
 })
 
-test('each state that occurs has a lane, the valid one first, and unknown time has none', () => {
+test('each state that occurs has a lane, valid first, and unknown periods have none', () => {
   expect(lanesOf(barsOf(timeline)).map(({ state, bars, ms }) => [state, bars.length, Math.round(ms / 1000)])).toEqual([
     ['VALID', 2, 18_004],
     ['MISMATCH', 1, 35_996],
@@ -59,7 +59,7 @@ test('the ticks of an axis are at round local times within the range', () => {
   expect(ticksOf(from, from + 90 * 24 * HOUR, '90d')).toHaveLength(6)
 })
 
-test('a share is never rounded to all or nothing', () => {
+test('a share is never rounded to 0 or 100 %', () => {
   expect([1, 0.99999, 0.98765, 0.5, 0.00001, 0].map(shareText)).toEqual([
     '100 %',
     '> 99.99 %',

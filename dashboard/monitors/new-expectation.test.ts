@@ -16,12 +16,12 @@ const offer = (record_type: ProposedExpectation['record_type'], ...expected_valu
 })
 
 describe('the expectation of a new monitor', () => {
-  test('begins with what the server would expect of what is there', () => {
+  test('begins with the values that the server proposes', () => {
     expect(proposedDraft(offer('A', '192.0.2.1', '192.0.2.2'))).toEqual(draft('A', '192.0.2.1', '192.0.2.2'))
     expect(proposedDraft({ ...offer('TXT', 'text'), is_exact_match: false }).isExact).toBe(false)
   })
 
-  test('begins with one empty value where there are no records', () => {
+  test('begins with one empty value if there are no records', () => {
     expect(proposedDraft(offer('CNAME'))).toEqual(draft('CNAME', ''))
   })
 
@@ -30,7 +30,7 @@ describe('the expectation of a new monitor', () => {
     expect(matchesLiveRecords(draft('A', '192.0.2.2'), offer('A', '192.0.2.1', '192.0.2.2'))).toBe(false)
   })
 
-  test('pasted lines become values of their own', () => {
+  test('pasted lines become separate values', () => {
     expect(setValue(draft('A', '192.0.2.1', ''), 1, '192.0.2.2\n192.0.2.3\n')).toEqual([
       '192.0.2.1',
       '192.0.2.2',
@@ -38,7 +38,7 @@ describe('the expectation of a new monitor', () => {
     ])
   })
 
-  test('pasted lines of a text stay one text', () => {
+  test('pasted lines of a text record stay one value', () => {
     expect(setValue(draft('TXT', ''), 0, '"v=DKIM1; "\n  "p=abc"')).toEqual(['"v=DKIM1; " "p=abc"'])
   })
 

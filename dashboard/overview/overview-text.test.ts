@@ -27,7 +27,7 @@ const cause = {
   count: 1,
 }
 
-describe('the state of the whole', () => {
+describe('the overall state', () => {
   test('all monitors are valid, with the time of the last check', () => {
     expect(overallVerdict(overview(), NOW)).toEqual({
       tone: 'good',
@@ -36,13 +36,13 @@ describe('the state of the whole', () => {
     })
   })
 
-  test('causes are counted, also those that are not listed, and so are webhooks that do not deliver', () => {
+  test('all causes and failing webhooks are counted, also those that are not listed', () => {
     const webhooks = { count: 30, paused: 1, failing: 24, late: 0, trouble: [] }
     const verdict = overallVerdict(overview({ attention: [cause], more: 2, webhooks }), NOW)
     expect(verdict).toMatchObject({ tone: 'bad', title: '28 issues need attention' })
   })
 
-  test('nothing is called well where a webhook fails, checks or deliveries stopped, or canary names fail', () => {
+  test('a failing webhook, stopped checks or deliveries and failing canary names need attention', () => {
     const { webhooks } = overview()
     for (const [more, tone, title] of [
       [{ webhooks: { ...webhooks, failing: 1 } }, 'warn', undefined],
@@ -62,7 +62,7 @@ describe('the state of the whole', () => {
     }
   })
 
-  test('does not call well what was not checked in time', () => {
+  test('late checks need attention', () => {
     const checks = { on_time: 120, late: 4, last_checked: '2026-01-02T02:04:05.000Z' }
     expect(overallVerdict(overview({ checks }), NOW)).toEqual({
       tone: 'warn',
@@ -72,7 +72,7 @@ describe('the state of the whole', () => {
     expect(serverAlerts(overview({ checks }))[0]?.title).toBe('4 checks are more than a minute late.')
   })
 
-  test('does not call well what was never checked', () => {
+  test('unchecked monitors are not called valid', () => {
     const states = { VALID: 1, UNSET: 1 }
     expect(overallVerdict(overview({ states, active: 2 }), NOW)).toMatchObject({
       tone: 'idle',
@@ -80,7 +80,7 @@ describe('the state of the whole', () => {
     })
   })
 
-  test('does not call well what is all disabled', () => {
+  test('disabled monitors are not called valid', () => {
     expect(overallVerdict(overview({ states: {}, active: 0, disabled: 3 }), NOW)).toMatchObject({
       tone: 'idle',
       title: 'No active monitors',
@@ -96,7 +96,7 @@ test.each([
   [3 * 86_400_000, '3 days ago'],
 ])('%i ms ago is %j', (ms, text) => expect(agoText(ms)).toBe(text))
 
-test('states are in the order of the bar, those without monitors left out', () => {
+test('states have the order of the bar, without empty ones', () => {
   expect(stateCounts(overview({ states: { TIMEOUT: 1, MISMATCH: 2, VALID: 3, UNSET: 0 } }))).toEqual([
     { state: 'VALID', count: 3 },
     { state: 'MISMATCH', count: 2 },

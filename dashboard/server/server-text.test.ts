@@ -33,7 +33,7 @@ const healthy: ServerStatus = {
 }
 const titles = (more: Partial<ServerStatus>) => serverFindings({ ...healthy, ...more }).map(({ title }) => title)
 
-test('a server that works has nothing to do', () => {
+test('a healthy server has no findings', () => {
   expect(titles({})).toEqual([])
 })
 
@@ -50,22 +50,22 @@ test.each<[Partial<ServerStatus>, string]>([
     { backup: { tried_at: AT, error: null, made_at: '2026-05-01T12:00:00.000Z', octets: 1 } },
     'The last backup is more than two days old.',
   ],
-])('%o is a finding', (more, title) => {
+])('%o has a finding', (more, title) => {
   expect(titles(more)).toEqual([title])
 })
 
-test('an instance that has just started may still take any role', () => {
+test('an instance that has just started can still take any role', () => {
   expect(titles({ instances: [{ ...instance, roles: [], version: null }] })).toEqual([])
   expect(titles({ instances: [{ ...instance, alive: false }] })).toHaveLength(3)
 })
 
-test('numbers are short and say where counting stopped', () => {
+test('counts say where counting stopped', () => {
   expect([countText(9_999), countText(10_000)]).toEqual(['9,999', '10,000 or more'])
   expect([bytesText(0), bytesText(1_500_000), bytesText(45_000_000_000)]).toEqual(['0 B', '1.5 MB', '45 GB'])
   expect([msText(4.4), msText(61_500)]).toEqual(['4 ms', '61.5 s'])
 })
 
-test('growth needs two days', () => {
+test('growth needs two recorded days', () => {
   const { database } = healthy
   expect(databaseGrowth(database, AT)).toBeNull()
   const sizes = [{ at: '2026-04-28T12:00:00.000Z', octets: 4_000_000 }]

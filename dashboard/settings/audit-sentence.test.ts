@@ -56,7 +56,7 @@ test.each<[AuditEntry, string]>([
     entry('webhook.updated', { before: { headers: ['A'] }, after: { headers: ['A'] } }),
     'changed the headers of webhook www.example.com A',
   ],
-])('an entry is a plain sentence', (given, sentence) => {
+])('an entry has a plain sentence', (given, sentence) => {
   expect(auditSentence(given)).toBe(sentence)
 })
 

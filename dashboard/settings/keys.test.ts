@@ -3,7 +3,7 @@ import { affectedKeys, curlOf, expiryOf, keyCondition } from './keys.ts'
 
 const now = Date.parse('2026-06-01T00:00:00.000Z')
 
-test('a revoked key is revoked, expired or not; one expires in the very instant', () => {
+test('a revoked key is revoked even if expired, and a key expires at its exact time', () => {
   const past = '2026-05-01T00:00:00.000Z'
   expect(keyCondition({ revoked: past, expires: past }, now)).toBe('revoked')
   expect(keyCondition({ revoked: null, expires: '2026-06-01T00:00:00.000Z' }, now)).toBe('expired')
@@ -11,18 +11,18 @@ test('a revoked key is revoked, expired or not; one expires in the very instant'
   expect(keyCondition({ revoked: null, expires: null }, now)).toBe('live')
 })
 
-test('an expiry counts from now', () => {
+test('an expiry is relative to now', () => {
   expect(expiryOf('30', now)).toBe('2026-07-01T00:00:00.000Z')
   expect(expiryOf('', now)).toBeNull()
 })
 
-test('the first call goes to the address of the server, with one slash', () => {
+test('the example request has the URL of the server, with one slash', () => {
   expect(curlOf('zw_1', 'https://dns.example.com/')).toBe(
     "curl -H 'X-Api-Key: zw_1' 'https://dns.example.com/monitors'",
   )
 })
 
-test('keys that end with their maker, or may do less with a lesser role', () => {
+test('keys are affected by the removal or the lower role of their creator', () => {
   const limits = { read: null, page: null, write: null, create: null, check: null }
   const rotation = { created_by_key_id: null, rotated: null, previous_expires: null, limits }
   const key = { created: '', created_by: 'Ada', last_used: null, expires: null, revoked: null, ...rotation }

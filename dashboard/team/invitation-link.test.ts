@@ -13,7 +13,7 @@ const mail = (recipient: string, text: string) => ({
 const invitation = (token: string) =>
   `Accept the invitation:\nhttps://dns.example.com/dashboard/invitations/${token}\n\nBye.`
 
-test('the newest link to an address is found in what was written to it, in whatever letter case', () => {
+test('the newest invitation link of an address is found, ignoring letter case', () => {
   const mails = [
     mail('grace@example.com', 'A webhook is paused: https://dns.example.com/dashboard/webhooks/whk_1'),
     mail('Grace@example.com', invitation('new-er_1')),
@@ -22,6 +22,6 @@ test('the newest link to an address is found in what was written to it, in whate
   expect(findInvitationLink('grace@example.com', mails)).toBe('https://dns.example.com/dashboard/invitations/new-er_1')
 })
 
-test("another's link is never taken", () => {
+test('the link of another address is never returned', () => {
   expect(findInvitationLink('grace@example.com', [mail('ada@example.com', invitation('hers'))])).toBeUndefined()
 })

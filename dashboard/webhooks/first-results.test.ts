@@ -17,7 +17,7 @@ function shapeOf(letters: string): string {
     .join(' ')
 }
 
-test('delivered first results in a row are one line, a few of them and all else are lines of their own', () => {
+test('consecutive delivered first results are one row, and other requests have their own rows', () => {
   expect(shapeOf('')).toBe('')
   expect(shapeOf('ffff')).toBe('[0,1,2,3]')
   expect(shapeOf('fff')).toBe('0 1 2')

@@ -15,11 +15,11 @@ const webhook: Webhook = {
   last_executed: null,
 }
 
-test('a form that was not touched changes nothing, in whatever order groups are ticked', () => {
+test('an unchanged form sends nothing, whatever the order of the groups', () => {
   expect(changeOf(webhook, { ...formOf(webhook), groups: ['grp_2', 'grp_1'] })).toEqual({})
 })
 
-test('only what differs is sent', () => {
+test('only changed fields are sent', () => {
   const form = formOf(webhook)
   expect(changeOf(webhook, { ...form, url: ' https://hooks.example.com/v2 ' })).toEqual({
     url: 'https://hooks.example.com/v2',
@@ -32,7 +32,7 @@ test('only what differs is sent', () => {
   })
 })
 
-test('what is added to the payload is sent only where it differs, in whatever order', () => {
+test('additional payload fields are sent only if they changed, whatever their order', () => {
   const including = { ...webhook, payload_includes: ['tags', 'difference'] }
   expect(changeOf(including, { ...formOf(including), includes: ['difference', 'tags'] })).toEqual({})
   expect(changeOf(including, { ...formOf(including), includes: [] })).toEqual({ payload_includes: [] })
@@ -41,7 +41,7 @@ test('what is added to the payload is sent only where it differs, in whatever or
   expect(newWebhookOf(formOf(including)).payload_includes).toEqual(['tags', 'difference'])
 })
 
-test('batches are sent only where they are wanted or were', () => {
+test('batch settings are sent only if batches are or were on', () => {
   const batch = { max_events: 100, max_wait_seconds: 5 }
   const form = formOf(webhook)
   expect(changeOf(webhook, { ...form, isBatched: true })).toEqual({ batch })
@@ -55,7 +55,7 @@ test('batches are sent only where they are wanted or were', () => {
   expect(newWebhookOf(typed).batch).toEqual({ max_events: 7, max_wait_seconds: 0 })
 })
 
-test('header lines without a name are not sent, and no secret is sent where the server makes it', () => {
+test('headers without a name and an empty secret are not sent', () => {
   const form = { ...emptyForm(['grp_1']), url: 'https://a.example', headers: [{ key: 0, name: ' ', value: 'x' }] }
   expect(newWebhookOf(form)).toEqual({ url: 'https://a.example', groups: ['grp_1'], headers: {} })
   expect(newWebhookOf({ ...form, isOfAll: true }).all_groups).toBe(true)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { formatJson } from './format-json.ts'
 
-test('line breaks are added, and nothing else changes: not the order of keys, not the spelling of a value', () => {
+test('formatting adds only white space', () => {
   const json = '{"b":1.0,"10":{"a,{:":"x\\"y  z"},"2":[],"list":["p",{}]}'
   expect(formatJson(json)).toBe(
     '{\n  "b": 1.0,\n  "10": {\n    "a,{:": "x\\"y  z"\n  },\n  "2": [],\n  "list": [\n    "p",\n    {}\n  ]\n}',

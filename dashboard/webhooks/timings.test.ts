@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { msText, phasesOf } from './timings.ts'
 
-test('phases follow one another, and those that did not happen are left out', () => {
+test('phases are consecutive, without those that did not happen', () => {
   expect(phasesOf({ totalMs: 60, firstByteMs: 30, connectMs: 11, nameMs: 5 })).toEqual({
     phases: [
       { name: 'DNS', from: 0, ms: 5 },
@@ -12,7 +12,7 @@ test('phases follow one another, and those that did not happen are left out', ()
   })
 })
 
-test('rounding never makes the phases longer than the whole', () => {
+test('rounding never makes the phases longer than the total', () => {
   expect(phasesOf({ totalMs: 10, connectMs: 4, firstByteMs: 7 }).total).toBe(11)
   expect(phasesOf({})).toEqual({ phases: [], total: 0 })
 })

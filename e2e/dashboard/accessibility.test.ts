@@ -50,7 +50,7 @@ describe('axe', () => {
     return page
   }
 
-  test.each(PAGES)('finds nothing on $name, in light, nor in its colours in dark', async (shown) => {
+  test.each(PAGES)('finds nothing on $name, in light mode, and no color problem in dark mode', async (shown) => {
     const { path, ofEmpty, prepare } = shown
     const [page, showcase] = ofEmpty ? [pages.empty, showcases.empty] : [pages.full, showcases.full]
     for (const [colorScheme, rules] of [

@@ -5,7 +5,7 @@ import { givenDashboard, OWNER, setUp, shareDashboard, signIn } from './world.ts
 
 const givenOwner = shareDashboard({ SIGN_UP: 'open' })
 
-test('a fresh server is set up by the link in its log, once', async () => {
+test('a new server is set up by the link in its log, once', async () => {
   const world = await givenDashboard()
   const { page } = await world.browse()
   await page.goto('/')
@@ -24,7 +24,7 @@ test('a fresh server is set up by the link in its log, once', async () => {
   await stranger.page.getByRole('alert').getByText('This setup link was already used').waitFor()
 })
 
-test('signing in leads to where one wanted to go, and signing out ends the session permanently', async () => {
+test('sign-in opens the requested page, and sign-out ends the session', async () => {
   const { page, context, owner, ...world } = await givenOwner()
   const stolen = await context.cookies()
   await page.goto('/dashboard')
@@ -49,7 +49,7 @@ test('signing in leads to where one wanted to go, and signing out ends the sessi
   await page.getByRole('heading', { name: 'Settings' }).waitFor()
 })
 
-test('a second factor is set up with an app, asked for, and replaced by a recovery code', async () => {
+test('two-factor authentication is set up with an app, and a recovery code replaces the app once', async () => {
   const { page, owner, ...world } = await givenOwner()
   await page.goto('/dashboard/profile')
   await page.getByRole('button', { name: 'Set up' }).click()
@@ -83,7 +83,7 @@ test('a second factor is set up with an app, asked for, and replaced by a recove
   await without.page.getByRole('navigation', { name: 'Main' }).waitFor()
 })
 
-test('another session is ended from the list, and its pages lead to signing in', async () => {
+test('another session is signed out from the list, and its pages ask for sign-in', async () => {
   const { page, owner, ...world } = await givenOwner()
   const other = await world.browse()
   await signIn(other.page, owner)
@@ -95,7 +95,7 @@ test('another session is ended from the list, and its pages lead to signing in',
   await other.page.getByRole('heading', { name: 'Sign in' }).waitFor()
 })
 
-test('a page of another site can neither act with the session nor read with it', async () => {
+test('another website can neither write nor read with the session', async () => {
   const { page, context, owner, ...world } = await givenOwner()
   const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ')
   const foreign = {
@@ -114,7 +114,7 @@ test('a page of another site can neither act with the session nor read with it',
   expect((await context.cookies()).every(({ httpOnly, sameSite }) => httpOnly && sameSite === 'Lax')).toBe(true)
 })
 
-test('a further organization has pages of its own', async () => {
+test('a second organization has its own pages', async () => {
   const { page, owner } = await givenOwner()
   await page.goto('/dashboard')
   await page.getByRole('link', { name: 'Groups' }).click()

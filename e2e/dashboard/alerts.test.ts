@@ -5,7 +5,7 @@ import { shareDashboard } from './world.ts'
 const DAY_MS = 24 * 60 * 60_000
 const givenOwner = shareDashboard()
 
-test('the list of rules names those that may send a failure to the same channel, and a rule is about tags', async () => {
+test('the list of rules marks rules with the same channel, and a rule filters by tags', async () => {
   const { page, server } = await givenOwner()
   const headers = { origin: server.url }
   const post = async (path: string, data: object) => {
@@ -35,7 +35,7 @@ test('the list of rules names those that may send a failure to the same channel,
   for (const name of ['Elsewhere', 'Off']) expect(await row(name).getByText('May send').count()).toBe(0)
 })
 
-test('a maintenance window is created in its form, which says what to correct', async () => {
+test('a maintenance window is created in its form, which shows errors', async () => {
   const { page } = await givenOwner()
   const day = new Date(systemClock.now() + 30 * DAY_MS).toISOString().slice(0, 10)
   await page.goto('/dashboard/alerts?tab=maintenance')
@@ -56,7 +56,7 @@ test('a maintenance window is created in its form, which says what to correct', 
   expect(data).toMatchObject([{ name: 'Move', name_pattern: '*.example.com', groups: null, rrule: null }])
 })
 
-test('a maintenance window takes single monitors, found by typing, and is edited', async () => {
+test('single monitors are added to a maintenance window by search', async () => {
   const { page, server } = await givenOwner()
   const headers = { origin: server.url }
   const post = async (path: string, data: object) =>
@@ -83,7 +83,7 @@ test('a maintenance window takes single monitors, found by typing, and is edited
   expect(saved).toMatchObject({ name: 'Move the mail', monitors: [mail.id], from, to })
 })
 
-test('alerts of a channel are sent again, of a period or one by one', async () => {
+test('alerts of a channel are sent again, by period or one by one', async () => {
   const { page, server, receiver, dns } = await givenOwner()
   const headers = { origin: server.url }
   const post = async (path: string, data: object) =>
@@ -120,7 +120,7 @@ test('alerts of a channel are sent again, of a period or one by one', async () =
 /** Of 2 by 1 pixels. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAIAAAB7QOjdAAAAD0lEQVR4nGP4z8DA8J8BAAf/Af8Bf4mnAAAAAElFTkSuQmCC'
 
-test('the logo that is chosen in the settings is on the public setup page', async () => {
+test('the logo of the settings is on the public setup page', async () => {
   const { page, server, browse } = await givenOwner()
   await page.goto('/dashboard/settings')
   const file = { name: 'logo.png', mimeType: 'image/png', buffer: Buffer.from(PNG, 'base64') }

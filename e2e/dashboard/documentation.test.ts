@@ -5,7 +5,7 @@ const PHONE = { width: 390, height: 844 }
 
 const given = shareDashboard({ WORKERS: '0' })
 
-test('by keyboard, a reader searches the documentation and lands at the section', async () => {
+test('the documentation is searched by keyboard, and the result opens its section', async () => {
   const { browse } = await given()
   const { page } = await browse()
   await page.goto('/docs')
@@ -29,7 +29,7 @@ test('by keyboard, a reader searches the documentation and lands at the section'
   expect(await page.getByRole('dialog').count()).toBe(0)
 })
 
-test('a block of code is copied, and the theme that is chosen stays on the next page', async () => {
+test('a code block is copied, and the theme is kept on the next page', async () => {
   const { browse } = await given()
   const { page, context } = await browse({ colorScheme: 'light' })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -43,7 +43,7 @@ test('a block of code is copied, and the theme that is chosen stays on the next 
   expect(await page.evaluate('document.documentElement.className')).toContain('dark')
 })
 
-test('without JavaScript every page is read, and on a phone the list of pages opens', async () => {
+test('every page is readable without JavaScript, and the list of pages opens on a phone', async () => {
   const { browse } = await given()
   const { page } = await browse({ javaScriptEnabled: false, viewport: PHONE })
   await page.goto('/docs')

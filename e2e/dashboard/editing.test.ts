@@ -4,7 +4,7 @@ import { shareDashboard } from './world.ts'
 
 const givenOwner = shareDashboard()
 
-test('a form sends what was changed, and asks where somebody else changed the same', async () => {
+test('a form sends only changed fields, and shows conflicts with changes of others', async () => {
   const { server, page } = await givenOwner()
   const headers = { origin: server.url }
   const data = { full_domain: 'www.shop.example', record_type: 'A', expected_value: ['203.0.113.10'] }
@@ -34,7 +34,7 @@ test('a form sends what was changed, and asks where somebody else changed the sa
   expect(await stored()).toMatchObject({ frequency: 30, expected_value: ['203.0.113.77'] })
 })
 
-test('labels of a monitor and of a group are edited, and those of another person stay', async () => {
+test('labels of a monitor and of a group are edited, and changes of others are kept', async () => {
   const { server, page } = await givenOwner()
   const headers = { origin: server.url }
   const data = { full_domain: 'labels.shop.example', record_type: 'A', expected_value: ['203.0.113.10'], tags: ['old'] }
@@ -71,7 +71,7 @@ test('labels of a monitor and of a group are edited, and those of another person
   await page.getByText('acme', { exact: true }).waitFor()
 })
 
-test('the search field of the list takes filters by keyboard, keeps them in the address and says what is allowed', async () => {
+test('the search field takes filters by keyboard, keeps them in the URL and explains errors', async () => {
   const { server, page } = await givenOwner()
   const headers = { origin: server.url }
   const monitors = ['a', 'b', 'c'].map((name) => ({
@@ -123,7 +123,7 @@ test('the search field of the list takes filters by keyboard, keeps them in the 
   expect(params()).toMatchObject({ state: 'VALID', active: 'true' })
 })
 
-test('a session that ended is begun again over the form, and the form is saved', async () => {
+test('after an expired session the user signs in over the form, and the form is saved', async () => {
   const { server, page, context, owner } = await givenOwner()
   const headers = { origin: server.url }
   const monitors = Array.from({ length: 330 }, (_, at) => ({
@@ -160,7 +160,7 @@ test('a session that ended is begun again over the form, and the form is saved',
   })
 })
 
-test('a webhook of all groups says so, and what is added to its payload is chosen', async () => {
+test('a webhook receives all groups and has additional payload fields', async () => {
   const { server, page } = await givenOwner()
   const headers = { origin: server.url }
   const data = { url: 'https://hooks.shop.example/all', all_groups: true }

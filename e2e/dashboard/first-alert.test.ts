@@ -9,7 +9,7 @@ const NAME = 'www.shop.example'
 const [OLD, NEW, WRONG] = ['203.0.113.10', '203.0.113.20', '198.51.100.66']
 const CUSTOMER = 'shop.customer.example'
 
-test('a new user connects channels, breaks a record, acknowledges from the mail, plans a change and sends a customer a link', async () => {
+test('a new user connects channels, breaks a record, acknowledges by email, plans a change and sends a customer a link', async () => {
   const mail = await startMailServer()
   const { dns, receiver, ...world } = await givenDashboard({ SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
   dns.set(NAME, 'A', [OLD])

@@ -3,7 +3,7 @@ import { shareDashboard } from './world.ts'
 
 const givenOwner = shareDashboard()
 
-test('all monitors that match get other expected values after a preview, and the job is undone', async () => {
+test('all matching monitors get new expected values after a preview, and the job is undone', async () => {
   const { page, server } = await givenOwner()
   const headers = { origin: server.url }
   const monitors = Array.from({ length: 330 }, (_, at) => ({
@@ -90,7 +90,7 @@ test('the 300 records of a customer are found by one token, moved to a new addre
   expect(await countOf('value=203.0.113.10')).toBe(330)
 })
 
-test('300 records are moved, and moved back, with the keyboard alone', async () => {
+test('300 records are moved, and moved back, by keyboard only', async () => {
   const { page, server } = await givenOwner()
   const monitors = Array.from({ length: 300 }, (_, at) => ({
     ...{ full_domain: `host-${at}.shop.example`, record_type: 'A', expected_value: ['203.0.113.10'] },
@@ -147,7 +147,7 @@ test('300 records are moved, and moved back, with the keyboard alone', async () 
   await dialog.waitFor({ state: 'detached' })
 })
 
-test('an expected value is replaced and tags are added for the chosen monitors, after a preview', async () => {
+test('an expected value is replaced and tags are added for the selected monitors, after a preview', async () => {
   const { page, server } = await givenOwner()
   const monitors = ['one.example', 'two.example', 'three.example'].map((full_domain, at) => ({
     ...{ full_domain, record_type: 'A', is_active: false },
@@ -193,7 +193,7 @@ test('an expected value is replaced and tags are added for the chosen monitors, 
   expect(tagged.data.map((each: { tags: string[] }) => each.tags)).toEqual([['prod'], ['prod'], ['prod']])
 })
 
-test('what is found instead is accepted for many, and more than a few are changed by a job', async () => {
+test('current values of many monitors are accepted by a job', async () => {
   const { page, server, dns } = await givenOwner()
   const headers = { origin: server.url }
   const names = Array.from({ length: 24 }, (_, at) => `host-${at}.moved.example`)

@@ -10,7 +10,7 @@ async function givenMonitors(page: Page, origin: string, monitors: object[]): Pr
   expect(answer.status()).toBe(201)
 }
 
-test('filters are written as tokens, completed with what the organization has, and stay in the address', async () => {
+test('filters are typed as tokens with suggestions, and kept in the URL', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
     { full_domain: 'one.example', tags: ['prod', 'eu'], metadata: { plan: 'business' }, group: 'shop' },
@@ -77,7 +77,7 @@ test('filters are written as tokens, completed with what the organization has, a
   await page.getByText('Enter at least 3 characters after “value:”.').waitFor()
 })
 
-test('groups are searched and counted by state, and lead to their monitors', async () => {
+test('groups are searched, show counts by state, and link to their monitors', async () => {
   const { page, server, dns } = await givenOwner()
   const group = 'customer-300'
   dns.set('good.example', 'A', ['192.0.2.1'])
@@ -108,7 +108,7 @@ test('groups are searched and counted by state, and lead to their monitors', asy
   await page.getByText('No matching groups').waitFor()
 })
 
-test('a group is deleted with its monitors, or leaves them in the default group', async () => {
+test('a group is deleted with its monitors, or its monitors move to the default group', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
     { full_domain: 'one.example', group: 'customer-300' },
@@ -130,7 +130,7 @@ test('a group is deleted with its monitors, or leaves them in the default group'
   expect(data).toMatchObject([{ domain: 'three.example', group: 'default' }])
 })
 
-test('rows are ordered by the heads, and selected one by one, in ranges and all, with the keyboard too', async () => {
+test('rows are sorted by the headers, and selected one by one, in ranges and all, by keyboard too', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(
     page,
@@ -188,7 +188,7 @@ test('rows are ordered by the heads, and selected one by one, in ranges and all,
   await page.getByText('5 selected', { exact: true }).waitFor()
 })
 
-test('numbers that are lower bounds say so', async () => {
+test('counts that are lower bounds are marked', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [{ full_domain: 'one.example' }])
   const counts = { states: { VALID: 136 }, active: 136, disabled: 0, is_partial: true }
@@ -198,7 +198,7 @@ test('numbers that are lower bounds say so', async () => {
   await page.getByText('+ means “at least”. Counting stops after 5,000 monitors.').waitFor()
 })
 
-test('columns and density are chosen, and kept in the browser', async () => {
+test('columns and density are selected, and stored in the browser', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
     { full_domain: 'one.example', tags: ['prod'], metadata: { plan: 'business' }, external_id: 'crm-1' },
@@ -226,7 +226,7 @@ test('columns and density are chosen, and kept in the browser', async () => {
   await table.getByText('business').waitFor({ state: 'detached' })
 })
 
-test('columns are moved with the keyboard alone, and stay there', async () => {
+test('columns are moved by keyboard only, and keep their position', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [{ full_domain: 'one.example' }])
   await page.goto('/dashboard/monitors')
@@ -253,7 +253,7 @@ test('columns are moved with the keyboard alone, and stay there', async () => {
   expect(await heads()).toEqual(moved)
 })
 
-test('an import updates by external id, and what the file does not have is deleted only by a job', async () => {
+test('an import updates by external id, and a job deletes monitors that are not in the file', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
     { full_domain: 'www.shop.example', external_id: 'crm-1' },
@@ -290,7 +290,7 @@ wrong.shop.example,A,nonsense,`
   ])
 })
 
-test('what the list shows is exported with its filters', async () => {
+test('the list is exported with its filters', async () => {
   const { page, server } = await givenOwner()
   await givenMonitors(page, server.url, [
     { full_domain: 'www.shop.example', tags: ['prod'] },

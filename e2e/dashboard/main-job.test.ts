@@ -27,7 +27,7 @@ async function watch(page: Page, name: string, type: string): Promise<void> {
   await page.waitForURL(/monitors\/mon_/)
 }
 
-test('the main job, through the pages alone', async () => {
+test('the main workflow, only through the pages', async () => {
   const { dns, receiver, ...world } = await givenDashboard()
   dns.set('www.shop.example', 'A', ['203.0.113.10'])
   const { page } = await world.browse()
@@ -52,7 +52,7 @@ test('the main job, through the pages alone', async () => {
   await request.getByText('198.51.100.66').first().waitFor()
 })
 
-test('a type that such a name seldom has is chosen among the others', async () => {
+test('an uncommon record type is selected under other types', async () => {
   const { dns, page } = await givenOwner()
   dns.set('host.shop.example', 'NAPTR', ['\\# 16 0064000a0155074532552b7369700000'])
   await page.goto('/dashboard/monitors/new')
@@ -65,7 +65,7 @@ test('a type that such a name seldom has is chosen among the others', async () =
   await page.getByRole('main').getByText('Valid', { exact: true }).first().waitFor()
 })
 
-test('what another process finds is shown without reloading, and the overview tells the cause', async () => {
+test('a change is shown without reloading, and the overview shows its cause', async () => {
   const { dns, page, ...world } = await givenOwner()
   dns.set('www.shop.example', 'A', ['203.0.113.10'])
   await watch(page, 'www.shop.example', 'A')
@@ -82,7 +82,7 @@ test('what another process finds is shown without reloading, and the overview te
   await page.getByRole('main').getByText('Not found').first().waitFor()
 })
 
-test('a webhook that was paused is resumed by a test that succeeds', async () => {
+test('a successful test resumes a paused webhook', async () => {
   const { receiver, page } = await givenOwner()
   receiver.answers(410)
   await page.goto('/dashboard')
@@ -97,7 +97,7 @@ test('a webhook that was paused is resumed by a test that succeeds', async () =>
   await page.getByText('Active', { exact: true }).first().waitFor()
 })
 
-test('a replay counts the requests of each status, and leaves out those that were delivered', async () => {
+test('a replay counts the requests of each status, and excludes delivered ones', async () => {
   const { page, receiver, dns, server } = await givenOwner()
   dns.set('www.shop.example', 'A', ['203.0.113.10'])
   const headers = { origin: server.url }
@@ -121,7 +121,7 @@ test('a replay counts the requests of each status, and leaves out those that wer
   await dialog.getByText('1 request is being sent again').waitFor()
 })
 
-test('a zone file of 1,000 records is imported, and once more where a record has changed', async () => {
+test('a zone file of 1,000 records is imported, and imported again after a change', async () => {
   const { dns, page } = await givenOwner()
   const lines = Array.from({ length: 1_000 }, (_, at) => `host-${at}\t300\tIN\tA\t192.0.2.${(at % 250) + 1}`)
   for (let at = 0; at < 1_000; at++) dns.set(`host-${at}.zone.example`, 'A', [`192.0.2.${(at % 250) + 1}`])

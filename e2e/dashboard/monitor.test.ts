@@ -24,7 +24,7 @@ async function givenMonitor(
 
 const verdictOf = (page: Page) => page.getByRole('region', { name: 'Verdict' })
 
-test('what is wrong is shown record by record, with what to do, and can be accepted', async () => {
+test('differences are shown record by record, with advice, and can be accepted', async () => {
   const { dns, page } = await givenMonitor()
   const verdict = verdictOf(page)
   dns.set(NAME, 'A', ['198.51.100.66'])
@@ -45,7 +45,7 @@ test('what is wrong is shown record by record, with what to do, and can be accep
   await page.getByRole('row', { name: /198\.51\.100\.66.*As expected/ }).waitFor()
 })
 
-test('an event has an address of its own, which shows its evidence', async () => {
+test('an event has its own URL, which shows its evidence', async () => {
   const { dns, page, ...world } = await givenMonitor()
   dns.remove(NAME, 'A')
   await page.getByRole('button', { name: 'Check now' }).click()
@@ -66,7 +66,7 @@ test('an event has an address of its own, which shows its evidence', async () =>
   expect(other.page.url()).not.toContain('event=')
 })
 
-test('a check that asked more and found no change is shown beside the evidence of the last change', async () => {
+test('a confirmation without a change is shown next to the evidence of the last change', async () => {
   const { dns, page } = await givenMonitor()
   let turn = 0
   dns.rotate(NAME, 'A', ['203.0.113.10', '203.0.113.11'], 1, () => (turn++ % 2 === 0 ? 0.9 : 0.1))
@@ -78,7 +78,7 @@ test('a check that asked more and found no change is shown beside the evidence o
   expect(await verdictOf(page).getByText('Valid', { exact: true }).count()).toBe(1)
 })
 
-test('the arrow keys move along the timeline, and its range is in the address', async () => {
+test('the arrow keys move along the timeline, and its range is in the URL', async () => {
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: '30 d' }).click()
   await page.waitForURL(/range=30d/)
@@ -91,7 +91,7 @@ test('the arrow keys move along the timeline, and its range is in the address', 
   expect(await picture.getAttribute('aria-valuetext')).toMatch(/^Unknown: /)
 })
 
-test('errors of a change are shown at its fields, and a right one is checked at once', async () => {
+test('errors of an edit are shown at the fields, and a valid edit is checked at once', async () => {
   const { page } = await givenMonitor()
   await page.getByRole('button', { name: 'Edit', exact: true }).click()
   const form = page.getByRole('dialog', { name: 'Edit monitor' })
@@ -132,7 +132,7 @@ test('a monitor is disabled, enabled and deleted', async () => {
   expect((await page.request.get(`/monitors/${monitor.id}`)).status()).toBe(404)
 })
 
-test('the feed shows what happens on top, filters by its address, and exports what it shows', async () => {
+test('new events appear at the top of the list, which is filtered by its URL and exported', async () => {
   const { dns, page, monitor } = await givenMonitor()
   await page.goto('/dashboard/events?new=NOT_FOUND')
   await page.getByRole('heading', { name: 'No matching events' }).waitFor()

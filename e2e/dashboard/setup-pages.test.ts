@@ -9,7 +9,7 @@ const NAME = 'shop.harbor.test'
 const TARGET = 'stores.pages.test'
 const NAME_SERVER = 'kate.ns.cloudflare.com'
 
-test('a customer who opens the link enters the record, and the page turns green by itself', async () => {
+test('a customer creates the record of a setup page, and the page updates itself', async () => {
   const tree = await startDnsTree()
   onTestFinished(() => tree.close())
   const [zone] = await tree.zone('harbor.test', [NAME_SERVER])

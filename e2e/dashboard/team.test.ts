@@ -9,7 +9,7 @@ import { givenDashboard, setUp } from './world.ts'
 const textOf = (source: string) =>
   source.replace(/=\r?\n/g, '').replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
 
-test('someone is invited by mail, joins by the link, and may do what the role allows', async () => {
+test('a user is invited by email, joins by the link, and has the permissions of the role', async () => {
   const mail = await startMailServer()
   const world = await givenDashboard({ SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
   const { page } = await world.browse()
@@ -67,7 +67,7 @@ test('someone is invited by mail, joins by the link, and may do what the role al
   expect((await fetch(`${world.server.url}/dashboard/api/server`, { headers })).status).toBe(403)
 })
 
-test('an API key is made in the settings, used by curl as shown, and revoked', async () => {
+test('an API key is created in the settings, used with the shown curl command, and revoked', async () => {
   const world = await givenDashboard()
   const { page } = await world.browse()
   await setUp(world, page)

@@ -20,7 +20,7 @@ async function givenOverview() {
   return { ...world, page, context, post, webhook, verdict }
 }
 
-test('a webhook that fails is at the top of the overview, and is gone when it delivers again', async () => {
+test('a failing webhook is at the top of the overview until it delivers again', async () => {
   const { page, post, receiver, webhook, verdict } = await givenOverview()
   receiver.answers(500)
   await post(`/webhooks/${webhook.id}/test`, {})
@@ -33,7 +33,7 @@ test('a webhook that fails is at the top of the overview, and is gone when it de
   await page.getByText('no failures').waitFor()
 })
 
-test('what was not delivered is listed for all webhooks, leads to its attempts, and is sent again', async () => {
+test('undelivered requests of all webhooks are listed with their attempts, and sent again', async () => {
   const { page, post, receiver, webhook } = await givenOverview()
   await page.goto('/dashboard/webhooks')
   await page.getByRole('link', { name: 'Undelivered requests' }).click()
@@ -83,7 +83,7 @@ async function runUntil(page: Page, shown: Locator) {
     .toBe(true)
 }
 
-test('a server that says nothing any more and a lost network are shown at the top, and pages go on when they are back', async () => {
+test('a silent server and a lost network are shown at the top, and pages recover when they are back', async () => {
   const { page, context, server, verdict } = await givenOverview()
   const alert = page.getByRole('alert')
   process.kill(-server.pid, 'SIGSTOP') // the group: the supervisor and its processes

@@ -16,7 +16,7 @@ async function tabTo(page: Page, name: RegExp, most = 60): Promise<void> {
   throw new Error(`nothing called ${name} within ${most} presses of Tab`)
 }
 
-test('a monitor is made with the keyboard alone', async () => {
+test('a monitor is created by keyboard only', async () => {
   const { dns, ...world } = await givenDashboard()
   dns.set('www.shop.example', 'A', ['203.0.113.10'])
   const { page } = await world.browse()
@@ -51,7 +51,7 @@ const PHONES = [
   { width: 320, height: 640 },
 ]
 
-test('no page is wider than the screen of a phone, nor of a small one', async () => {
+test('no page is wider than the screen of a phone, or of a small phone', async () => {
   const showcase = await startShowcase({ monitors: 17 })
   onTestFinished(() => showcase.close())
   const { page } = await (await givenBrowser(showcase.server.url))({ viewport: PHONES[0]!, colorScheme: 'dark' })
