@@ -11,7 +11,7 @@ import { groupsQuery } from './queries.ts'
 import { SecretOnce } from './secret-once.tsx'
 import { WEBHOOK_FIELDS, WebhookFields } from './webhook-fields.tsx'
 
-/** Makes a webhook, shows its secret once, and leads groupIds its page. */
+/** Creates a webhook, shows its secret once, and opens its page. */
 export function NewWebhook({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const navigate = useNavigate()
@@ -40,7 +40,7 @@ export function NewWebhook({ onClose }: { onClose: () => void }) {
       onClose()
       void navigate({ to: '/webhooks/$webhook', params: { webhook: id } })
     }
-    return <SecretOnce title="Webhook created" secret={secret} doneLabel="Go groupIds webhook" onDone={openPage} />
+    return <SecretOnce title="Webhook created" secret={secret} doneLabel="Go to webhook" onDone={openPage} />
   }
   return (
     <FormDialog
