@@ -19,6 +19,8 @@ export const STATE_LABELS: Record<MonitorState, string> = {
 export const plural = (count: number, one: string, other: (count: string) => string): string =>
   count === 1 ? one : other(count.toLocaleString('en'))
 
+export const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
+
 const UNITS = [
   ['d', 86_400],
   ['h', 3_600],

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Group } from '#contract/groups.ts'
 import type { GroupMonitorsChange, Notify } from '#contract/monitors.ts'
-import { plural } from '#contract/wording.ts'
+import { monitorsText, plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { useShortestFrequency } from '../monitors/new-settings.ts'
 import { NOTIFY_CHOICES } from '../monitors/new-text.ts'
@@ -12,7 +12,7 @@ import { Field } from '../ui/field.tsx'
 import { Section } from '../ui/page.tsx'
 import { Select } from '../ui/select.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { countText, groupPath, refreshGroups } from './queries.ts'
+import { groupPath, refreshGroups } from './queries.ts'
 
 const KEEP = 'keep'
 const FREQUENCIES = [5, 10, 15, 20, 30, 60, 120]
@@ -46,7 +46,7 @@ export function ChangeAllMonitors({ group }: { group: Group }) {
     setFrequency(KEEP)
     setNotify(KEEP)
     setActive(KEEP)
-    toast.done(`${countText(group.monitors)} of ${group.name} changed.`)
+    toast.done(`${monitorsText(group.monitors)} of ${group.name} changed.`)
     void refreshGroups(queries)
   }
   const keep = { value: KEEP, label: 'Do not change' } as const
@@ -89,15 +89,15 @@ export function ChangeAllMonitors({ group }: { group: Group }) {
         </Field>
         <div className="flex justify-end">
           <Button type="submit" disabled={isUnchanged}>
-            Change {countText(group.monitors)}
+            Change {monitorsText(group.monitors)}
           </Button>
         </div>
       </form>
       <Confirm
         isOpen={isConfirming}
         onClose={() => setConfirming(false)}
-        title={`Change ${countText(group.monitors)}?`}
-        confirmLabel={`Change ${countText(group.monitors)}`}
+        title={`Change ${monitorsText(group.monitors)}?`}
+        confirmLabel={`Change ${monitorsText(group.monitors)}`}
         onConfirm={save}
       >
         {changeSentences(change).join(' ')} This overwrites their current settings.

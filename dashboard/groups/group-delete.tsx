@@ -2,11 +2,12 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
+import { monitorsText } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
 import { useToast } from '../ui/toast.tsx'
-import { countText, groupPath, refreshGroups } from './queries.ts'
+import { groupPath, refreshGroups } from './queries.ts'
 
 // Importing the constant of contract/ would load its schemas too.
 const MAX_DELETED = 500
@@ -17,7 +18,7 @@ export function GroupDelete({ group, isOpen, onClose, onDeleted }: GroupDeletePr
   const queries = useQueryClient()
   const toast = useToast()
   const [monitorAction, setMonitorAction] = useState<'move' | 'delete'>('move')
-  const monitors = countText(group.monitors)
+  const monitors = monitorsText(group.monitors)
   const deletesMonitors = monitorAction === 'delete' && group.monitors > 0
   const remove = async () => {
     await api.delete(`${groupPath(group.id)}${deletesMonitors ? '?monitors=delete' : ''}`)

@@ -2,13 +2,14 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { ArrowRight, Plus, Radar } from 'lucide-react'
 import type { Group } from '#contract/groups.ts'
+import { monitorsText } from '#contract/wording.ts'
 import { Name } from '../monitors/list-parts.tsx'
 import { ButtonLink } from '../ui/button.tsx'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { State } from '../ui/state.tsx'
-import { countText, groupMonitorsQuery, MONITORS_SHOWN } from './queries.ts'
+import { groupMonitorsQuery, MONITORS_SHOWN } from './queries.ts'
 
 /** The first monitors of the group, with a link to all. */
 export function GroupMonitors({ group, canChange }: { group: Group; canChange: boolean }) {
@@ -65,7 +66,7 @@ export function GroupMonitors({ group, canChange }: { group: Group; canChange: b
             search={{ group: group.slug }}
             className="inline-flex items-center gap-1.5 rounded-sm text-sm font-medium text-accent-ink hover:underline"
           >
-            {group.monitors > MONITORS_SHOWN ? `All ${countText(group.monitors)}` : 'Show in list'}
+            {group.monitors > MONITORS_SHOWN ? `All ${monitorsText(group.monitors)}` : 'Show in list'}
             <ArrowRight className="size-4" aria-hidden="true" />
           </Link>
         </div>

@@ -3,6 +3,7 @@ import { getRouteApi, useRouter } from '@tanstack/react-router'
 import { Pencil, Trash2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
 import type { GroupResponse } from '#contract/groups.ts'
+import { monitorsText } from '#contract/wording.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Code, Page, Section, Skeleton } from '../ui/page.tsx'
@@ -13,7 +14,7 @@ import { GroupDelete } from './group-delete.tsx'
 import { GroupDialog } from './group-dialog.tsx'
 import { GroupMonitors } from './group-monitors.tsx'
 import { GroupWebhooks } from './group-webhooks.tsx'
-import { countText, groupPath, groupQuery, refreshGroups } from './queries.ts'
+import { groupPath, groupQuery, refreshGroups } from './queries.ts'
 
 const LabelsSection = lazy(async () => ({ default: (await import('../labels/labels-section.tsx')).LabelsSection }))
 const route = getRouteApi('/signed-in/groups/$group')
@@ -48,7 +49,7 @@ function LoadedPage({ group }: { group: GroupResponse }) {
       }
       lead={
         <>
-          <Code>{group.slug}</Code> · {countText(group.monitors)}
+          <Code>{group.slug}</Code> · {monitorsText(group.monitors)}
           {group.is_default && ' · used when no group is set'}
         </>
       }

@@ -2,7 +2,6 @@ import { infiniteQueryOptions, keepPreviousData, type QueryClient, queryOptions 
 import type { GroupResponse } from '#contract/groups.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
-import { plural } from '#contract/wording.ts'
 import { api, type Page } from '../api.ts'
 import { LABELS_INCLUDE } from '../labels/labels-draft.ts'
 
@@ -56,5 +55,3 @@ export function refreshGroups(queries: QueryClient): Promise<unknown> {
   const lists = ['groups', 'webhooks', 'monitors', 'overview']
   return Promise.all(lists.map((list) => queries.invalidateQueries({ queryKey: [list] })))
 }
-
-export const countText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)

@@ -1,9 +1,7 @@
 import type { Job } from '#contract/jobs.ts'
-import { plural } from '#contract/wording.ts'
+import { monitorsText, plural } from '#contract/wording.ts'
 
 const requestsText = (count: number): string => plural(count, '1 request', (number) => `${number} requests`)
-const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
-
 export const objectsText = (action: Job['action'], count: number): string =>
   action === 'retry_requests' ? requestsText(count) : monitorsText(count)
 

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
-import { plural } from '#contract/wording.ts'
+import { monitorsText } from '#contract/wording.ts'
 import { ApiProblem, api, getRateLimit } from '../api.ts'
 import { problemMessage } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
@@ -80,8 +80,6 @@ export function useRun(onDone: (ended: RunResult) => void) {
     dismiss: useCallback(() => setRun(undefined), []),
   }
 }
-
-export const monitorsText = (count: number): string => plural(count, '1 monitor', (number) => `${number} monitors`)
 
 /** A stable function that calls the latest one. */
 function useLatestCallback<A extends unknown[], R>(latest: (...args: A) => R): (...args: A) => R {

@@ -16,13 +16,14 @@ import {
   X,
 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
+import { monitorsText } from '#contract/wording.ts'
 import type { JobAct } from '../jobs/job-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { problemMessage } from '../ui/problem.tsx'
 import { useIsWide } from '../ui/use-min-width.ts'
-import { ACTIONS, type Action, monitorsText, type Run } from './list-actions.ts'
+import { ACTIONS, type Action, type Run } from './list-actions.ts'
 import { ownerName } from './list-query.ts'
 
 type BarProps = {

@@ -1,8 +1,8 @@
 import { useState } from 'react'
+import { monitorsText } from '#contract/wording.ts'
 import { Confirm, FormDialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { Select } from '../ui/select.tsx'
-import { monitorsText } from './list-actions.ts'
 import { useGroups, useShortestFrequency } from './new-settings.ts'
 
 export type ListDialog = 'move' | 'frequency' | 'delete'

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { plural } from '#contract/wording.ts'
+import { monitorsText } from '#contract/wording.ts'
 import { Checkbox, Input } from '../ui/field.tsx'
 import { Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
@@ -66,10 +66,7 @@ export function GroupChoice({
                 key={id}
                 label={
                   <>
-                    {name}{' '}
-                    <span className="text-xs text-faint tabular-nums">
-                      {plural(monitors, '1 monitor', (number) => `${number} monitors`)}
-                    </span>
+                    {name} <span className="text-xs text-faint tabular-nums">{monitorsText(monitors)}</span>
                   </>
                 }
                 isChecked={chosen.includes(id)}
