@@ -1,7 +1,8 @@
 import { accountRoutes } from './accounts/account-routes.ts'
 import { agentRoutes } from './accounts/agent-routes.ts'
-import { accountKeyRoutes } from './accounts/api-key-routes.ts'
+import { apiKeyRoutes } from './accounts/api-key-routes.ts'
 import { authenticator } from './accounts/authenticate.ts'
+import { mailRoutes } from './accounts/mail-routes.ts'
 import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
 import { channelRoutes } from './alerts/channel-routes.ts'
@@ -81,7 +82,8 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(setupPageRoutes(deps))
     await api.register(plannedChangeRoutes(deps))
     await api.register(agentRoutes(deps))
-    await api.register(accountKeyRoutes(deps))
+    await api.register(apiKeyRoutes(deps))
+    await api.register(mailRoutes(deps))
     await api.register(organizationRoutes(deps, payments))
     await api.register(subscriptionRoutes(deps, payments))
     await api.register(operationsRoutes(deps))

@@ -184,7 +184,7 @@ async function insertIncident({ deps: { db, clock } }: AppWorld, { organization,
 
 async function insertMember({ deps: { db, clock } }: AppWorld, organization: string, mark: string): Promise<string> {
   const person = await ensureUser(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
-  const id = await insertAgent(db, organization, { person, role: 'member' }, clock.now())
+  const id = await insertAgent(db, organization, { user: person, role: 'member' }, clock.now())
   if (id === undefined) throw new Error('the member is there already')
   return id
 }

@@ -17,24 +17,24 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Params, Responses, type Routes } from '../http/routes.ts'
 import { forbidden, invalid } from '../problem.ts'
-import { acceptInvitation, getOfferedInvitation, getOpenInvitation } from './accept-invitation.ts'
-import { addressCounters, countAttempts, hashedSubject } from './guess-limit.ts'
+import { addressCounters, countAttempts, hashedSubject } from './attempt-limits.ts'
+import { acceptInvitation, getOfferedInvitation, getPendingInvitation } from './invitations.ts'
 import { sendSignUpLink } from './mailed-links.ts'
 import { getMe } from './memberships.ts'
-import { hasOrganizations, inFirstSetup, insertOwnedOrganization, refuseTooManyOrganizations } from './organizations.ts'
+import { insertOwnedOrganization, refuseTooManyOrganizations } from './organizations.ts'
 import type { Passwords } from './passwords.ts'
 import { accountSecurityRoutes } from './security-routes.ts'
-import { getSession, guardAccounts, insertSession, prolongSession, setSessionCookie } from './sessions.ts'
-import { isSetupToken } from './setup-link.ts'
+import { extendSession, getSession, insertSession, protectAccountRoutes, setSessionCookie } from './sessions.ts'
+import { hasOrganizations, isSetupToken, setUpOnce } from './setup.ts'
 import { Background, signInRoutes } from './sign-in-routes.ts'
-import { findUser, insertUser, refuseExistingAccount } from './users.ts'
+import { findUser, insertUser, refuseTakenEmail } from './users.ts'
 
-/** What a person does without an organization: set the server up, sign up, sign in, join, look at oneself. */
+/** What a user does outside of an organization: set up the server, sign up, sign in, accept an invitation, read the own account. */
 export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
   const { db, clock, config, seal } = deps
   const isOpen = config.signUp === 'open'
   return async (app) => {
-    guardAccounts(app, deps)
+    protectAccountRoutes(app, deps)
     const background = new Background(deps.log)
     app.addHook('onClose', () => background.close())
     await app.register(signInRoutes(deps, passwords, background))
@@ -45,7 +45,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
 
     app.get('/dashboard/api/me', { schema: { response: Responses(200, Me) } }, async (request, reply) => {
       const session = getSession(request)
-      await prolongSession(deps, request, reply, session)
+      await extendSession(deps, request, reply, session)
       return await getMe(deps, session.userId)
     })
 
@@ -59,18 +59,18 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       '/dashboard/api/setup',
       { schema: { body: Setup, response: Responses(200, Me) } },
       async (request, reply) => {
-        const { token, ...given } = request.body
+        const { token, ...setup } = request.body
         if (!(await isSetupToken(db, seal, token)) || (await hasOrganizations(db))) throw badLink()
-        const passwordHash = await passwords.hash(given.password)
-        const made = await inFirstSetup(db, async (transaction) => {
+        const passwordHash = await passwords.hash(setup.password)
+        const created = await setUpOnce(db, async (transaction) => {
           const origin = requestOrigin(request, clock.now())
-          const person = await insertUser(transaction, { ...given, passwordHash }, origin.now)
-          await insertOwnedOrganization(transaction, person, given.organization, origin)
-          return { person, session: await startSession(transaction, request, person.id, origin.now) }
+          const user = await insertUser(transaction, { ...setup, passwordHash }, origin.now)
+          await insertOwnedOrganization(transaction, user, setup.organization, origin)
+          return { user, session: await startSession(transaction, request, user.id, origin.now) }
         })
-        if (!made) throw badLink()
-        setSessionCookie(config, reply, made.session)
-        return await getMe(deps, made.person.id)
+        if (!created) throw badLink()
+        setSessionCookie(config, reply, created.session)
+        return await getMe(deps, created.user.id)
       },
     )
 
@@ -80,20 +80,20 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       async (request, reply) => {
         if (!isOpen)
           throw forbidden('Sign-up is disabled on this server. Ask an admin of your organization for an invitation.')
-        const { password, ...given } = request.body
-        const address = { subject: hashedSubject('sign-up', given.email), free: 3 }
-        await countAttempts(deps, reply, [...addressCounters('sign-up', request.ip, 5), address])
-        const signingUp = { ...given, passwordHash: await passwords.hash(password) }
+        const { password, ...account } = request.body
+        const emailCounter = { subject: hashedSubject('sign-up', account.email), free: 3 }
+        await countAttempts(deps, reply, [...addressCounters('sign-up', request.ip, 5), emailCounter])
+        const signUp = { ...account, passwordHash: await passwords.hash(password) }
         if (config.smtp !== null) {
-          // Nobody waits for it, so that an address that has an account is answered as fast as one that has none.
-          background.start(sendSignUpLink(deps, signingUp), 'The confirmation email could not be created.')
+          // In the background, so that the response time does not reveal whether the address has an account.
+          background.start(sendSignUpLink(deps, signUp), 'The confirmation email could not be created.')
           return { confirm: true }
         }
         const session = await inTransaction(db, async (transaction) => {
           const origin = requestOrigin(request, clock.now())
-          const person = await insertUser(transaction, signingUp, origin.now)
-          await insertOwnedOrganization(transaction, person, given.organization, origin)
-          return await startSession(transaction, request, person.id, origin.now)
+          const user = await insertUser(transaction, signUp, origin.now)
+          await insertOwnedOrganization(transaction, user, account.organization, origin)
+          return await startSession(transaction, request, user.id, origin.now)
         })
         setSessionCookie(config, reply, session)
         return { confirm: false }
@@ -107,12 +107,12 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
         const { userId: id, name, email } = getSession(request)
         if (!isOpen)
           throw forbidden('Only the operator can create organizations on this server, with: zonewatch setup.')
-        const made = await inTransaction(db, async (transaction) => {
+        const created = await inTransaction(db, async (transaction) => {
           await refuseTooManyOrganizations(transaction, id)
           const origin = requestOrigin(request, clock.now())
           return await insertOwnedOrganization(transaction, { id, name, email }, request.body.name, origin)
         })
-        return reply.code(201).send({ organization_id: made.id })
+        return reply.code(201).send({ organization_id: created.id })
       },
     )
 
@@ -120,8 +120,8 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       '/dashboard/api/invitations/:token',
       { schema: { params: Params('token'), response: Responses(200, OfferedInvitation) } },
       async ({ params }) => {
-        const offered = await getOfferedInvitation(db, params.token, clock.now())
-        return { ...offered, has_account: (await findUser(db, offered.email)) !== undefined }
+        const invitation = await getOfferedInvitation(db, params.token, clock.now())
+        return { ...invitation, has_account: (await findUser(db, invitation.email)) !== undefined }
       },
     )
 
@@ -139,18 +139,18 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
         const { session } = request
         const origin = requestOrigin(request, clock.now())
         if (session) {
-          const person = { id: session.userId, name: session.name, email: session.email }
-          const { organizationId } = await acceptInvitation(db, { token, person }, origin)
+          const user = { id: session.userId, name: session.name, email: session.email }
+          const { organizationId } = await acceptInvitation(db, { token, user }, origin)
           return { organization_id: organizationId }
         }
-        const { email } = await getOpenInvitation(db, token, clock.now())
-        await refuseExistingAccount(db, email)
+        const { email } = await getPendingInvitation(db, token, clock.now())
+        await refuseTakenEmail(db, email)
         const { name, password } = nameAndPassword(request.body ?? {})
         const passwordHash = await passwords.hash(password)
         const accepted = await inTransaction(db, async (transaction) => {
-          const person = await insertUser(transaction, { name, email, passwordHash }, origin.now)
-          const { organizationId } = await acceptInvitation(transaction, { token, person }, origin)
-          return { organizationId, session: await startSession(transaction, request, person.id, origin.now) }
+          const user = await insertUser(transaction, { name, email, passwordHash }, origin.now)
+          const { organizationId } = await acceptInvitation(transaction, { token, user }, origin)
+          return { organizationId, session: await startSession(transaction, request, user.id, origin.now) }
         })
         setSessionCookie(config, reply, accepted.session)
         return { organization_id: accepted.organizationId }
@@ -159,7 +159,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
   }
 }
 
-/** Without a session they make the account. Throws 400. */
+/** A new account needs both. Throws 400. */
 function nameAndPassword({ name, password }: Acceptance): { name: string; password: string } {
   if (name !== undefined && password !== undefined) return { name, password }
   const missing = fieldError('required_for_new_account')

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { Database } from '../database/database.ts'
 import type { AccountTokensTable } from '../database/schema-people.ts'
 import { hashOfToken } from '../mail/links.ts'
 import { lockAccount } from './users.ts'
 
-/** Links in mails, sign-ins that wait for their code, and browsers that need no code: each is kept as the hash of its token. */
+/** Links in mails, sign-ins that wait for a code, and trusted browsers. Only the hash of a token is stored. */
 export type TokenPurpose = AccountTokensTable['purpose']['__select__']
 
 export const LINK_PURPOSES: readonly TokenPurpose[] = ['reset-password', 'change-email']
@@ -12,6 +12,10 @@ export const SIGN_IN_PURPOSES: readonly TokenPurpose[] = ['pending-sign-in', 'tr
 
 /** 256 random bits. */
 export const newToken = (): string => randomBytes(32).toString('base64url')
+
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+export const randomBase62 = (length: number): string => Array.from({ length }, () => BASE62[randomInt(62)]).join('')
 
 type NewToken = { token: string; purpose: TokenPurpose; userId: string | null; content?: object; expiresAt: number }
 
@@ -25,16 +29,16 @@ export async function insertToken(db: Database, { token, purpose, userId, conten
     .execute()
 }
 
-/** The person of a token that is still good. */
+/** The user of a valid token. */
 export async function findTokenOwner(db: Database, purpose: TokenPurpose, token: string, now: number) {
-  const row = await tokens(db, purpose, token).select('person_id').where('expires_at', '>', now).executeTakeFirst()
+  const row = await selectToken(db, purpose, token).select('person_id').where('expires_at', '>', now).executeTakeFirst()
   return row?.person_id ?? undefined
 }
 
-const tokens = (db: Database, purpose: TokenPurpose, token: string) =>
+const selectToken = (db: Database, purpose: TokenPurpose, token: string) =>
   db.selectFrom('account_tokens').where('token_hash', '=', hashOfToken(token)).where('purpose', '=', purpose)
 
-/** Takes a token, so that nobody else gets it; undefined where it was used or has expired. */
+/** Returns the content of a token and deletes it, so that it works once. Undefined for a used or expired token. */
 export async function consumeToken<T>(db: Database, purpose: TokenPurpose, token: string, now: number) {
   const row = await db
     .deleteFrom('account_tokens')
@@ -45,8 +49,8 @@ export async function consumeToken<T>(db: Database, purpose: TokenPurpose, token
   return row && row.expires_at > now ? (JSON.parse(row.content) as T) : undefined
 }
 
-/** The same of a person, who is locked before: everything that changes an account takes its locks in this order. */
-export async function consumeTokenOfUser<T>(transaction: Database, purpose: TokenPurpose, token: string, now: number) {
+/** Also locks the account, before the token: every change of an account takes its locks in this order. */
+export async function consumeAccountToken<T>(transaction: Database, purpose: TokenPurpose, token: string, now: number) {
   const userId = await findTokenOwner(transaction, purpose, token, now)
   const account = userId && (await lockAccount(transaction, userId))
   const content = account ? await consumeToken<T>(transaction, purpose, token, now) : undefined

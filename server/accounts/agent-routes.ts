@@ -6,13 +6,7 @@ import { runIdempotent } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
-import {
-  getInvitation,
-  insertInvitation,
-  listInvitations,
-  resendInvitation,
-  revokeInvitation,
-} from './invitation-store.ts'
+import { getInvitation, insertInvitation, listInvitations, resendInvitation, revokeInvitation } from './invitations.ts'
 
 const tags = ['Agents']
 
@@ -116,9 +110,9 @@ export function agentRoutes(deps: Deps): Routes {
             withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
               insertInvitation(transaction, seal, { context, limit }, body),
             ),
-          respond: (_db, made) => {
-            reply.code(201).header('location', `/agents/invitations/${made.id}`)
-            return made
+          respond: (_db, created) => {
+            reply.code(201).header('location', `/agents/invitations/${created.id}`)
+            return created
           },
         })
       },
@@ -154,7 +148,7 @@ export function agentRoutes(deps: Deps): Routes {
       (request, reply) => {
         const { params, context } = request
         return runIdempotent(request, reply, db, {
-          // An expired one takes its place among the agents again.
+          // An expired invitation counts as an agent again.
           execute: (db) =>
             withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
               resendInvitation(transaction, seal, { context, limit }, params.invitation),

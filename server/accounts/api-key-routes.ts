@@ -1,5 +1,3 @@
-import { Type } from 'typebox'
-import { Mails } from '#contract/account.ts'
 import {
   ApiKey,
   ApiKeyChange,
@@ -9,23 +7,22 @@ import {
   NewApiKey,
   ServerKeyLimits,
 } from '#contract/api-keys.ts'
-import { Nullable, PageOf, StrictObject } from '#contract/common.ts'
+import { Nullable, PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { withinQuota } from '../organization/quota.ts'
-import { changeApiKey, createApiKey, revokeApiKey, rotateApiKey } from './api-key-changes.ts'
-import { shownLimits } from './api-key-limits.ts'
-import { getApiKey, getMadeApiKey, listApiKeys, listMails } from './api-key-store.ts'
+import { getApiKey, getApiKeyWithSecret, listApiKeys, toKeyLimits } from './api-key-store.ts'
+import { createApiKey, revokeApiKey, rotateApiKey, updateApiKey } from './api-keys.ts'
+import { OrganizationQuery } from './mail-routes.ts'
 
 const tags = ['API keys']
 const params = Params('key')
-const byAdmins = { readRole: 'admin' } as const
+const adminsRead = { readRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
-/** API keys, and what was written to people of the organization. */
-export function accountKeyRoutes(deps: Deps): Routes {
+export function apiKeyRoutes(deps: Deps): Routes {
   const { db, seal, config } = deps
   return async (app) => {
     requireWriteRole(app, 'admin')
@@ -38,7 +35,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       querystring: ApiKeyQuery,
       response: Responses(200, PageOf(ApiKey)),
     }
-    app.get('/api-keys', { config: byAdmins, schema: list }, ({ query, context }) =>
+    app.get('/api-keys', { config: adminsRead, schema: list }, ({ query, context }) =>
       deps.readList(context, (db) => listApiKeys(db, { seal, config }, context, query)),
     )
 
@@ -58,15 +55,15 @@ export function accountKeyRoutes(deps: Deps): Routes {
           withinQuota({ ...deps, db }, context, 'api_keys', (database) =>
             createApiKey(database, config, context, body),
           ),
-        respond: (db, made) => {
-          reply.code(201).header('location', `/api-keys/${made.id}`)
-          return getMadeApiKey(db, config, context, made)
+        respond: (db, created) => {
+          reply.code(201).header('location', `/api-keys/${created.id}`)
+          return getApiKeyWithSecret(db, config, context, created)
         },
       })
     })
 
     const read = { operationId: 'getApiKey', summary: 'Get an API key', tags, params, response: Responses(200, ApiKey) }
-    app.get('/api-keys/:key', { config: byAdmins, schema: read }, ({ params, context }) =>
+    app.get('/api-keys/:key', { config: adminsRead, schema: read }, ({ params, context }) =>
       getApiKey(db, config, context, params.key),
     )
 
@@ -81,7 +78,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       response: Responses(200, ApiKey),
     }
     app.patch('/api-keys/:key', { config: takesIfMatch, schema: change }, async ({ params, body, context, match }) => {
-      await changeApiKey(db, config, context, params.key, body, match)
+      await updateApiKey(db, config, context, params.key, body, match)
       return await getApiKey(db, config, context, params.key)
     })
 
@@ -92,7 +89,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
         'Only this response shows the new key. The previous key also works for `grace_hours`; the key before that stops working at once. Id, role, limits and expiry stay, and both keys share the rate limits. Returns 409 for an expired or revoked key.',
       tags,
       params,
-      body: Nullable(ApiKeyRotation), // a body that is not sent is null
+      body: Nullable(ApiKeyRotation), // Fastify validates a missing body as null.
       response: Responses(200, ApiKeyWithSecret),
     }
     app.post('/api-keys/:key/rotate', { schema: rotate }, (request, reply) => {
@@ -100,7 +97,7 @@ export function accountKeyRoutes(deps: Deps): Routes {
       const graceHours = body?.grace_hours ?? 24
       return runIdempotent(request, reply, db, {
         execute: (db) => rotateApiKey(db, config, context, params.key, graceHours),
-        respond: (db, key) => getMadeApiKey(db, config, context, { id: params.key, key }),
+        respond: (db, key) => getApiKeyWithSecret(db, config, context, { id: params.key, key }),
       })
     })
 
@@ -124,20 +121,11 @@ export function accountKeyRoutes(deps: Deps): Routes {
 
     app.get(
       '/dashboard/api/key-limits',
-      { config: byAdmins, schema: { querystring: OfOrganization, response: Responses(200, ServerKeyLimits) } },
+      { config: adminsRead, schema: { querystring: OrganizationQuery, response: Responses(200, ServerKeyLimits) } },
       async () => {
         const { dashboard: _, ...limits } = config.limits
-        return { defaults: { ...shownLimits(), ...limits }, most: config.keyLimitMax }
+        return { defaults: { ...toKeyLimits(), ...limits }, most: config.keyLimitMax }
       },
-    )
-
-    app.get(
-      '/dashboard/api/mails',
-      { config: byAdmins, schema: { querystring: OfOrganization, response: Responses(200, Mails) } },
-      async ({ context }) => ({ data: await listMails(deps, context) }),
     )
   }
 }
-
-/** Names the organization where the header cannot be set. */
-const OfOrganization = StrictObject({ organization: Type.Optional(Type.String({ maxLength: 40 })) })

@@ -1,252 +1,249 @@
-import { hash } from 'node:crypto'
-import { type Selectable, sql } from 'kysely'
 import type { AgentRole } from '#contract/agents.ts'
-import { HIGHEST_KEY_ROLE } from '#contract/api-keys.ts'
-import { type AuditRecord, recordAudit } from '../audit-log.ts'
+import {
+  type ApiKeyChange,
+  HIGHEST_KEY_ROLE,
+  KEY_LIMITS,
+  type KeyLimit,
+  type NewApiKey,
+  type NewKeyLimits,
+} from '#contract/api-keys.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import type { ApiKeysTable } from '../database/schema-people.ts'
-import { changedNothing, isMatch, type Match, nextVersion } from '../database/versions.ts'
-import type { OwnLimits } from '../http/limits.ts'
-import { newId } from '../ids.ts'
-import { notFound } from '../problem.ts'
-import { toIsoOrNull } from '../times.ts'
-import { storedLimits } from './api-key-limits.ts'
-import { touchIn } from './last-used.ts'
-import { randomBase62 } from './random-base62.ts'
+import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
+import { type Match, refuseStale } from '../database/versions.ts'
+import { type Budget, budgetOf, type OwnLimits } from '../http/limits.ts'
+import { conflict, type FieldErrors, forbidden, invalid, notFound, throwIfInvalid } from '../problem.ts'
+import { parseTime } from '../times.ts'
+import {
+  type ApiKeyRow,
+  insertKey,
+  KEY_ROLE_RANKS,
+  type KeyRole,
+  type KeySettings,
+  parseLimits,
+  revokeKey,
+  rotateKey,
+  stringifyLimits,
+  updateKey,
+} from './api-key-store.ts'
+import { findActorRole } from './memberships.ts'
 
-export type KeyRole = ApiKeysTable['role']
-export type ApiKeyRow = Omit<Selectable<ApiKeysTable>, 'hash' | 'previous_hash'>
+const HOUR_MS = 60 * 60_000
 
-/** What every request reads of its key. */
-export type LiveKey = Pick<
-  ApiKeyRow,
-  'id' | 'organization_id' | 'name' | 'role' | 'last_used_at' | 'expires_at' | 'revoked_at' | 'limits' | 'limits_by'
->
-
-/** The live key behind the text that a caller sent; undefined for an unknown, revoked or expired one. */
-export async function findLiveKey(db: Database, text: string, now: number): Promise<LiveKey | undefined> {
-  if (!isApiKey(text)) return undefined
-  const hash = hashOfApiKey(text)
-  // Of every request: as text, because that costs a tenth of what building it does.
-  const { rows } =
-    await sql<LiveKey>`select id, organization_id, name, role, last_used_at, expires_at, revoked_at, limits,
-    limits_by from api_keys where hash = ${hash}`.execute(db)
-  const key = rows[0] ?? (await findPreviousKey(db, hash, now))
-  if (!key || key.revoked_at !== null || (key.expires_at !== null && key.expires_at <= now)) return undefined
-  return key
-}
-
-/** The one that a rotation replaced, while it still works. */
-async function findPreviousKey(db: Database, hash: string, now: number): Promise<LiveKey | undefined> {
-  const { rows } =
-    await sql<LiveKey>`select id, organization_id, name, role, last_used_at, expires_at, revoked_at, limits,
-    limits_by from api_keys where previous_hash = ${hash} and previous_until > ${now}`.execute(db)
-  return rows[0]
-}
-
-/** Writes a key's `last_used`, at most once a minute. */
-export function touchKey(db: Database) {
-  const touch = touchIn(db, 'api_keys', 'last_used_at')
-  return (key: LiveKey, now: number) => touch(key, key.last_used_at, now)
-}
-
-export type NewKey = {
-  name: string
-  role: KeyRole
-  createdBy?: string | null
-  /** The key that makes it. */
-  createdByKey?: string | undefined
-  expiresAt?: number | null | undefined
-  /** As set by an owner. */
-  limits?: OwnLimits
-  /** A key of the caller's own choosing, instead of a random one. */
-  key?: string
-}
-
-/** Returns the key's id and the key itself, which is not kept. */
-export async function insertKey(
+/** Returns the key itself, which is not stored. Throws 403 for what the caller may not grant. */
+export async function createApiKey(
   db: Database,
+  settings: KeySettings,
   context: RequestContext,
-  given: NewKey,
+  input: NewApiKey,
 ): Promise<{ id: string; key: string }> {
-  return await inTransaction(db, async (transaction) => {
-    const made = await writeKey(transaction, context, given)
-    const { name, role, expiresAt = null, limits = {} } = given
-    const after = { name, role, expires: toIsoOrNull(expiresAt), limits: auditedLimits(storedLimits(limits)) }
-    await recordAudit(transaction, context, { action: 'api_key.created', object: { id: made.id, label: name }, after })
-    return made
-  })
-}
-
-/** As part of something that is recorded as a whole. */
-export async function writeKey(
-  db: Database,
-  { organizationId, now }: RequestContext,
-  given: NewKey,
-): Promise<{ id: string; key: string }> {
-  const key = given.key ?? newApiKey()
-  const id = newId('key', now)
-  const limits = storedLimits(given.limits ?? {})
-  await db
-    .insertInto('api_keys')
-    .values({
-      id,
-      organization_id: organizationId,
-      created_at: now,
-      name: given.name,
-      role: given.role,
-      hash: hashOfApiKey(key),
-      created_by: given.createdBy ?? null,
-      created_by_key: given.createdByKey ?? null,
-      expires_at: given.expiresAt ?? null,
+  return await asAdmin(db, settings, context, async (transaction, caller) => {
+    refuseAdminKey(caller.role, input.role)
+    const callerRights = caller.key?.rights
+    const limits = changeLimits(callerRights?.limits ?? {}, input.limits, settings.keyLimitMax)
+    refuseLimits(caller.role, callerRights?.limits ?? {}, limits)
+    const expiresAt = parseExpiry(input.expires, context.now)
+    const rights: Rights = {
       limits,
-      limits_by: limits === null ? null : 'owner',
+      expiresAt: expiresAt === undefined ? (callerRights?.expiresAt ?? null) : expiresAt,
+    }
+    if (callerRights) refuseHigherRights(callerRights, rights, settings)
+    const { name, role } = input
+    return await insertKey(transaction, context, { name, role, ...rights, ...creatorOf(caller) })
+  })
+}
+
+/** Absent fields keep their values. Throws 403 for what the caller may not grant, 409 for a revoked key, 412 for another version. */
+export async function updateApiKey(
+  db: Database,
+  settings: KeySettings,
+  context: RequestContext,
+  id: string,
+  change: ApiKeyChange,
+  match: Match,
+): Promise<void> {
+  await asAdmin(db, settings, context, async (transaction, caller) => {
+    const row = await getUnrevokedRow(transaction, context, id)
+    refuseStale(row, match)
+    const role = change.role ?? row.role
+    refuseAdminKey(caller.role, row.role)
+    refuseAdminKey(caller.role, role)
+    if (role !== row.role) await refuseRoleAboveCreator(transaction, context, row, role)
+    const before = parseLimits(row, settings) ?? {}
+    const limits = changeLimits(before, change.limits, settings.keyLimitMax)
+    refuseLimits(caller.role, before, limits)
+    const expiresAt = parseExpiry(change.expires, context.now)
+    const rights: Rights = { limits, expiresAt: expiresAt === undefined ? row.expires_at : expiresAt }
+    const changesRights = change.role !== undefined || change.limits !== undefined || change.expires !== undefined
+    if (caller.key && changesRights) refuseHigherRights(caller.key.rights, rights, settings)
+    const limitsText = change.limits === undefined ? row.limits : stringifyLimits(limits)
+    await updateKey(transaction, context, row, {
+      name: change.name ?? row.name,
+      role,
+      expires_at: rights.expiresAt,
+      limits: limitsText,
+      limits_by: limitsText === null ? null : (row.limits_by ?? 'owner'),
     })
-    .execute()
-  return { id, key }
-}
-
-export type KeyChange = Pick<ApiKeyRow, 'name' | 'role' | 'expires_at' | 'limits' | 'limits_by'>
-
-/** `row`: read in this transaction, under the organization's lock. */
-export async function updateKey(
-  db: Database,
-  context: RequestContext,
-  row: ApiKeyRow,
-  change: KeyChange,
-): Promise<void> {
-  await keyOf(db, context, row.id)
-    .set({ ...change, ...nextVersion })
-    .execute()
-  const audited = (key: KeyChange) => ({
-    ...{ name: key.name, role: key.role, expires: toIsoOrNull(key.expires_at), limits: auditedLimits(key.limits) },
   })
-  const object = { id: row.id, label: row.name }
-  const fields = { before: audited(row), after: audited(change) }
-  await recordAudit(db, context, { action: 'api_key.updated', object, ...fields })
 }
 
-/**
- * Returns the new key, which is not kept. The one before also works until `previousUntil`; null: it ends now. `by`: whose key it
- * is from now on, because the agent who sees a key must not keep it after leaving.
- */
-export async function rotateKey(
+/** Returns the new key, which is not stored. Throws 403 if the key has more rights than the caller, 409 for a revoked or expired key. */
+export async function rotateApiKey(
   db: Database,
+  settings: KeySettings,
   context: RequestContext,
-  row: Pick<ApiKeyRow, 'id' | 'name'>,
-  { previousUntil, by }: { previousUntil: number | null; by?: Pick<NewKey, 'createdBy' | 'createdByKey'> },
+  id: string,
+  graceHours: number,
 ): Promise<string> {
-  const key = newApiKey()
-  await keyOf(db, context, row.id)
-    .set(({ ref }) => ({
-      ...nextVersion,
-      ...(by && { created_by: by.createdBy ?? null, created_by_key: by.createdByKey ?? null }),
-      hash: hashOfApiKey(key),
-      rotated_at: context.now,
-      previous_hash: previousUntil === null ? null : ref('hash'),
-      previous_until: previousUntil,
-    }))
-    .execute()
-  const object = { id: row.id, label: row.name }
-  const after = { previous_expires: toIsoOrNull(previousUntil) }
-  await recordAudit(db, context, { action: 'api_key.rotated', object, after })
-  return key
-}
-
-const keyOf = (db: Database, { organizationId }: RequestContext, id: string) =>
-  db.updateTable('api_keys').where('organization_id', '=', organizationId).where('id', '=', id)
-
-const auditedLimits = (limits: string | null): unknown => (limits === null ? undefined : JSON.parse(limits))
-
-/** Of one organization or, for the operator's command line, of all. Newest last. */
-export async function listKeys(
-  db: Database,
-  organizationId?: string,
-): Promise<(Selectable<ApiKeysTable> & { organization: string })[]> {
-  let query = db
-    .selectFrom('api_keys')
-    .innerJoin('organizations', 'organizations.id', 'api_keys.organization_id')
-    .selectAll('api_keys')
-    .select('organizations.slug as organization')
-    .orderBy('api_keys.id')
-    .limit(1_000)
-  if (organizationId !== undefined) query = query.where('organization_id', '=', organizationId)
-  return await query.execute()
-}
-
-/** Holds in every process at once, because each request looks its key up. Throws `not_found`, and 412 for another version. */
-export async function revokeKey(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
-  await inTransaction(db, async (transaction) => {
-    const revoked = await keyOf(transaction, context, id)
-      .set({ revoked_at: context.now, previous_hash: null, previous_until: null, ...nextVersion })
-      .where('revoked_at', 'is', null)
-      .where(isMatch(match))
-      .returning(['name', 'role'])
-      .executeTakeFirst()
-    if (!revoked) throw changedNothing(match)
-    const object = { id, label: revoked.name }
-    await recordAudit(transaction, context, { action: 'api_key.revoked', object, before: revoked })
+  return await asAdmin(db, settings, context, async (transaction, caller) => {
+    const row = await getUnrevokedRow(transaction, context, id)
+    refuseAdminKey(caller.role, row.role)
+    if (row.expires_at !== null && row.expires_at <= context.now) {
+      throw conflict('This API key has expired. Change expires first, or create another key.')
+    }
+    if (caller.key) refuseHigherRights(caller.key.rights, rightsOf(row, settings), settings)
+    const previousUntil = graceHours === 0 ? null : context.now + graceHours * HOUR_MS
+    const by = caller.key?.id === row.id ? {} : { by: creatorOf(caller) }
+    return await rotateKey(transaction, context, row, { previousUntil, ...by })
   })
 }
 
-/** For the operator's command line, which names no organization. Throws `not_found`. */
-export async function getOrganizationOfKey(db: Database, id: string): Promise<string> {
-  const key = await db.selectFrom('api_keys').select('organization_id').where('id', '=', id).executeTakeFirst()
-  if (!key) throw notFound()
-  return key.organization_id
+/** Throws `not_found` also for a revoked key, 403 if only owners may revoke it, 412 for another version. */
+export async function revokeApiKey(db: Database, context: RequestContext, id: string, match: Match): Promise<void> {
+  const row = await getTenantRow(db, 'api_keys', context, id)
+  refuseAdminKey(context.role, row.role)
+  if (row.revoked_at !== null) throw notFound()
+  await revokeKey(db, context, id, match)
 }
 
-export const RANKS: Record<KeyRole, number> = { read: 0, write: 1, admin: 2 }
-
-/**
- * The live keys that an agent made may do no more than the agent. `role`: what the agent may do from now on; null: nothing, so
- * that they are revoked.
- */
-export async function limitKeysOf(
+/** For the operator, whom KEY_LIMIT_MAX does not bind. Returns all limits of the key. Throws `not_found`, 409 for a revoked key. */
+export async function setKeyLimits(
   db: Database,
+  settings: KeySettings,
   context: RequestContext,
-  { id, role }: { id: string; role: AgentRole | null },
-): Promise<void> {
-  const { organizationId, now } = context
-  const keys = db
-    .updateTable('api_keys')
-    .where('organization_id', '=', organizationId)
-    .where('created_by', '=', id)
-    .where('revoked_at', 'is', null)
-    .returning(['id', 'name'])
-  if (role === null) {
-    const revoked = await keys.set({ revoked_at: now, ...nextVersion }).execute()
-    return await recordLimited(db, context, { action: 'api_key.revoked' }, revoked)
+  id: string,
+  change: NewKeyLimits,
+): Promise<OwnLimits> {
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, context.organizationId)
+    const row = await getUnrevokedRow(transaction, context, id)
+    const limits = changeLimits(parseLimits(row, settings) ?? {}, change, 0)
+    const limitsText = stringifyLimits(limits)
+    const { name, role, expires_at } = row
+    const limits_by = limitsText === null ? null : 'operator'
+    await updateKey(transaction, context, row, { name, role, expires_at, limits: limitsText, limits_by })
+    return limits
+  })
+}
+
+/** What a key may do: how often, and until when. */
+type Rights = { limits: OwnLimits; expiresAt: number | null }
+
+/** `agentId`: the agent or, if the caller is a key, the agent who created it. */
+type KeyAdmin = { role: AgentRole; agentId: string | null; key?: { id: string; rights: Rights } }
+
+/** Runs work under the organization's lock, so that nobody grants access while losing it. Throws 403. */
+async function asAdmin<T>(
+  db: Database,
+  settings: KeySettings,
+  context: RequestContext,
+  work: (transaction: Database, caller: KeyAdmin) => Promise<T>,
+): Promise<T> {
+  const { actor, organizationId } = context
+  return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, organizationId)
+    const role = await findActorRole(transaction, context, actor.id)
+    if (role !== 'admin' && role !== 'owner') throw forbidden('You can no longer change API keys.')
+    if (actor.type !== 'key') return await work(transaction, { role, agentId: actor.id })
+    const row = await getTenantRow(transaction, 'api_keys', context, actor.id)
+    const key = { id: row.id, rights: rightsOf(row, settings) }
+    return await work(transaction, { role, agentId: row.created_by, key })
+  })
+}
+
+const rightsOf = (row: ApiKeyRow, settings: KeySettings): Rights => ({
+  limits: parseLimits(row, settings) ?? {},
+  expiresAt: row.expires_at,
+})
+
+const creatorOf = ({ agentId, key }: KeyAdmin) => ({ createdBy: agentId, createdByKey: key?.id })
+
+async function getUnrevokedRow(db: Database, context: RequestContext, id: string): Promise<ApiKeyRow> {
+  const row = await getTenantRow(db, 'api_keys', context, id)
+  if (row.revoked_at !== null) throw conflict('This API key is revoked. Create another key.')
+  return row
+}
+
+/** Undefined: the expiry stays. Throws 400 for a time in the past. */
+function parseExpiry(text: string | null | undefined, now: number): number | null | undefined {
+  if (text === null || text === undefined) return text
+  const instant = parseTime('expires', text)
+  if (instant > now) return instant
+  throw invalid({ expires: fieldError('not_in_future') })
+}
+
+/** An absent limit stays, null removes it. `max`: 0 for any. Throws 400 for a limit that only the operator can set. */
+function changeLimits(before: OwnLimits, change: NewKeyLimits | null | undefined, max: number): OwnLimits {
+  if (change === undefined) return before
+  if (change === null) return {}
+  const errors: FieldErrors = {}
+  const limits = { ...before }
+  for (const [name, limit] of Object.entries(change)) {
+    const kind = name as KeyLimit
+    if (limit === null) delete limits[kind]
+    else if (max !== 0 && (limit === 0 || limit > max) && limit !== before[kind]) {
+      errors[`limits.${kind}`] = fieldError('above_key_limit', { max, given: limit })
+    } else limits[kind] = limit!
   }
-  const most = HIGHEST_KEY_ROLE[role]
-  const above = (Object.keys(RANKS) as KeyRole[]).filter((each) => RANKS[each] > RANKS[most])
-  if (above.length === 0) return
-  const limited = await keys
-    .set({ role: most, ...nextVersion })
-    .where('role', 'in', above)
-    .execute()
-  await recordLimited(db, context, { action: 'api_key.updated', after: { role: most } }, limited)
+  throwIfInvalid(errors)
+  return limits
 }
 
-async function recordLimited(
+/** Throws 403. */
+function refuseAdminKey(callerRole: AgentRole, role: KeyRole): void {
+  if (role !== 'admin' || callerRole === 'owner') return
+  throw forbidden('Only owners can create, change and revoke keys with the role admin.')
+}
+
+/** Throws 403. */
+function refuseLimits(callerRole: AgentRole, before: OwnLimits, after: OwnLimits): void {
+  if (callerRole === 'owner' || stringifyLimits(before) === stringifyLimits(after)) return
+  throw forbidden('Only owners can change the limits of API keys. Ask an owner of the organization.')
+}
+
+/** A key may not exceed the role of the agent who created it. Throws 409. */
+async function refuseRoleAboveCreator(
   db: Database,
   context: RequestContext,
-  audited: Pick<AuditRecord, 'action' | 'after'>,
-  keys: readonly { id: string; name: string }[],
+  { created_by }: ApiKeyRow,
+  role: KeyRole,
 ): Promise<void> {
-  const [first, second] = keys
-  if (!first) return
-  const object = second ? {} : { id: first.id, label: first.name }
-  await recordAudit(db, context, { ...audited, object, ids: second ? keys.map(({ id }) => id) : [] })
+  const agentRole = created_by === null ? undefined : await findActorRole(db, context, created_by)
+  if (agentRole === undefined || KEY_ROLE_RANKS[role] <= KEY_ROLE_RANKS[HIGHEST_KEY_ROLE[agentRole]]) return
+  throw conflict(
+    `The agent who created this API key has the role ${agentRole}, so the key can have at most the role ${HIGHEST_KEY_ROLE[agentRole]}. Create another key.`,
+  )
 }
 
-const KEY_SHAPE = /^zw_[0-9A-Za-z]{43}$/
-
-/** `zw_` and 43 base62 characters: 256 bits. Shown once; only its hash is kept. */
-export const newApiKey = (): string => `zw_${randomBase62(43)}`
-
-const isApiKey = (text: string): boolean => KEY_SHAPE.test(text)
-
-/** SHA-256, hex. A random key needs no slow hash, and looking up by the hash of what was sent leaks nothing by its timing. */
-const hashOfApiKey = (key: string): string => hash('sha256', key, 'hex')
+/** No key grants another key more than it has itself: the other key would outlive it. Throws 403. */
+function refuseHigherRights(callerRights: Rights, rights: Rights, { limits }: KeySettings): void {
+  const rate = ({ limit }: Budget) => (limit === 0 ? Number.POSITIVE_INFINITY : limit)
+  for (const kind of KEY_LIMITS) {
+    const callerBudget = budgetOf(kind, limits, callerRights.limits)
+    const budget = budgetOf(kind, limits, rights.limits)
+    // A separate window adds to the window in which the class is otherwise counted.
+    const isSeparate = budget.kind === kind && callerBudget.kind !== kind
+    const max = isSeparate && callerBudget.limit !== 0 ? 0 : rate(callerBudget)
+    if (rate(budget) <= max) continue
+    throw forbidden(
+      `An API key cannot give another key more than it has itself: limits.${kind} of the key ${isSeparate ? 'is not set' : `is ${max}`}. Use a lower limit, or sign in to the dashboard.`,
+    )
+  }
+  const { expiresAt } = callerRights
+  if (expiresAt !== null && (rights.expiresAt === null || rights.expiresAt > expiresAt)) {
+    throw forbidden(
+      'An API key cannot give another key more than it has itself: the other key must not expire later. Use an earlier time in expires, or sign in to the dashboard.',
+    )
+  }
+}

@@ -4,7 +4,7 @@ import type { Engine } from '../database/database.ts'
 import { invitationToken } from '../mail/links.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { givenAgent } from '../testing/people.ts'
-import { acceptInvitation, getOfferedInvitation } from './accept-invitation.ts'
+import { acceptInvitation, getOfferedInvitation } from './invitations.ts'
 import { ensureUser } from './users.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -178,7 +178,7 @@ async function givenTeam(engine: Engine) {
     tokenOf: ({ id }: Invitation, issue = 1) => invitationToken(seal, id, issue),
     async accept(token: string, email = 'ada@example.com') {
       const person = await ensureUser(db, { email, name: 'Ada' }, clock.now())
-      return await acceptInvitation(db, { token, person }, { now: clock.now(), address: null, requestId: null })
+      return await acceptInvitation(db, { token, user: person }, { now: clock.now(), address: null, requestId: null })
     },
   }
 }

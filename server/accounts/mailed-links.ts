@@ -9,8 +9,8 @@ import { accountToken } from '../mail/links.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { conflict, invalid } from '../problem.ts'
 import {
+  consumeAccountToken,
   consumeToken,
-  consumeTokenOfUser,
   deleteTokens,
   findTokenOwner,
   insertToken,
@@ -23,28 +23,28 @@ import type { Passwords } from './passwords.ts'
 import { deleteSessions } from './sessions.ts'
 import { type Account, findUser, insertUser, lockAccount, normalizeEmail, setPassword } from './users.ts'
 
-const VALID_FOR_MS = 60 * 60_000
+const LIFETIME_MS = 60 * 60_000
 
 type LinkDeps = Pick<Deps, 'db' | 'clock' | 'seal'>
 
-/** Mails a link to choose a new password; to an address without an account nothing. */
+/** Mails a link to choose a new password, if the address has an account. */
 export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string): Promise<void> {
-  const found = await findUser(db, email)
-  if (!found) return
+  const user = await findUser(db, email)
+  if (!user) return
   await inTransaction(db, async (transaction) => {
-    const person = await lockAccount(transaction, found.id)
-    if (person?.email !== found.email) return
-    const link = { purpose: 'reset-password', userId: person.id } as const
+    const account = await lockAccount(transaction, user.id)
+    if (account?.email !== user.email) return
+    const link = { purpose: 'reset-password', userId: account.id } as const
     await sendLink(
       transaction,
       seal,
-      { ...link, recipient: person.email, mail: { kind: 'password_reset' } },
+      { ...link, recipient: account.email, mail: { kind: 'password_reset' } },
       clock.now(),
     )
   })
 }
 
-/** Mails a link to the new address; the change waits for it. To an address that another account has, nothing. */
+/** Mails a link that changes the address. Sends nothing to an address that another account has. */
 export async function sendEmailLink(
   transaction: Database,
   { clock, seal }: LinkDeps,
@@ -58,31 +58,31 @@ export async function sendEmailLink(
   await sendLink(transaction, seal, { ...link, recipient: email, mail }, clock.now())
 }
 
-/** Who signs up, until the address is confirmed. */
-export type SigningUp = { organization: string; name: string; email: string; passwordHash: string }
+/** Stored until the address is confirmed. */
+type SignUp = { organization: string; name: string; email: string; passwordHash: string }
 
-/** Mails a link that makes the account; to an address that has one, that it has one. */
-export async function sendSignUpLink({ db, clock, seal }: LinkDeps, given: SigningUp): Promise<void> {
-  const email = normalizeEmail(given.email)
+/** Mails a link that creates the account or, if the address has an account, a mail that says so. */
+export async function sendSignUpLink({ db, clock, seal }: LinkDeps, signUp: SignUp): Promise<void> {
+  const email = normalizeEmail(signUp.email)
   if (await findUser(db, email)) return await mailUser(db, email, { kind: 'account_exists' }, clock.now())
-  const link = { purpose: 'sign-up', userId: null, content: { ...given, email } } as const
+  const link = { purpose: 'sign-up', userId: null, content: { ...signUp, email } } as const
   await inTransaction(db, (transaction) =>
     sendLink(transaction, seal, { ...link, recipient: email, mail: { kind: 'sign_up_confirmation' } }, clock.now()),
   )
 }
 
-/** Ends all sessions, and every link and trusted browser of the account. Throws 400 for a link that was used or has expired. */
+/** Ends all sessions, links and trusted browsers of the account. Throws 400 for a used or expired link. */
 export async function resetPassword(
   db: Database,
   passwords: Passwords,
   { token, newPassword }: { token: string; newPassword: string },
   origin: Origin,
 ): Promise<{ email: string }> {
-  // Only for a link that is good: hashing takes time that no stranger may cost.
+  // Checked first, because hashing costs CPU time that nobody may use up without a valid link.
   if ((await findTokenOwner(db, 'reset-password', token, origin.now)) === undefined) throw badLink()
   const passwordHash = await passwords.hash(newPassword)
   return await inTransaction(db, async (transaction) => {
-    const link = await consumeTokenOfUser(transaction, 'reset-password', token, origin.now)
+    const link = await consumeAccountToken(transaction, 'reset-password', token, origin.now)
     if (!link) throw badLink()
     await replacePassword(transaction, link.account, passwordHash, origin.now)
     await recordAccountAudit(transaction, origin, link.account.id, { action: 'agent.password_reset' })
@@ -90,7 +90,7 @@ export async function resetPassword(
   })
 }
 
-/** Ends every session and link that the old password permitted, and notifies the person by mail. */
+/** Also ends every session and link of the account, and notifies the user by mail. */
 export async function replacePassword(
   transaction: Database,
   { id, email }: { id: string; email: string },
@@ -103,22 +103,22 @@ export async function replacePassword(
   await mailUser(transaction, email, { kind: 'password_changed' }, now)
 }
 
-/** Makes the change or the account that a link stands for, once. Throws 400 for a link that was used or has expired. */
+/** Creates the account or changes the address that a link stands for. Throws 400 for a used or expired link. */
 export async function confirmEmail(db: Database, token: string, origin: Origin): Promise<void> {
   await inTransaction(db, async (transaction) => {
-    const signingUp = await consumeToken<SigningUp>(transaction, 'sign-up', token, origin.now)
-    if (signingUp) {
-      const { organization, ...given } = signingUp
-      const person = await insertUser(transaction, { ...given, isVerified: true }, origin.now)
-      return void (await insertOwnedOrganization(transaction, person, organization, origin))
+    const signUp = await consumeToken<SignUp>(transaction, 'sign-up', token, origin.now)
+    if (signUp) {
+      const { organization, ...newUser } = signUp
+      const user = await insertUser(transaction, { ...newUser, isVerified: true }, origin.now)
+      return void (await insertOwnedOrganization(transaction, user, organization, origin))
     }
-    const link = await consumeTokenOfUser<{ email: string }>(transaction, 'change-email', token, origin.now)
+    const link = await consumeAccountToken<{ email: string }>(transaction, 'change-email', token, origin.now)
     if (!link) throw badLink()
     await changeEmail(transaction, { ...link, email: link.content.email, isVerified: true }, origin)
   })
 }
 
-/** Of an account that is locked. Everywhere at once: the person, and the memberships that repeat the address. A mail to the old address says so. Throws 409. */
+/** `account`: locked. Also changes the user's agents, which repeat the address, and notifies the old address. Throws 409 for a taken address. */
 export async function changeEmail(
   transaction: Database,
   { account, email, isVerified }: { account: Account; email: string; isVerified: boolean },
@@ -127,13 +127,13 @@ export async function changeEmail(
   const { now } = origin
   const { id: userId } = account
   if (await findUser(transaction, email)) throw conflict(`${email} belongs to another account.`)
-  const person = { email: normalizeEmail(email), email_verified: isVerified ? 1 : 0, updated_at: now } as const
-  await transaction.updateTable('people').set(person).where('id', '=', userId).execute()
-  await transaction.updateTable('agents').set({ email: person.email }).where('person_id', '=', userId).execute()
+  const change = { email: normalizeEmail(email), email_verified: isVerified ? 1 : 0, updated_at: now } as const
+  await transaction.updateTable('people').set(change).where('id', '=', userId).execute()
+  await transaction.updateTable('agents').set({ email: change.email }).where('person_id', '=', userId).execute()
   await deleteTokens(transaction, userId, LINK_PURPOSES)
-  await mailUser(transaction, account.email, { kind: 'email_changed', email: person.email }, now)
-  const audited = { before: { email: account.email }, after: { email: person.email } }
-  await recordAccountAudit(transaction, origin, userId, { action: 'agent.email_changed', ...audited })
+  await mailUser(transaction, account.email, { kind: 'email_changed', email: change.email }, now)
+  const [before, after] = [{ email: account.email }, { email: change.email }]
+  await recordAccountAudit(transaction, origin, userId, { action: 'agent.email_changed', before, after })
 }
 
 async function mailUser(db: Database, recipient: string, content: AccountMail, now: number): Promise<void> {
@@ -155,7 +155,7 @@ async function sendLink(
   now: number,
 ): Promise<void> {
   const id = newId('lnk', now)
-  await insertToken(transaction, { ...link, token: accountToken(seal, id), expiresAt: now + VALID_FOR_MS })
+  await insertToken(transaction, { ...link, token: accountToken(seal, id), expiresAt: now + LIFETIME_MS })
   const content = { ...mail, keyId: seal.keyId }
   await queueMail(transaction, null, { about: id, recipients: [recipient], content }, now)
 }

@@ -7,13 +7,12 @@ import type { Database } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
 import type { Deps } from '../deps.ts'
 import { unauthorized } from '../problem.ts'
-import type { KeyRole } from './api-keys.ts'
-import { touchIn } from './last-used.ts'
+import type { KeyRole } from './api-key-store.ts'
 import { isOperator } from './operators.ts'
 
 export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' | 'role' | 'name' | 'last_seen_at'>
 
-/** A person's membership in the organization that is named, or in the one joined first. */
+/** The membership in the given organization, or in the one that the user joined first. */
 export async function findMembership(
   db: Database,
   userId: string,
@@ -25,13 +24,13 @@ export async function findMembership(
     .where('person_id', '=', userId)
     .orderBy('id')
     .limit(1)
-  const named = organizationId === undefined ? query : query.where('organization_id', '=', organizationId)
-  return await named.executeTakeFirst()
+  const filtered = organizationId === undefined ? query : query.where('organization_id', '=', organizationId)
+  return await filtered.executeTakeFirst()
 }
 
 /**
- * What an agent or a key may do at this moment; undefined for one that was removed or revoked. Under the organization's lock
- * it holds until the transaction ends, so that nobody gives access away while losing it.
+ * The current role of an agent or a key; undefined for a removed agent or a revoked key. Under the organization's lock it does
+ * not change until the transaction ends, so that nobody grants access while losing it.
  */
 export async function findActorRole(
   db: Database,
@@ -55,23 +54,17 @@ export async function findActorRole(
   return key && AGENT_ROLE_BY_KEY_ROLE[key.role]
 }
 
-/** An admin key may do all that the API offers, billing included. */
+/** An admin key may use the whole API, including billing. */
 export const AGENT_ROLE_BY_KEY_ROLE: Record<KeyRole, AgentRole> = { read: 'viewer', write: 'member', admin: 'owner' }
 
-/** Writes when an agent was last seen, at most once a minute. */
-export function touchAgent(db: Database) {
-  const touch = touchIn(db, 'agents', 'last_seen_at')
-  return (membership: Membership, now: number) => touch(membership, membership.last_seen_at, now)
-}
-
-/** The person and all organizations, in the order of joining. Throws 401 for one who is gone. */
+/** The user and all organizations, in the order of joining. Throws 401 for a deleted user. */
 export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, userId: string): Promise<Me> {
-  const person = await db
+  const user = await db
     .selectFrom('people')
     .select(['id', 'name', 'email', 'two_factor_enabled'])
     .where('id', '=', userId)
     .executeTakeFirst()
-  if (!person) throw unauthorized()
+  if (!user) throw unauthorized()
   const organizations = await db
     .selectFrom('agents')
     .innerJoin('organizations', 'organizations.id', 'agents.organization_id')
@@ -80,9 +73,9 @@ export async function getMe({ db, config }: Pick<Deps, 'db' | 'config'>, userId:
     .orderBy('agents.id')
     .limit(1_000)
     .execute()
-  const { two_factor_enabled, ...shown } = person
+  const { two_factor_enabled, ...person } = user
   return {
-    person: { ...shown, two_factor: two_factor_enabled === 1 },
+    person: { ...person, two_factor: two_factor_enabled === 1 },
     organizations,
     server: {
       base_url: config.baseUrl,

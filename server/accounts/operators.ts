@@ -3,8 +3,8 @@ import type { Deps } from '../deps.ts'
 type OperatorSettings = Pick<Deps['config'], 'operators' | 'signUp' | 'smtp'>
 
 /**
- * Whether a person operates this server. OPERATORS names them by address, which must be confirmed wherever strangers could claim
- * it. Without that setting they are the owners of the first organization, unless anyone may sign up.
+ * OPERATORS lists the operators by address, which must be confirmed if anybody could claim it. Without that setting, the owners
+ * of the first organization are the operators, unless sign-up is open.
  */
 export async function isOperator(
   { db, config }: { db: Deps['db']; config: OperatorSettings },
@@ -12,14 +12,14 @@ export async function isOperator(
 ): Promise<boolean> {
   const { operators, signUp, smtp } = config
   if (operators.length > 0) {
-    const person = await db
+    const user = await db
       .selectFrom('people')
       .select(['email', 'email_verified'])
       .where('id', '=', userId)
       .executeTakeFirst()
-    if (!person || !operators.includes(person.email.toLowerCase())) return false
-    // Without a mail server nothing can be confirmed, and with sign-up off nobody joins uninvited.
-    return person.email_verified === 1 || (smtp === null && signUp === 'off')
+    if (!user || !operators.includes(user.email.toLowerCase())) return false
+    // Without a mail server, no address can be confirmed. With sign-up off, nobody joins uninvited.
+    return user.email_verified === 1 || (smtp === null && signUp === 'off')
   }
   if (signUp === 'open') return false
   const first = await db.selectFrom('organizations').select('id').orderBy('id').limit(1).executeTakeFirst()

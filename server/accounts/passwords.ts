@@ -3,14 +3,14 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 export type Passwords = {
   /** `<salt>:<key>` in hexadecimal digits. */
   hash(password: string): Promise<string>
-  verify(given: { hash: string; password: string }): Promise<boolean>
+  verify(input: { hash: string; password: string }): Promise<boolean>
 }
 
-/** 32 MiB and some 50 ms for each hash. */
+/** 32 MiB and about 50 ms for each hash. */
 const COST = { N: 16_384, r: 16, p: 1, maxmem: 64 * 1024 * 1024 }
 const KEY_BYTES = 64
 
-/** Tests give the app cheaper ones; no setting does. */
+/** Tests use a cheaper hash. No setting does. */
 export const scryptPasswords: Passwords = {
   async hash(password) {
     const salt = randomBytes(16).toString('hex')
@@ -24,7 +24,7 @@ export const scryptPasswords: Passwords = {
   },
 }
 
-/** On a thread of its own. The same password typed on two keyboards may differ in its code points, so it is normalized. */
+/** Runs on libuv's thread pool. Two keyboards may produce different code points for one password, so it is normalized. */
 function derive(password: string, salt: string): Promise<Buffer> {
   return new Promise((resolve, reject) =>
     scrypt(password.normalize('NFKC'), salt, KEY_BYTES, COST, (error, key) => (error ? reject(error) : resolve(key))),

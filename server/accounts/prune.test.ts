@@ -4,7 +4,7 @@ import { givenApp } from '../testing/app-world.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { eventually } from '../testing/server-world.ts'
-import { countAttempt } from './guess-limit.ts'
+import { countAttempt } from './attempt-limits.ts'
 import { pruneAccess } from './prune.ts'
 
 const DAY = 24 * 60 * 60_000

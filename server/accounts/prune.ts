@@ -1,19 +1,19 @@
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 
-const BATCH = 500
-const KEPT_MS = 24 * 60 * 60_000
+const BATCH_SIZE = 500
+const ATTEMPT_RETENTION_MS = 24 * 60 * 60_000
 
-/** Removes sessions, links and counted tries that have run out. Returns whether there may be more. */
+/** Deletes a batch of expired sessions, tokens and attempts. Returns whether there may be more. */
 export async function pruneAccess(db: Database, now: number): Promise<boolean> {
-  const gone = [
-    sql`delete from sessions where id in (select id from sessions where expires_at <= ${now} limit ${BATCH}) returning 1`,
+  const statements = [
+    sql`delete from sessions where id in (select id from sessions where expires_at <= ${now} limit ${BATCH_SIZE}) returning 1`,
     sql`delete from account_tokens where token_hash in (
-      select token_hash from account_tokens where expires_at <= ${now} limit ${BATCH}) returning 1`,
+      select token_hash from account_tokens where expires_at <= ${now} limit ${BATCH_SIZE}) returning 1`,
     sql`delete from attempts where subject in (
-      select subject from attempts where last_attempt_at <= ${now - KEPT_MS} limit ${BATCH}) returning 1`,
+      select subject from attempts where last_attempt_at <= ${now - ATTEMPT_RETENTION_MS} limit ${BATCH_SIZE}) returning 1`,
   ]
-  let isMore = false
-  for (const statement of gone) isMore = (await statement.execute(db)).rows.length === BATCH || isMore
-  return isMore
+  let hasMore = false
+  for (const statement of statements) hasMore = (await statement.execute(db)).rows.length === BATCH_SIZE || hasMore
+  return hasMore
 }

@@ -4,16 +4,15 @@ import type { Actor, Origin } from '../context.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { conflict } from '../problem.ts'
 import type { Seal } from '../seal.ts'
-import { deleteTokens, SIGN_IN_PURPOSES } from './account-tokens.ts'
-import { randomBase62 } from './random-base62.ts'
+import { deleteTokens, randomBase62, SIGN_IN_PURPOSES } from './account-tokens.ts'
 import type { Account, User } from './users.ts'
 
-/** What is sealed. `secret`: base32. */
-type Factor = { secret: string; backupCodes: string[] }
+/** Stored sealed. `secret`: base32. */
+type SecondFactor = { secret: string; backupCodes: string[] }
 
-const BACKUP_CODES = 10
+const BACKUP_CODE_COUNT = 10
 
-/** In place of one that was never confirmed. It holds once `confirmSecondFactor` was called. */
+/** Replaces an unconfirmed second factor. It takes effect with `confirmSecondFactor`. */
 export async function insertSecondFactor(db: Database, seal: Seal, { id, email }: Pick<User, 'id' | 'email'>) {
   const secret = new Secret({ size: 20 })
   const backupCodes = newBackupCodes()
@@ -30,7 +29,7 @@ export async function confirmSecondFactor(db: Database, userId: string): Promise
   await db.updateTable('people').set({ two_factor_enabled: 1 }).where('id', '=', userId).execute()
 }
 
-/** Of a locked account. Sign-ins that wait for a code end, and no browser is trusted any more. `actor`: the person, if left out. */
+/** `account`: locked. Also ends pending sign-ins and trusted browsers. `actor`: by default the user. */
 export async function disableSecondFactor(
   db: Database,
   account: Account,
@@ -45,19 +44,19 @@ export async function disableSecondFactor(
 }
 
 /**
- * Takes a person's code, so that it cannot be used again: RFC 6238 section 5.2. Of two who send it at once only one gets
- * `taken`. `none`: the person has no second factor.
+ * Accepts a code once: RFC 6238 section 5.2. Of two concurrent requests with one code, only one gets `accepted`. `none`: the user
+ * has no second factor.
  */
-export async function takeCode(
+export async function useCode(
   db: Database,
   seal: Seal,
   { userId, code }: { userId: string; code: string },
   now: number,
-): Promise<'taken' | 'wrong' | 'used' | 'none'> {
+): Promise<'accepted' | 'wrong' | 'used' | 'none'> {
   const factor = await findFactor(db, seal, userId)
   if (!factor) return 'none'
   const totp = new TOTP({ secret: factor.secret })
-  // A clock may be one step away: section 5.2.
+  // The clock of the authenticator may be one step off: section 5.2.
   const delta = totp.validate({ token: code, timestamp: now, window: 1 })
   if (delta === null) return 'wrong'
   const step = totp.counter({ timestamp: now }) + delta
@@ -67,24 +66,24 @@ export async function takeCode(
     .where('person_id', '=', userId)
     .where('last_step', '<', step)
     .executeTakeFirst()
-  return numUpdatedRows === 0n ? 'used' : 'taken'
+  return numUpdatedRows === 0n ? 'used' : 'accepted'
 }
 
-/** Each is good once. */
-export async function takeBackupCode(
+/** Accepts each code once. */
+export async function useBackupCode(
   db: Database,
   seal: Seal,
   { userId, code }: { userId: string; code: string },
-): Promise<'taken' | 'wrong' | 'none'> {
+): Promise<'accepted' | 'wrong' | 'none'> {
   const factor = await findFactor(db, seal, userId)
   if (!factor) return 'none'
   const backupCodes = factor.backupCodes.filter((unused) => unused !== code)
   if (backupCodes.length === factor.backupCodes.length) return 'wrong'
   await updateFactor(db, seal, userId, { ...factor, backupCodes })
-  return 'taken'
+  return 'accepted'
 }
 
-/** The ones before are void. Undefined for a person without a second factor. */
+/** The previous codes stop working. Undefined for a user without a second factor. */
 export async function replaceBackupCodes(db: Database, seal: Seal, userId: string): Promise<string[] | undefined> {
   const factor = await findFactor(db, seal, userId)
   if (!factor) return undefined
@@ -93,29 +92,29 @@ export async function replaceBackupCodes(db: Database, seal: Seal, userId: strin
   return backupCodes
 }
 
-/** Locked until the transaction ends. */
-async function findFactor(db: Database, seal: Seal, userId: string): Promise<Factor | undefined> {
+/** Locks the row until the transaction ends. */
+async function findFactor(db: Database, seal: Seal, userId: string): Promise<SecondFactor | undefined> {
   const row = await db
     .selectFrom('second_factors')
     .select('sealed')
     .where('person_id', '=', userId)
     .modifyEnd(forUpdate(db))
     .executeTakeFirst()
-  return row && (JSON.parse(seal.open(row.sealed, secondFactorContext(userId))) as Factor)
+  return row && (JSON.parse(seal.open(row.sealed, secondFactorContext(userId))) as SecondFactor)
 }
 
-async function updateFactor(db: Database, seal: Seal, userId: string, factor: Factor): Promise<void> {
+async function updateFactor(db: Database, seal: Seal, userId: string, factor: SecondFactor): Promise<void> {
   const sealed = close(seal, userId, factor)
   await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', userId).execute()
 }
 
-const close = (seal: Seal, userId: string, factor: Factor) =>
+const close = (seal: Seal, userId: string, factor: SecondFactor) =>
   seal.close(JSON.stringify(factor), secondFactorContext(userId))
 
 export const secondFactorContext = (userId: string): string => `second factor of ${userId}`
 
 /** `aB3de-Fg4hi`: 59 bits each. */
 const newBackupCodes = (): string[] =>
-  Array.from({ length: BACKUP_CODES }, () => `${randomBase62(5)}-${randomBase62(5)}`)
+  Array.from({ length: BACKUP_CODE_COUNT }, () => `${randomBase62(5)}-${randomBase62(5)}`)
 
 export const noSecondFactor = () => conflict('Two-factor authentication is not set up. Turn it on first.')

@@ -7,7 +7,7 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Responses, type Routes } from '../http/routes.ts'
 import { conflict, invalid } from '../problem.ts'
-import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './guess-limit.ts'
+import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './attempt-limits.ts'
 import { changeEmail, replacePassword, sendEmailLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
 import { disableSecondFactor, insertSecondFactor, noSecondFactor, replaceBackupCodes } from './second-factor.ts'
@@ -24,13 +24,13 @@ import {
 } from './sessions.ts'
 import { type Account, findAccountById, lockAccount, normalizeEmail, renameUser } from './users.ts'
 
-/** What a person who is signed in changes about the own account. Bodies and answers: `contract/account.ts`. */
+/** Changes of a signed-in user's own account. Bodies and responses: `contract/account.ts`. */
 export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes {
   const { db, clock, config, seal } = deps
 
   /**
-   * Runs the work while the password holds, in a transaction that locks the account. Throws 400 for a wrong password.
-   * `prepare` runs before the transaction, once the password is right.
+   * Checks the password and runs `work` in a transaction that locks the account. Throws 400 for a wrong password.
+   * `prepare` runs after the check and before the transaction.
    */
   const withPassword = async <T, P>(
     request: FastifyRequest,
@@ -55,9 +55,9 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
   const record = (
     transaction: Database,
     request: FastifyRequest,
-    audited: Parameters<typeof recordAccountAudit>[3],
+    entry: Parameters<typeof recordAccountAudit>[3],
   ): Promise<void> =>
-    recordAccountAudit(transaction, requestOrigin(request, clock.now()), getSession(request).userId, audited)
+    recordAccountAudit(transaction, requestOrigin(request, clock.now()), getSession(request).userId, entry)
 
   return async (app) => {
     requireSession(app)
@@ -80,12 +80,12 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
       { schema: { body: contract.PasswordChange, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         const { currentPassword, newPassword } = request.body
-        const given = {
+        const check = {
           password: currentPassword,
           field: 'currentPassword',
           prepare: () => passwords.hash(newPassword),
         }
-        const session = await withPassword(request, reply, given, async (transaction, account, passwordHash) => {
+        const session = await withPassword(request, reply, check, async (transaction, account, passwordHash) => {
           const now = clock.now()
           await replacePassword(transaction, account, passwordHash!, now)
           await record(transaction, request, { action: 'agent.password_changed' })
@@ -104,13 +104,13 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
         const { newEmail, password } = request.body
         if (normalizeEmail(newEmail) === email) throw conflict('This is already the email address of your account.')
         const sendsMail = config.smtp !== null
-        // The address may be anybody's, and the password being right is no reason to mail it again and again.
-        const mailed = [
+        // The address may belong to somebody else, so mails to it are limited even with the correct password.
+        const counters = [
           { subject: `new address of ${userId}`, free: 5 },
           ...addressCounters('new address', request.ip, 20),
           { subject: hashedSubject('new address', newEmail), free: 3 },
         ]
-        const prepare = async () => void (sendsMail && (await countAttempts(deps, reply, mailed)))
+        const prepare = async () => void (sendsMail && (await countAttempts(deps, reply, counters)))
         await withPassword(request, reply, { password, prepare }, async (transaction, account) => {
           if (sendsMail) return await sendEmailLink(transaction, deps, userId, newEmail)
           const change = { account, email: newEmail, isVerified: false }

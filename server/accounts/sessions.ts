@@ -11,7 +11,7 @@ import { forbidden, notFound, unauthorized } from '../problem.ts'
 import { toIso } from '../times.ts'
 import { newToken } from './account-tokens.ts'
 
-/** The person who is signed in where a request comes from. */
+/** A signed-in user in one browser. */
 export type Session = {
   id: string
   userId: string
@@ -21,26 +21,26 @@ export type Session = {
 }
 
 const DAY_MS = 24 * 60 * 60_000
-/** How long the session of a browser that is remembered lasts since it was last used; another one lasts a day at most. */
+/** A persistent session ends after this time without use, any other session after a day. */
 export const PERSISTENT_MS = 30 * DAY_MS
-/** So many sessions of one person there can be; a further one ends the oldest. */
+/** Sessions of one user. Another session ends the oldest. */
 const MAX_SESSIONS = 100
 
 type SessionDeps = Pick<Deps, 'db' | 'clock' | 'config'>
 
-const READING = new Set(['GET', 'HEAD'])
+const READ_METHODS = new Set(['GET', 'HEAD'])
 
 /**
- * The session that a request's cookie names; undefined without one. A page of another site reads nothing by it, and changes
- * nothing: that throws 403.
+ * The session of the request's cookie; undefined without one. A request from another site has no session to read with, and
+ * throws 403 if it would change something.
  */
 export async function readSession(deps: SessionDeps, request: FastifyRequest): Promise<Session | undefined> {
   const token = readCookie(request, deps.config, 'session_token')
   if (token === undefined) return undefined
-  const isReading = READING.has(request.method)
+  const isRead = READ_METHODS.has(request.method)
   const source = requestSource(request, deps.config.baseUrl)
-  if (source === 'another site' && isReading) return undefined
-  if (source !== 'this server' && !isReading) throw crossSiteProblem()
+  if (source === 'another site' && isRead) return undefined
+  if (source !== 'this server' && !isRead) throw crossSiteProblem()
   const row = await deps.db
     .selectFrom('sessions')
     .innerJoin('people', 'people.id', 'sessions.person_id')
@@ -53,8 +53,8 @@ export async function readSession(deps: SessionDeps, request: FastifyRequest): P
   return { id, userId, name, email, hasSecondFactor: row.two_factor_enabled === 1 }
 }
 
-/** Once a day, where the browser is remembered. */
-export async function prolongSession(
+/** Extends a persistent session, at most once a day. */
+export async function extendSession(
   { db, clock, config }: SessionDeps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -74,7 +74,7 @@ export async function prolongSession(
 
 export type StartedSession = { token: string; isPersistent: boolean }
 
-/** The browser gets it by `setSessionCookie`, once the transaction is committed. */
+/** Call `setSessionCookie` after the transaction is committed. */
 export async function insertSession(
   db: Database,
   { ip, headers }: FastifyRequest,
@@ -101,13 +101,13 @@ async function deleteOldestSessions(db: Database, userId: string): Promise<void>
     .where('person_id', '=', userId)
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    // SQLite knows no OFFSET without a LIMIT.
+    // SQLite requires a LIMIT for an OFFSET.
     .limit(1_000)
     .offset(MAX_SESSIONS)
   await db.deleteFrom('sessions').where('person_id', '=', userId).where('id', 'in', oldest).execute()
 }
 
-/** Where the person is signed in, newest first. */
+/** Newest first. */
 export async function listSessions(db: Database, { id, userId }: Session, now: number): Promise<Sessions['data']> {
   const rows = await db
     .selectFrom('sessions')
@@ -127,37 +127,37 @@ export async function listSessions(db: Database, { id, userId }: Session, now: n
   }))
 }
 
-/** Holds in every process at once. Throws `not_found` for one that is not the person's. */
+/** Takes effect at once in every process. Throws `not_found` for a session of another user. */
 export async function deleteSession(db: Database, userId: string, id: string): Promise<void> {
   const query = db.deleteFrom('sessions').where('person_id', '=', userId).where('id', '=', id)
   if ((await query.executeTakeFirst()).numDeletedRows === 0n) throw notFound()
 }
 
-/** All of a person, or all but one. */
+/** All sessions of a user, except one if given. */
 export async function deleteSessions(db: Database, userId: string, exceptId = ''): Promise<void> {
   await db.deleteFrom('sessions').where('person_id', '=', userId).where('id', '!=', exceptId).execute()
 }
 
-export const setSessionCookie = (config: SetsCookies, reply: FastifyReply, { token, isPersistent }: StartedSession) =>
+export const setSessionCookie = (config: CookieConfig, reply: FastifyReply, { token, isPersistent }: StartedSession) =>
   setCookie(reply, config, 'session_token', token, isPersistent ? PERSISTENT_MS : undefined)
 
 type CookieName = 'session_token' | 'two_factor' | 'trust_device' | 'device'
-type SetsCookies = Pick<Deps['config'], 'baseUrl'>
+type CookieConfig = Pick<Deps['config'], 'baseUrl'>
 
-/** A browser takes a `__Host-` cookie from this host over https alone, for all its paths: RFC 6265bis section 4.1.3.2. */
-const cookieName = ({ baseUrl }: SetsCookies, name: CookieName) =>
+/** Browsers accept a `__Host-` cookie only over https, from this host and for all paths: RFC 6265bis section 4.1.3.2. */
+const cookieName = ({ baseUrl }: CookieConfig, name: CookieName) =>
   `${baseUrl.startsWith('https:') ? '__Host-' : ''}zonewatch.${name}`
 
-export function readCookie({ headers }: FastifyRequest, config: SetsCookies, name: CookieName): string | undefined {
+export function readCookie({ headers }: FastifyRequest, config: CookieConfig, name: CookieName): string | undefined {
   const start = `${cookieName(config, name)}=`
   const parts = headers.cookie?.split(';').map((part) => part.trim())
   return parts?.find((part) => part.startsWith(start))?.slice(start.length)
 }
 
-/** `lifetimeMs`: undefined for as long as the browser is open; 0 removes it. */
+/** `lifetimeMs`: undefined until the browser is closed; 0 deletes the cookie. */
 export function setCookie(
   reply: FastifyReply,
-  config: SetsCookies,
+  config: CookieConfig,
   name: CookieName,
   value: string,
   lifetimeMs?: number,
@@ -168,8 +168,8 @@ export function setCookie(
 }
 
 /**
- * Where a browser says that a request comes from: `this server`, which is one of its pages or the person, or `another site`.
- * `Sec-Fetch-Site` counts before `Origin`; no page can set either.
+ * Where a request comes from, according to the browser. `this server`: one of its pages, or the user directly.
+ * `Sec-Fetch-Site` takes precedence over `Origin`. No page can set these headers.
  */
 export function requestSource(
   { headers, host }: FastifyRequest,
@@ -179,8 +179,8 @@ export function requestSource(
   if (site !== undefined) return site === 'same-origin' || site === 'none' ? 'this server' : 'another site'
   const { origin } = headers
   if (origin === undefined) return 'unknown'
-  const isOurs = origin === new URL(baseUrl).origin || (URL.canParse(origin) && new URL(origin).host === host)
-  return isOurs ? 'this server' : 'another site'
+  const isSameOrigin = origin === new URL(baseUrl).origin || (URL.canParse(origin) && new URL(origin).host === host)
+  return isSameOrigin ? 'this server' : 'another site'
 }
 
 export const crossSiteProblem = () =>
@@ -191,38 +191,41 @@ export const DONE = { status: true }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who is signed in; null for nobody. Only on routes about accounts. */
+    /** Null if nobody is signed in. Only on account routes. */
     session: Session | null
   }
 }
 
 /**
- * What every request about accounts passes: no page of another site sends it, and it is counted by person, or by address
- * where nobody is signed in.
+ * For account routes: refuses requests from other sites, and limits requests by user, or by network if nobody is signed
+ * in.
  */
-export function guardAccounts(scope: FastifyInstance, deps: Pick<Deps, 'db' | 'clock' | 'config'>): void {
+export function protectAccountRoutes(scope: FastifyInstance, deps: Pick<Deps, 'db' | 'clock' | 'config'>): void {
   const { db, clock, config } = deps
   const limiter = new Limiter({ db, clock })
   refuseUnknownFields(scope)
   scope.decorateRequest('session', null)
   scope.addHook('onRequest', async (request, reply) => {
-    const isReading = request.method === 'GET' || request.method === 'HEAD'
-    if (!isReading && requestSource(request, config.baseUrl) === 'another site') throw crossSiteProblem()
+    if (!READ_METHODS.has(request.method) && requestSource(request, config.baseUrl) === 'another site')
+      throw crossSiteProblem()
     request.session = (await readSession(deps, request)) ?? null
-    const who = request.session?.userId ?? clientNetwork(request.ip)
+    const subject = request.session?.userId ?? clientNetwork(request.ip)
     const budget = budgetOf('dashboard', config.limits)
-    enforceLimit(await limiter.take(who, budget), clock.now(), reply, { ...budget, isKnown: request.session !== null })
+    enforceLimit(await limiter.take(subject, budget), clock.now(), reply, {
+      ...budget,
+      isKnown: request.session !== null,
+    })
   })
 }
 
-/** In this scope somebody must be signed in: 401. */
+/** Requests of this scope need a session: 401. */
 export function requireSession(scope: FastifyInstance): void {
   scope.addHook('onRequest', async ({ session }) => {
     if (!session) throw unauthorized()
   })
 }
 
-/** Who is signed in, on a route that only such people reach. */
+/** Throws 401 without a session. */
 export function getSession({ session }: FastifyRequest): Session {
   if (!session) throw unauthorized()
   return session

@@ -8,20 +8,20 @@ import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Responses, type Routes } from '../http/routes.ts'
 import { invalid, Problem } from '../problem.ts'
-import { consumeToken, consumeTokenOfUser, findTokenOwner, insertToken, newToken } from './account-tokens.ts'
+import { consumeAccountToken, consumeToken, findTokenOwner, insertToken, newToken } from './account-tokens.ts'
 import {
   addressCounters,
   countAttempts,
-  forgetAttempts,
   hashedSubject,
   limitAttempts,
   rememberDevice,
+  resetAttempts,
   signInAttempt,
   userAttempt,
-} from './guess-limit.ts'
+} from './attempt-limits.ts'
 import { confirmEmail, resetPassword, sendResetLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
-import { confirmSecondFactor, noSecondFactor, takeBackupCode, takeCode } from './second-factor.ts'
+import { confirmSecondFactor, noSecondFactor, useBackupCode, useCode } from './second-factor.ts'
 import {
   AUTH_PATH,
   DONE,
@@ -37,64 +37,69 @@ import {
 import { type Account, findAccount, lockAccount } from './users.ts'
 
 const CODE_MS = 10 * 60_000
-const TRUST_MS = PERSISTENT_MS
+const TRUSTED_MS = PERSISTENT_MS
 
-/** What is kept while the code is still to come. */
+/** Stored until the code arrives. */
 type PendingSignIn = { isPersistent: boolean }
 
-/** What a browser gets once the transaction is committed. */
-type Granted = { session?: StartedSession; pending?: string; trusted?: string }
+/** The cookies to set after the transaction is committed. */
+type SignInCookies = { session?: StartedSession; pending?: string; trusted?: string }
 
-/** Signing in and out, and getting back in. Bodies and answers: `contract/account.ts`. */
+/** Sign-in, sign-out, and password reset. Bodies and responses: `contract/account.ts`. */
 export function signInRoutes(deps: Deps, passwords: Passwords, background: Background): Routes {
   const { db, clock, config, seal } = deps
 
-  const grant = (request: FastifyRequest, reply: FastifyReply, { session, pending, trusted }: Granted) => {
+  const setCookies = (request: FastifyRequest, reply: FastifyReply, { session, pending, trusted }: SignInCookies) => {
     if (session) setSessionCookie(config, reply, session)
     if (pending !== undefined) setCookie(reply, config, 'two_factor', pending, CODE_MS)
     else if (readCookie(request, config, 'two_factor') !== undefined) setCookie(reply, config, 'two_factor', '', 0)
-    if (trusted !== undefined) setCookie(reply, config, 'trust_device', trusted, TRUST_MS)
+    if (trusted !== undefined) setCookie(reply, config, 'trust_device', trusted, TRUSTED_MS)
   }
 
-  /** Throws 401 for a wrong password; an unknown address takes as long. */
+  /** Throws 401 for a wrong password. An unknown address takes the same time. */
   const verifyPassword = async (email: string, password: string): Promise<Account> => {
     const account = await findAccount(db, email)
     const hash = account?.passwordHash
-    const isRight = hash ? await passwords.verify({ hash, password }) : void (await passwords.hash(password))
-    if (!account || !isRight) throw wrongPassword()
+    const isCorrect = hash ? await passwords.verify({ hash, password }) : void (await passwords.hash(password))
+    if (!account || !isCorrect) throw wrongPassword()
     return account
   }
 
-  const startSession = async (transaction: Database, request: FastifyRequest, userId: string, given: PendingSignIn) => {
+  const startSession = async (
+    transaction: Database,
+    request: FastifyRequest,
+    userId: string,
+    { isPersistent }: PendingSignIn,
+  ) => {
     const origin = requestOrigin(request, clock.now())
     await recordAccountAudit(transaction, origin, userId, { action: 'agent.signed_in' })
-    return await insertSession(transaction, request, { userId, ...given }, origin.now)
+    return await insertSession(transaction, request, { userId, isPersistent }, origin.now)
   }
 
   const trustBrowser = async (transaction: Database, userId: string): Promise<string> => {
     const token = newToken()
-    const expiresAt = clock.now() + TRUST_MS
+    const expiresAt = clock.now() + TRUSTED_MS
     await insertToken(transaction, { token, purpose: 'trusted-browser', userId, expiresAt })
     return token
   }
 
-  /** Throws 401 where nobody is signed in, and nobody has entered a password. */
-  const personOfCode = async (request: FastifyRequest): Promise<string> => {
+  /** The user who enters a code. Throws 401 without a session and without a pending sign-in. */
+  const getUserOfCode = async (request: FastifyRequest): Promise<string> => {
     const token = readCookie(request, config, 'two_factor') ?? ''
     const userId = request.session?.userId ?? (await findTokenOwner(db, 'pending-sign-in', token, clock.now()))
     if (userId === undefined) throw signInExpired()
     return userId
   }
 
-  /** After a right code. Throws 401 where the sign-in was completed or has expired meanwhile. */
+  /** After a correct code. Throws 401 if the sign-in was completed or has expired meanwhile. */
   const completeSignIn = async (
     transaction: Database,
     request: FastifyRequest,
     userId: string,
     trustDevice = false,
-  ): Promise<Granted> => {
+  ): Promise<SignInCookies> => {
     const token = readCookie(request, config, 'two_factor') ?? ''
-    const pending = await consumeTokenOfUser<PendingSignIn>(transaction, 'pending-sign-in', token, clock.now())
+    const pending = await consumeAccountToken<PendingSignIn>(transaction, 'pending-sign-in', token, clock.now())
     if (pending?.account.id !== userId) throw signInExpired()
     const session = await startSession(transaction, request, userId, pending.content)
     return { session, ...(trustDevice && { trusted: await trustBrowser(transaction, userId) }) }
@@ -106,11 +111,11 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       { schema: { body: contract.SignIn, response: Responses(200, contract.SignedIn) } },
       async (request, reply) => {
         const { email, password, rememberMe: isPersistent = true } = request.body
-        const granted = await limitAttempts(deps, reply, signInAttempt(deps, request, email), async () => {
+        const cookies = await limitAttempts(deps, reply, signInAttempt(deps, request, email), async () => {
           const { id, passwordHash } = await verifyPassword(email, password)
-          return await inTransaction(db, async (transaction): Promise<Granted> => {
+          return await inTransaction(db, async (transaction): Promise<SignInCookies> => {
             const account = await lockAccount(transaction, id)
-            // Another password ends all sessions; one that is made at that moment would be missed.
+            // A new password ends all sessions. A session that is created at the same time would remain.
             if (account?.passwordHash !== passwordHash) throw wrongPassword()
             if (!account.hasSecondFactor)
               return { session: await startSession(transaction, request, id, { isPersistent }) }
@@ -122,14 +127,16 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
               return { session, trusted: await trustBrowser(transaction, id) }
             }
             const pending = newToken()
-            const kept = { purpose: 'pending-sign-in', userId: id, content: { isPersistent } } as const
-            await insertToken(transaction, { ...kept, token: pending, expiresAt: now + CODE_MS })
+            await insertToken(transaction, {
+              ...{ token: pending, purpose: 'pending-sign-in', userId: id },
+              ...{ content: { isPersistent }, expiresAt: now + CODE_MS },
+            })
             return { pending }
           })
         })
         rememberDevice(deps, reply, email)
-        grant(request, reply, granted)
-        return { twoFactorRedirect: granted.pending !== undefined }
+        setCookies(request, reply, cookies)
+        return { twoFactorRedirect: cookies.pending !== undefined }
       },
     )
 
@@ -138,16 +145,16 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       { schema: { body: contract.Code, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         const code = request.body.code.replaceAll(/[ -]/g, '')
-        const userId = await personOfCode(request)
-        const granted = await limitAttempts(deps, reply, userAttempt('code', userId, request.ip), () =>
-          inTransaction(db, async (transaction): Promise<Granted> => {
+        const userId = await getUserOfCode(request)
+        const cookies = await limitAttempts(deps, reply, userAttempt('code', userId, request.ip), () =>
+          inTransaction(db, async (transaction): Promise<SignInCookies> => {
             const account = await lockAccount(transaction, userId)
-            const taken = await takeCode(transaction, seal, { userId, code }, clock.now())
-            if (taken === 'none' || !account) throw noSecondFactor()
-            if (taken === 'wrong') throw invalid({ code: fieldError('wrong_code') })
-            if (taken === 'used') throw invalid({ code: fieldError('used_code') })
+            const result = await useCode(transaction, seal, { userId, code }, clock.now())
+            if (result === 'none' || !account) throw noSecondFactor()
+            if (result === 'wrong') throw invalid({ code: fieldError('wrong_code') })
+            if (result === 'used') throw invalid({ code: fieldError('used_code') })
             if (!request.session) return await completeSignIn(transaction, request, userId, request.body.trustDevice)
-            // The first code of somebody who is signed in turns the second factor on.
+            // The first code of a signed-in user turns on the second factor.
             if (account.hasSecondFactor) return {}
             await confirmSecondFactor(transaction, userId)
             const origin = requestOrigin(request, clock.now())
@@ -155,7 +162,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
             return {}
           }),
         )
-        grant(request, reply, granted)
+        setCookies(request, reply, cookies)
         return DONE
       },
     )
@@ -165,17 +172,17 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       { schema: { body: contract.Code, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         const { code, trustDevice } = request.body
-        const userId = await personOfCode(request)
-        const granted = await limitAttempts(deps, reply, userAttempt('code', userId, request.ip), () =>
-          inTransaction(db, async (transaction): Promise<Granted> => {
+        const userId = await getUserOfCode(request)
+        const cookies = await limitAttempts(deps, reply, userAttempt('code', userId, request.ip), () =>
+          inTransaction(db, async (transaction): Promise<SignInCookies> => {
             await lockAccount(transaction, userId)
-            const taken = await takeBackupCode(transaction, seal, { userId, code })
-            if (taken === 'none') throw noSecondFactor()
-            if (taken === 'wrong') throw invalid({ code: fieldError('wrong_backup_code') })
+            const result = await useBackupCode(transaction, seal, { userId, code })
+            if (result === 'none') throw noSecondFactor()
+            if (result === 'wrong') throw invalid({ code: fieldError('wrong_backup_code') })
             return request.session ? {} : await completeSignIn(transaction, request, userId, trustDevice)
           }),
         )
-        grant(request, reply, granted)
+        setCookies(request, reply, cookies)
         return DONE
       },
     )
@@ -186,7 +193,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       async ({ body, ip }, reply) => {
         const account = { subject: hashedSubject('reset', body.email), free: 3 }
         await countAttempts(deps, reply, [...addressCounters('reset', ip, 20), account])
-        // Nobody waits for it, so that an address without an account is answered as fast as one with.
+        // In the background, so that the response time does not reveal whether the address has an account.
         background.start(sendResetLink(deps, body.email), 'The password reset email could not be created.')
         return DONE
       },
@@ -197,7 +204,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       { schema: { body: contract.Reset, response: Responses(200, contract.Done) } },
       async (request) => {
         const { email } = await resetPassword(db, passwords, request.body, requestOrigin(request, clock.now()))
-        await forgetAttempts(db, hashedSubject('account', email))
+        await resetAttempts(db, hashedSubject('account', email))
         return DONE
       },
     )
@@ -224,7 +231,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
   }
 }
 
-/** Work that no answer waits for. What fails is logged. */
+/** Work that no response waits for. Failures are logged. */
 export class Background {
   readonly #log: Logger
   readonly #inProgress = new Set<Promise<void>>()
@@ -233,11 +240,11 @@ export class Background {
     this.#log = log
   }
 
-  start(given: Promise<void>, failure: string): void {
-    const work = given
-      .catch((err: unknown) => this.#log.error({ err }, failure))
-      .finally(() => this.#inProgress.delete(work))
-    this.#inProgress.add(work)
+  start(work: Promise<void>, failureMessage: string): void {
+    const logged = work
+      .catch((err: unknown) => this.#log.error({ err }, failureMessage))
+      .finally(() => this.#inProgress.delete(logged))
+    this.#inProgress.add(logged)
   }
 
   async close(): Promise<void> {

@@ -4,7 +4,7 @@ import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/account
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { countAttempt } from './guess-limit.ts'
+import { countAttempt } from './attempt-limits.ts'
 
 const SIGN_IN = '/dashboard/auth/sign-in/email'
 

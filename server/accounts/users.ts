@@ -5,83 +5,87 @@ import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 
 export type User = { id: string; email: string; name: string }
-/** `isVerified`: mail to the address reached the person. */
+/** `isVerified`: the user has opened a link in a mail to the address. */
 export type NewUser = { email: string; name?: string; passwordHash?: string; isVerified?: boolean }
 
-/** Two spellings of one address are one person. */
+/** Two spellings of one address belong to one user. */
 export const normalizeEmail = (text: string): string => text.trim().toLowerCase()
 
-/** The person with this address, made where there is none. One who is known keeps the name, and the password where there is one. */
-export async function ensureUser(db: Database, given: NewUser, now: number): Promise<User> {
-  const made = await insertUserIfNew(db, given, now)
-  if (made) return made
-  const { passwordHash, hasSecondFactor, ...known } = (await findAccount(db, given.email))!
-  if (given.passwordHash && passwordHash === null) await setPassword(db, known.id, given.passwordHash, now)
-  return known
+/** Finds or creates the user. An existing user keeps name and password; a missing password is set. */
+export async function ensureUser(db: Database, newUser: NewUser, now: number): Promise<User> {
+  const inserted = await insertUserIfNew(db, newUser, now)
+  if (inserted) return inserted
+  const { passwordHash, hasSecondFactor, ...user } = (await findAccount(db, newUser.email))!
+  if (newUser.passwordHash && passwordHash === null) await setPassword(db, user.id, newUser.passwordHash, now)
+  return user
 }
 
-/** Undefined when there is a person with this address already. */
-export async function insertUserIfNew(db: Database, given: NewUser, now: number): Promise<User | undefined> {
-  const email = normalizeEmail(given.email)
-  const person = { id: newId('usr', now), email, name: given.name ?? email.split('@')[0]! }
+/** Undefined if the address belongs to a user already. */
+export async function insertUserIfNew(db: Database, newUser: NewUser, now: number): Promise<User | undefined> {
+  const email = normalizeEmail(newUser.email)
+  const user = { id: newId('usr', now), email, name: newUser.name ?? email.split('@')[0]! }
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('people')
     .values({
-      ...{ ...person, password_hash: given.passwordHash || null, email_verified: given.isVerified ? 1 : 0 },
-      ...{ created_at: now, updated_at: now },
+      ...user,
+      password_hash: newUser.passwordHash || null,
+      email_verified: newUser.isVerified ? 1 : 0,
+      created_at: now,
+      updated_at: now,
     })
     .onConflict((conflict) => conflict.column('email').doNothing())
     .executeTakeFirst()
-  return numInsertedOrUpdatedRows === 0n ? undefined : person
+  return numInsertedOrUpdatedRows === 0n ? undefined : user
 }
 
-/** Throws 409 when the address has an account already: who it belongs to signs in with it. */
-export async function insertUser(db: Database, given: NewUser, now: number): Promise<User> {
-  const person = await insertUserIfNew(db, given, now)
-  if (!person) throw known()
-  return person
+/** Throws 409 if the address belongs to a user already. */
+export async function insertUser(db: Database, newUser: NewUser, now: number): Promise<User> {
+  const user = await insertUserIfNew(db, newUser, now)
+  if (!user) throw emailTaken()
+  return user
 }
 
-/** Before the password of a new account is hashed. Throws 409 when the address has an account already. */
-export async function refuseExistingAccount(db: Database, email: string): Promise<void> {
-  if (await findUser(db, email)) throw known()
+/** Throws the same 409 before a password is hashed. */
+export async function refuseTakenEmail(db: Database, email: string): Promise<void> {
+  if (await findUser(db, email)) throw emailTaken()
 }
 
-const known = () => conflict('An account with this address already exists. Sign in first.')
+const emailTaken = () => conflict('An account with this address already exists. Sign in first.')
 
 export async function findUser(db: Database, email: string): Promise<User | undefined> {
   const query = db.selectFrom('people').select(['id', 'email', 'name']).where('email', '=', normalizeEmail(email))
   return await query.executeTakeFirst()
 }
 
-/** A person as signing in needs them. `passwordHash`: null for one who cannot sign in yet. */
+/** A user with what signing in needs. `passwordHash`: null for a user who cannot sign in yet. */
 export type Account = User & { passwordHash: string | null; hasSecondFactor: boolean }
 
 export async function findAccount(db: Database, email: string): Promise<Account | undefined> {
-  return toAccount(await accounts(db).where('email', '=', normalizeEmail(email)).executeTakeFirst())
+  return toAccount(await selectAccounts(db).where('email', '=', normalizeEmail(email)).executeTakeFirst())
 }
 
 export async function findAccountById(db: Database, id: string): Promise<Account | undefined> {
-  return toAccount(await accounts(db).where('id', '=', id).executeTakeFirst())
+  return toAccount(await selectAccounts(db).where('id', '=', id).executeTakeFirst())
 }
 
-/** Until the transaction ends, the password, the address and the second factor stay as they are. */
+/** Password, address and second factor do not change until the transaction ends. */
 export async function lockAccount(transaction: Database, id: string): Promise<Account | undefined> {
-  return toAccount(
-    await accounts(transaction).where('id', '=', id).modifyEnd(forUpdate(transaction)).executeTakeFirst(),
-  )
+  const query = selectAccounts(transaction).where('id', '=', id).modifyEnd(forUpdate(transaction))
+  return toAccount(await query.executeTakeFirst())
 }
 
-const accounts = (db: Database) =>
+const selectAccounts = (db: Database) =>
   db.selectFrom('people').select(['id', 'email', 'name', 'password_hash', 'two_factor_enabled'])
 
-function toAccount(row: Awaited<ReturnType<ReturnType<typeof accounts>['executeTakeFirst']>>): Account | undefined {
+type AccountRow = Awaited<ReturnType<ReturnType<typeof selectAccounts>['executeTakeFirst']>>
+
+function toAccount(row: AccountRow): Account | undefined {
   if (!row) return undefined
   const { id, email, name, password_hash: passwordHash, two_factor_enabled } = row
   return { id, email, name, passwordHash, hasSecondFactor: two_factor_enabled === 1 }
 }
 
-/** The person and the memberships that repeat the name. */
+/** Also renames the user's agents, which repeat the name. */
 export async function renameUser(db: Database, id: string, name: string, now: number): Promise<void> {
   await db.updateTable('people').set({ name, updated_at: now }).where('id', '=', id).execute()
   await db
@@ -92,15 +96,15 @@ export async function renameUser(db: Database, id: string, name: string, now: nu
 }
 
 export async function setPassword(db: Database, id: string, passwordHash: string, now: number): Promise<void> {
-  const set = { password_hash: passwordHash, updated_at: now }
-  await db.updateTable('people').set(set).where('id', '=', id).execute()
+  const change = { password_hash: passwordHash, updated_at: now }
+  await db.updateTable('people').set(change).where('id', '=', id).execute()
 }
 
-/** Undefined when the person is an agent of the organization already. */
+/** Undefined if the user is an agent of the organization already. */
 export async function insertAgent(
   db: Database,
   organizationId: string,
-  { person, role }: { person: User; role: AgentRole },
+  { user, role }: { user: User; role: AgentRole },
   now: number,
 ): Promise<string | undefined> {
   const id = newId('agt', now)
@@ -109,10 +113,10 @@ export async function insertAgent(
     .values({
       id,
       organization_id: organizationId,
-      person_id: person.id,
+      person_id: user.id,
       created_at: now,
-      name: person.name,
-      email: person.email,
+      name: user.name,
+      email: user.email,
       role,
     })
     .onConflict((conflict) => conflict.columns(['organization_id', 'person_id']).doNothing())

@@ -1,6 +1,6 @@
-import { hasOrganizations, inFirstSetup, insertOrganization } from '../accounts/organizations.ts'
+import { insertOrganization } from '../accounts/organizations.ts'
 import { scryptPasswords } from '../accounts/passwords.ts'
-import { findSetupLink } from '../accounts/setup-link.ts'
+import { findSetupLink, hasOrganizations, setUpOnce } from '../accounts/setup.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
@@ -11,7 +11,7 @@ export async function createAdmin(db: Database, { admin }: Config, now: number):
   const passwordHash = await scryptPasswords.hash(admin.password)
   const name = admin.email.split('@')[1]!
   const organization = { name, email: admin.email, passwordHash, ...(admin.apiKey ? { apiKey: admin.apiKey } : {}) }
-  await inFirstSetup(db, (transaction) => insertOrganization(transaction, organization, now))
+  await setUpOnce(db, (transaction) => insertOrganization(transaction, organization, now))
 }
 
 /** Logs where the server is and what to do first. */

@@ -1,6 +1,6 @@
 import type { KeyLimit } from '#contract/api-keys.ts'
-import { setLimitsOf } from '../accounts/api-key-changes.ts'
-import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../accounts/api-keys.ts'
+import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../accounts/api-key-store.ts'
+import { setKeyLimits } from '../accounts/api-keys.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { InvalidSetting, parseLimit } from '../config/parse.ts'
@@ -74,7 +74,7 @@ export async function setLimits(id: string, options: Partial<Record<KeyLimit, st
     const change = Object.fromEntries(
       Object.entries(options).map(([kind, text]) => [kind, text === 'default' ? null : parseLimitOption(kind, text)]),
     )
-    const limits = await setLimitsOf(db, config, context, id, change).catch(unknownKey(id))
+    const limits = await setKeyLimits(db, config, context, id, change).catch(unknownKey(id))
     const rows = Object.entries(limits).map(([kind, limit]) => [kind, limit === 0 ? 'no limit' : String(limit)])
     print(rows.length === 0 ? `${id} has the limits of the server.` : table(['CLASS', 'PER MINUTE'], rows))
   })

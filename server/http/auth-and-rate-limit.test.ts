@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { revokeKey } from '../accounts/api-keys.ts'
+import { revokeKey } from '../accounts/api-key-store.ts'
 import { systemContext } from '../context.ts'
 import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'

@@ -17,7 +17,7 @@ export async function givenPerson(
   const person = (await insertUserIfNew(deps.db, given, deps.clock.now()))!
   for (const each of of) {
     const { id } = await organization(each)
-    await insertAgent(deps.db, id, { person, role }, deps.clock.now())
+    await insertAgent(deps.db, id, { user: person, role }, deps.clock.now())
   }
   return person
 }

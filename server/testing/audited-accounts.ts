@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { setupToken } from '../accounts/setup-link.ts'
+import { setupToken } from '../accounts/setup.ts'
 import type { Engine } from '../database/database.ts'
 import { codeNow, nextCode, PASSWORD } from './accounts.ts'
 import { givenApp } from './app-world.ts'

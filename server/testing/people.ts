@@ -10,5 +10,5 @@ export async function givenAgent(
   const { id } = await organization(of)
   const now = deps.clock.now()
   const person = await ensureUser(deps.db, { name, email: `${name.toLowerCase()}@example.com` }, now)
-  return (await insertAgent(deps.db, id, { person, role }, now))!
+  return (await insertAgent(deps.db, id, { user: person, role }, now))!
 }

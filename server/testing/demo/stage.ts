@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { newApiKey } from '../../accounts/api-keys.ts'
+import { newApiKey } from '../../accounts/api-key-store.ts'
 import { systemClock } from '../../clock.ts'
 import type { QuestionType } from '../../dns/outcome.ts'
 import { formatServer } from '../../dns/server-address.ts'

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Database } from '../database/database.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { findLiveKey, touchKey } from './api-keys.ts'
+import { findActiveKey } from './api-key-store.ts'
+import { lastUsedWriter } from './authenticate.ts'
 import { insertOrganization } from './organizations.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -11,8 +12,15 @@ onBothEngines('when a key was last used', (fresh) => {
     const db = await fresh()
     const { key } = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, NOW)
     let writes = 0
-    const touch = touchKey(watched(db, () => writes++))
-    const use = async (now: number) => await touch((await findLiveKey(db, key, now))!, now)
+    const setUsed = lastUsedWriter(
+      watched(db, () => writes++),
+      'api_keys',
+      'last_used_at',
+    )
+    const use = async (now: number) => {
+      const row = (await findActiveKey(db, key, now))!
+      await setUsed(row, row.last_used_at, now)
+    }
 
     await Promise.all(Array.from({ length: 20 }, () => use(NOW)))
     await use(NOW + 59_999)
@@ -20,7 +28,7 @@ onBothEngines('when a key was last used', (fresh) => {
 
     await use(NOW + 60_000)
     expect(writes).toBe(2)
-    expect((await findLiveKey(db, key, NOW))?.last_used_at).toBe(NOW + 60_000)
+    expect((await findActiveKey(db, key, NOW))?.last_used_at).toBe(NOW + 60_000)
   })
 })
 

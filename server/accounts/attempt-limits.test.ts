@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
-import { countAttempt, forgetAttempts, takeBackAttempt } from './guess-limit.ts'
+import { countAttempt, resetAttempts, takeBackAttempt } from './attempt-limits.ts'
 
 const ADA = { subject: 'account ada', free: 3 }
 const NOW = Date.UTC(2026, 0, 1)
@@ -38,7 +38,7 @@ onBothEngines('tries at a secret', (fresh) => {
     expect([await isFree(NOW + 60 * MINUTE), await isFree(NOW + 60 * MINUTE)]).toEqual([true, true])
     await isFree(NOW + 60 * MINUTE)
     expect(await isFree(NOW + 60 * MINUTE)).toBe(false)
-    await forgetAttempts(db, ADA.subject)
+    await resetAttempts(db, ADA.subject)
     expect(await isFree(NOW + 60 * MINUTE)).toBe(true)
   })
 

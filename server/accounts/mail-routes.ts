@@ -1,0 +1,47 @@
+import { Type } from 'typebox'
+import { Mails } from '#contract/account.ts'
+import type { AgentRole } from '#contract/agents.ts'
+import { StrictObject } from '#contract/common.ts'
+import type { Deps } from '../deps.ts'
+import { canGrantRole } from '../http/authorization.ts'
+import { Responses, type Routes } from '../http/routes.ts'
+import { type MailContent, messageOf } from '../mail/content.ts'
+import { toIso } from '../times.ts'
+
+/** The mails to members of the organization, for the dashboard. */
+export const mailRoutes =
+  (deps: Deps): Routes =>
+  async (app) => {
+    app.get(
+      '/dashboard/api/mails',
+      { config: { readRole: 'admin' }, schema: { querystring: OrganizationQuery, response: Responses(200, Mails) } },
+      async ({ context }) => ({ data: await listMails(deps, context) }),
+    )
+  }
+
+/** Names the organization where a browser cannot set the header. */
+export const OrganizationQuery = StrictObject({ organization: Type.Optional(Type.String({ maxLength: 40 })) })
+
+/** The newest mails, as a caller with this role may see them. Mails about a user's account belong to no organization, so they are not included. */
+export async function listMails(
+  { db, config, seal }: Pick<Deps, 'db' | 'config' | 'seal'>,
+  { organizationId, role }: { organizationId: string; role: AgentRole },
+): Promise<Mails['data']> {
+  const rows = await db
+    .selectFrom('mails')
+    .select(['id', 'created_at', 'about', 'recipient', 'content', 'status', 'error'])
+    .where('organization_id', '=', organizationId)
+    .orderBy('id', 'desc')
+    .limit(50)
+    .execute()
+  return rows.map(({ id, created_at, about, recipient, content, status, error }) => {
+    const mail: MailContent = JSON.parse(content)
+    const { subject, text } = messageOf(mail, { baseUrl: config.baseUrl, seal, about })
+    // If the server sends mail, only the recipient sees a link. Otherwise, callers who may grant the role pass it on.
+    const showsLinks = config.smtp === null && (mail.kind !== 'invitation' || canGrantRole(role, mail.role))
+    return {
+      ...{ id, created: toIso(created_at), recipient, subject, status, error },
+      text: showsLinks ? text : text.replaceAll(/(\/dashboard\/invitations\/)\S+/g, '$1…'),
+    }
+  })
+}
