@@ -12,7 +12,7 @@ import { type Answer, isAnswer, isFailure, serverOf } from './outcomes.ts'
 import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 
-/** A check so far. Data, but for the record type; the rules are in `state-machine.ts`. */
+/** The state of a check. Plain data except for the record type. The rules are in `state-machine.ts`. */
 export type CheckSoFar = {
   recorded: Recorded
   /** In the order in which they were received. Only grows. */
@@ -21,12 +21,12 @@ export type CheckSoFar = {
   setup: Setup
 }
 
-/** Everything that a rule may know. */
+/** The input of a rule. */
 export type Check = CheckSoFar & { zone: ZoneReplies }
 
 /**
- * What the zone's name servers said last. `next`: what to query before that is known. `failure` and `notAsked`: why it does not
- * count where `good` is empty.
+ * The last replies of the zone's name servers. `pendingQueries`: queries that are still missing. `failure` and
+ * `unavailableReason`: why there are no usable replies.
  */
 export type ZoneReplies = {
   pendingQueries: Query[]
@@ -35,7 +35,7 @@ export type ZoneReplies = {
   unavailableReason: ConfirmationReason | undefined
 }
 
-/** What is recorded of a monitor before the check. `isFinal`: give a verdict now, however little is certain. */
+/** What is recorded of a monitor before the check. `mustConclude`: give a verdict now, however little is certain. */
 export type Recorded = {
   owner: string
   recordType: MonitoredType
@@ -50,19 +50,18 @@ export type Recorded = {
   /** How many checks in a row were inconclusive. */
   inconclusiveCount: number
   mustConclude?: boolean
-  /** A planned change that is in progress, or over. */
+  /** A planned change whose period has begun. */
   change?: ExpectedChange | undefined
 }
 
-/** `resolvers`: the recursive servers. `zone`: whether the zone's own name servers may be asked. `canaries`: whether there are any. */
 export type Setup = { resolvers: readonly ServerAddress[]; hasAuthoritativeClient: boolean; hasNetworkCheck: boolean }
 
-/** `at`: UTC epoch milliseconds. `elapsed`: milliseconds that no clock step changes; all durations are measured by it. */
+/** `at`: UTC epoch milliseconds. `elapsed`: milliseconds of a monotonic clock, for durations. */
 export type Instant = { at: number; elapsed: number }
 
 /**
- * One query to send, all of one step at the same time, each not before `notBefore` (elapsed milliseconds). Queries for the
- * monitor's records go over UDP, and over TCP where the answer is truncated; `server` of a zone is the n-th of its name servers.
+ * A query to send. All queries of one step are sent at the same time, but not before `notBefore` (elapsed milliseconds).
+ * `server`: n for the n-th name server of the zone.
  */
 export type Query = { notBefore?: number } & (
   | { purpose: 'first' }
@@ -79,7 +78,7 @@ export type Query = { notBefore?: number } & (
   | { purpose: 'network' }
 )
 
-/** What a zone's name server says. `owner`: the name that was queried first. `server`: its number in the query. */
+/** The reply of a zone's name server. `owner`: the name of the first question. `server`: the number in the query. */
 export type NameServerReply = AuthoritativeReply & { owner: string; server: number }
 
 export type Observation = Instant & { query: Query } & (
@@ -92,23 +91,23 @@ export type Observation = Instant & { query: Query } & (
 
 export type Step =
   | { kind: 'query'; queries: Query[] }
-  /** The outcome is the recorded one, found by one query. */
+  /** One query returned the recorded outcome. */
   | { kind: 'unchanged' }
-  /** `confirmation`: how it was reached. `servers`: names of the zone's name servers that say it. */
+  /** `servers`: the names of the zone's name servers that gave the outcome. */
   | { kind: 'verdict'; outcome: Outcome; confirmation: Confirmation; servers: string[]; rotation: Rotation | null }
-  /** Nothing is reported yet; check again after the delay. */
+  /** Nothing is reported. The check is repeated after the delay. */
   | { kind: 'inconclusive'; afterMs: number; rotation: Rotation | null; confirmation: Confirmation }
-  /** Our own network is at fault, so nothing was learned. */
+  /** Zonewatch's own network fails, so the outcome does not count. */
   | { kind: 'suppressed'; afterMs: number; confirmation: Confirmation }
 
 const INCONCLUSIVE_DELAYS_MS = [30_000, 60_000, 120_000] as const
 const SUPPRESSED_DELAY_MS = 5_000
 /** After this many inconclusive checks in a row the majority decides. */
 export const MAX_INCONCLUSIVE = INCONCLUSIVE_DELAYS_MS.length
-/** A failure is queried again only after a pause, so that a short interruption passes. */
+/** The pause before a query is repeated after a failure, so that a short interruption can end. */
 export const RETRY_PAUSE_MS = 3_000
 
-/** `because`: why it is so, in one line. `apply`: undefined where the rule does not apply. */
+/** `rationale`: one line, as in docs/explanation/checks.md. `apply`: undefined if the rule does not apply. */
 export type Rule<Facts> = { name: string; rationale: string; apply(facts: Facts): Step | undefined }
 
 /** The first rule that applies decides. The last one of a list always does. */
@@ -117,12 +116,12 @@ export function applyRules<Facts>(rules: readonly Rule<Facts>[], facts: Facts): 
     const step = rule.apply(facts)
     if (step) return step
   }
-  throw new Error('The last rule of a list always applies.')
+  throw new Error('No rule applies, but the last rule of a list must always apply.')
 }
 
 // Servers that are queried repeatedly
 
-/** One of them. `replies`: oldest first. `rounds`: how often it was queried. */
+/** `replies`: oldest first. `rounds`: how often the server was queried. `next`: the query of the next round. */
 export type SampledServer = {
   server: string
   replies: readonly (Reply | NameServerReply)[]
@@ -130,7 +129,7 @@ export type SampledServer = {
   next: Query | undefined
 }
 
-/** `agreed`: the reason where all say the same. `divided`: the verdict where each server keeps to its own answer. */
+/** `confirmAgreement`: if all answers are equal. `decideDisagreement`: if each server repeats its own answer. */
 export type Sampling = {
   isByZone: boolean
   nameServers(): string[]
@@ -138,45 +137,43 @@ export type Sampling = {
   decideDisagreement(): Step
 }
 
-/** What they said in one check. */
+/** The replies of the sampled servers in one check. */
 export type Samples = {
   check: Check
   sampling: Sampling
-  sources: readonly SampledServer[]
+  servers: readonly SampledServer[]
   /** Answers and denials, without failures. */
   outcomes: readonly Outcome[]
   answers: readonly Answer[]
   rounds: number
-  /** Queries each of them once more; undefined where this check has queried enough, or they stopped answering. */
+  /** Queries each server again. Undefined after enough queries, or if the servers stopped answering. */
   nextRound: Step | undefined
   hasDenial: boolean
-  /** All said the same. */
   areAllEqual(): boolean
-  /** One server said different things. */
   doesAnyServerVary(): boolean
-  /** The RRset is recorded as rotating, or earlier inconclusive checks saw other parts of it. */
+  /** The RRset is recorded as rotating, or earlier inconclusive checks saw other members. */
   isKnownToRotate(): boolean
 }
 
-// What rules share
+// Functions that the rules share
 
 export function firstReply({ observations }: Pick<Check, 'observations'>): Reply | undefined {
-  const found = observations[0]
-  return found && 'reply' in found ? found.reply : undefined
+  const observation = observations[0]
+  return observation && 'reply' in observation ? observation.reply : undefined
 }
 
 /**
- * A step while the network is unknown or at fault; undefined where an outcome can be believed. `stage`: at any time after the
- * first answer, or after the last one. `isEvidence`: the outcome is one that a network without a way out cannot make up.
+ * Undefined if Zonewatch's own network works; otherwise the step to take. The network must have been checked after the first
+ * reply (`stage` first), or after the last one (report). `isEvidence`: a network without a connection cannot cause the outcome.
  */
 export function requireNetwork(check: Check, stage: 'first' | 'report', isEvidence = false): Step | undefined {
   if (!check.setup.hasNetworkCheck) return undefined
   const { observations } = check
-  const isReply = (one: Observation) => 'reply' in one || 'nameServerReply' in one
+  const isReply = (observation: Observation) => 'reply' in observation || 'nameServerReply' in observation
   const since = stage === 'first' ? 0 : observations.findLastIndex(isReply)
-  const found = observations.find((one, at) => at > since && 'network' in one)
-  if (!found || !('network' in found)) return sendQueries({ purpose: 'network' })
-  const { network } = found
+  const checked = observations.find((observation, index) => index > since && 'network' in observation)
+  if (!checked || !('network' in checked)) return sendQueries({ purpose: 'network' })
+  const { network } = checked
   if (network === 'well' || (network === 'gone' && isEvidence)) return undefined
   return { kind: 'suppressed', afterMs: SUPPRESSED_DELAY_MS, confirmation: CONFIRMATIONS.ownNetworkDown }
 }
@@ -185,7 +182,7 @@ export function sendQueries(...queries: Query[]): Step {
   return { kind: 'query', queries }
 }
 
-/** `servers`: the zone's name servers that say so. What may have been made up by our own network is not reported. */
+/** `servers`: the zone's name servers that gave the outcome. An outcome that the own network may have caused is not reported. */
 export function reportOutcome(
   check: Check,
   outcome: Outcome,
@@ -205,17 +202,19 @@ export function inconclusive({ recorded }: Check, confirmation: Confirmation, ro
   return { kind: 'inconclusive', afterMs, rotation, confirmation }
 }
 
-/** The servers disagreed often enough in a row: the majority decides. */
+/** After enough inconclusive checks in a row the majority decides. */
 export function isMajorityDue({ recorded }: Check): boolean {
   return recorded.mustConclude === true || recorded.inconclusiveCount >= MAX_INCONCLUSIVE
 }
 
 export function repliesByPurpose({ observations }: Check, purpose: Query['purpose']): Reply[] {
-  return observations.flatMap((one) => (one.query.purpose === purpose && 'reply' in one ? [one.reply] : []))
+  return observations.flatMap((observation) =>
+    observation.query.purpose === purpose && 'reply' in observation ? [observation.reply] : [],
+  )
 }
 
-/** The resolver that gave the reply. */
+/** The resolver that gave the reply, as a list of one; empty if it is not configured. */
 export function resolverOf({ setup }: Check, reply: Pick<Reply, 'evidence'>): ServerAddress[] {
   const server = serverOf(reply)
-  return setup.resolvers.filter((one) => formatServer(one) === server).slice(0, 1)
+  return setup.resolvers.filter((resolver) => formatServer(resolver) === server).slice(0, 1)
 }

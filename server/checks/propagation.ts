@@ -5,21 +5,21 @@ import type { ServerAnswer } from '../planned-changes/planned-change.ts'
 import type { NameServerReply, Recorded } from './check.ts'
 import type { CheckDeps } from './driver.ts'
 import type { ExpectedChange } from './expected-change.ts'
-import { type MonitorQuery, queryNameServer } from './lookup.ts'
+import { type MonitorQuery, queryNameServer } from './monitor-query.ts'
 import { isAnswer } from './outcomes.ts'
 import { evaluate } from './verdict.ts'
 
-/** How far a planned change has come: what each resolver and each of the zone's name servers answers. */
+/** What each resolver and each of the zone's name servers answers during a planned change. */
 export async function queryEveryServer(
   recorded: Recorded,
   change: ExpectedChange,
-  lookup: MonitorQuery,
+  query: MonitorQuery,
   deps: CheckDeps,
   signal: AbortSignal,
 ): Promise<ServerAnswer[]> {
   const [resolvers, servers] = await Promise.all([
-    Promise.all(deps.dns.servers.slice(0, MAX_RESOLVERS).map((server) => queryResolver(server, lookup, deps, signal))),
-    queryNameServers(lookup, deps, signal),
+    Promise.all(deps.dns.servers.slice(0, MAX_RESOLVERS).map((server) => queryResolver(server, query, deps, signal))),
+    queryNameServers(query, deps, signal),
   ])
   return [...servers, ...resolvers].map(({ kind, server, outcome }) => ({
     kind,
@@ -36,27 +36,29 @@ type ServerOutcome = Pick<ServerAnswer, 'kind' | 'server'> & { outcome: Outcome 
 
 async function queryResolver(
   server: ServerAddress,
-  lookup: MonitorQuery,
+  query: MonitorQuery,
   { dns }: CheckDeps,
   signal: AbortSignal,
 ): Promise<ServerOutcome> {
-  const reply = await unlessBusy(() => lookup(dns, { servers: [server], totalTimeoutMs: QUERY_TIMEOUT_MS, signal }))
+  const reply = await unlessBusy(() => query(dns, { servers: [server], totalTimeoutMs: QUERY_TIMEOUT_MS, signal }))
   return { kind: 'resolver', server: formatServer(server), outcome: reply?.outcome }
 }
 
-/** The first one finds the others. A server that another one answered for gave no answer itself. */
+/** The first reply names the other servers. A server that did not answer itself has no outcome, also if another one answered in its place. */
 async function queryNameServers(
-  lookup: MonitorQuery,
+  query: MonitorQuery,
   { authoritativeClient }: CheckDeps,
   signal: AbortSignal,
 ): Promise<ServerOutcome[]> {
   if (!authoritativeClient || (await authoritativeClient.findRootProblem()) !== undefined) return []
-  const ask = (server: number, fresh: boolean) =>
-    unlessBusy(() => queryNameServer(authoritativeClient, lookup, server, fresh, signal))
-  const first = await ask(0, true)
+  const queryServer = (server: number, fresh: boolean) =>
+    unlessBusy(() => queryNameServer(authoritativeClient, query, server, fresh, signal))
+  const first = await queryServer(0, true)
   if (!first) return []
   const count = Math.min(first.nameServers.length, MAX_NAME_SERVERS)
-  const others = await Promise.all(Array.from({ length: Math.max(0, count - 1) }, (_, at) => ask(at + 1, false)))
+  const others = await Promise.all(
+    Array.from({ length: Math.max(0, count - 1) }, (_, index) => queryServer(index + 1, false)),
+  )
   const replies = new Map<string, NameServerReply>()
   for (const reply of [first, ...others]) {
     if (reply?.nameServer !== undefined && !replies.has(reply.nameServer)) replies.set(reply.nameServer, reply)
@@ -65,9 +67,9 @@ async function queryNameServers(
   return names.map((server) => ({ kind: 'name_server', server, outcome: replies.get(server)?.outcome }))
 }
 
-async function unlessBusy<T>(ask: () => Promise<T>): Promise<T | undefined> {
+async function unlessBusy<T>(send: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await ask()
+    return await send()
   } catch (error) {
     if (error instanceof OverloadError) return undefined
     throw error
@@ -85,19 +87,19 @@ function answerOf(
   if (outcome === undefined || !['answer', 'nodata', 'nxdomain'].includes(outcome.kind))
     return { answer: 'none', values: [], ttl: null }
   const { values = [] } = evaluate({ ...recorded, change: undefined }, outcome)
-  const shown = values.slice(0, MAX_VALUES).map((value) => value.slice(0, MAX_CHARACTERS).toWellFormed())
+  const shortened = values.slice(0, MAX_VALUES).map((value) => value.slice(0, MAX_CHARACTERS).toWellFormed())
   const ttl = isAnswer(outcome) ? Math.max(outcome.rrset.ttl, ...outcome.chain.map((link) => link.ttl)) : null
-  return { answer: classifyAnswer(recorded, change, outcome), values: shown, ttl }
+  return { answer: classifyAnswer(recorded, change, outcome), values: shortened, ttl }
 }
 
 function classifyAnswer(recorded: Recorded, change: ExpectedChange, outcome: Outcome): ServerAnswer['answer'] {
-  // First the new ones: in flexible mode an answer may hold both.
+  // The new values first: in flexible mode an answer may contain both.
   if (meetsValues(recorded, change.newValues, outcome)) return 'new'
   if (meetsValues(recorded, change.oldValues, outcome)) return 'old'
   return evaluate({ ...recorded, change: { ...change, isOver: false } }, outcome).state === 'VALID' ? 'mixed' : 'other'
 }
 
-/** Whether the outcome is what a monitor of these values expects. */
+/** Whether the outcome is VALID for a monitor that expects these values. */
 export function meetsValues(recorded: Recorded, expectedValues: readonly string[], outcome: Outcome): boolean {
   return evaluate({ ...recorded, expectedValues, change: undefined }, outcome).state === 'VALID'
 }

@@ -38,27 +38,25 @@ import { findOtherView } from './split-horizon.ts'
 
 /** How many resolvers are queried in addition to the first. */
 const OTHER_RESOLVERS = 2
-/** If none of them answers, each is queried this many times again: packets are lost, and some resolvers never answer. */
+/** If no resolver responds, each is queried this many times again. */
 const SILENT_ROUNDS = 2
 
-/** Decides by the recursive resolvers. */
 export function decideByResolvers(check: Check): Step {
   return applyRules(RESOLVER_RULES, repliesOf(check))
 }
 
-/** What the resolvers replied. */
 type Replies = {
   check: Check
   replies: readonly Reply[]
   /** Answers and denials, without failures. */
   usable: readonly Reply[]
-  /** Of the good ones, where they contradict one another, the last of each resolver. */
+  /** The outcomes of `usable`; if they differ, only the last one of each resolver. */
   counted: readonly Outcome[]
-  /** What two of them say. */
+  /** The outcome that two of them share. */
   agreed: Outcome | undefined
-  /** The failure of another resolver, where only one gives what is agreed. */
+  /** The failure of another resolver, if all that agree came from one resolver. */
   failure: Outcome | undefined
-  /** Queries another resolver; undefined when enough were queried. */
+  /** Queries another resolver. Undefined after enough queries. */
   nextQuery: Step | undefined
 }
 
@@ -98,8 +96,8 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     name: 'Zone fails',
     rationale: "Resolvers may receive other records. The zone's servers are queried again before the resolvers decide.",
     apply: ({ check, agreed, nextQuery }) => {
-      const isOpen = agreed && check.zone.failure && !isMajorityDue(check) && !isRecorded(check, agreed)
-      return isOpen ? (nextQuery ?? inconclusive(check, CONFIRMATIONS.nameServersSilent)) : undefined
+      const isUnconfirmed = agreed && check.zone.failure && !isMajorityDue(check) && !isRecorded(check, agreed)
+      return isUnconfirmed ? (nextQuery ?? inconclusive(check, CONFIRMATIONS.nameServersSilent)) : undefined
     },
   },
   {
@@ -122,8 +120,10 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     name: 'Recorded, beside failures',
     rationale: 'An answer with the recorded values, or a known part of them, needs no second one.',
     apply: ({ check, usable }) => {
-      const kept = usable.length === 1 ? recordedOutcome(check, usable[0]!.outcome) : undefined
-      return kept && reportOutcome(check, kept, CONFIRMATIONS.recordedValuesReturned, [], check.recorded.rotation)
+      const recorded = usable.length === 1 ? recordedOutcome(check, usable[0]!.outcome) : undefined
+      return (
+        recorded && reportOutcome(check, recorded, CONFIRMATIONS.recordedValuesReturned, [], check.recorded.rotation)
+      )
     },
   },
   {
@@ -134,7 +134,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   {
     name: 'One good answer',
     rationale: 'If the others failed, the same resolver and those that failed are queried again.',
-    apply: oneGoodAnswer,
+    apply: oneUsableAnswer,
   },
   {
     name: 'All differ',
@@ -157,10 +157,10 @@ function repliesOf(check: Check): Replies {
   const { setup } = check
   const replies = [firstReply(check)!, ...repliesByPurpose(check, 'retry')]
   const usable = replies.filter(({ outcome }) => isUsable(outcome))
-  const isDivided = !areSame(usable.map(({ outcome }) => outcome))
-  const each = isDivided ? [...new Map(usable.map((reply) => [serverOf(reply), reply])).values()] : usable
-  const counted = each.map(({ outcome }) => outcome)
-  const agreed = counted.find((outcome, at) => counted.findIndex((other) => isSame(other, outcome)) < at)
+  const isUnanimous = areSame(usable.map(({ outcome }) => outcome))
+  const latest = isUnanimous ? usable : [...new Map(usable.map((reply) => [serverOf(reply), reply])).values()]
+  const counted = latest.map(({ outcome }) => outcome)
+  const agreed = counted.find((outcome, index) => counted.findIndex((other) => isSame(other, outcome)) < index)
   const next = nextResolvers(setup.resolvers, replies)
   return {
     check,
@@ -178,11 +178,11 @@ function isRecorded({ recorded }: Check, outcome: Outcome): boolean {
 }
 
 function silence({ check, replies, usable }: Replies): Step | undefined {
-  const isSilent = replies.some(({ outcome }) => outcome.kind === 'timeout' || outcome.kind === 'unreachable')
-  const asked = check.setup.resolvers.slice(0, OTHER_RESOLVERS + 1)
-  const isSure = replies.length > asked.length * SILENT_ROUNDS
-  if (usable.length > 0 || !isSilent || isSure) return undefined
-  return sendQueries(...asked.map((server) => retryQuery(check, [server], replies)))
+  const hasTimeout = replies.some(({ outcome }) => outcome.kind === 'timeout' || outcome.kind === 'unreachable')
+  const resolvers = check.setup.resolvers.slice(0, OTHER_RESOLVERS + 1)
+  const isSure = replies.length > resolvers.length * SILENT_ROUNDS
+  if (usable.length > 0 || !hasTimeout || isSure) return undefined
+  return sendQueries(...resolvers.map((server) => retryQuery(check, [server], replies)))
 }
 
 function cnameLoop({ check, replies, usable }: Replies): Step | undefined {
@@ -194,11 +194,7 @@ function cnameLoop({ check, replies, usable }: Replies): Step | undefined {
 
 function reportFailure(check: Check, replies: readonly Reply[]): Step {
   const failure = mostInformative(replies.map(({ outcome }) => outcome))
-  return reportOutcome(
-    check,
-    failure,
-    CONFIRMATIONS.failureConfirmed(check.zone.unavailableReason ?? splitHorizonReason(check)),
-  )
+  return reportOutcome(check, failure, CONFIRMATIONS.failureConfirmed(whyResolversDecide(check)))
 }
 
 function twoAgree({ check, usable, counted, agreed }: Replies): Step | undefined {
@@ -211,42 +207,41 @@ function twoAgree({ check, usable, counted, agreed }: Replies): Step | undefined
   return sampleResolvers(check, sampled)
 }
 
-function oneGoodAnswer({ check, replies, usable }: Replies): Step | undefined {
+function oneUsableAnswer({ check, replies, usable }: Replies): Step | undefined {
   if (usable.length !== 1 || replies.filter((reply) => isFromSameServer(reply, usable[0]!)).length > 1) return undefined
   const same = resolverOf(check, usable[0]!)
   const others = check.setup.resolvers.filter((server) => !same.includes(server)).slice(0, OTHER_RESOLVERS)
-  return sendQueries(
-    ...[same, ...others.map((server) => [server])].map((servers) => retryQuery(check, servers, replies)),
-  )
+  const targets = [same, ...others.map((server) => [server])]
+  return sendQueries(...targets.map((servers) => retryQuery(check, servers, replies)))
 }
 
 function majorityDecides({ check, replies, usable }: Replies): Step {
   const failure = usable[0] && contradictingFailure(check, replies, usable[0].outcome)
   if (failure) return reportOutcome(check, failure, CONFIRMATIONS.resolversMajority)
   const outcomes = replies.map(({ outcome }) => outcome)
-  const most = majority(outcomes, check.recorded.fingerprint) ?? outcomes.find(isUsable) ?? mostInformative(outcomes)
-  return reportOutcome(check, most, CONFIRMATIONS.resolversMajority)
+  const winner = majority(outcomes, check.recorded.fingerprint) ?? outcomes.find(isUsable) ?? mostInformative(outcomes)
+  return reportOutcome(check, winner, CONFIRMATIONS.resolversMajority)
 }
 
-/** After a failure only when a pause has passed. */
+/** After a failure, only after a pause. */
 function retryQuery({ observations }: Check, servers: readonly ServerAddress[], replies: readonly Reply[]): Query {
   const isAfterFailure = replies.some(({ outcome }) => isFailure(outcome))
   const notBefore = isAfterFailure ? { notBefore: observations.at(-1)!.elapsed + RETRY_PAUSE_MS } : {}
   return { purpose: 'retry', servers, ...notBefore }
 }
 
-/** Another resolver; where there is none the same once more. Undefined when enough were asked. */
+/** Another resolver, or the same one again if there is no other. Undefined after enough queries. */
 function nextResolvers(
   resolvers: readonly ServerAddress[],
   replies: readonly Reply[],
 ): readonly ServerAddress[] | undefined {
-  const asked = new Set(replies.flatMap(({ evidence }) => evidence.map(({ server }) => server)))
-  const others = resolvers.filter((server) => !asked.has(formatServer(server)))
+  const queried = new Set(replies.flatMap(({ evidence }) => evidence.map(({ server }) => server)))
+  const others = resolvers.filter((server) => !queried.has(formatServer(server)))
   if (others.length > 0 && replies.length <= OTHER_RESOLVERS) return others.slice(0, 1)
   return replies.length > 1 ? undefined : resolvers
 }
 
-/** The recorded outcome where this is it, or holds some of its members. */
+/** The recorded outcome, if this is it or a part of it. */
 function recordedOutcome({ recorded }: Check, outcome: Outcome): Outcome | undefined {
   if (fingerprint(outcome) === recorded.fingerprint) return outcome
   if (!recorded.isRotating || !recorded.rotation || !isAnswer(outcome)) return undefined
@@ -261,26 +256,26 @@ function isFromSameServer(one: Reply, other: Reply): boolean {
 }
 
 /**
- * The failure that another resolver answered with where only one gives the outcome. That one may block the name, or answer
- * from its cache for a zone that fails.
+ * The failure of another resolver, if only one resolver gives the agreed outcome. That resolver may block the name, or answer
+ * from its cache although the zone fails.
  */
 function contradictingFailure(check: Check, replies: readonly Reply[], agreed: Outcome): Outcome | undefined {
-  // A resolver may give up on a CNAME loop that another one reports.
+  // One resolver may fail on a CNAME loop that another one reports.
   if (fingerprint(agreed) === check.recorded.fingerprint || agreed.kind === 'cname_loop') return undefined
   const supporters = replies.filter(({ outcome }) => isSame(outcome, agreed))
   if (!supporters.every((reply) => isFromSameServer(reply, supporters[0]!))) return undefined
   const failures = replies.flatMap(({ evidence }) => evidence).filter(({ outcome }) => outcome?.kind === 'failure')
-  // Two other resolvers that still give the recorded failure outweigh one that may hold an old or forged answer.
-  const still = failures.filter(({ outcome }) => fingerprint(outcome!) === check.recorded.fingerprint)
-  const others = new Set(still.map(({ server }) => server))
-  others.delete(serverOf(supporters[0]!)!)
+  // Two resolvers that still give the recorded failure outweigh one that may have an old or forged answer.
+  const recorded = failures.filter(({ outcome }) => fingerprint(outcome!) === check.recorded.fingerprint)
+  const others = new Set(recorded.map(({ server }) => server))
+  others.delete(serverOf(supporters[0]!))
   return isAnswer(agreed) && !check.zone.failure && others.size < 2 ? undefined : (failures[0]?.outcome ?? undefined)
 }
 
 function sampleResolvers(check: Check, replies: readonly Reply[]): Step {
   const samples = repliesByPurpose(check, 'resolver_sample')
   const byServer = new Map(replies.map((reply) => [serverOf(reply), reply]))
-  const sources = [...byServer].map(([server, reply]): SampledServer => {
+  const servers = [...byServer].map(([server, reply]): SampledServer => {
     const replies = [reply, ...samples.filter((sample) => serverOf(sample) === server)]
     return {
       server,
@@ -289,15 +284,15 @@ function sampleResolvers(check: Check, replies: readonly Reply[]): Step {
       next: { purpose: 'resolver_sample', servers: resolverOf(check, reply) },
     }
   })
-  return decideBySampling(check, sources, {
+  return decideBySampling(check, servers, {
     isByZone: false,
     nameServers: () => [],
     confirmAgreement: () => resolversAgree(check),
     decideDisagreement: () => {
       const outcomes = replies.map(({ outcome }) => outcome)
       const answers = outcomes.filter(isAnswer)
-      const found = majority(outcomes, check.recorded.fingerprint)
-      if (found) return reportOutcome(check, found, CONFIRMATIONS.resolversMajority)
+      const winner = majority(outcomes, check.recorded.fingerprint)
+      if (winner) return reportOutcome(check, winner, CONFIRMATIONS.resolversMajority)
       const { failure } = check.zone
       if (failure) return reportOutcome(check, failure, CONFIRMATIONS.resolversMajority)
       return reportOutcome(check, { ...mergeAnswers(answers), pool: 'part' }, CONFIRMATIONS.rotating)
@@ -307,13 +302,14 @@ function sampleResolvers(check: Check, replies: readonly Reply[]): Step {
 
 function resolversAgree(check: Check): Confirmation {
   const servers = new Set<string>()
-  for (const one of check.observations) {
-    if ('reply' in one) for (const { server } of one.reply.evidence) servers.add(server)
+  for (const observation of check.observations) {
+    if ('reply' in observation) for (const { server } of observation.reply.evidence) servers.add(server)
   }
-  return CONFIRMATIONS.resolversAgree(servers.size, check.zone.unavailableReason ?? splitHorizonReason(check))
+  return CONFIRMATIONS.resolversAgree(servers.size, whyResolversDecide(check))
 }
 
-function splitHorizonReason(check: Check): ConfirmationReason | undefined {
+function whyResolversDecide(check: Check): ConfirmationReason | undefined {
+  if (check.zone.unavailableReason) return check.zone.unavailableReason
   const view = check.zone.usable.length > 0 ? findOtherView(check) : undefined
   return Array.isArray(view) ? undefined : view
 }

@@ -32,46 +32,45 @@ import {
 } from './rotation.ts'
 import { evaluateWithDifference } from './verdict.ts'
 
-/** Answers to a check of an RRset that is known to rotate, where nothing is in doubt; else as many more, again and again. */
+/** Answers per check of a known rotation. In case of doubt, as many more several times. */
 export const USUAL_SAMPLES = 8
-/** Longer than `MOST_INCONCLUSIVE`: members that may be gone or new are waited for. */
+/** More than `MAX_INCONCLUSIVE`, for members that may be gone or new. */
 const MAX_INCONCLUSIVE_MEMBERS = 8
-/** Two hours: answers that hold none of the members that are recorded are waited for, as the copies in caches are few. */
+/** Two hours, for answers without any recorded member, because cached copies show few members. */
 const MAX_INCONCLUSIVE_REPLACED = 60
-/** So long at most do the name servers of a zone take to give a change, all of them. */
+/** All name servers of a zone have a change after this. */
 const PROPAGATION_MS = 15 * 60_000
 
-/** Decides by the members of an RRset that is given in parts. */
+/** Decides by the members of a rotating RRset. */
 export function decideByMembers(samples: Samples): Step {
-  const { sampling, sources, answers, nextRound } = samples
+  const { sampling, servers, answers, nextRound } = samples
   // Members are counted after every eight answers.
   const isCounted =
-    Math.floor(answers.length / USUAL_SAMPLES) > Math.floor((answers.length - sources.length) / USUAL_SAMPLES)
+    Math.floor(answers.length / USUAL_SAMPLES) > Math.floor((answers.length - servers.length) / USUAL_SAMPLES)
   if (nextRound && sampling.isByZone && !isCounted) return nextRound
   return applyRules(MEMBER_RULES, membersOf(samples))
 }
 
-/** What is known of the members with the answers of this check. */
 type Members = {
   samples: Samples
   rotation: Rotation
   present: string[]
   candidates: string[]
-  /** Some are not confirmed, or were not seen for longer than usual. */
+  /** Some members are unconfirmed, or were not seen for longer than usual. */
   isOpen: boolean
-  /** The answers are copies from caches: the same copy again proves nothing new. */
+  /** The answers are cached copies, so repeating the query proves nothing. */
   isCached: boolean
-  /** Recorded members, where no answer held any of them. */
+  /** The recorded members, if no answer contained any of them. */
   missed: string[]
-  /** They would have shown by now. */
+  /** They would have appeared by now. */
   areMissedGone: boolean
-  /** Those that may be recorded; none while none is certain. */
+  /** The members to record. */
   certain: string[]
-  /** Those that are not there any more, in favour of the others. */
+  /** Members that the others replaced. */
   replaced: string[]
-  /** `replaced`, and what is doubted for so long that no copy can hold it. */
+  /** `replaced`, and members that are overdue for longer than any cached copy lives. */
   outdated: string[]
-  /** To be remembered: without those that are gone. */
+  /** The rotation without the members that are gone. */
   remaining: Rotation
 }
 
@@ -119,9 +118,9 @@ type Change = {
   members: Members
   /** All certain members as one answer. */
   union: Answer
-  /** The RRset is given whole again. */
+  /** The RRset no longer rotates. */
   isWhole: boolean
-  /** Every answer held all of them. */
+  /** Every answer contained all of them. */
   isUniform: boolean
   outcome: Answer
   meaning: ReturnType<typeof evaluateWithDifference>
@@ -174,72 +173,72 @@ function inconclusiveChecks({ samples }: Members): number {
 // Members
 
 function membersOf(samples: Samples): Members {
-  const { check, sampling, sources, answers } = samples
+  const { check, sampling, servers, answers } = samples
   const { recorded } = check
   const rotation = rotationWith(samples)
-  const { present, candidates, gone, doubtful } = classifyMembers(rotation, sources.length)
-  const isHeard = areSame(answers) || answers.length >= USUAL_SAMPLES
-  const isCached = !sampling.isByZone && isHeard && answers.some(({ rrset }) => rrset.ttl > 0)
+  const { present, candidates, gone, overdue } = classifyMembers(rotation, servers.length)
+  const hasEnough = areSame(answers) || answers.length >= USUAL_SAMPLES
+  const isCached = !sampling.isByZone && hasEnough && answers.some(({ rrset }) => rrset.ttl > 0)
   const missed = missedMembers(recorded, rotation, answers)
   const areMissedGone = presenceProbability(rotation, asOne(rotation, missed)) < MAX_ERROR_PROBABILITY
   const replaced = areMissedGone ? missed : isCached ? replacedMembers(check, rotation, answers) : []
-  // Through caches a doubt lasts for as long as the copies: what was given whole until then is a change, not a rotation.
+  // After this time cached copies have expired, so a complete RRset with overdue members has changed and does not rotate.
   const isOld = recorded.inconclusiveCount >= MAX_INCONCLUSIVE_MEMBERS && !sampling.isByZone && !recorded.isRotating
-  const outdated = isOld ? [...doubtful, ...replaced] : replaced
-  const left = outdated.length > 0 ? present.filter((key) => !outdated.includes(key)) : present
-  // The CNAME records on the way to values that are not confirmed are no RRset.
-  const holdsValue = (keys: readonly string[]) => answerWithMembers(answers[0]!, keys).rrset.values.length > 0
-  const likely = holdsValue(left) ? left : isMajorityDue(check) ? [...left, ...candidates] : []
+  const outdated = isOld ? [...overdue, ...replaced] : replaced
+  const current = outdated.length > 0 ? present.filter((key) => !outdated.includes(key)) : present
+  // CNAME records of the chain without a confirmed first record are no RRset.
+  const hasValue = (keys: readonly string[]) => answerWithMembers(answers[0]!, keys).rrset.values.length > 0
+  const likely = hasValue(current) ? current : isMajorityDue(check) ? [...current, ...candidates] : []
   return {
     samples,
     rotation,
     present,
     candidates,
-    isOpen: candidates.length > 0 || doubtful.length > 0,
+    isOpen: candidates.length > 0 || overdue.length > 0,
     isCached,
     missed,
-    areMissedGone: areMissedGone,
-    certain: holdsValue(likely) ? likely : [],
+    areMissedGone,
+    certain: hasValue(likely) ? likely : [],
     replaced,
     outdated,
     remaining: withoutMembers(rotation, [...gone, ...outdated]),
   }
 }
 
-/** The members of a rotation that is recorded, where no answer holds any of them: they are gone together, or all of them return. */
+/** The members of a recorded rotation, if no answer contained any of them. */
 function missedMembers(recorded: Recorded, rotation: Rotation, answers: readonly Answer[]): string[] {
   const { isRotating, recordType, owner, values } = recorded
   if (!isRotating) return []
   const known = memberKeysOf(recordType.name, owner, values ?? []).filter((key) => Object.hasOwn(rotation.members, key))
-  const given = new Set(answers.flatMap(memberKeys))
-  return known.some((key) => given.has(key)) ? [] : known
+  const seen = new Set(answers.flatMap(memberKeys))
+  return known.some((key) => seen.has(key)) ? [] : known
 }
 
-/** Members of which each answer held one until they were seen last. */
+/** All these members as one that every answer contained until it was seen last. */
 function asOne({ answers, total, members }: Rotation, keys: readonly string[]): Member {
   const last = keys.length === 0 ? total : Math.max(...keys.map((key) => members[key]!.last))
   return { seen: answers - (total - last), last, servers: [] }
 }
 
 /**
- * What was recorded beside something else is a change, not a rotation, where all answers are the same once no old copy can be
- * left, and no cache fetched the other one since. Which of both is left out.
+ * The members that were replaced. Old and new values together are a change and not a rotation, if all answers are equal after
+ * the old cached copies expired, and no resolver has fetched the other value since.
  */
 function replacedMembers({ recorded, now }: Check, rotation: Rotation, answers: readonly Answer[]): string[] {
-  // What the zone's servers gave earlier, before a failure perhaps, may be parts of a rotation.
+  // Without a start time, earlier answers came from the zone's servers and may be parts of a rotation.
   if (rotation.firstCopiesUntil === undefined) return []
   const until = oldCopiesUntil(rotation)
   const { fingerprint: known, isRotating, recordType, owner, values } = recorded
   if (isRotating || known === null || now.at < until || !areSame(answers)) return []
-  const given = memberKeys(answers[0]!)
-  const others = Object.keys(rotation.members).filter((key) => !given.includes(key))
+  const present = memberKeys(answers[0]!)
+  const others = Object.keys(rotation.members).filter((key) => !present.includes(key))
   if (others.some((key) => (rotation.members[key]!.copiesUntil ?? 0) >= until)) return []
   const before = memberKeysOf(recordType.name, owner, values ?? [])
   const isOneOfTwo = fingerprint(answers[0]!) === known || others.every((key) => before.includes(key))
   return isOneOfTwo ? others : []
 }
 
-/** A cache fetched what was recorded before another one fetched something else, or from a slow name server. */
+/** A resolver may have fetched the old value just before the change, or from a slow name server. */
 function oldCopiesUntil({ since, firstCopiesUntil = since }: Rotation): number {
   return firstCopiesUntil + PROPAGATION_MS
 }
@@ -267,14 +266,14 @@ function reportChange({ members: { samples, remaining }, isWhole, outcome }: Cha
 
 function isRecorded(change: Change): boolean {
   const { isRotating, fingerprint: known } = recordedOf(change)
-  // What was given whole until now and is given in parts is about to change, or begins to rotate.
+  // A complete RRset that now arrives in parts is changing, or begins to rotate.
   return fingerprint(change.outcome) === known && (isRotating || change.isWhole)
 }
 
-/** What was recorded before a failure is back when this check saw all of it. */
+/** This check saw all of the values that were recorded before a failure. */
 function isBackAfterFailure(change: Change): boolean {
   const { members, union, meaning } = change
-  // What was given whole until now and is given in parts may be about to change.
+  // A complete RRset that now arrives in parts may be changing.
   if (['VALID', 'MISMATCH'].includes(recordedOf(change).state) && !recordedOf(change).isRotating) return false
   const isSeen = areSame([union, mergeAnswers(members.samples.answers)])
   return members.candidates.length === 0 && isSeen && areSameValues(meaning.values, recordedOf(change).values)
@@ -292,12 +291,12 @@ function isUnconfirmed(change: Change): boolean {
   return !isMajorityDue(samples.check) || (isOpen && count < MAX_INCONCLUSIVE_MEMBERS)
 }
 
-/** Every member came often enough for another one to have shown. */
+/** Every member appeared so often that another one would have appeared too. */
 function isWellKnown({ answers, members }: Rotation): boolean {
   return answers >= 20 && Object.values(members).every(({ seen }) => seen >= 4)
 }
 
-/** Caches that hold the old RRset beside the new one look like a rotation until the last old copy expires. */
+/** Until the last old cached copy expires, a change looks like a rotation. */
 function isSpreading(change: Change): boolean {
   const { samples, rotation } = change.members
   const { isRotating, fingerprint: known } = recordedOf(change)
@@ -306,9 +305,9 @@ function isSpreading(change: Change): boolean {
   return isThroughCaches && !isReplacement && samples.check.now.at < oldCopiesUntil(rotation)
 }
 
-// What was seen, over all checks
+// The rotation over all checks
 
-/** Whether the RRset rotates, or earlier checks, which were inconclusive, saw other parts of it. */
+/** Whether the RRset rotates, or earlier inconclusive checks saw other members of it. */
 export function mayRotate(recorded: Recorded, outcomes: readonly Outcome[], isByZone: boolean): boolean {
   if (recorded.isRotating) return true
   const answers = outcomes.filter(isAnswer)
@@ -319,7 +318,7 @@ export function mayRotate(recorded: Recorded, outcomes: readonly Outcome[], isBy
   return before.length > 0 && !areSame([known, ...answers])
 }
 
-/** What caches gave before a failure says nothing of the time after it: too few of their answers are seen to correct it. */
+/** Cached answers from before a failure do not count after it: too few later answers would correct them. */
 function usableRotation(
   { isRotating, inconclusiveCount: count, rotation }: Recorded,
   isByZone: boolean,
@@ -327,65 +326,65 @@ function usableRotation(
   return isByZone || isRotating || count > 0 ? rotation : null
 }
 
-/** What is known of the RRset's members with the answers of this check. `whole`: what every answer held before. */
-export function rotationWith({ check, sampling, sources }: Samples, whole = wholeValues(check.recorded)): Rotation {
+/** The rotation with the answers of this check. `whole`: values that every answer contained before. */
+export function rotationWith({ check, sampling, servers }: Samples, whole = wholeValues(check.recorded)): Rotation {
   const { recorded, now } = check
   const { isByZone } = sampling
-  // In the order in which they were received: all answers of one server in a row would look like the end of the others' members.
-  const rounds = Math.max(...sources.map(({ replies }) => replies.length))
-  const sightings: ReceivedAnswer[] = []
+  // Round by round: all answers of one server in a row would look as if the members of the others were gone.
+  const rounds = Math.max(...servers.map(({ replies }) => replies.length))
+  const received: ReceivedAnswer[] = []
   for (let round = 0; round < rounds; round++) {
-    for (const { server, replies } of sources) {
+    for (const { server, replies } of servers) {
       const outcome = replies[round]?.outcome
       if (!outcome || !isAnswer(outcome)) continue
-      const sighting = { answer: outcome, server, at: now.at }
-      sightings.push(isByZone ? sighting : { ...sighting, expiresAt: now.at + outcome.rrset.ttl * 1_000 })
+      const answer = { answer: outcome, server, at: now.at }
+      received.push(isByZone ? answer : { ...answer, expiresAt: now.at + outcome.rrset.ttl * 1_000 })
     }
   }
   const { recordType, owner, expectedValues } = recorded
   const expected = memberKeysOf(recordType.name, owner, expectedValues)
-  const remembered = usableRotation(recorded, isByZone)
-  if (remembered) return countAnswers(remembered, sightings, expected)
-  const rotation = countAnswers(newRotation(now.at, whole), sightings, expected)
+  const previous = usableRotation(recorded, isByZone)
+  if (previous) return countAnswers(previous, received, expected)
+  const rotation = countAnswers(newRotation(now.at, whole), received, expected)
   return isByZone
     ? rotation
-    : { ...rotation, firstCopiesUntil: Math.max(...sightings.map(({ expiresAt = 0 }) => expiresAt)) }
+    : { ...rotation, firstCopiesUntil: Math.max(...received.map(({ expiresAt = 0 }) => expiresAt)) }
 }
 
-/** What every answer held until now. For a CNAME the names on the way are members too, and are not recorded. */
+/** The values that every answer contained until now. None for a CNAME: the members also include its chain, which is not recorded. */
 function wholeValues({ fingerprint: known, isRotating, recordType, values }: Recorded): readonly string[] {
   return known === null || isRotating || recordType.name === 'CNAME' ? [] : (values ?? [])
 }
 
-/** The chance that an RRset with one more member would have shown only these. */
+/** The probability that an RRset with one more member would have shown only these. */
 export function hiddenMemberProbability(answers: readonly Answer[]): number {
   const mean = answers.reduce((sum, answer) => sum + sizeOf(answer), 0) / answers.length
   return (1 - mean / (sizeOf(mergeAnswers(answers)) + 1)) ** answers.length
 }
 
-/** Where the names on the way count, each of them is a member. */
+/** For a CNAME, each record of the chain is a member. */
 function sizeOf({ rrset, chain }: Answer): number {
   return rrset.values.length + (rrset.type === 'CNAME' ? chain.length : 0)
 }
 
-/** Through caches, answers that count are rare: so many prove that a value is absent, or so much time. */
+/** Independent answers of resolvers are rare, so this many of them, or this much time, prove that a value is absent. */
 const RESOLVER_ANSWERS_TO_PROVE_ABSENCE = 20
 const MAX_WAIT_MS = 2 * 60 * 60_000
 
-/** Whether each expected value that is missing was seen and is gone, or never came in enough answers. `outdated`: members that are gone. */
+/** Whether each missing expected value was seen and is gone, or never appeared in enough answers. `outdated`: members that are gone. */
 export function isAbsenceProven(
   { check, sampling }: Samples,
   rotation: Rotation,
   outdated: readonly string[] = [],
 ): boolean {
   if (check.recorded.mustConclude) return true
-  const like = anyAnswer(check)
+  const template = anyAnswer(check)
   const seen = Object.keys(rotation.members)
-  if (like && seen.length > 0) {
+  if (template && seen.length > 0) {
     const { present, candidates } = classifyMembers(rotation, 1)
-    const left = [...present, ...candidates].filter((key) => !outdated.includes(key))
-    if (evaluateWithDifference(check, answerWithMembers(like, left)).state === 'VALID') return false
-    if (evaluateWithDifference(check, answerWithMembers(like, seen)).missing.length === 0) return true
+    const current = [...present, ...candidates].filter((key) => !outdated.includes(key))
+    if (evaluateWithDifference(check, answerWithMembers(template, current)).state === 'VALID') return false
+    if (evaluateWithDifference(check, answerWithMembers(template, seen)).missing.length === 0) return true
   }
   if (sampling.isByZone) return rotation.answers >= ANSWERS_TO_PROVE_ABSENCE
   const isLong = check.now.at - rotation.since >= MAX_WAIT_MS

@@ -1,9 +1,9 @@
 import type { Answer } from './outcomes.ts'
 
 /**
- * What the answers of several checks held, kept while a name's answers differ from one another or may do so. `answers`: how
- * many independent answers were counted, older ones less; `total`: how many there were. `copies`: when the cached copy that a
- * resolver gave last expires (UTC epoch milliseconds), so that the same copy does not count twice.
+ * The members that the answers of several checks contained. Stored while the answers differ, or may differ. `answers`: how many
+ * independent answers were counted, with older ones weighted less. `total`: how many there were. `copies`: when the cached copy
+ * of each resolver expires (UTC epoch milliseconds), so that the same copy is not counted twice.
  */
 export type Rotation = {
   /** When the first of the answers was received, in UTC epoch milliseconds. */
@@ -12,35 +12,35 @@ export type Rotation = {
   total: number
   members: Record<string, Member>
   copies: Record<string, number>
-  /** Through caches: when the copies of the first check that differed expire, in UTC epoch milliseconds. */
+  /** With resolvers: when the cached copies of the first check that differed expire, in UTC epoch milliseconds. */
   firstCopiesUntil?: number
 }
 
 /**
- * `seen`: independent answers that held it. `last`: the number of the last one that did. `servers`: up to two that gave it.
- * `copiesUntil`: through caches, when the latest copy that held it expires, in UTC epoch milliseconds.
+ * `seen`: how many independent answers contained it. `last`: the number of the last one. `servers`: up to two that returned it.
+ * `copiesUntil`: with resolvers, when the latest cached copy that contained it expires, in UTC epoch milliseconds.
  */
 export type Member = { seen: number; last: number; servers: string[]; copiesUntil?: number }
 
-/** One answer to be counted. `expiresAt`: for a cached copy, in UTC epoch milliseconds; undefined from an authoritative server. */
+/** `expiresAt`: of a cached copy, in UTC epoch milliseconds; undefined from an authoritative server. */
 export type ReceivedAnswer = { answer: Answer; server: string; at: number; expiresAt?: number }
 
-/** A member that comes with this share of the answers, or more often, is found or proven absent. */
+/** A member in at least this share of the answers is either found or proven absent. */
 const MIN_MEMBER_SHARE = 0.05
-/** The chance of error that a report may rest on. */
+/** Of a reported verdict. */
 export const MAX_ERROR_PROBABILITY = 1e-6
-/** From this chance on, it is worth more queries whether a member is still there. */
+/** Below this probability that a member is still there, more queries are sent. */
 export const RECHECK_PROBABILITY = 1e-2
-/** So many answers without a value prove that no member of at least `RAREST_MEMBER` has it: 0.95^270 < 1e-6. */
+/** This many answers without a value prove that it is absent: 0.95^270 < 1e-6. */
 export const ANSWERS_TO_PROVE_ABSENCE = Math.ceil(Math.log(MAX_ERROR_PROBABILITY) / Math.log(1 - MIN_MEMBER_SHARE))
-/** More members are not told apart: new ones are left out, but expected ones never, as their absence is an alarm. */
+/** Further members are ignored, unless they are expected: their absence would be an alarm. */
 export const MAX_MEMBERS = 64
-/** Of all members together; one RRset of any size fits. */
+/** Of all members together. An RRset of any size fits. */
 const MAX_CHARACTERS = 65_536
-/** Beyond this, older answers count half, so that weights may change. */
+/** After this many, older answers count half, so that the shares of members can change. */
 const MAX_ANSWERS = 1_000
 
-/** `recorded`: values that every answer held before; they count as so many answers, as from two servers. */
+/** `recorded`: values that every answer contained before. They count as 20 answers from two servers. */
 export function newRotation(at: number, recorded: readonly string[] = []): Rotation {
   const known = (): Member => ({ seen: ANSWERS_BEFORE, last: ANSWERS_BEFORE, servers: ['recorded', 'before'] })
   const members = Object.fromEntries(recorded.map((value) => [value, known()]))
@@ -48,22 +48,21 @@ export function newRotation(at: number, recorded: readonly string[] = []): Rotat
   return { since: at, answers, total: answers, members, copies: {} }
 }
 
-/** An RRset that was given whole for as long as it was recorded. */
 const ANSWERS_BEFORE = 20
 
-/** Counts further answers. `expected`: keys of the expected values. Pure: returns a new value. */
+/** `expected`: the member keys of the expected values. Pure: returns a new value. */
 export function countAnswers(
   rotation: Rotation,
-  sightings: readonly ReceivedAnswer[],
+  received: readonly ReceivedAnswer[],
   expected: readonly string[] = [],
 ): Rotation {
   const next = copyOf(rotation)
-  for (const sighting of sightings) countAnswer(next, sighting, expected)
+  for (const answer of received) countAnswer(next, answer, expected)
   if (next.answers > MAX_ANSWERS) halve(next)
   return { ...next, members: Object.fromEntries(next.members) }
 }
 
-/** While answers are counted. */
+/** A mutable copy while answers are counted. */
 type RotationDraft = Omit<Rotation, 'members'> & { members: Map<string, Member> }
 
 function copyOf(rotation: Rotation): RotationDraft {
@@ -89,7 +88,7 @@ function countAnswer(
   for (const key of memberKeys(answer)) {
     const member = members.get(key) ?? newMember(rotation, key, expected)
     if (!member) continue
-    // An answer may hold the same value twice.
+    // An answer may contain the same value twice.
     if (isIndependent ? member.last < rotation.total : member.seen === 0) member.seen += 1
     member.last = rotation.total
     if (expiresAt !== undefined) member.copiesUntil = Math.max(member.copiesUntil ?? 0, expiresAt)
@@ -97,7 +96,7 @@ function countAnswer(
   }
 }
 
-/** Undefined where there is no place for one more. */
+/** Undefined if the rotation has its maximum of members. */
 function newMember(rotation: RotationDraft, key: string, expected: readonly string[]): Member | undefined {
   const { members } = rotation
   if (members.size >= MAX_MEMBERS) removeGone(rotation)
@@ -109,7 +108,6 @@ function newMember(rotation: RotationDraft, key: string, expected: readonly stri
   return member
 }
 
-/** Members that are gone leave their places to new ones. */
 function removeGone(rotation: RotationDraft): void {
   for (const [key, member] of rotation.members) {
     if (presenceProbability(rotation, member) < MAX_ERROR_PROBABILITY) rotation.members.delete(key)
@@ -122,8 +120,8 @@ function halve(rotation: RotationDraft): void {
 }
 
 /**
- * The chance that a member which is still there stays unseen for as long as it has been: of `seen` in the answers before, then
- * in none of `absent` answers, by the rule of succession (a beta-binomial with a uniform prior).
+ * The probability that a member that is still there was not in any of the last `absent` answers, after `seen` of the answers
+ * before, by the rule of succession (a beta-binomial with a uniform prior).
  */
 export function presenceProbability(
   { answers, total }: Pick<Rotation, 'answers' | 'total'>,
@@ -140,8 +138,8 @@ export function presenceProbability(
 }
 
 /**
- * Members by what is known of them. `doubtful`: those present that were not seen for longer than usual. `servers`: how many
- * servers were heard, as one of several proves no member.
+ * `overdue`: present members that were not seen for longer than usual. `servers`: how many servers were queried. If there are
+ * several, one alone does not prove a member.
  */
 export function classifyMembers(rotation: Rotation, servers: number) {
   const present: string[] = []
@@ -159,37 +157,40 @@ export function classifyMembers(rotation: Rotation, servers: number) {
       if (chance < RECHECK_PROBABILITY) overdue.push(key)
     }
   }
-  return { present: present.sort(), candidates: candidates.sort(), gone, doubtful: overdue }
+  return { present: present.sort(), candidates: candidates.sort(), gone, overdue: overdue }
 }
 
-/** The rotation without some of its members. */
 export function withoutMembers(rotation: Rotation, keys: readonly string[]): Rotation {
   if (keys.length === 0) return rotation
   const members = Object.fromEntries(Object.entries(rotation.members).filter(([key]) => !keys.includes(key)))
   return { ...rotation, members }
 }
 
-/** An answer that holds these members; `like` is one of the answers they came from. */
-export function answerWithMembers(like: Answer, keys: readonly string[]): Answer {
-  const { rrset } = like
-  if (rrset.type !== 'CNAME') return { ...like, rrset: { ...rrset, values: [...keys].sort() } }
+/** An answer with these members. `template`: one of the answers they came from. */
+export function answerWithMembers(template: Answer, keys: readonly string[]): Answer {
+  const { rrset } = template
+  if (rrset.type !== 'CNAME') return { ...template, rrset: { ...rrset, values: [...keys].sort() } }
   const links = keys.map((key) => {
     const [name = '', target = ''] = key.split(' ')
     return { name, target, ttl: rrset.ttl }
   })
   const values = links.filter(({ name }) => name === rrset.name).map(({ target }) => target || '.')
-  return { ...like, rrset: { ...rrset, values: values.sort() }, chain: links.filter(({ name }) => name !== rrset.name) }
+  return {
+    ...template,
+    rrset: { ...rrset, values: values.sort() },
+    chain: links.filter(({ name }) => name !== rrset.name),
+  }
 }
 
-/** The keys of an RRset's own values, without the names on the way. */
+/** The member keys of an RRset's values, without those of its CNAME chain. */
 export function memberKeysOf(type: string, owner: string, values: readonly string[]): string[] {
   if (type !== 'CNAME') return [...values]
   return values.map((target) => `${owner} ${target === '.' ? '' : target}`)
 }
 
-/** What counts as a member: a value; where the names on the way count, each CNAME record. */
+/** A member is a value. For a CNAME, each record of the chain is a member too. */
 export function memberKeys({ rrset, chain }: Answer): string[] {
-  const own = memberKeysOf(rrset.type, rrset.name, rrset.values)
-  if (rrset.type !== 'CNAME') return own
-  return [...own, ...chain.map(({ name, target }) => `${name} ${target}`)]
+  const keys = memberKeysOf(rrset.type, rrset.name, rrset.values)
+  if (rrset.type !== 'CNAME') return keys
+  return [...keys, ...chain.map(({ name, target }) => `${name} ${target}`)]
 }

@@ -24,17 +24,17 @@ import {
 } from './rotation-rules.ts'
 import { evaluateWithDifference } from './verdict.ts'
 
-/** Answers of all servers together in one check. */
+/** Of all servers together in one check. */
 const MAX_SAMPLES = 72
-/** Where servers answer slowly: what was the same until then is taken as it is. */
+/** If servers answer slowly, the answers until then decide. */
 const MAX_SAMPLING_MS = 3_000
-/** After so many rounds in which each server kept to its own answer they disagree; fewer where one of them denies the name. */
+/** If each server repeats its own answer for this many rounds, they disagree. Fewer if one of them denies the name. */
 const DISAGREEMENT_ROUNDS = 10
 const DENIAL_DISAGREEMENT_ROUNDS = 3
 
-/** Decides by servers that are queried again and again, until what they say is certain. */
-export function decideBySampling(check: Check, asked: readonly SampledServer[], sampling: Sampling): Step {
-  return applyRules(SAMPLING_RULES, samplesOf(check, asked, sampling))
+/** Queries the servers repeatedly until their answers are certain. */
+export function decideBySampling(check: Check, allServers: readonly SampledServer[], sampling: Sampling): Step {
+  return applyRules(SAMPLING_RULES, samplesOf(check, allServers, sampling))
 }
 
 /** In the order in which they apply. */
@@ -83,47 +83,47 @@ export const SAMPLING_RULES: readonly Rule<Samples>[] = [
   },
 ]
 
-function samplesOf(check: Check, asked: readonly SampledServer[], sampling: Sampling): Samples {
+function samplesOf(check: Check, allServers: readonly SampledServer[], sampling: Sampling): Samples {
   const { recorded, observations, now } = check
-  const sources = recorded.isRotating ? withoutDenyingServers(asked) : asked
-  const outcomes = sources.flatMap((source) => source.replies.map(({ outcome }) => outcome).filter(isUsable))
+  const servers = recorded.isRotating ? withoutDenyingServers(allServers) : allServers
+  const outcomes = servers.flatMap((source) => source.replies.map(({ outcome }) => outcome).filter(isUsable))
   const answers = outcomes.filter(isAnswer)
-  const rounds = Math.max(...sources.map((source) => source.rounds))
+  const rounds = Math.max(...servers.map((source) => source.rounds))
   const start = observations.findLast(
     ({ query }) => query.purpose !== 'resolver_sample' && query.purpose !== 'name_server_sample',
   )!
-  const isSilent = rounds > 1 && isLastRoundSilent(check, sources)
-  const mayAsk = now.elapsed - start.elapsed < MAX_SAMPLING_MS && !isSilent && outcomes.length < MAX_SAMPLES
+  const isUnanswered = rounds > 1 && isLastRoundUnanswered(check, servers)
+  const mayContinue = now.elapsed - start.elapsed < MAX_SAMPLING_MS && !isUnanswered && outcomes.length < MAX_SAMPLES
   const hasDenial = answers.length < outcomes.length
   return {
     check,
     sampling,
-    sources,
+    servers,
     outcomes,
     answers,
     rounds,
-    nextRound: mayAsk ? sendQueries(...sources.flatMap(({ next }) => next ?? [])) : undefined,
+    nextRound: mayContinue ? sendQueries(...servers.flatMap(({ next }) => next ?? [])) : undefined,
     hasDenial,
     areAllEqual: () => areSame(outcomes),
     doesAnyServerVary: () =>
-      sources.some(({ replies }) => !areSame(replies.map(({ outcome }) => outcome).filter(isUsable))),
+      servers.some(({ replies }) => !areSame(replies.map(({ outcome }) => outcome).filter(isUsable))),
     isKnownToRotate: () => !hasDenial && mayRotate(recorded, answers, sampling.isByZone),
   }
 }
 
-/** Of an RRset that is known to rotate, the servers that only deny it do not count where most servers give parts of it. */
-function withoutDenyingServers(sources: readonly SampledServer[]): readonly SampledServer[] {
-  const answering = sources.filter(({ replies }) => replies.some(({ outcome }) => isAnswer(outcome)))
-  return answering.length * 2 > sources.length ? answering : sources
+/** If most servers return members of a rotating RRset, servers that only deny it do not count. */
+function withoutDenyingServers(servers: readonly SampledServer[]): readonly SampledServer[] {
+  const answering = servers.filter(({ replies }) => replies.some(({ outcome }) => isAnswer(outcome)))
+  return answering.length * 2 > servers.length ? answering : servers
 }
 
-function isLastRoundSilent({ observations }: Check, sources: readonly SampledServer[]): boolean {
-  const count = sources.filter(({ next }) => next).length
+function isLastRoundUnanswered({ observations }: Check, servers: readonly SampledServer[]): boolean {
+  const count = servers.filter(({ next }) => next).length
   const samples = observations.filter(
     ({ query }) => query.purpose === 'name_server_sample' || query.purpose === 'resolver_sample',
   )
-  return samples.slice(-count).every((one) => {
-    const reply = 'reply' in one ? one.reply : 'nameServerReply' in one ? one.nameServerReply : undefined
+  return samples.slice(-count).every((sample) => {
+    const reply = 'reply' in sample ? sample.reply : 'nameServerReply' in sample ? sample.nameServerReply : undefined
     return !reply || isFailure(reply.outcome)
   })
 }
@@ -131,7 +131,7 @@ function isLastRoundSilent({ observations }: Check, sources: readonly SampledSer
 function serversDisagree(samples: Samples): Step | undefined {
   const { check, sampling, rounds, nextRound, hasDenial, areAllEqual, doesAnyServerVary, isKnownToRotate } = samples
   if (areAllEqual() || doesAnyServerVary()) return undefined
-  // Through caches each resolver keeps to its copy, also of a rotation.
+  // A resolver repeats its cached copy, also of a rotating RRset.
   if (sampling.isByZone ? isPartOfRotation(samples) : isKnownToRotate()) return undefined
   const isSure = rounds > (hasDenial ? DENIAL_DISAGREEMENT_ROUNDS : DISAGREEMENT_ROUNDS)
   if (nextRound && !isSure) return nextRound
@@ -139,12 +139,12 @@ function serversDisagree(samples: Samples): Step | undefined {
   return isMajorityDue(check) ? sampling.decideDisagreement() : inconclusive(check, CONFIRMATIONS.nameServersDisagree)
 }
 
-/** A recorded rotation of which some members were not given in this check: they may come between. */
+/** A recorded rotation of which this check has not seen all members: they may still appear. */
 function isPartOfRotation({ check, answers, hasDenial }: Samples): boolean {
   const { isRotating, values } = check.recorded
   if (!isRotating || hasDenial) return false
-  const given = evaluateWithDifference(check, mergeAnswers(answers)).values
-  return !(values ?? []).every((value) => given.includes(value))
+  const seen = evaluateWithDifference(check, mergeAnswers(answers)).values
+  return !(values ?? []).every((value) => seen.includes(value))
 }
 
 function denials({ check, sampling, outcomes, nextRound, hasDenial, areAllEqual }: Samples): Step | undefined {
@@ -152,7 +152,7 @@ function denials({ check, sampling, outcomes, nextRound, hasDenial, areAllEqual 
   if (nextRound && 0.5 ** outcomes.length >= MAX_ERROR_PROBABILITY) return nextRound
   if (areAllEqual()) return reportOutcome(check, outcomes[0]!, sampling.confirmAgreement(), sampling.nameServers())
   if (!isMajorityDue(check)) return inconclusive(check, CONFIRMATIONS.flapping)
-  // An RRset that is given in parts counts as one answer. A server that denies now and then denies half of a few samples by chance.
+  // Answers with different members count as one. Two thirds must be denials, because few samples can be half denials by chance.
   const answers = outcomes.filter(isAnswer)
   const isAnswered = answers.length * 3 > outcomes.length
   const most = isAnswered ? mergeAnswers(answers) : majority(withoutAnswers(outcomes), null)!
@@ -169,14 +169,14 @@ function enoughEqualAnswers({ check, answers, nextRound, areAllEqual, isKnownToR
   return hiddenMemberProbability(answers) >= chance ? nextRound : undefined
 }
 
-/** A first verdict that rests on what was seen, not on what was not: a member that shows later is a change of its own. */
+/** A first verdict that does not depend on absent members: one that appears later is another change. */
 function isSafeAsFirst(check: Check, answer: Answer): boolean {
   if (check.recorded.fingerprint !== null) return false
   const { state, extra } = evaluateWithDifference(check, answer)
   return state === 'VALID' || (state === 'MISMATCH' && extra.length > 0)
 }
 
-/** Only these are given in parts so often that an absent one may come later. */
+/** Only RRsets of these types rotate so often that a missing member may appear later. */
 const ROTATING_TYPES = ['A', 'AAAA', 'CNAME']
 
 function partOfTheExpectedValues(samples: Samples): Step | undefined {
@@ -185,10 +185,10 @@ function partOfTheExpectedValues(samples: Samples): Step | undefined {
   if (!areAllEqual() || isKnownToRotate()) return undefined
   if (recorded.state === 'MISMATCH' || !ROTATING_TYPES.includes(recorded.recordType.name)) return undefined
   const { state, missing, extra } = evaluateWithDifference(check, answers[0]!)
-  // Some of the expected addresses are given, and nothing that contradicts the others.
+  // Some of the expected values are present, and nothing rules out the others.
   const hasOthers = recorded.isExactMatch ? extra.length === 0 : missing.length < recorded.expectedValues.length
-  const wasWhole = recorded.expectedValues.every((value) => recorded.values?.includes(value))
-  if (state !== 'MISMATCH' || !hasOthers || wasWhole) return undefined
+  const wasComplete = recorded.expectedValues.every((value) => recorded.values?.includes(value))
+  if (state !== 'MISMATCH' || !hasOthers || wasComplete) return undefined
   const rotation = rotationWith(samples, [])
   if (isAbsenceProven(samples, rotation)) return undefined
   return nextRound && sampling.isByZone ? nextRound : inconclusive(check, CONFIRMATIONS.absenceUnconfirmed, rotation)

@@ -5,7 +5,7 @@ import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.t
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { QUERY_SPACING_MS } from '../monitors/waits.ts'
-import { type MonitorQuery, monitorQueryFor, queryNameServer } from './lookup.ts'
+import { type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
 import { type Expectation, evaluate, type VerdictState } from './verdict.ts'
 
 /** What a monitor with `until` asks between its regular checks: one look at one of the zone's name servers. */

@@ -17,8 +17,6 @@ import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
 import { mayRotate } from './rotation-rules.ts'
 import { decideBySampling } from './sampling.ts'
 
-// The zone's name servers
-
 /** How many of a zone's name servers are queried. */
 const MAX_NAME_SERVERS = 4
 
@@ -26,41 +24,42 @@ const NO_REPLIES: ZoneReplies = { pendingQueries: [], usable: [], failure: undef
 
 export function zoneReplies({ setup, observations }: CheckSoFar): ZoneReplies {
   if (!setup.hasAuthoritativeClient) return NO_REPLIES
-  const reachable = observations.find((one) => 'rootProblem' in one)
-  if (!reachable) return { ...NO_REPLIES, pendingQueries: [{ purpose: 'root_servers' }] }
-  if (reachable.rootProblem !== undefined)
-    return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.rootProblem(reachable.rootProblem) }
+  const rootCheck = observations.find((observation) => 'rootProblem' in observation)
+  if (!rootCheck) return { ...NO_REPLIES, pendingQueries: [{ purpose: 'root_servers' }] }
+  if (rootCheck.rootProblem !== undefined)
+    return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.rootProblem(rootCheck.rootProblem) }
   const cached: NameServerReply[] = []
   const fresh: NameServerReply[] = []
-  for (const one of observations) {
-    if (one.query.purpose !== 'name_server' || !('nameServerReply' in one)) continue
-    if (one.query.fresh || fresh.length > 0) fresh.push(one.nameServerReply)
-    else cached.push(one.nameServerReply)
+  for (const observation of observations) {
+    const { query } = observation
+    if (query.purpose !== 'name_server' || !('nameServerReply' in observation)) continue
+    const replies = query.fresh || fresh.length > 0 ? fresh : cached
+    replies.push(observation.nameServerReply)
   }
   const missing = missingServers(cached, false)
-  const isDoubtful = missing.length === 0 && isDelegationDoubtful(cached, firstReply({ observations })!)
+  const mustRefresh = missing.length === 0 && isDelegationOutdated(cached, firstReply({ observations })!)
   const answers = inDeepestZone(fresh.length > 0 ? fresh : cached)
-  return { ...summarize(answers), pendingQueries: isDoubtful ? missingServers(fresh, true) : missing }
+  return { ...summarize(answers), pendingQueries: mustRefresh ? missingServers(fresh, true) : missing }
 }
 
-/** One name server first, which finds the others; behind its failure are all of them already. */
+/** The first reply names the other servers. If it is a failure, all servers were already queried. */
 function missingServers(replies: readonly NameServerReply[], fresh: boolean): Query[] {
-  const [leader] = replies
-  if (!leader) return [{ purpose: 'name_server', server: 0, fresh }]
-  const count = isFailure(leader.outcome) ? 1 : Math.min(leader.nameServers.length, MAX_NAME_SERVERS)
+  const [first] = replies
+  if (!first) return [{ purpose: 'name_server', server: 0, fresh }]
+  const count = isFailure(first.outcome) ? 1 : Math.min(first.nameServers.length, MAX_NAME_SERVERS)
   if (replies.length >= count) return []
-  return Array.from({ length: count - replies.length }, (_, at): Query => {
-    return { purpose: 'name_server', server: replies.length + at, fresh: false }
+  return Array.from({ length: count - replies.length }, (_, index): Query => {
+    return { purpose: 'name_server', server: replies.length + index, fresh: false }
   })
 }
 
-/** Before the zone overrules a resolver by a remembered delegation, be sure that it has not moved to other servers. */
-function isDelegationDoubtful(replies: readonly NameServerReply[], resolver: Reply): boolean {
+/** A cached delegation may be outdated, so it is followed again before the zone's servers overrule a resolver. */
+function isDelegationOutdated(replies: readonly NameServerReply[], resolver: Reply): boolean {
   const isByCache = replies.some(({ outcome, isFromCache }) => isFromCache && isUsable(outcome))
   return isByCache && !replies.every(({ outcome }) => isSame(outcome, resolver.outcome))
 }
 
-function summarize(answers: readonly NameServerReply[]): Omit<ZoneReplies, 'next'> {
+function summarize(answers: readonly NameServerReply[]): ZoneReplies {
   const usable = answers.filter(({ outcome }) => isUsable(outcome))
   if (usable.length > 0) return { ...NO_REPLIES, usable }
   if (answers.some(({ isBusy }) => isBusy)) return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.nameServersBusy }
@@ -68,7 +67,7 @@ function summarize(answers: readonly NameServerReply[]): Omit<ZoneReplies, 'next
   return { ...NO_REPLIES, failure, unavailableReason: CONFIRMATIONS.nameServersFailed(failure.kind) }
 }
 
-/** A server of a parent zone that denies what another one refers to is overruled by the servers it refers to. */
+/** If a server of the parent zone denies a zone that another one refers to, the servers of the deeper zone decide. */
 function inDeepestZone(replies: readonly NameServerReply[]): NameServerReply[] {
   const deep = replies.reduce(
     (best, { zone }) => (zone !== best && isSubdomain(zone, best) ? zone : best),
@@ -76,8 +75,6 @@ function inDeepestZone(replies: readonly NameServerReply[]): NameServerReply[] {
   )
   return replies.filter(({ zone }) => zone === deep)
 }
-
-// The zone decides
 
 export function decideByZone(check: Check): Step {
   const {
@@ -95,44 +92,42 @@ export function decideByZone(check: Check): Step {
     nameServers: names,
     confirmAgreement: () => nameServersAgree(names()),
     decideDisagreement: () => {
-      // A server that answered in place of a silent one counts once.
-      const votes = latestPerServer(usable).map(({ outcome }) => outcome)
-      const found = majority(votes, recorded.fingerprint, [firstReply(check)!.outcome]) ?? votes[0]!
-      const supporters = namesOf(usable.filter(({ outcome }) => isSame(outcome, found)))
-      return reportOutcome(check, found, CONFIRMATIONS.nameServersMajority(names(), supporters), supporters)
+      // A server that also answered in place of another one counts once.
+      const votes = bestPerServer(usable).map(({ outcome }) => outcome)
+      const winner = majority(votes, recorded.fingerprint, [firstReply(check)!.outcome]) ?? votes[0]!
+      const supporters = namesOf(usable.filter(({ outcome }) => isSame(outcome, winner)))
+      return reportOutcome(check, winner, CONFIRMATIONS.nameServersMajority(names(), supporters), supporters)
     },
   })
 }
 
-/** Each answer counts for the server that gave it, which is another one than was asked where that one failed. */
+/** An answer counts for the server that gave it, also if another one was queried and failed. */
 function sampledServers({ observations }: Check, usable: readonly NameServerReply[]): SampledServer[] {
   const byServer = new Map<string | undefined, NameServerReply[]>()
   const add = (reply: NameServerReply) => {
-    const own = byServer.get(reply.nameServer)
-    if (own) own.push(reply)
-    else byServer.set(reply.nameServer, [reply])
+    byServer.set(reply.nameServer, [...(byServer.get(reply.nameServer) ?? []), reply])
   }
   let samples = 0
   for (const reply of usable) add(reply)
-  for (const one of observations) {
-    if (one.query.purpose !== 'name_server_sample' || !('nameServerReply' in one)) continue
+  for (const observation of observations) {
+    if (observation.query.purpose !== 'name_server_sample' || !('nameServerReply' in observation)) continue
     samples += 1
-    add(one.nameServerReply)
+    add(observation.nameServerReply)
   }
-  const asked = new Map(latestPerServer(usable).map((reply) => [reply.nameServer, reply.server]))
-  const rounds = samples / asked.size + 1
-  return [...byServer].map(([name, own]): SampledServer => {
-    const server = asked.get(name)
+  const queried = new Map(bestPerServer(usable).map((reply) => [reply.nameServer, reply.server]))
+  const rounds = samples / queried.size + 1
+  return [...byServer].map(([name, replies]): SampledServer => {
+    const server = queried.get(name)
     const next: Query | undefined = server === undefined ? undefined : { purpose: 'name_server_sample', server }
-    return { server: name ?? '', replies: own, rounds, next }
+    return { server: name ?? '', replies, rounds, next }
   })
 }
 
-/** Of the replies that came from the same server the quickest: the others began at servers that do not answer. */
-function latestPerServer(good: readonly NameServerReply[]): NameServerReply[] {
+/** The reply of each server that took the fewest exchanges: the others were sent to failing servers first. */
+function bestPerServer(good: readonly NameServerReply[]): NameServerReply[] {
   const byServer = new Map<string | undefined, NameServerReply>()
-  for (const each of [...good].sort((one, other) => other.evidence.length - one.evidence.length)) {
-    byServer.set(each.nameServer, each)
+  for (const reply of [...good].sort((one, other) => other.evidence.length - one.evidence.length)) {
+    byServer.set(reply.nameServer, reply)
   }
   return [...byServer.values()]
 }

@@ -1,7 +1,7 @@
 import { shown, textOf } from '#contract/reasons.ts'
 import { checkOnce } from '../checks/driver.ts'
 import { evidenceOf, newDiagnosis, type TimestampedEvidence } from '../checks/evidence.ts'
-import type { MonitoredName } from '../checks/lookup.ts'
+import type { MonitoredName } from '../checks/monitor-query.ts'
 import { CONFIRMATIONS, confirmationText } from '../checks/reasons.ts'
 import { evaluate } from '../checks/verdict.ts'
 import { CliError } from '../cli-error.ts'
