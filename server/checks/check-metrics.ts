@@ -4,7 +4,7 @@ import type { CompletedSpan } from '../metrics/tracing.ts'
 import type { CheckResult } from './driver.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 
-/** Counts a batch of checks that was recorded: the outcomes of a batch are few, so that a check costs next to nothing. */
+/** Counts a batch of recorded checks, by outcome, so that metrics cost almost nothing per check. */
 export function observeChecks(metrics: Metrics, results: readonly CheckResult[], events: number): void {
   const counts = new Map<CheckOutcome, number>()
   for (const result of results) {
@@ -20,7 +20,7 @@ export function observeChecks(metrics: Metrics, results: readonly CheckResult[],
 /** The metric and the traces call a suppressed check `withheld`. */
 const outcomeLabel = ({ kind }: CheckResult): CheckOutcome => (kind === 'suppressed' ? 'withheld' : kind)
 
-/** Why the first answer did not end the check. Undefined where it did, or where there was none. */
+/** Why the first answer did not end the check. Undefined if it did, or if there was none. */
 function confirmationReason(result: CheckResult): ConfirmationReason | undefined {
   if (!('observations' in result)) return undefined
   const { recorded, isRotating } = parseStoredFingerprint(result.claim.fingerprint)

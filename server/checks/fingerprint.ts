@@ -3,37 +3,37 @@ import type { Outcome } from '../dns/outcome.ts'
 import type { Answer } from '../monitors/record-types/record-type.ts'
 
 /**
- * A whole number below 2^52 that stands for all facts of an outcome that a judgement rests on. Equal fingerprints have the
- * same state and values under every expectation; only a reason's details may differ. TTL, order, EDE, timings and, but for
- * CNAME, the way over aliases do not count.
+ * A hash of the facts of an outcome that a verdict depends on, as an integer below 2^52. Outcomes with equal fingerprints have
+ * the same state and values for every monitor; only details of the reason may differ. TTL, order, EDE, timings and, except for
+ * CNAME, the CNAME chain do not count.
  */
 export function fingerprint(outcome: Outcome): number {
-  const known = fingerprints.get(outcome)
-  if (known !== undefined) return known
-  const found = Number.parseInt(hash('sha1', JSON.stringify(facts(outcome))).slice(0, 13), 16)
-  fingerprints.set(outcome, found)
-  return found
+  const cached = fingerprints.get(outcome)
+  if (cached !== undefined) return cached
+  const computed = Number.parseInt(hash('sha1', JSON.stringify(facts(outcome))).slice(0, 13), 16)
+  fingerprints.set(outcome, computed)
+  return computed
 }
 
-/** The answer as all members of a rotating RRset; its fingerprint is the same. */
+/** The answer as the whole of a rotating RRset. Its fingerprint is the same. */
 export function asRotating(answer: Answer): Answer {
-  const pool: Answer = { ...answer, pool: 'whole' }
-  fingerprints.set(pool, fingerprint(answer))
-  return pool
+  const rotating: Answer = { ...answer, pool: 'whole' }
+  fingerprints.set(rotating, fingerprint(answer))
+  return rotating
 }
 
-// The rules of a check compare the same outcomes again and again.
+// The rules compare the same outcomes many times.
 const fingerprints = new WeakMap<Outcome, number>()
 
-/** The fingerprint as it is recorded: that of a pool below zero, as what it answers differs without a change. */
+/** The fingerprint as it is stored: negative for a rotating RRset. */
 export function storedFingerprint(outcome: Outcome): number {
-  const isPool = outcome.kind === 'answer' && outcome.pool !== undefined
-  return isPool ? -fingerprint(outcome) : fingerprint(outcome)
+  const isRotating = outcome.kind === 'answer' && outcome.pool !== undefined
+  return isRotating ? -fingerprint(outcome) : fingerprint(outcome)
 }
 
-export function parseStoredFingerprint(written: number | null): { recorded: number | null; isRotating: boolean } {
-  const isRotating = written !== null && written < 0
-  return { recorded: isRotating ? -written : written, isRotating }
+export function parseStoredFingerprint(stored: number | null): { recorded: number | null; isRotating: boolean } {
+  const isRotating = stored !== null && stored < 0
+  return { recorded: isRotating ? -stored : stored, isRotating }
 }
 
 function facts(outcome: Outcome): unknown[] {
@@ -55,7 +55,7 @@ function facts(outcome: Outcome): unknown[] {
   }
 }
 
-// Only a flexible CNAME is met by names on the way; elsewhere a provider may change it with every answer.
+// The chain counts only for CNAME in flexible mode. Elsewhere a provider may change it with every answer.
 function chainNames({ rrset, chain }: Answer): string[] {
   return rrset.type === 'CNAME' ? chain.flatMap(({ name, target }) => [name, target]) : []
 }

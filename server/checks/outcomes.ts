@@ -1,4 +1,4 @@
-import type { Evidence, Outcome } from '../dns/outcome.ts'
+import { type Evidence, firstOfKinds, isUsable, type Outcome } from '../dns/outcome.ts'
 import { fingerprint } from './fingerprint.ts'
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>
@@ -7,33 +7,15 @@ export function isAnswer(outcome: Outcome): outcome is Answer {
   return outcome.kind === 'answer'
 }
 
-/** Whether nothing was learned about the records: another server has to be asked. */
 export function isFailure(outcome: Outcome): boolean {
-  switch (outcome.kind) {
-    case 'timeout':
-    case 'unreachable':
-    case 'failure':
-    case 'malformed':
-    case 'referral':
-    case 'lame':
-      return true
-    case 'answer':
-    case 'nodata':
-    case 'nxdomain':
-    case 'cname_loop':
-      return false
-  }
+  return !isUsable(outcome)
 }
 
 export function isServfail(outcome: Outcome): boolean {
   return outcome.kind === 'failure' && outcome.rcode === 'SERVFAIL'
 }
 
-export function isUsable(outcome: Outcome): boolean {
-  return !isFailure(outcome)
-}
-
-/** Whether two outcomes mean the same for every monitor. */
+/** Whether two outcomes are equivalent for every monitor. */
 export function isSame(one: Outcome, other: Outcome): boolean {
   if (one === other) return true
   if (!isAnswer(one) || !isAnswer(other) || one.rrset.type === 'CNAME') return fingerprint(one) === fingerprint(other)
@@ -43,47 +25,44 @@ export function isSame(one: Outcome, other: Outcome): boolean {
 
 /** Both sorted, without duplicates. */
 export function areSameValues(one: readonly string[], other: readonly string[] | null): boolean {
-  return one.length === other?.length && one.every((value, at) => value === other[at])
+  return one.length === other?.length && one.every((value, index) => value === other[index])
 }
 
 export function areSame(outcomes: readonly Outcome[]): boolean {
   return outcomes.every((outcome) => isSame(outcome, outcomes[0]!))
 }
 
-/** The failure that says most: that a server answered, rather than that none did. */
+/** A failure that a server reported, rather than one without a response. */
 export function mostInformative(failures: readonly Outcome[]): Outcome {
-  for (const kind of ['lame', 'failure', 'malformed', 'referral'] as const) {
-    const found = failures.find((outcome) => outcome.kind === kind)
-    if (found) return found
-  }
-  return failures[0] ?? { kind: 'timeout' }
+  const reported = firstOfKinds(failures, ['lame', 'failure', 'malformed', 'referral'])
+  return reported ?? failures[0] ?? { kind: 'timeout' }
 }
 
 /**
- * The outcome that most of the good ones agree on. On a tie the recorded one, then the one that `others` support; undefined
- * where even that leaves a choice.
+ * The usable outcome with the most votes. On a tie the recorded one, then the one that `others` support; undefined if there is
+ * still a tie.
  */
 export function majority(
   outcomes: readonly Outcome[],
   recorded: number | null,
   others: readonly Outcome[] = [],
 ): Outcome | undefined {
-  const good = outcomes.filter(isUsable)
-  const votes = (outcome: Outcome) => good.filter((other) => isSame(other, outcome)).length
-  const most = Math.max(0, ...good.map(votes))
-  const first = distinct(good.filter((outcome) => votes(outcome) === most))
-  if (first.length < 2) return first[0]
-  const kept = first.find((outcome) => fingerprint(outcome) === recorded)
-  if (kept) return kept
-  const supported = first.filter((outcome) => others.some((other) => isSame(other, outcome)))
+  const usable = outcomes.filter(isUsable)
+  const votes = (outcome: Outcome) => usable.filter((other) => isSame(other, outcome)).length
+  const maxVotes = Math.max(0, ...usable.map(votes))
+  const winners = distinct(usable.filter((outcome) => votes(outcome) === maxVotes))
+  if (winners.length < 2) return winners[0]
+  const unchanged = winners.find((outcome) => fingerprint(outcome) === recorded)
+  if (unchanged) return unchanged
+  const supported = winners.filter((outcome) => others.some((other) => isSame(other, outcome)))
   return supported.length === 1 ? supported[0] : undefined
 }
 
-export function distinct(outcomes: readonly Outcome[]): Outcome[] {
-  return outcomes.filter((outcome, at) => outcomes.findIndex((other) => isSame(other, outcome)) === at)
+function distinct(outcomes: readonly Outcome[]): Outcome[] {
+  return outcomes.filter((outcome, index) => outcomes.findIndex((other) => isSame(other, outcome)) === index)
 }
 
-/** All values of several answers to one query, and all CNAME records on the way to them. */
+/** One answer with the values and CNAME records of all answers to a query. */
 export function mergeAnswers(answers: readonly Answer[]): Answer {
   const first = answers[0]!
   if (areSame(answers)) return first
@@ -94,7 +73,7 @@ export function mergeAnswers(answers: readonly Answer[]): Answer {
   return { ...first, rrset: { ...first.rrset, values, ttl }, chain }
 }
 
-/** The server that gave the reply, as text; empty where there was none. */
+/** The address of the server that gave the reply; empty if there was none. */
 export function serverOf({ evidence }: { evidence: readonly Evidence[] }): string {
   return evidence.at(-1)?.server ?? ''
 }

@@ -1,6 +1,6 @@
 import { type CONFIRMATION_REASONS, type ConfirmationReason, textOf } from '#contract/reasons.ts'
 
-/** How a verdict was reached: one reason, and where the resolvers decide, why. */
+/** How a verdict was reached: one reason and, if the resolvers decided, why. */
 export type Confirmation = ConfirmationReason[]
 
 type PlainCode = Exclude<
@@ -48,7 +48,7 @@ export function nameServersAgree(names: readonly string[]): Confirmation {
   return [{ code, params: { name_servers: [...names] } }]
 }
 
-/** All of it in English. */
+/** In English. */
 export const confirmationText = (confirmation: readonly ConfirmationReason[]): string =>
   confirmation.map(textOf).join(' ')
 

@@ -5,30 +5,30 @@ import { type EventRow, insertEvents, isNotified, newEventIds, toEvent } from '.
 import { describeMonitors } from '../monitors/store.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 
-/** An event to write, and what its monitor wants to be notified of. */
+/** `notify`: which events the monitor's webhooks receive. */
 export type NewEvent = { event: Omit<EventRow, 'id'>; notify: Notify }
 
 /**
- * Writes events with the webhook requests for them, in the transaction that changes their monitors, whose rows it has locked. Ids
- * are given in the order of the events.
+ * Writes events and their webhook requests. Runs in the transaction that changes the monitors, after it locked their rows. The ids
+ * ascend in the order of the events.
  */
-export async function reportEvents(db: Database, made: readonly NewEvent[], now: number): Promise<void> {
+export async function reportEvents(db: Database, newEvents: readonly NewEvent[], now: number): Promise<void> {
   const ids = await newEventIds(
     db,
-    made.map(({ event }) => event.organization_id),
+    newEvents.map(({ event }) => event.organization_id),
     now,
   )
-  const events = made.map(({ event }, index): EventRow => ({ ...event, id: ids[index]! }))
+  const events = newEvents.map(({ event }, index): EventRow => ({ ...event, id: ids[index]! }))
   await insertEvents(db, events)
   await evaluateSoon(
     db,
     events.map((event) => event.organization_id),
     now,
   )
-  const reported = events.filter((event, index) => isDelivered(made[index]!.notify, event))
+  const delivered = events.filter((event, index) => isDelivered(newEvents[index]!.notify, event))
   await insertRequests(
     db,
-    reported.map((event) => ({
+    delivered.map((event) => ({
       organizationId: event.organization_id,
       groupId: event.group_id,
       event: toEvent(event),
@@ -38,6 +38,6 @@ export async function reportEvents(db: Database, made: readonly NewEvent[], now:
   )
 }
 
-/** The end of a wait is delivered also where `notify` leaves out other events. */
+/** The end of a wait is always delivered, whatever `notify` says. */
 const isDelivered = (notify: Notify, { old_state, new_state, timed_out }: EventRow) =>
   timed_out === 1 || isNotified(notify, old_state as MonitorState, new_state as MonitorState)

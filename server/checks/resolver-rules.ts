@@ -1,5 +1,5 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
-import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
+import { isUsable, type Outcome, type Reply, type ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/server-address.ts'
 import {
   applyRules,
@@ -24,7 +24,6 @@ import {
   isFailure,
   isSame,
   isServfail,
-  isUsable,
   majority,
   mergeAnswers,
   mostInformative,

@@ -1,3 +1,4 @@
+import { isUsable } from '../dns/outcome.ts'
 import {
   applyRules,
   type Check,
@@ -11,7 +12,7 @@ import {
   type Step,
   sendQueries,
 } from './check.ts'
-import { type Answer, areSame, isAnswer, isFailure, isUsable, majority, mergeAnswers } from './outcomes.ts'
+import { type Answer, areSame, isAnswer, isFailure, majority, mergeAnswers } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
 import { MAX_ERROR_PROBABILITY, RECHECK_PROBABILITY } from './rotation.ts'
 import {

@@ -25,8 +25,8 @@ import { compareViews, doesZoneDecide } from './split-horizon.ts'
 import { decideByZone, zoneReplies } from './zone-rules.ts'
 
 /**
- * The rules of a check: `decide` says what to query next, or what the check came to, from what is recorded, what was observed
- * so far, and the time. No I/O, no clock, no randomness: the driver (and the simulator) send the queries and report back.
+ * Returns the next queries or the result of a check, from what is recorded, the observations so far and the time. Pure: the
+ * driver and the simulator send the queries.
  */
 export function decide(soFar: CheckSoFar): Step {
   return applyRules(RULES, { ...soFar, zone: zoneReplies(soFar) })
@@ -78,43 +78,40 @@ export const RULES: readonly Rule<Check>[] = [
   },
 ]
 
-type Known = Pick<Recorded, 'fingerprint' | 'isRotating' | 'inconclusiveCount'>
+type RecordedOutcome = Pick<Recorded, 'fingerprint' | 'isRotating' | 'inconclusiveCount'>
 
 /** Whether one resolver answer ends the check. */
-export function isAsRecorded(recorded: Known, reply: Reply): boolean {
-  const { isRotating, inconclusiveCount: inconclusive } = recorded
-  const isSettled = !isRotating && inconclusive === 0
-  return isSettled && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
+export function isAsRecorded(recorded: RecordedOutcome, reply: Reply): boolean {
+  const isCertain = !recorded.isRotating && recorded.inconclusiveCount === 0
+  return isCertain && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
 }
 
-// DNSSEC
-
 /**
- * The resolvers that answered SERVFAIL are asked once more with validation switched off. A passing SERVFAIL has passed after a
- * pause. RFC 4035 section 5.5, RFC 6840 section 5.9.
+ * After SERVFAIL the same resolver is queried with validation disabled, and once more after a pause, because SERVFAIL may be
+ * temporary. RFC 4035 section 5.5, RFC 6840 section 5.9.
  */
 function checkDnssec(check: Check): Step | undefined {
   const { recorded, observations } = check
   const reply = firstReply(check)!
-  // Another resolver that does not validate, or denies the name, must not hide it.
+  // The reply may be a denial by a resolver that was queried after the SERVFAIL.
   const failed = isAnswer(reply.outcome)
     ? undefined
-    : reply.evidence.find((one) => one.outcome && isServfail(one.outcome))
+    : reply.evidence.find(({ outcome }) => outcome && isServfail(outcome))
   const outcome = failed?.outcome
   if (outcome?.kind !== 'failure') return undefined
-  // The same resolver each time: another one may hold the records in its cache.
+  // Always the same resolver: another one may have the records in its cache.
   const servers = resolverOf(check, { evidence: [failed!] })
   const unvalidated = repliesByPurpose(check, 'checking_disabled')[0]
   if (!unvalidated) return sendQueries({ purpose: 'checking_disabled', servers })
   if (isFailure(unvalidated.outcome)) return undefined
-  const again = repliesByPurpose(check, 'retry')[0]
-  if (!again)
+  const retried = repliesByPurpose(check, 'retry')[0]
+  if (!retried)
     return sendQueries({ purpose: 'retry', servers, notBefore: observations.at(-1)!.elapsed + RETRY_PAUSE_MS })
-  if (!isServfail(again.outcome)) return undefined
+  if (!isServfail(retried.outcome)) return undefined
   const bogus: Outcome = { ...outcome, bogus: true }
-  if (isDnssecFailure(again) || recorded.fingerprint === null || isMajorityDue(check))
+  if (isDnssecFailure(retried) || recorded.fingerprint === null || isMajorityDue(check))
     return reportOutcome(check, bogus, CONFIRMATIONS.validationFails)
-  // Many resolvers remember SERVFAIL for up to a minute, but not for a type that was not asked for. RFC 9520.
+  // Resolvers cache SERVFAIL for up to a minute, but not for a type that was not queried. RFC 9520.
   const other = repliesByPurpose(check, 'other_type')[0]
   if (!other) return sendQueries({ purpose: 'other_type' })
   return isServfail(other.outcome)

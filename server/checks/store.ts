@@ -10,6 +10,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type Claim, type Rescheduled, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { nextVersion } from '../database/versions.ts'
+import { isUsable } from '../dns/outcome.ts'
 import { boundedValues } from '../events/bounded-values.ts'
 import type { EventRow } from '../events/store.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
@@ -32,7 +33,6 @@ import type { CheckResult, LoadedMonitor } from './driver.ts'
 import { evidenceOf, newDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { type ExpectedChange, oldAndNewValues } from './expected-change.ts'
 import { parseStoredFingerprint, storedFingerprint } from './fingerprint.ts'
-import { isUsable } from './outcomes.ts'
 import { meetsValues } from './propagation.ts'
 import { type NewEvent, reportEvents } from './report.ts'
 import { conclude, evaluate } from './verdict.ts'
@@ -41,8 +41,8 @@ type MonitorRow = Selectable<MonitorsTable>
 export type StoredResult = CheckResult<MonitorRow>
 
 /**
- * Reads what is recorded of claimed monitors; undefined for one that was deleted meanwhile. Those asked for at the same time are
- * read by one statement, and their checks go on together, so that they share their queries.
+ * Reads claimed monitors; undefined for a deleted one. Monitors requested at the same time are read by one statement. Their
+ * checks continue together, so that they share queries.
  */
 export function recordedLoader(
   db: Database,
@@ -100,7 +100,7 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: Expect
   }
 }
 
-/** What a check changes, decided before the transaction begins. */
+/** What a check writes, decided before the transaction begins. */
 type CheckWrite = {
   result: StoredResult
   schedule: ScheduleUpdate
@@ -112,14 +112,14 @@ type ScheduleUpdate = Rescheduled<'due_checks', Claim<'due_checks'>>['set']
 type Columns = Partial<
   Pick<MonitorRow, 'state' | 'current_values' | 'incidence_count' | 'diagnosis' | 'rotation' | 'expected_values'>
 >
-/** `end`: how it is closed, and then the new values are the expected ones. */
+/** `end`: present if the change ends. Then its new values become the expected values. */
 type PlannedWrite = { change: OpenChange; progress: Progress | null; end: ReturnType<typeof changeOutcome> }
-/** The group is the monitor's when the event is written, and ids are given in the order of the events. */
+/** The group and the id are added when the event is written. */
 type EventDraft = Omit<EventRow, 'id' | 'group_id'>
 
 /**
- * Records a batch of checks at once: their places in the schedule and, where something changed, monitor, event and webhook
- * requests. A check whose claim is no longer its own records nothing. Returns how many events it made.
+ * Records a batch of checks: their next times and, if something changed, monitors, events and webhook requests. A check that lost
+ * its lease records nothing. Returns the number of events.
  */
 export async function recordChecks(db: Database, results: readonly StoredResult[], now: number): Promise<number> {
   const changes = results
@@ -128,7 +128,7 @@ export async function recordChecks(db: Database, results: readonly StoredResult[
   if (changes.some(({ columns }) => columns)) {
     return await inTransaction(db, async (transaction) => await writeChanges(transaction, changes, now))
   }
-  // One statement, which needs no transaction around it: mostly there is nothing else to write.
+  // Usually there is nothing else to write, and one statement needs no transaction.
   await reschedule(
     db,
     'due_checks',
@@ -180,7 +180,7 @@ function writeOf(result: StoredResult, now: number): CheckWrite {
       return { result, schedule: { ...regular, streak: streak + 1 } }
     case 'postponed':
     case 'suppressed':
-      // Nothing was learned, so nothing changes but the time.
+      // There is no result, so only the next time changes.
       return { result, schedule: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
     case 'inconclusive': {
       const schedule = { ...regular, due_at: soon(result.afterMs), inconclusive_count: inconclusive_count + 1 }
@@ -247,37 +247,36 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
   return { result, schedule, columns, event }
 }
 
-/** With a planned change: what was seen of it, when the next check is, and where it ends, that its new values are expected. */
-function addPlannedChange(made: CheckWrite, now: number): CheckWrite {
-  const { result, schedule, columns = {}, event } = made
-  if (!result.planned) return made
+/** Adds the progress of a planned change, its next check and, at its end, the new expected values. */
+function addPlannedChange(write: CheckWrite, now: number): CheckWrite {
+  const { result, schedule, columns = {}, event } = write
+  if (!result.planned) return write
   const { change, recorded, seen, outcome } = result.planned
   const dueAt = schedule.due_at === null ? null : nextCheckAt(change, change.progress, now, schedule.due_at)
-  if (!seen) return { ...made, schedule: { ...schedule, due_at: dueAt } }
+  if (!seen) return { ...write, schedule: { ...schedule, due_at: dueAt } }
   const progress = nextProgress(change.progress, seen, result.at)
   const isValid = outcome !== undefined && meetsValues(recorded, change.newValues, outcome)
-  // A failure says nothing of the records: the change stays open until they are seen.
+  // After a failure the records are unknown, so the change stays open.
   const end = outcome && isUsable(outcome) ? changeOutcome(change, progress, { isValid, now: result.at }) : undefined
-  const spreadAt =
-    schedule.due_at === null || end ? schedule.due_at : nextCheckAt(change, progress, now, schedule.due_at)
+  const nextAt = schedule.due_at === null || end ? schedule.due_at : nextCheckAt(change, progress, now, schedule.due_at)
   const expected = end ? { expected_values: JSON.stringify(change.newValues) } : {}
   return {
     result,
-    schedule: { ...schedule, due_at: spreadAt },
-    columns: { ...columns, ...expected, ...updatedReason(made, end) },
+    schedule: { ...schedule, due_at: nextAt },
+    columns: { ...columns, ...expected, ...updatedReason(write, end) },
     ...(event && { event: { ...event, ...expected } }),
     planned: { change, progress, end },
   }
 }
 
-/** The reason says that a change is in progress or has ended, also where state and values are as before. */
+/** Updates the stored reason when a planned change begins or ends, also if state and values are unchanged. */
 function updatedReason({ result, columns = {} }: CheckWrite, end: PlannedWrite['end']): Columns {
   const { change, recorded, outcome } = result.planned!
-  const kept = columns.diagnosis ?? result.row!.diagnosis
-  if (!outcome || kept == null) return {}
+  const stored = columns.diagnosis ?? result.row!.diagnosis
+  if (!outcome || stored == null) return {}
   const expectation = end === 'DONE' ? { ...recorded, expectedValues: change.newValues, change: undefined } : recorded
   const { reason } = evaluate(expectation, outcome)
-  const diagnosis = readDiagnosis(kept)
+  const diagnosis = readDiagnosis(stored)
   if (diagnosis.verdict.code === reason.code) return {}
   return { diagnosis: JSON.stringify({ ...diagnosis, verdict: shortenReason(reason) }) }
 }
@@ -309,16 +308,17 @@ async function recordPlannedChange(
   await insertInformation(db, row, ended, now)
 }
 
-/** The evidence of a check that changed nothing, beside that of the last change. */
+/** Adds the evidence of a check without a change to the diagnosis of the last change. */
 function latestOf(
   result: Extract<StoredResult, { kind: 'verdict' | 'inconclusive' }>,
   reason?: VerdictReason,
 ): Columns {
   const { row, confirmation, at, observations } = result
   if (!row || row.diagnosis === null) return {}
-  const kept = readDiagnosis(row.diagnosis)
-  // A planned change that was deleted is not in progress any more.
-  const before = reason && 'new_value' in kept.verdict.params ? { ...kept, verdict: shortenReason(reason) } : kept
+  const stored = readDiagnosis(row.diagnosis)
+  // The planned change of the stored reason may have been deleted.
+  const isPlanned = 'new_value' in stored.verdict.params
+  const before = reason && isPlanned ? { ...stored, verdict: shortenReason(reason) } : stored
   return { diagnosis: JSON.stringify(withLatest(before, { confirmation, at }, evidenceOf(observations))) }
 }
 
@@ -326,7 +326,7 @@ function json(value: unknown): string | null {
   return value === null ? null : JSON.stringify(value)
 }
 
-/** The wide rows of checks that change them, locked until the transaction ends: only these are touched at all. */
+/** Locks the rows of the monitors that change. Other monitors are not read. */
 async function lockMonitors(db: Database, changes: readonly CheckWrite[]) {
   const ids = changes.flatMap(({ columns, result }) => (columns ? [result.claim.monitor_id] : []))
   const rows = await db

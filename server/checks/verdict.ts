@@ -9,8 +9,8 @@ import { fingerprint } from './fingerprint.ts'
 import { areSameValues, isAnswer } from './outcomes.ts'
 
 /**
- * What a monitor expects of its name. `expectedValues` come from `parseExpectedValues` for the same type and mode. `change`: the
- * record moves to other values; then these are all that may be there, or after its end the new ones.
+ * What a monitor expects. `expectedValues` come from `parseExpectedValues` for the same type and mode. With a planned `change`
+ * they are its old and new values, or after its end the new ones.
  */
 export type Expectation = {
   recordType: MonitoredType
@@ -22,10 +22,10 @@ export type Expectation = {
 
 export type VerdictState = 'VALID' | 'INVALID' | 'TIMEOUT' | 'MISMATCH' | 'NOT_FOUND' | 'NO_DATA' | 'BAD_SETUP'
 
-/** `values`: what was learned, sorted; absent where nothing was. `reason`: why, with all its values. */
+/** `values`: sorted; absent after a failure. */
 export type Verdict = { state: VerdictState; values?: string[]; reason: VerdictReason }
 
-/** What an outcome means for a monitor. Pure. */
+/** The verdict on an outcome. Pure. */
 export function evaluate(expectation: Expectation, outcome: Outcome): Verdict {
   const name = expectation.owner || '.'
   switch (outcome.kind) {
@@ -67,14 +67,13 @@ export function evaluate(expectation: Expectation, outcome: Outcome): Verdict {
   }
 }
 
-/** What an outcome would mean for the monitor. */
 export function evaluateWithDifference({ recorded }: Check, outcome: Outcome) {
   const { state, values = [] } = evaluate(recorded, outcome)
   const difference = isAnswer(outcome) ? findDifference(recorded, outcome) : { missing: [], extra: [] }
   return { state, values, ...difference }
 }
 
-/** What a verdict changes. `event`: absent where state and values are the recorded ones. */
+/** What a verdict changes. `event`: absent if state and values are unchanged. */
 export type Conclusion = {
   verdict: Verdict
   recorded: Recorded
@@ -86,7 +85,7 @@ export type Conclusion = {
   }
 }
 
-/** One rule: an outcome that differs from what is recorded, in state or in values, makes exactly one event. Pure. */
+/** An outcome with another state or other values than recorded causes exactly one event. Pure. */
 export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdict' }>): Conclusion {
   const { outcome, rotation } = step
   const verdict = evaluate(recorded, outcome)
@@ -106,7 +105,7 @@ export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdic
   return { verdict, recorded: after, event }
 }
 
-/** Which expected values no record meets, and in exact mode which records nothing expects. */
+/** The expected values that are missing and, in exact mode, the records that are not expected. */
 function findDifference(
   { recordType, expectedValues, isExactMatch, change }: Omit<Expectation, 'owner'>,
   answer: Answer,
@@ -122,7 +121,7 @@ function evaluateAnswer(expectation: Expectation, name: string, answer: Answer):
   if (observed.length === 0) return noData(expectation, name, answer.chain)
   const difference = findDifference(expectation, answer)
   const params = valueParams(expectation, name, answer, observed, difference)
-  // RFC 7208 section 4.5: receivers treat two records as an error, whatever they say.
+  // Receivers treat two SPF records as an error. RFC 7208 section 4.5.
   if (recordType.name === 'SPF' && observed.length > 1) {
     return { state: 'BAD_SETUP', reason: { code: 'several_spf_records', params } }
   }
@@ -157,9 +156,9 @@ function valueParams(
   { missing, extra: unexpected }: Difference,
 ): ValueParams {
   const { recordType, expectedValues, change } = expectation
-  // Values that may be missing while a change is in progress are not matched either.
-  const unmet = change ? findDifference({ ...expectation, change: undefined }, answer).missing : missing
-  const matched = expectedValues.filter((value) => !unmet.includes(value))
+  // Values that may be missing during a planned change do not count as matched.
+  const unmatched = change ? findDifference({ ...expectation, change: undefined }, answer).missing : missing
+  const matched = expectedValues.filter((value) => !unmatched.includes(value))
   const { rrset } = answer
   return {
     name,
@@ -188,7 +187,7 @@ function noData(expectation: Expectation, name: string, chain: CnameChain): Verd
   return { state: 'NO_DATA', values: [], reason }
 }
 
-/** The name at the end of the chain is the one that a missing record is about. RFC 2308 section 2.1. */
+/** `record.name`: the last name of the chain, where the record is missing. RFC 2308 section 2.1. */
 function missingRecordParams({ recordType, expectedValues }: Expectation, name: string, chain: CnameChain) {
   const end = chain.at(-1)?.target ?? name
   const record = { name: end || '.', type: recordType.queryType }
@@ -196,7 +195,7 @@ function missingRecordParams({ recordType, expectedValues }: Expectation, name: 
 }
 
 function cnameLoopReason(name: string, links: CnameChain): VerdictReason {
-  const chain = [name, ...links.map((alias) => alias.target || '.')]
+  const chain = [name, ...links.map(({ target }) => target || '.')]
   const isLoop = new Set(chain).size < chain.length
   return { code: isLoop ? 'cname_loop' : 'cname_chain_too_long', params: { name, chain } }
 }

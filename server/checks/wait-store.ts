@@ -13,7 +13,7 @@ import { nextQuickCheckIn, type QuickCheckResult } from './wait.ts'
 export type WaitClaim = Claim<'due_waits'>
 export type WaitRow = NonNullable<Awaited<ReturnType<typeof findClaimedWait>>>
 
-/** What a claimed wait is about; undefined where the monitor was deleted or stopped to wait. */
+/** Undefined if the monitor was deleted or no longer waits. */
 export async function findClaimedWait(db: Database, { organization_id, monitor_id }: WaitClaim) {
   return await db
     .selectFrom('waits')
@@ -28,7 +28,7 @@ export async function findClaimedWait(db: Database, { organization_id, monitor_i
     .executeTakeFirst()
 }
 
-/** Ends a wait whose records were found, or that no longer applies. The event was written by the check that found them. */
+/** Ends a wait whose records were found, or whose monitor no longer waits. The regular check wrote the event. */
 export async function endWait(
   db: Database,
   claim: WaitClaim,
@@ -42,7 +42,7 @@ export async function endWait(
   })
 }
 
-/** Before its row in `due_waits`, as those do who start or stop it. */
+/** Call it before locking the row in `due_waits`: starting and stopping a wait lock in this order. */
 async function lockWait(db: Database, { organization_id, monitor_id }: WaitClaim): Promise<void> {
   await db
     .selectFrom('waits')
@@ -76,31 +76,31 @@ async function markEnded(
   await insertInformation(db, monitor, { what, expected: JSON.parse(monitor.expected_values) }, now)
 }
 
-/** Records a look, and when the next one is due. `looked`: undefined where nothing was asked. Returns whether a check is due now. */
+/** Records a quick check and its next time. `result`: undefined if no query was sent. Returns whether it made the regular check due. */
 export async function recordQuickCheck(
   db: Database,
   claim: WaitClaim,
   row: WaitRow,
-  looked: { seen: QuickCheckResult; queries: number } | undefined,
+  result: { seen: QuickCheckResult; queries: number } | undefined,
   now: number,
 ): Promise<boolean> {
   const { organization_id, monitor_id } = claim
-  const isFound = looked?.seen.state === 'VALID' && row.state !== 'VALID'
+  const isFound = result?.seen.state === 'VALID' && row.state !== 'VALID'
   return await inTransaction(db, async (transaction) => {
     await lockWait(transaction, claim)
     const inMs = nextQuickCheckIn({
       ageMs: now - row.started_at,
       frequency: row.frequency,
       open: await countOpenWaits(transaction, organization_id),
-      queries: looked?.queries ?? 0,
+      queries: result?.queries ?? 0,
       isConfirming: isFound,
     })
     const set = { due_at: Math.min(now + inMs, row.deadline_at) }
     const held = await reschedule(transaction, 'due_waits', [{ claim, set }])
-    if (held.length === 0 || !looked) return false
+    if (held.length === 0 || !result) return false
     await transaction
       .updateTable('waits')
-      .set({ seen: JSON.stringify(looked.seen), seen_at: now, check_count: row.check_count + 1 })
+      .set({ seen: JSON.stringify(result.seen), seen_at: now, check_count: row.check_count + 1 })
       .where('organization_id', '=', organization_id)
       .where('monitor_id', '=', monitor_id)
       .execute()
@@ -109,8 +109,8 @@ export async function recordQuickCheck(
 }
 
 /**
- * Makes the regular check due, as if the one before had been inconclusive: so the answer of a cache that still has no records
- * does not end it, and the zone's name servers decide.
+ * Makes the regular check due as if the previous one had been inconclusive, so that a cached denial does not end it and the
+ * zone's name servers decide.
  */
 async function makeCheckDue(db: Database, slot: number, now: number): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -125,8 +125,8 @@ async function makeCheckDue(db: Database, slot: number, now: number): Promise<bo
 }
 
 /**
- * The end of a wait in vain: an event with the state as it is, for all webhooks of the group, whatever `notify` says; the caller
- * asked how the wait ends. None for a monitor that is disabled or was never checked.
+ * Ends a wait without the records. Writes an event with the current state for all webhooks of the group, whatever `notify` says,
+ * except for a monitor that is disabled or was never checked. Returns whether there is an event.
  */
 export async function timeOutWait(db: Database, claim: WaitClaim, now: number): Promise<boolean> {
   const { organization_id, monitor_id } = claim
@@ -170,7 +170,7 @@ export async function timeOutWait(db: Database, claim: WaitClaim, now: number): 
 function timedOutEvent(monitor: Selectable<MonitorsTable>, streak: number, now: number) {
   const state = monitor.state as MonitorState
   const values: string[] | null = monitor.current_values === null ? null : JSON.parse(monitor.current_values)
-  // As in every other event: nothing was learned in these states.
+  // In these states events have no current values.
   const hasValues = state !== 'TIMEOUT' && state !== 'INVALID' && state !== 'BAD_SETUP'
   const bounded = boundedValues(
     { previous: values, current: hasValues ? values : null },

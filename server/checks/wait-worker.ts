@@ -8,14 +8,14 @@ import type { CheckWorkerDeps } from './worker.ts'
 
 export type WaitWorkerDeps = CheckWorkerDeps & { authoritativeClient?: AuthoritativeClient | undefined }
 
-/** Looks in progress, of one process, and begun in a second where more are due: regular checks use the same name servers. */
+/** Quick checks in progress, and started per second if more are due. Regular checks use the same name servers. */
 const MAX_IN_FLIGHT = 50
 const REST_MS = 1_000
-/** No look is planned further ahead: 120 minutes, four times as late as it may be for its queries. */
+/** The longest delay of a quick check. */
 const MAX_DUE_MS = 120 * 60_000 * 15
 const BUSY_MS = 50
 
-/** The loop that looks after monitors that wait for their records. Runs until `stop`; `abandon` gives up what is in progress. */
+/** Checks monitors that wait for their records. Runs until `stop`; `abandon` aborts quick checks in progress. */
 export async function runWaitWorker(deps: WaitWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, log } = deps
   const inFlight = new Map<string, Promise<void>>()
@@ -47,7 +47,7 @@ export async function runWaitWorker(deps: WaitWorkerDeps, { stop, abandon }: Sig
   await Promise.all(inFlight.values())
 }
 
-/** One claimed wait: is it over, or what do the zone's name servers say? */
+/** Ends a claimed wait that is over, or runs a quick check. */
 export async function processWait(deps: WaitWorkerDeps, claim: WaitClaim, signal: AbortSignal): Promise<void> {
   const { db, clock, wakeUps } = deps
   const row = await findClaimedWait(db, claim)
@@ -60,6 +60,6 @@ export async function processWait(deps: WaitWorkerDeps, claim: WaitClaim, signal
     }
     return
   }
-  const looked = row.is_active === 1 ? await quickCheck(expectationOf(row), deps, row.check_count, signal) : undefined
-  if (await recordQuickCheck(db, claim, row, looked, clock.now())) wakeUps.checks.send()
+  const result = row.is_active === 1 ? await quickCheck(expectationOf(row), deps, row.check_count, signal) : undefined
+  if (await recordQuickCheck(db, claim, row, result, clock.now())) wakeUps.checks.send()
 }

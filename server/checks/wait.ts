@@ -8,19 +8,18 @@ import { QUERY_SPACING_MS } from '../monitors/waits.ts'
 import { type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
 import { type Expectation, evaluate, type VerdictState } from './verdict.ts'
 
-/** What a monitor with `until` asks between its regular checks: one look at one of the zone's name servers. */
+/** A quick check: between its regular checks, a monitor with `until` queries one of the zone's name servers. */
 
 const FIRST_MS = FIRST_WAIT_SECONDS * 1_000
 const WAIT_MS = WAIT_HOURS * 60 * 60_000
-/** After a look that found the records the regular rules confirm it; it is handed to them once in this time at most. */
+/** A quick check that finds the records makes the regular check due, at most this often. */
 const MIN_CONFIRMATION_INTERVAL_MS = 60_000
-/** Queries that a look may take before the next one comes later: to the zone, and to follow a CNAME. */
+/** Of a quick check, with those that follow a CNAME. After more queries the next quick check is later. */
 const USUAL_QUERIES = 4
 
 /**
- * How long until the next look: 15 seconds at first, growing evenly to the monitor's regular interval after 72 hours. With many
- * monitors that wait, each comes later, so that the organization's looks keep their distance; so does one that takes many queries,
- * which is how a hostile zone would use it.
+ * The delay before the next quick check: 15 seconds at first, growing to the monitor's regular interval after 72 hours. Longer
+ * if many monitors of the organization wait, and after many queries, which a hostile zone could cause.
  */
 export function nextQuickCheckIn({
   ageMs,
@@ -34,9 +33,9 @@ export function nextQuickCheckIn({
   frequency: number
   /** How many monitors of the organization wait. */
   open: number
-  /** That the last look sent. */
+  /** Of the last quick check. */
   queries: number
-  /** The last look found the records. */
+  /** The last quick check found the records. */
   isConfirming: boolean
 }): number {
   const share = Math.min(1, Math.max(0, ageMs / WAIT_MS))
@@ -46,7 +45,7 @@ export function nextQuickCheckIn({
   return Math.ceil(Math.max(costly, isConfirming ? MIN_CONFIRMATION_INTERVAL_MS : 0))
 }
 
-/** What a look found, as `waits.seen` has it. `zone`: the one that holds the name; null where no name server said so. */
+/** As stored in `waits.seen`. `zone`: the one that contains the name; null if no name server answered. */
 export type QuickCheckResult = {
   state: VerdictState
   values: string[]
@@ -57,15 +56,15 @@ export type QuickCheckResult = {
 
 export type QuickCheckDeps = { dns: DnsClient; authoritativeClient?: AuthoritativeClient | undefined }
 
-/** A delegation is followed again only now and then: it is the zone's parents who are asked for it. */
+/** Every 20th quick check follows the delegation again, which sends queries to the parent zones. */
 const FRESH_EVERY = 20
 const CHAIN_TIMEOUT_MS = 4_000
 const MAX_STORED_VALUES = 10
 const MAX_CHARACTERS = 1_000
 
 /**
- * Asks one of the zone's name servers, another one each time; the resolvers where no name server can be reached from here.
- * `number`: how many looks there were before. Undefined where there was no turn in time.
+ * Queries one of the zone's name servers, another one each time, or the resolvers if no name server can be reached.
+ * `number`: how many quick checks there were before. Undefined if too many queries were waiting.
  */
 export async function quickCheck(
   expectation: Expectation,
@@ -73,11 +72,11 @@ export async function quickCheck(
   number: number,
   signal: AbortSignal,
 ): Promise<{ seen: QuickCheckResult; queries: number } | undefined> {
-  const lookup = monitorQueryFor(expectation)
+  const query = monitorQueryFor(expectation)
   try {
     const { authoritativeClient } = deps
     if (authoritativeClient && !(await authoritativeClient.findRootProblem())) {
-      const bounded: MonitorQuery = (dns, options) => lookup(dns, { totalTimeoutMs: CHAIN_TIMEOUT_MS, ...options })
+      const bounded: MonitorQuery = (dns, options) => query(dns, { totalTimeoutMs: CHAIN_TIMEOUT_MS, ...options })
       const reply = await queryNameServer(
         authoritativeClient,
         bounded,
@@ -89,7 +88,7 @@ export async function quickCheck(
       const { outcome, zone, nameServers, evidence } = reply
       return { seen: resultOf(expectation, outcome, zone, nameServers), queries: evidence.length }
     }
-    const { outcome, evidence } = await lookup(deps.dns, { attempts: 1, signal })
+    const { outcome, evidence } = await query(deps.dns, { attempts: 1, signal })
     const zone = await zoneByResolvers(deps.dns, expectation.owner, signal)
     const seen = resultOf(expectation, outcome, zone?.name ?? null, zone?.nameServers ?? [])
     return { seen, queries: evidence.length }
@@ -109,7 +108,7 @@ function resultOf(
   const { params } = reason
   return {
     state,
-    // Several SPF records are no values of the monitor, but they are what the customer has to change.
+    // Several SPF records are an error without values, but the customer has to see them.
     values: limitValues(values ?? ('observed' in params ? params.observed : [])),
     unexpected: limitValues('unexpected' in params ? params.unexpected : []),
     zone,
@@ -120,7 +119,7 @@ function resultOf(
 const limitValues = (values: readonly string[]) =>
   values.slice(0, MAX_STORED_VALUES).map((text) => text.slice(0, MAX_CHARACTERS))
 
-/** The nearest ancestor with NS records, which are in every resolver's cache. */
+/** The nearest ancestor with NS records. Resolvers have them in their caches. */
 async function zoneByResolvers(dns: DnsClient, owner: string, signal: AbortSignal) {
   const labels = owner.split('.')
   for (let from = 0; from < Math.min(labels.length - 1, 5); from++) {

@@ -19,17 +19,17 @@ export type CheckWorkerDeps = WorkerDeps & {
 }
 
 export const BATCH_SIZE = 500
-/** Results that wait so long are written together, and so is what becomes due claimed. With 5 ms a check cost a tenth more CPU. */
+/** Results within this time are written together, and due checks claimed together. With 5 ms a check costs a tenth more CPU. */
 export const GATHER_MS = 20
 
-/** By whole intervals, so that each monitor keeps its place and not all are due at once. */
+/** Moves by whole intervals, so that each monitor keeps its slot. */
 export const CLOCK_STEP_REPAIR: Waits = {
   longestMs: sql`frequency * 60000`,
   leastMs: 5 * 60_000,
   again: (now) => sql`due_at - (due_at - ${now}) / (frequency * 60000) * (frequency * 60000)`,
 }
 
-/** The loop that claims what is due, has it checked and records it. Runs until `stop`; `abandon` gives up what is in progress. */
+/** Claims due checks, runs and records them. Runs until `stop`; `abandon` aborts checks in progress. */
 export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, log, wakeUps, process, metrics } = deps
   const inFlight = new InFlight()
@@ -57,7 +57,7 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
       deps.tracing?.record(checkSpan(result, startedAt))
       await records.add(result)
     } catch (err) {
-      // The lease runs out and the check is done again: at once, where only the database was away for a moment.
+      // The check is repeated when its lease expires, or at once if the database was unavailable.
       mustRelease ||= isDatabaseUnavailable(err)
       metrics?.checks('interrupted', 1)
       if (!abandon.aborted)
@@ -93,48 +93,48 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
   await inFlight.idle()
 }
 
-/** Checks in progress that go briskly; what is overdue beyond that waits in the database, oldest first. */
+/** Checks in progress for less than `SLOW_AFTER_MS`. Further due checks wait in the database, oldest first. */
 export const MAX_FAST_IN_FLIGHT = 2_000
-/** With those that wait for servers that are slow or silent: they must not hold up the others. */
+/** Including slow checks, which wait for slow or unresponsive servers and must not delay the others. */
 export const MAX_IN_FLIGHT = 10_000
 export const SLOW_AFTER_MS = 1_000
-/** Room for fewer is waited out: a claim of a few costs nearly as much as one of many. */
+/** A claim of a few checks costs nearly as much as one of many, so smaller ones are not made. */
 export const MIN_CLAIM = 250
 
 type RunningCheck = { slot: number }
 
-/** Counts the checks that have begun and are not recorded. Times are the clock's elapsed milliseconds. */
+/** The checks that have started and are not recorded yet. Times are the clock's elapsed milliseconds. */
 export class InFlight {
-  /** In the order in which they began, each with when. */
-  readonly #brisk = new Map<RunningCheck, number>()
+  /** With their start times, oldest first. */
+  readonly #fast = new Map<RunningCheck, number>()
   readonly #slow = new Set<RunningCheck>()
   #end: (() => void) | undefined
 
   start(check: RunningCheck, now: number): void {
-    this.#brisk.set(check, now)
+    this.#fast.set(check, now)
   }
 
   finish(check: RunningCheck): void {
-    if (!this.#brisk.delete(check)) this.#slow.delete(check)
+    if (!this.#fast.delete(check)) this.#slow.delete(check)
     if (this.#isEmpty()) this.#end?.()
   }
 
-  /** How many more may begin: none, or so many that they are worth a claim. */
+  /** How many more may start: 0 or at least `MIN_CLAIM`. */
   capacity(now: number): number {
-    for (const [check, begunAt] of this.#brisk) {
-      if (now - begunAt < SLOW_AFTER_MS) break
-      this.#brisk.delete(check)
+    for (const [check, startedAt] of this.#fast) {
+      if (now - startedAt < SLOW_AFTER_MS) break
+      this.#fast.delete(check)
       this.#slow.add(check)
     }
-    const capacity = Math.min(MAX_FAST_IN_FLIGHT - this.#brisk.size, MAX_IN_FLIGHT - this.#brisk.size - this.#slow.size)
+    const capacity = Math.min(MAX_FAST_IN_FLIGHT - this.#fast.size, MAX_IN_FLIGHT - this.#fast.size - this.#slow.size)
     return capacity < MIN_CLAIM ? 0 : capacity
   }
 
   slots(): ReadonlySet<number> {
-    return new Set([...this.#brisk.keys(), ...this.#slow].map(({ slot }) => slot))
+    return new Set([...this.#fast.keys(), ...this.#slow].map(({ slot }) => slot))
   }
 
-  /** Resolves when nothing is in progress. No more may begin. */
+  /** Resolves when no check is in progress. No more may start. */
   async idle(): Promise<void> {
     if (this.#isEmpty()) return
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -143,6 +143,6 @@ export class InFlight {
   }
 
   #isEmpty(): boolean {
-    return this.#brisk.size + this.#slow.size === 0
+    return this.#fast.size + this.#slow.size === 0
   }
 }

@@ -1,5 +1,5 @@
 import { isSubdomain } from '../dns/names.ts'
-import type { Reply } from '../dns/outcome.ts'
+import { isUsable, type Reply } from '../dns/outcome.ts'
 import {
   type Check,
   type CheckSoFar,
@@ -12,7 +12,7 @@ import {
   type ZoneReplies,
 } from './check.ts'
 import { fingerprint } from './fingerprint.ts'
-import { isFailure, isSame, isUsable, majority, mostInformative } from './outcomes.ts'
+import { isFailure, isSame, majority, mostInformative } from './outcomes.ts'
 import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
 import { mayRotate } from './rotation-rules.ts'
 import { decideBySampling } from './sampling.ts'
