@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Event, EventQuery } from '#contract/events.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
-import { listEvents } from '../events/list.ts'
+import { listEvents } from '../events/store.ts'
 import { streamCsv } from '../http/csv.ts'
 
 const COLUMNS = [

@@ -18,7 +18,7 @@ import {
 import { Event, EventQuery } from '#contract/events.ts'
 import { Include, MonitorResponse } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
-import { listEvents } from '../events/list.ts'
+import { listEvents } from '../events/store.ts'
 import type { AccessDeps } from '../http/auth-and-rate-limit.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'

@@ -9,8 +9,7 @@ import { Params, Responses, type Routes } from '../http/routes.ts'
 import { invalid } from '../problem.ts'
 import { parseTimes } from '../times.ts'
 import { countByStatus, type Period, replayBatch, startReplay } from '../webhooks/replay.ts'
-import { listRequests } from '../webhooks/request-list.ts'
-import { countAttempts, getRequestBody } from '../webhooks/request-store.ts'
+import { countAttempts, getRequestBody, listRequests } from '../webhooks/request-store.ts'
 import { countQueued } from '../webhooks/store.ts'
 
 const params = Params('webhook')

@@ -3,8 +3,7 @@ import { EventDetails, EventDetailsQuery, EventQuery, ListedEvent, MonitorEventQ
 import type { Deps } from '../deps.ts'
 import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
-import { listEvents } from './list.ts'
-import { getEvent } from './store.ts'
+import { getEvent, listEvents } from './store.ts'
 
 const tags = ['Monitors']
 

@@ -15,8 +15,7 @@ import { type EventPayload, MAX_BATCH_BYTES } from './payload.ts'
 import { replayBatch, startReplay } from './replay.ts'
 import { deleteRequestsOfDeletedWebhooks } from './retention.ts'
 import { deleteRequests } from './storage.ts'
-import { deleteWebhook } from './store.ts'
-import { setActive } from './update.ts'
+import { deleteWebhook, setActive } from './store.ts'
 
 const MINUTE_MS = 60_000
 const BATCH = { max_events: 100, max_wait_seconds: 5 }

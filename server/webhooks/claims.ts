@@ -5,9 +5,9 @@ import { claimRows, type Lease } from '../database/lease-queue.ts'
 import type { Seal } from '../seal.ts'
 import { type BatchQueue, scheduleBatches, writeBatches } from './batches.ts'
 import { type ClaimedRequest, type ClaimRows, openClaims, readClaimRows } from './claimed.ts'
-import { type EndpointQueue, modeOf } from './queue-mode.ts'
 import { countStored } from './storage.ts'
 import { type AttemptTrigger, PROBE_MS } from './transition.ts'
+import { modeOf, type WebhookQueue } from './webhook-queue.ts'
 
 /** A request that this process has leased until `due_at`. */
 export type RequestClaim = DueRequest & Lease
@@ -94,10 +94,10 @@ async function claimInTransaction(db: Database, input: ClaimInput): Promise<{ ro
  * Locks the queues against other dispatchers and against transactions that add requests. Skips queues that another dispatcher
  * has locked.
  */
-async function lockQueues(db: Database, webhookIds: readonly string[]): Promise<(EndpointQueue & BatchQueue)[]> {
+async function lockQueues(db: Database, webhookIds: readonly string[]): Promise<(WebhookQueue & BatchQueue)[]> {
   const locked = engineOf(db) === 'postgres' ? sql`for update of due_webhooks skip locked` : sql``
   const { rows } = await sql<
-    EndpointQueue & BatchQueue
+    WebhookQueue & BatchQueue
   >`select due_webhooks.webhook_id, organization_id, is_active, state, probe_at, drain_after, drain_to,
       batch_max_events, batch_max_wait_seconds, (
         select added_at from batched_events where batched_events.webhook_id = due_webhooks.webhook_id and request_id is null
@@ -114,7 +114,7 @@ const roundDownToPowerOfTwo = (capacity: number) => (capacity < 1 ? 0 : 2 ** Mat
 /** Finds the requests that each queue may send by its mode, and the queues that may have more. */
 async function findScheduled(
   db: Database,
-  queues: readonly EndpointQueue[],
+  queues: readonly WebhookQueue[],
   { now, capacity: total, capacities }: ClaimInput,
 ) {
   const share = Math.max(1, Math.floor(total / queues.length))
@@ -126,7 +126,7 @@ async function findScheduled(
     const capacity = roundDownToPowerOfTwo(Math.min(capacities[id] ?? 0, share))
     const mode = modeOf(queue, now)
     switch (mode.kind) {
-      case 'shut':
+      case 'closed':
         break
       case 'open':
         if (capacity > 0) open.set(capacity, [...(open.get(capacity) ?? []), id])
@@ -160,7 +160,7 @@ async function findScheduled(
 }
 
 /** An open queue is due with its earliest request, also with a claimed one, because its process may die. */
-async function scheduleOpenQueues(db: Database, queues: readonly EndpointQueue[], now: number): Promise<void> {
+async function scheduleOpenQueues(db: Database, queues: readonly WebhookQueue[], now: number): Promise<void> {
   const open = queues.filter((queue) => modeOf(queue, now).kind === 'open').map(({ webhook_id }) => webhook_id)
   if (open.length === 0) return
   await sql`update due_webhooks set due_at = (
@@ -170,7 +170,7 @@ async function scheduleOpenQueues(db: Database, queues: readonly EndpointQueue[]
 }
 
 /** Other queues are due with a manual request, with the next probe, or soon while they are drained. */
-async function scheduleOtherQueues(db: Database, queues: readonly EndpointQueue[], now: number): Promise<void> {
+async function scheduleOtherQueues(db: Database, queues: readonly WebhookQueue[], now: number): Promise<void> {
   for (const { webhook_id: id, ...queue } of queues) {
     const { kind } = modeOf({ webhook_id: id, ...queue }, now)
     if (kind === 'open') continue

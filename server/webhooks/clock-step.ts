@@ -3,15 +3,15 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { LEASE_MS, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { wakeDispatcher } from './pause-and-resume.ts'
 import { MAX_DELAY_MS } from './retry-schedule.ts'
 import { PROBE_MS } from './transition.ts'
+import { wakeDispatcher } from './webhook-queue.ts'
 
-const WEBHOOKS_AT_ONCE = 200
+const WEBHOOK_BATCH_SIZE = 200
 
 /**
- * After the clock was set back a retry waits as long again as it had to after its attempt, a probe its hour, and what was to
- * be sent at once is due now. Webhook by webhook, so that a backlog that is due is not read.
+ * After the clock was set back: a retry waits its delay again, a probe its hour, and everything else is due now. Goes webhook by
+ * webhook, so that a due backlog is not read.
  */
 export async function repairRequests(db: Database, self: { now: number; process: number }): Promise<void> {
   for (let after = ''; ; await yieldToEventLoop()) {
@@ -22,8 +22,8 @@ export async function repairRequests(db: Database, self: { now: number; process:
     const planned = webhooks
       .filter(({ due_at, is_batched }) => is_batched || (due_at !== null && due_at > self.now))
       .map(({ id }) => id)
-    await lookAgain(db, planned, self.now)
-    if (webhooks.length < WEBHOOKS_AT_ONCE) return
+    await makeDue(db, planned, self.now)
+    if (webhooks.length < WEBHOOK_BATCH_SIZE) return
     after = webhooks.at(-1)!.id
   }
 }
@@ -41,29 +41,29 @@ async function readWebhooks(db: Database, after: string, now: number) {
     ) as waits, exists (
       select 1 from batched_events where batched_events.webhook_id = due_webhooks.webhook_id and request_id is null
     ) as is_batched
-    from due_webhooks where webhook_id > ${after} order by webhook_id limit ${WEBHOOKS_AT_ONCE}`.execute(db)
+    from due_webhooks where webhook_id > ${after} order by webhook_id limit ${WEBHOOK_BATCH_SIZE}`.execute(db)
   return rows
 }
 
 function waitsOf(db: Database, webhookId: string): Waits {
-  const [least, most] = engineOf(db) === 'sqlite' ? [sql`min`, sql`max`] : [sql`least`, sql`greatest`]
+  const [min, max] = engineOf(db) === 'sqlite' ? [sql`min`, sql`max`] : [sql`least`, sql`greatest`]
   return {
     join: sql`join webhook_requests on webhook_requests.id = due_requests.request_id`,
     where: sql`due_requests.webhook_id = ${webhookId}`,
     longestMs: sql`case when claimed_by is not null then ${sql.lit(LEASE_MS)}
       when is_manual = 1 or status <> 'RETRYING' or last_attempt_at is null then 0
-      else ${least}(${most}(due_at - last_attempt_at, 0), ${sql.lit(MAX_DELAY_MS)}) end`,
+      else ${min}(${max}(due_at - last_attempt_at, 0), ${sql.lit(MAX_DELAY_MS)}) end`,
     moved: async (transaction, rows) => {
       const ids = rows.map(({ request_id }) => request_id as string)
-      await sql`update webhook_requests set next_attempt_at = ${least}(next_attempt_at, queue.due_at)
+      await sql`update webhook_requests set next_attempt_at = ${min}(next_attempt_at, queue.due_at)
         from due_requests as queue where queue.webhook_id = ${webhookId} and queue.request_id = webhook_requests.id
           and ${isOneOf(transaction, 'webhook_requests.id', ids)} and next_attempt_at is not null`.execute(transaction)
     },
   }
 }
 
-/** The dispatcher's look finds out when each is due next. */
-async function lookAgain(db: Database, webhookIds: readonly string[], now: number): Promise<void> {
+/** The dispatcher then sets when each webhook is due next. */
+async function makeDue(db: Database, webhookIds: readonly string[], now: number): Promise<void> {
   if (webhookIds.length === 0) return
   await inTransaction(db, async (transaction) => {
     await wakeDispatcher(transaction, webhookIds, now)

@@ -2,8 +2,8 @@ import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { MAX_HEADER_VALUE_LENGTH } from '#contract/webhooks.ts'
 import type { FieldErrors } from '../problem.ts'
 
-/** Names that the service sets itself, or that belong to the connection (RFC 9110 section 7.6.1), in lower case. */
-const OWN_NAMES: ReadonlySet<string> = new Set([
+/** Headers that Zonewatch sets, or that belong to the connection (RFC 9110 section 7.6.1), in lower case. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
   'content-encoding',
@@ -26,16 +26,16 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   'x-webhook-timestamp',
 ])
 
-const NAME_LIMIT = 100
+const MAX_NAME_LENGTH = 100
 
-/** Why a webhook must not have this header, or null. */
+/** Why the header is invalid, or null. */
 export function headerError(name: string, value: string): FieldError | null {
   // A token, RFC 9110 section 5.6.2.
-  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || name.length > NAME_LIMIT) {
-    return fieldError('invalid_header_name', { max: NAME_LIMIT })
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || name.length > MAX_NAME_LENGTH) {
+    return fieldError('invalid_header_name', { max: MAX_NAME_LENGTH })
   }
   const lower = name.toLowerCase()
-  if (OWN_NAMES.has(lower) || lower.startsWith('proxy-')) return fieldError('reserved_header', { header: name })
+  if (RESERVED_NAMES.has(lower) || lower.startsWith('proxy-')) return fieldError('reserved_header', { header: name })
   if (!/^[\t\x20-\x7e]*$/.test(value) || value.length > MAX_HEADER_VALUE_LENGTH) {
     return fieldError('invalid_header_value', { header: name, max: MAX_HEADER_VALUE_LENGTH })
   }
@@ -45,27 +45,27 @@ export function headerError(name: string, value: string): FieldError | null {
 type Headers = Readonly<Record<string, string>>
 
 const MASK = '*'.repeat(8)
-/** Of a shorter value the last four characters would show most. */
-const LEAST_SHOWN_OF = 12
+/** The last 4 characters of a shorter value would reveal too much of it. */
+const MIN_LENGTH_SHOWN = 12
 
-/** What reads show of a secret: its last 4 characters at most. */
-export const masked = (secret: string): string => MASK + (secret.length < LEAST_SHOWN_OF ? '' : secret.slice(-4))
+/** Hides a secret except for its last 4 characters. */
+export const masked = (secret: string): string => MASK + (secret.length < MIN_LENGTH_SHOWN ? '' : secret.slice(-4))
 
 export const maskedHeaders = (headers: Headers): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, masked(value)]))
 
 /**
- * The headers to store when `given` replace `stored`: a value that equals the mask of the stored header of that name keeps
- * the stored value, so that what was read can be sent back. Any other mask is refused, because it would be sent as it is.
+ * The headers to store when `requested` replaces `stored`. A value that is the mask of the stored value keeps it, so that a
+ * client can send back what it read. Any other mask is an error.
  */
 export function unmaskedHeaders(
-  given: Headers,
+  requested: Headers,
   stored: Headers,
 ): { headers: Record<string, string>; errors: FieldErrors } {
   const storedValues = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]))
   const headers: Record<string, string> = {}
   const errors: FieldErrors = {}
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(requested)) {
     const before = storedValues.get(name.toLowerCase())
     headers[name] = before !== undefined && value === masked(before) ? before : value
     if (headers[name] === value && isMask(value)) {

@@ -8,9 +8,9 @@ import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { replay } from '../testing/replay.ts'
 import { claimRequests } from './claims.ts'
 import { createTestRequest } from './manual-attempts.ts'
-import { wakeDispatcher } from './pause-and-resume.ts'
-import { setActive } from './update.ts'
+import { setActive } from './store.ts'
 import { headersContext, secretContext } from './webhook.ts'
+import { wakeDispatcher } from './webhook-queue.ts'
 
 onBothEngines('webhooks beside each other', (fresh, engine) => {
   test('one that hangs on each of thousands of requests holds back no other', async () => {

@@ -16,20 +16,19 @@ import {
 } from './new-requests.ts'
 import { countStored, releaseBodies } from './storage.ts'
 
-/** Requests written in one transaction: a few milliseconds, after which other transactions can run. */
+/** Requests written in one transaction, which takes a few milliseconds. */
 const REQUEST_BATCH_SIZE = 200
-/** Organizations that share a slice: anyone who has much to write holds back no other. */
+/** Organizations that share a batch, so that a large one does not delay the others. */
 const MAX_ORGANIZATIONS = 4
-/** Events of one organization in a slice. */
+/** Events of one organization in a batch. */
 const MAX_EVENTS = 50
 
-/** Where the next slice goes on: organizations alternate. */
+/** The last organization of the previous batch: organizations take turns. */
 export type FanOutPosition = { after: string }
 
 /**
- * Writes the next slice of the requests that checks left to be written. The rows stay locked until the slice is committed,
- * with where the next one begins: anyone who is killed in between has written all of it or nothing. Returns how many
- * requests there were, and undefined where nothing is left.
+ * Writes the next batch of the requests that `insertRequests` left to the fan-out, and its progress in the same transaction.
+ * Returns the number of requests; undefined if nothing is left.
  */
 export async function fanOut(db: Database, position: FanOutPosition, now: number): Promise<number | undefined> {
   const organizations = await nextOrganizations(db, position)
@@ -88,7 +87,7 @@ export async function writeFanOutBatch(db: Database, { organizations, now }: Sli
 }
 
 type Row = Selectable<FanOutsTable>
-/** What a slice does for one event. */
+/** What a batch writes for one event. */
 type FanOutStep = {
   row: Row
   receivers: readonly Receiver[]
@@ -107,7 +106,7 @@ async function lockFanOuts(db: Database, organizationId: string): Promise<Row[]>
     .execute()
 }
 
-/** Those that the group had when the event happened. One that was deleted since then is left out, with its log. */
+/** The webhooks of the group at the time of the event, without those deleted since then. */
 async function readExistingReceivers(db: Database, ids: readonly string[]): Promise<Receiver[]> {
   const rows = await db
     .selectFrom('webhooks')
@@ -123,7 +122,7 @@ const requestsOf = (written: FanOutStep, now: number) =>
     .filter(({ isBatched }) => !isBatched)
     .map((receiver) => newRequest(requestInputOf(written, receiver), now))
 
-/** For webhooks that want batches, with the bodies of their events. */
+/** The events for webhooks with `batch`. */
 async function batchedEventsOf(db: Database, written: readonly FanOutStep[], now: number) {
   const wanted = written.flatMap((each) => each.receivers.flatMap((to) => (to.isBatched ? [{ each, to }] : [])))
   if (wanted.length === 0) return []

@@ -3,10 +3,10 @@ import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { insertTest, toReceiver } from './new-requests.ts'
-import { wakeDispatcher } from './pause-and-resume.ts'
 import { getRequestRow } from './request-store.ts'
+import { wakeDispatcher } from './webhook-queue.ts'
 
-/** Makes a test that the dispatcher sends at once, also to a webhook that is paused or disabled. Returns its id. */
+/** Creates a test request that is sent now, also to a paused or disabled webhook. Returns its id. */
 export async function createTestRequest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
@@ -19,8 +19,8 @@ export async function createTestRequest(db: Database, context: RequestContext, w
 }
 
 /**
- * Has a request of any status attempted once, at once, also of a webhook that is paused or disabled. Its schedule is not
- * touched. One that is being attempted at this moment is left to that. Throws `not_found`.
+ * Makes one attempt now, whatever the status of the request, also to a paused or disabled webhook. Does not change the retry
+ * schedule. A request that is being attempted stays as it is. Throws `not_found`.
  */
 export async function retryRequest(
   db: Database,

@@ -5,7 +5,6 @@ import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
-import { wakeDispatcher } from './pause-and-resume.ts'
 import {
   batchedEventJson,
   type EventPayload,
@@ -16,19 +15,19 @@ import {
   newPayload,
 } from './payload.ts'
 import { countStored, REQUEST_BYTES } from './storage.ts'
+import { wakeDispatcher } from './webhook-queue.ts'
 
-/** An event in its form on the wire, and whose it is. */
+/** An event as webhooks receive it, with its organization and group. */
 export type ReportedEvent = { organizationId: string; groupId: string; event: EventPayload }
 
-/** Requests that one event, and that all events of a transaction, may write in it. The rest is left to the fan-out. */
+/** Requests that one event, and all events together, write in their transaction. The fan-out writes the others. */
 const MAX_REQUESTS_PER_EVENT = 50
 const MAX_REQUESTS_PER_TRANSACTION = 500
 
 /**
- * Writes what each webhook of the events' groups is to be sent, in the transaction that writes the events, and makes it due
- * at once. Where that is much, the rest is noted in the same transaction and written afterwards, slice by slice
- * (`fan-out.ts`). A paused webhook's requests are kept until it is active again; one that is disabled gets none. For a webhook
- * that wants batches the event waits until it is put into one (`batches.ts`).
+ * Writes the requests for the enabled webhooks of the events' groups, due now, in the transaction that writes the events. Beyond
+ * the limits above it writes rows of `fan_outs` instead (`fan-out.ts`), and for webhooks with `batch` rows of `batched_events`
+ * (`batches.ts`).
  */
 export async function insertRequests(
   db: Database,
@@ -42,54 +41,54 @@ export async function insertRequests(
     new Map(reported.map(({ groupId, organizationId }) => [groupId, organizationId])),
   )
   const isDescribed = (groupId: string) => (webhooks.get(groupId) ?? []).some(({ includes }) => includes.length > 0)
-  const asked = reported.flatMap(({ groupId, event }) => (isDescribed(groupId) ? [event.monitor_id] : []))
-  const monitors = asked.length > 0 ? await describe(db, asked) : new Map<string, PayloadMonitor>()
+  const describedIds = reported.flatMap(({ groupId, event }) => (isDescribed(groupId) ? [event.monitor_id] : []))
+  const monitors = describedIds.length > 0 ? await describe(db, describedIds) : new Map<string, PayloadMonitor>()
   const rows: NewRequest[] = []
   const waiting: BatchedEvent[] = []
   const bodies: { event_id: string; organization_id: string; octets: Buffer; requests: number }[] = []
-  const rest: FanOut[] = []
+  const fanOuts: FanOut[] = []
   for (const { organizationId, groupId, event } of reported) {
-    const its = webhooks.get(groupId) ?? []
-    if (its.length === 0) continue
-    const taken = its.slice(
+    const receivers = webhooks.get(groupId) ?? []
+    if (receivers.length === 0) continue
+    const included = receivers.slice(
       0,
       Math.min(MAX_REQUESTS_PER_EVENT, MAX_REQUESTS_PER_TRANSACTION - rows.length - waiting.length),
     )
-    const isAll = taken.length === its.length
-    const of = { organizationId, eventId: event.id, monitorId: event.monitor_id }
+    const isAll = included.length === receivers.length
+    const ids = { organizationId, eventId: event.id, monitorId: event.monitor_id }
     const monitor = monitors.get(event.monitor_id)
-    const toWebhook = ({ id, includes }: Receiver) => ({
-      ...of,
+    const inputFor = ({ id, includes }: Receiver) => ({
+      ...ids,
       webhookId: id,
       monitor: pickIncludes(monitor, includes),
     })
     const octets = eventJson(event)
-    const single = taken.filter(({ isBatched }) => !isBatched)
-    for (const webhook of taken) if (webhook.isBatched) waiting.push(newBatchedEvent(toWebhook(webhook), octets, now))
+    const single = included.filter(({ isBatched }) => !isBatched)
+    for (const webhook of included) if (webhook.isBatched) waiting.push(newBatchedEvent(inputFor(webhook), octets, now))
     if (single.length === 1 && isAll) {
-      // Most events have one request: it holds them whole, which saves a row and its look-up.
-      rows.push(newWholeRequest(toWebhook(single[0]!), octets, now))
+      // Most events have one request. It contains the whole event, which saves a row and its lookup.
+      rows.push(newWholeRequest(inputFor(single[0]!), octets, now))
       continue
     }
-    rows.push(...single.map((webhook) => newRequest(toWebhook(webhook), now)))
+    rows.push(...single.map((webhook) => newRequest(inputFor(webhook), now)))
     const requests = single.length + (isAll ? 0 : 1)
     if (requests > 0) bodies.push({ event_id: event.id, organization_id: organizationId, octets, requests })
-    if (!isAll) rest.push({ ...of, webhooks: its.slice(taken.length).map(({ id }) => id), monitor })
+    if (!isAll) fanOuts.push({ ...ids, webhooks: receivers.slice(included.length).map(({ id }) => id), monitor })
   }
   await insertEach(db, 'event_bodies', EVENT_BODY_COLUMNS, bodies)
-  await insertEach(db, 'fan_outs', FAN_OUT_COLUMNS, rest.map(fanOutRow))
+  await insertEach(db, 'fan_outs', FAN_OUT_COLUMNS, fanOuts.map(fanOutRow))
   await insertQueued(db, { requests: rows, waiting }, now)
   const stored = bodies.map(({ organization_id, octets }) => [organization_id, octets.byteLength] as const)
   await countStored(db, [...stored, ...storedBytesOf(rows)])
 }
 
-/** What payloads can include of monitors, by their ids. */
+/** Reads the fields that `payload_includes` can add, by the ids of the monitors. */
 export type DescribeMonitors = (db: Database, monitorIds: readonly string[]) => Promise<Map<string, PayloadMonitor>>
 
-/** `isBatched`: several events in one request. */
+/** `isBatched`: it receives several events in one request. */
 export type Receiver = { id: string; includes: PayloadInclude[]; isBatched: boolean }
 
-/** What a webhook asks for; undefined where that is nothing, so that the payload is the specification's. */
+/** The fields in `payload_includes`; undefined without any, so that the payload has no `monitor`. */
 export function pickIncludes(
   monitor: PayloadMonitor | undefined,
   includes: readonly PayloadInclude[],
@@ -110,7 +109,7 @@ export const toReceiver = (row: {
   isBatched: row.batch_max_events !== null,
 })
 
-/** The enabled webhooks of each group and those of all groups, in the order of their ids. `groups`: their organizations by their ids. */
+/** The enabled webhooks of each group and those of all groups, ordered by id. `groups`: organization by group id. */
 async function readReceivers(
   db: Database,
   groups: ReadonlyMap<string, string>,
@@ -136,16 +135,15 @@ async function readReceivers(
   const byOrganization = Map.groupBy(ofAll, ({ organization_id }) => organization_id)
   return new Map(
     [...groups].map(([groupId, organizationId]) => {
-      const its = [...(byGroup.get(groupId) ?? []), ...(byOrganization.get(organizationId) ?? [])]
-      const inOrder = its.sort((one, other) => (one.id < other.id ? -1 : 1))
-      return [groupId, inOrder.map(toReceiver)]
+      const webhooks = [...(byGroup.get(groupId) ?? []), ...(byOrganization.get(organizationId) ?? [])]
+      return [groupId, webhooks.sort((a, b) => (a.id < b.id ? -1 : 1)).map(toReceiver)]
     }),
   )
 }
 
 /**
- * Writes a made-up change that is sent once, whatever the state of the webhook. Returns its id. The ids carry `_test_`, so
- * that receivers can tell it apart.
+ * Writes a request with an example change, which is sent once, whatever the state of the webhook. Returns its id. The ids
+ * contain `_test_`, so that receivers recognize it.
  */
 export async function insertTest(
   db: Database,
@@ -171,10 +169,10 @@ export async function insertTest(
     },
   }
   const id = testId('req')
-  const monitor = pickIncludes(TESTED, includes)
+  const monitor = pickIncludes(TEST_MONITOR, includes)
   const request = { requestId: id, webhookId, createdAt: now }
   const events = [batchedEventJson(eventJson(event), monitor)]
-  const asked: NewRequest = {
+  const testRequest: NewRequest = {
     ...newRequest({ organizationId, webhookId, eventId: null, monitorId: null }, now),
     id,
     request_id: id,
@@ -184,13 +182,13 @@ export async function insertTest(
     events: isBatched ? 1 : null,
   }
   await inTransaction(db, async (transaction) => {
-    await insertQueued(transaction, { requests: [asked], waiting: [] }, now)
-    await countStored(transaction, storedBytesOf([asked]))
+    await insertQueued(transaction, { requests: [testRequest], waiting: [] }, now)
+    await countStored(transaction, storedBytesOf([testRequest]))
   })
   return id
 }
 
-const TESTED_REASON: VerdictReason = {
+const TEST_REASON: VerdictReason = {
   code: 'unexpected_values',
   params: {
     name: 'www.example.com',
@@ -203,14 +201,13 @@ const TESTED_REASON: VerdictReason = {
     record: { name: 'www.example.com', type: 'A' },
   },
 }
-/** Made up, as the event is. */
-const TESTED: PayloadMonitor = {
+const TEST_MONITOR: PayloadMonitor = {
   external_id: null,
   tags: [],
   metadata: {},
   group: { id: 'grp_test_00000000000000000000000000', slug: 'test', name: 'Test', external_id: null },
-  reason: shown(TESTED_REASON),
-  difference: differenceOf(TESTED_REASON),
+  reason: shown(TEST_REASON),
+  difference: differenceOf(TEST_REASON),
 }
 
 type RequestInput = {
@@ -242,23 +239,22 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
   }
 }
 
-function newWholeRequest(given: RequestInput, octets: Buffer, now: number): NewRequest {
-  const request = newRequest(given, now)
+function newWholeRequest(input: RequestInput, octets: Buffer, now: number): NewRequest {
+  const request = newRequest(input, now)
   const envelope = { body: request.body, eventAt: request.event_offset! }
   return { ...request, body: joinBody(envelope, octets), event_offset: null }
 }
 
-/** `events`: in their form in a batch. `eventId`: of the first. */
+/** `events`: as returned by `batchedEventJson`. `eventId`: that of the first event. */
 export function newBatchRequest(
-  { events, ...given }: Omit<RequestInput, 'monitor' | 'monitorId'> & { events: readonly Buffer[] },
+  { events, ...input }: Omit<RequestInput, 'monitor' | 'monitorId'> & { events: readonly Buffer[] },
   now: number,
 ): NewRequest {
-  const request = newRequest({ ...given, monitorId: null }, now)
-  const body = newBatchBody({ requestId: request.id, webhookId: given.webhookId, events, createdAt: now })
+  const request = newRequest({ ...input, monitorId: null }, now)
+  const body = newBatchBody({ requestId: request.id, webhookId: input.webhookId, events, createdAt: now })
   return { ...request, body, event_offset: null, events: events.length }
 }
 
-/** `octets`: of the event. */
 export function newBatchedEvent(
   { organizationId, webhookId, eventId, monitorId, monitor }: RequestInput,
   octets: Uint8Array,
@@ -279,7 +275,7 @@ type BatchedEvent = {
   octets: Buffer
 }
 
-/** `waiting`: events that wait for a batch. */
+/** `waiting`: events for the next batch. */
 export async function insertQueued(
   db: Database,
   { requests, waiting }: { requests: readonly NewRequest[]; waiting: readonly BatchedEvent[] },
@@ -321,7 +317,7 @@ const DUE_COLUMNS = { webhook_id: 'text', request_id: 'text', due_at: 'bigint', 
 
 const EVENT_BODY_COLUMNS = { event_id: 'text', organization_id: 'text', octets: 'bytea', requests: 'bigint' } as const
 
-/** An event whose requests are not all written: those for these webhooks are missing. */
+/** An event and the webhooks for which its requests are still to be written. */
 type FanOut = {
   organizationId: string
   eventId: string

@@ -1,17 +1,17 @@
 import type { PayloadMonitor } from '#contract/webhooks.ts'
 
-/** An event as the API shows it; `events` and deliveries share this form. Instants are ISO 8601 in UTC. */
+/** An event as in the API and in deliveries. Instants are ISO 8601 in UTC. */
 export type EventPayload = {
   id: string
   monitor_id: string
   occurred: string
-  /** Left out where nothing was known before the event. */
+  /** Absent if no value was known before the event. */
   previous_value?: string[] | undefined
-  /** Left out where the check learned no value. */
+  /** Absent if the check found no value. */
   current_value?: string[] | undefined
-  /** Present where values were cut to the bound of an event. */
+  /** Present if values were shortened. */
   truncated?: true | undefined
-  /** Present where a wait for the expected records timed out. */
+  /** Present if a wait for the expected records timed out. */
   timed_out?: true | undefined
   old_state: string
   new_state: string
@@ -25,10 +25,10 @@ export type EventPayload = {
   }
 }
 
-/** What differs from request to request: the octets around the event's, which go in at `eventAt`. */
+/** The bytes around those of the event, which are inserted at `eventAt`. They differ from request to request. */
 export type Envelope = { body: Buffer; eventAt: number }
 
-/** `createdAt`: when the request was made. `monitor`: what the webhook asks for beside the specification's fields. */
+/** `createdAt`: of the request. `monitor`: the fields in `payload_includes`. */
 export function newEnvelope(request: {
   requestId: string
   webhookId: string
@@ -42,10 +42,10 @@ export function newEnvelope(request: {
   return { body: Buffer.from(`${head},"created":${created}${more}}`), eventAt: Buffer.byteLength(head) }
 }
 
-/** The event in the order of the specification. It is written once and stored, and so are the octets around it. */
+/** The event with its fields in the order of the specification. Stored as it is, so that every attempt sends the same bytes. */
 export function eventJson(event: EventPayload): Buffer {
   return Buffer.from(
-    // JSON leaves out what is undefined, which is how values and `truncated` disappear.
+    // JSON leaves out undefined fields.
     JSON.stringify({
       id: event.id,
       monitor_id: event.monitor_id,
@@ -79,13 +79,13 @@ export function newPayload(request: {
   return joinBody(newEnvelope(request), eventJson(request.event))
 }
 
-/** An event in a batch: what a request of its own would have of it. */
+/** An event in a batch, with the same fields as in a request for one event. */
 export function batchedEventJson(event: Uint8Array, monitor?: Partial<PayloadMonitor>): Buffer {
   const more = monitor ? `,"monitor":${JSON.stringify(monitor)}` : ''
   return Buffer.concat([Buffer.from('{"event":'), event, Buffer.from(`${more}}`)])
 }
 
-/** Receivers accept 1 MiB: what the events of one batch may take of it, with a comma each. One event always fits. */
+/** Bytes of all events of a batch with their commas: receivers accept 1 MiB. One event always fits. */
 export const MAX_BATCH_BYTES = 1024 * 1024 - 1024
 
 /** The whole body of a batch. */
@@ -96,13 +96,13 @@ export function newBatchBody(request: {
   createdAt: number
 }): Buffer {
   const id = JSON.stringify({ id: request.requestId, webhook_id: request.webhookId })
-  const events = request.events.flatMap((event, at) => (at === 0 ? [event] : [Buffer.from(','), event]))
+  const events = request.events.flatMap((event, index) => (index === 0 ? [event] : [Buffer.from(','), event]))
   const created = JSON.stringify(new Date(request.createdAt).toISOString())
   const head = Buffer.from(`${id.slice(0, -1)},"events":[`)
   return Buffer.concat([head, ...events, Buffer.from(`],"created":${created}}`)])
 }
 
-/** The body of a request: stored octets joined, so that every attempt and every replay sends the same ones. */
+/** The body of a request from its stored bytes, so that every attempt and replay sends the same ones. */
 export function joinBody({ body, eventAt }: Envelope, event: Uint8Array): Buffer {
   return Buffer.concat([body.subarray(0, eventAt), event, body.subarray(eventAt)])
 }

@@ -6,9 +6,9 @@ import { notifyWebhookActive, notifyWebhookPaused } from '../mail/notifications.
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
 import type { RequestClaim } from './claims.ts'
-import { pause, resume, wakeDispatcher } from './pause-and-resume.ts'
 import { countStored } from './storage.ts'
 import { afterAttempt, type Transition } from './transition.ts'
+import { pause, resume, wakeDispatcher } from './webhook-queue.ts'
 
 /** A claimed request and the result of its attempt; null if it was not attempted and is released. */
 export type ProcessedRequest = { claimed: ClaimedRequest; result: AttemptResult | null }

@@ -8,19 +8,19 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { invalid } from '../problem.ts'
 import { toIso } from '../times.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { wakeDispatcher } from './pause-and-resume.ts'
+import { wakeDispatcher } from './webhook-queue.ts'
 
 type Status = (typeof REQUEST_STATUSES)[number]
 
-/** Requests made from `since` up to, not including, `until`. Tests are excluded. Without `statuses`: all. */
+/** Requests created from `since` (inclusive) to `until` (exclusive), without tests. Default of `statuses`: all. */
 export type Period = { since: number; until: number; statuses?: readonly Status[] | undefined }
 
-/** One call sends at most so many; a longer period is refused before anything is sent. */
+/** A period with more requests is refused before anything is sent. */
 export const MAX_REPLAYED = 100_000
 const BATCH_SIZE = 200
 const COUNT_BATCH_SIZE = 2_000
 
-/** How far a replay came. JSON. `auditId`: of its entry in the audit log. */
+/** Stored as JSON. `auditId`: its entry in the audit log. */
 export type ReplayProgress = {
   period: Period
   count: number
@@ -29,23 +29,20 @@ export type ReplayProgress = {
   from?: RequestPosition | undefined
 }
 
-/** Throws `not_found`, and a 400 when there are too many. */
+/** Throws `not_found`, and a 400 for too many requests. */
 export async function startReplay(
   db: Database,
   context: RequestContext,
   webhookId: string,
   period: Period,
-  most = MAX_REPLAYED,
+  limit = MAX_REPLAYED,
 ): Promise<ReplayProgress> {
   const { url } = await getTenantRow(db, 'webhooks', context, webhookId)
-  await refuseTooMany(db, { ...context, webhookId }, period, most)
+  await refuseTooMany(db, { ...context, webhookId }, period, limit)
   return { period, count: 0, auditId: newAuditId(context), url }
 }
 
-/**
- * Sends the next requests of a period again, oldest first: the same ids, the same octets, a new schedule. For one short
- * transaction, so that nothing waits for it. `count`: how many there were so far.
- */
+/** Requeues the next batch of the period, oldest first: the same ids and bodies, a new retry schedule. */
 export async function replayBatch(db: Database, context: RequestContext, webhookId: string, replaying: ReplayProgress) {
   const { period, count, auditId, url, from } = replaying
   const rows = await readBatch(db, { ...context, webhookId }, period, from, BATCH_SIZE)
@@ -61,13 +58,13 @@ export async function replayBatch(db: Database, context: RequestContext, webhook
   return { result, isDone: rows.length < BATCH_SIZE }
 }
 
-/** How many requests of the period have each status, counted up to `most`. Throws `not_found`. */
+/** The number of requests of the period by status, each counted up to `limit`. Throws `not_found`. */
 export async function countByStatus(
   db: Database,
   tenant: Tenant,
   webhookId: string,
   { since, until }: Period,
-  most: number,
+  limit: number,
 ): Promise<Record<Status, number>> {
   await getTenantRow(db, 'webhooks', tenant, webhookId)
   const ofPeriod = () =>
@@ -78,13 +75,13 @@ export async function countByStatus(
       .where('created_at', '>=', since)
       .where('created_at', '<', until)
       .where('event_id', 'is not', null)
-  const counted = async (status: Status) => {
-    // An index has those that are not delivered; of the others the newest of the period are looked through.
+  const countStatus = async (status: Status) => {
+    // An index has the undelivered requests. Of the others only the newest of the period are read.
     const rows =
       status === 'DELIVERED'
         ? ofPeriod().select('status').orderBy('created_at', 'desc').limit(MAX_REPLAYED)
         : ofPeriod().select('status').where('status', '=', status).where('status', '<>', 'DELIVERED')
-    const some = db.selectFrom(rows.as('rows')).select('status').where('status', '=', status).limit(most)
+    const some = db.selectFrom(rows.as('rows')).select('status').where('status', '=', status).limit(limit)
     const { count } = await db
       .selectFrom(some.as('some'))
       .select(db.fn.countAll<number>().as('count'))
@@ -92,10 +89,10 @@ export async function countByStatus(
     return count
   }
   return {
-    PENDING: await counted('PENDING'),
-    RETRYING: await counted('RETRYING'),
-    FAILED: await counted('FAILED'),
-    DELIVERED: await counted('DELIVERED'),
+    PENDING: await countStatus('PENDING'),
+    RETRYING: await countStatus('RETRYING'),
+    FAILED: await countStatus('FAILED'),
+    DELIVERED: await countStatus('DELIVERED'),
   }
 }
 
@@ -103,21 +100,21 @@ type RequestPosition = { id: string; created_at: number }
 
 type WebhookTenant = Tenant & { webhookId: string }
 
-async function refuseTooMany(db: Database, webhook: WebhookTenant, period: Period, most: number): Promise<void> {
+async function refuseTooMany(db: Database, webhook: WebhookTenant, period: Period, limit: number): Promise<void> {
   let count = 0
   for (let from: RequestPosition | undefined; ; ) {
     const rows = await readBatch(db, webhook, period, from, COUNT_BATCH_SIZE)
     count += rows.length
     from = rows.at(-1)
-    if (count > most) {
-      throw invalid({ since: fieldError('period_too_large', { max: most }) })
+    if (count > limit) {
+      throw invalid({ since: fieldError('period_too_large', { max: limit }) })
     }
     if (rows.length < COUNT_BATCH_SIZE) return
     await yieldToEventLoop()
   }
 }
 
-/** The next ones of the period, in the order of an index. */
+/** The next requests of the period, in the order of an index. */
 async function readBatch(
   db: Database,
   { organizationId, webhookId }: WebhookTenant,
@@ -139,10 +136,7 @@ async function readBatch(
   return await rows.orderBy('created_at').orderBy('id').limit(limit).execute()
 }
 
-/**
- * Into the queue, from the beginning of the schedule. What is being attempted at this moment is left to that. Returns the ids of the
- * others.
- */
+/** Queues the requests with a new retry schedule, except those that are being attempted. Returns the ids of the queued ones. */
 export async function requeue(
   db: Database,
   { organizationId, webhookId }: WebhookTenant,
@@ -163,8 +157,8 @@ export async function requeue(
     .where('claimed_by', 'is not', null)
     .where('due_at', '>', now)
     .execute()
-  const left = new Set(inFlight.map(({ request_id }) => request_id))
-  const ids = rows.map(({ id }) => id).filter((id) => !left.has(id))
+  const inFlightIds = new Set(inFlight.map(({ request_id }) => request_id))
+  const ids = rows.map(({ id }) => id).filter((id) => !inFlightIds.has(id))
   if (ids.length === 0) return []
   const queued = await db
     .insertInto('due_requests')

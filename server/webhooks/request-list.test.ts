@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { listRequests, listUndelivered } from './request-list.ts'
+import { listRequests, listUndelivered } from './request-store.ts'
 
 const FILTERS: Partial<WebhookRequestQuery>[] = [
   {},

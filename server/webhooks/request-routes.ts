@@ -16,8 +16,7 @@ import { invalid } from '../problem.ts'
 import { parseTimes } from '../times.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { replayBatch, startReplay } from './replay.ts'
-import { listRequests, listUndelivered } from './request-list.ts'
-import { getRequest, getRequestDetails } from './request-store.ts'
+import { getRequest, getRequestDetails, listRequests, listUndelivered } from './request-store.ts'
 
 const tags = ['Webhooks']
 const params = Params('webhook')

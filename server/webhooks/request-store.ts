@@ -1,16 +1,202 @@
-import type { Selectable } from 'kysely'
-import type { WebhookRequest, WebhookRequestDetails } from '#contract/webhooks.ts'
+import { type Selectable, sql } from 'kysely'
+import {
+  UNDELIVERED_STATUSES,
+  type UndeliveredQuery,
+  type WebhookRequest,
+  type WebhookRequestDetails,
+  type WebhookRequestQuery,
+} from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
-import type { Database } from '../database/database.ts'
+import { type Database, engineOf } from '../database/database.ts'
+import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
+import { LEASE_MS } from '../database/lease-queue.ts'
+import type { Order } from '../database/pagination.ts'
+import { listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { notFound } from '../problem.ts'
-import { toIso, toIsoOrNull } from '../times.ts'
+import type { Seal } from '../seal.ts'
+import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
+import { batchRequestIds } from './batches.ts'
 import { readBody } from './claimed.ts'
-import { type NextAttempts, readNextAttempts } from './queue-mode.ts'
+import { type NextAttempts, readNextAttempts } from './webhook-queue.ts'
+
+const ORDERS = {
+  created: { column: 'webhook_requests.created_at' },
+  last_attempt: { column: 'webhook_requests.last_attempt_at', isNullable: true },
+} satisfies Record<string, Order>
+type OrderName = keyof typeof ORDERS
+
+const EQUALITY_FILTERS = ['status', 'status_code', 'monitor_id', 'event_id'] as const
+type EqualityFilter = (typeof EQUALITY_FILTERS)[number]
+
+/** Throws `not_found`, and a 400 for an invalid filter or cursor. */
+export async function listRequests(
+  db: Database,
+  seal: Seal,
+  { organizationId, webhookId, query }: { organizationId: string; webhookId: string; query: WebhookRequestQuery },
+  now: number,
+): Promise<Page<WebhookRequest>> {
+  await getTenantRow(db, 'webhooks', { organizationId }, webhookId)
+  const orderBy = resolveOrderBy({ query, orders: ORDERS }) as OrderName
+  const times = parseTimeFilters(query)
+  const batched = await findInBatches(db, { organizationId, webhookId }, query)
+  const filters = indexedFiltersOf(webhookId, query).filter(({ columns }) => !batched.has(columns[1] as EqualityFilter))
+  const index = await indexFor(db, filters, orderBy)
+  const table = index === undefined ? 'webhook_requests' : withIndex('webhook_requests', { index })
+  let rows = db
+    .selectFrom(table as 'webhook_requests')
+    .select(LIST_COLUMNS.map((column) => `webhook_requests.${column}` as const))
+    .where('webhook_requests.organization_id', '=', organizationId)
+    .where('webhook_requests.webhook_id', '=', webhookId)
+  for (const { where } of filters) if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
+  for (const field of EQUALITY_FILTERS) {
+    const value = query[field]
+    const ids = batched.get(field)
+    if (ids) rows = rows.where('webhook_requests.id', 'in', ids)
+    else if (value !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`webhook_requests.${field}`)} = ${value}`)
+  }
+  for (const [column, { above, below }] of Object.entries(times)) {
+    const ref = sql.ref(`webhook_requests.${column}`)
+    if (ORDERS[orderBy].column.endsWith(column)) continue // the bounds of the order are below
+    if (above !== undefined) rows = rows.where(sql<boolean>`${ref} > ${above}`)
+    if (below !== undefined) rows = rows.where(sql<boolean>`${ref} < ${below}`)
+  }
+  const page = await listPage<ListRow>(rows as never, {
+    seal,
+    query,
+    id: 'webhook_requests.id',
+    orders: { ...ORDERS, [orderBy]: { ...ORDERS[orderBy], ...orderBounds(orderBy, times) } },
+    scope: ['requests', webhookId, EQUALITY_FILTERS.map((field) => query[field] ?? null), times],
+  })
+  const next = await readNextAttempts(db, { organizationId }, page.data, now)
+  return { ...page, data: page.data.map((row) => toRequest(row, next)) }
+}
+
+/** The requests whose batch has the requested event or monitor, by filter. */
+async function findInBatches(db: Database, webhook: Tenant & { webhookId: string }, query: WebhookRequestQuery) {
+  const found = new Map<EqualityFilter, NonNullable<Awaited<ReturnType<typeof batchRequestIds>>>>()
+  for (const field of ['event_id', 'monitor_id'] as const) {
+    const value = query[field]
+    const ids = value === undefined ? undefined : await batchRequestIds(db, webhook, field, value)
+    if (ids) found.set(field, ids)
+  }
+  return found
+}
+
+/** Undelivered requests of all webhooks. Throws a 400 for an invalid filter or cursor. */
+export async function listUndelivered(
+  db: Database,
+  seal: Seal,
+  { organizationId }: Tenant,
+  query: UndeliveredQuery,
+  now: number,
+): Promise<Page<WebhookRequest>> {
+  const { status, webhook_id: webhookId } = query
+  const { since } = parseTimes(query, ['since'])
+  const table = withIndex('webhook_requests', { index: await undeliveredIndex(db, query) })
+  let rows = db
+    .selectFrom(table as unknown as 'webhook_requests')
+    .select(LIST_COLUMNS.map((column) => `webhook_requests.${column}` as const))
+    .where('webhook_requests.organization_id', '=', organizationId)
+    .where(sql.raw<boolean>(PARTIAL_INDEX_CONDITIONS.status!))
+    // Requests of deleted webhooks are deleted later, in batches. For EXISTS SQLite would join and sort.
+    .where(sql<boolean>`(select 1 from webhooks where webhooks.organization_id = ${organizationId}
+      and webhooks.id = webhook_requests.webhook_id) is not null`)
+  if (webhookId !== undefined) rows = rows.where('webhook_requests.webhook_id', '=', webhookId)
+  if (status !== undefined) rows = rows.where('webhook_requests.status', '=', status)
+  // The bound itself is excluded.
+  const above = since === undefined ? undefined : since - 1
+  const page = await listPage<ListRow>(rows as never, {
+    seal,
+    query,
+    id: 'webhook_requests.id',
+    orders: { created: { ...ORDERS.created, above } },
+    scope: ['undelivered', organizationId, status ?? null, webhookId ?? null, since ?? null],
+  })
+  const next = await readNextAttempts(db, { organizationId }, page.data, now)
+  return { ...page, data: page.data.map((row) => toRequest(row, next)) }
+}
+
+/** The index for SQLite; undefined if the planner decides. The few undelivered requests of a webhook are sorted. */
+async function undeliveredIndex(
+  db: Database,
+  { status, webhook_id: webhookId }: UndeliveredQuery,
+): Promise<string | undefined> {
+  if (engineOf(db) === 'postgres') return undefined
+  if (webhookId === undefined) {
+    return status === undefined ? 'webhook_requests_undelivered' : 'webhook_requests_undelivered_by_status'
+  }
+  const index = 'webhook_requests_by_status'
+  if (status !== undefined) return index
+  const where = PARTIAL_INDEX_CONDITIONS.status!
+  const filter = { index, columns: ['webhook_id', 'status'], values: [webhookId, UNDELIVERED_STATUSES], where }
+  const chosen = await narrowestIndex(db, 'webhook_requests', [filter])
+  return chosen?.isFew ? index : 'webhook_requests_undelivered'
+}
+
+const TIMES = [
+  'created_after',
+  'created_before',
+  'delivered_after',
+  'delivered_before',
+  'last_attempt_after',
+  'last_attempt_before',
+] as const
+type Bounds = { above: number | undefined; below: number | undefined }
+type Times = Record<'created_at' | 'delivered_at' | 'last_attempt_at', Bounds>
+
+function parseTimeFilters(query: WebhookRequestQuery): Times {
+  const times = parseTimes(query, TIMES)
+  const delivered = { above: times.delivered_after, below: times.delivered_before }
+  const attempted = { above: times.last_attempt_after, below: times.last_attempt_before }
+  // The attempt of a request delivered after an instant began at most a lease before it; attempts have an index.
+  const attemptedAfter = delivered.above === undefined ? undefined : delivered.above - LEASE_MS
+  return {
+    created_at: { above: times.created_after, below: times.created_before },
+    delivered_at: delivered,
+    last_attempt_at: { ...attempted, above: attempted.above ?? attemptedAfter },
+  }
+}
+
+/** A request attempted or delivered before an instant was created before it, which bounds the order of creation, too. */
+function orderBounds(orderBy: OrderName, { created_at, delivered_at, last_attempt_at }: Times): Bounds {
+  if (orderBy === 'last_attempt') return last_attempt_at
+  const below = [created_at, delivered_at, last_attempt_at].flatMap((bounds) => bounds.below ?? [])
+  return { above: created_at.above, below: below.length === 0 ? undefined : Math.min(...below) }
+}
+
+function indexedFiltersOf(webhookId: string, query: WebhookRequestQuery): IndexedFilter[] {
+  return EQUALITY_FILTERS.flatMap((field) => {
+    const value = query[field]
+    if (value === undefined || isCommon(field, value)) return []
+    const index = `webhook_requests_by_${field.replace('_id', '')}`
+    const where = PARTIAL_INDEX_CONDITIONS[field]
+    return [{ index, columns: ['webhook_id', field], values: [webhookId, value], ...(where ? { where } : {}) }]
+  })
+}
+
+/** Values of most requests have no index: a scan finds them quickly. */
+const isCommon = (field: string, value: string | number) =>
+  field === 'status' ? value === 'DELIVERED' : field === 'status_code' && Number(value) < 300
+
+const PARTIAL_INDEX_CONDITIONS: Partial<Record<(typeof EQUALITY_FILTERS)[number], string>> = {
+  status: "status <> 'DELIVERED'",
+  status_code: 'status_code >= 300',
+}
+
+/** Undefined if the planner decides. */
+async function indexFor(
+  db: Database,
+  filters: readonly IndexedFilter[],
+  orderBy: OrderName,
+): Promise<string | undefined> {
+  const chosen = filters.length === 0 ? undefined : await narrowestIndex(db, 'webhook_requests', filters)
+  return chosen && (orderBy === 'created' || chosen.isFew) ? chosen.filter.index : undefined
+}
 
 type RequestRow = Selectable<WebhookRequestsTable>
-/** A list does not read the bodies. */
+/** Lists do not read the bodies. */
 export type ListRow = Pick<RequestRow, (typeof LIST_COLUMNS)[number]>
 
 export const LIST_COLUMNS = [
@@ -28,7 +214,7 @@ export const LIST_COLUMNS = [
   'events',
 ] as const
 
-/** Throws `not_found`, also for another webhook's request. */
+/** Throws `not_found`. */
 export async function getRequest(
   db: Database,
   tenant: Tenant,
@@ -40,7 +226,7 @@ export async function getRequest(
   return toRequest(row, await readNextAttempts(db, tenant, [row], now))
 }
 
-/** With its payload and attempts. Throws `not_found`, also for another webhook's request. */
+/** With payload and attempts. Throws `not_found`. */
 export async function getRequestDetails(
   db: Database,
   tenant: Tenant,
@@ -73,12 +259,12 @@ export async function getRequestDetails(
   }
 }
 
-/** The octets that every attempt sends, as text. Throws `not_found`. */
+/** The body that every attempt sends. Throws `not_found`. */
 export async function getRequestBody(db: Database, tenant: Tenant, webhookId: string, id: string): Promise<string> {
   return (await readBody(db, await getRequestRow(db, tenant, webhookId, id))).toString()
 }
 
-/** How many attempts of each of these requests were made, manual retries included. */
+/** The number of attempts of each request, including manual ones. */
 export async function countAttempts(
   db: Database,
   { organizationId }: Tenant,
@@ -96,7 +282,7 @@ export async function countAttempts(
   return new Map(rows.map(({ id, attempts }) => [id, attempts]))
 }
 
-/** The schedule has ten, probes and manual retries add some; beyond this the oldest are left out. */
+/** The schedule has ten attempts; probes and manual retries add to them. */
 const MAX_ATTEMPTS = 200
 
 export async function getRequestRow(db: Database, tenant: Tenant, webhookId: string, id: string): Promise<RequestRow> {

@@ -5,9 +5,8 @@ import { SELF_HOSTED } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
-import { deleteExpired, deleteRequestsOfDeletedWebhooks, dropExcessRequests } from './retention.ts'
-import { deleteWebhook } from './store.ts'
-import { setActive } from './update.ts'
+import { deleteExpired, deleteRequestsOfDeletedWebhooks, enforceStorageLimits } from './retention.ts'
+import { deleteWebhook, setActive } from './store.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const never = new AbortController().signal
@@ -158,10 +157,10 @@ onBothEngines('what waits', (fresh) => {
     await world.settle()
     expect(await stored()).toBeGreaterThan(before + 250 * 1_024)
 
-    await dropExcessRequests(retentionDeps(world, { storedOctets: 400 * 1_024 }), never)
+    await enforceStorageLimits(retentionDeps(world, { storedOctets: 400 * 1_024 }), never)
     expect(await webhook.requests()).toEqual([])
     expect(await other.requests()).toHaveLength(250)
-    await dropExcessRequests(retentionDeps(world, { storedOctets: 100 * 1_024 }), never)
+    await enforceStorageLimits(retentionDeps(world, { storedOctets: 100 * 1_024 }), never)
     expect((await other.row()).dropped).toBe(200)
     expect(await stored()).toBeLessThanOrEqual(100 * 1_024)
   })

@@ -1,77 +1,94 @@
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
 import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
+import { notifyWebhookDropped } from '../mail/notifications.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 import { deleteWaitingEvents } from './batches.ts'
-import { type DropDeps, enforceQueueLimits, enforceStorageLimit } from './queue-limits.ts'
 import { deleteRequests } from './storage.ts'
 
-export type RetentionDeps = DropDeps & { config: { plans: Plans } }
+/** 0 means no limit. */
+export type QueueLimits = {
+  /** Queued requests of one webhook. */
+  waitingRequests: number
+  /** Days that a request stays queued after it was due. */
+  waitingDays: number
+  /** Bytes of all webhooks of an organization. */
+  storedOctets: number
+}
+
+export type RetentionDeps = {
+  db: Database
+  clock: Clock
+  log: Logger
+  config: { plans: Plans; webhookKeep: QueueLimits }
+}
 
 const DAY_MS = 24 * 60 * 60_000
-/** Where neither the organization nor its plan says for how long. */
+/** Used if neither the organization nor its plan sets a retention. */
 export const DEFAULT_RETENTION_DAYS = 90
 
-const AT_ONCE = 200
-const WEBHOOKS_AT_ONCE = 100
-/** After each batch, so that anyone who waits for the database comes first. */
+const BATCH_SIZE = 200
+const WEBHOOK_BATCH_SIZE = 100
+/** The pause after each batch, so that other transactions can run. */
 const PAUSE_MS = 20
-const REMOVED_EVERY_MS = 10_000
-const OLD_EVERY_MS = 60 * 60_000
-/** A check that was in progress when a webhook was deleted may still write requests for it. */
-const LATE_MS = 5 * 60_000
+const LIMITS_EVERY_MS = 10_000
+const EXPIRED_EVERY_MS = 60 * 60_000
+/** A check that was in progress when a webhook was deleted may write requests for it until then. */
+const LATE_WRITES_MS = 5 * 60_000
 
-/** Deletes what is not needed any more, a little at a time. Runs until `stop`. */
+/** Deletes expired requests, those of deleted webhooks, and those beyond the limits, in small batches. Runs until `stop`. */
 export async function runWebhookRetention(deps: RetentionDeps, stop: AbortSignal): Promise<void> {
   const { clock } = deps
-  let nextOldAt = clock.elapsed()
-  await runEvery(REMOVED_EVERY_MS, deps, stop, {
+  let nextExpiredAt = clock.elapsed()
+  await runEvery(LIMITS_EVERY_MS, deps, stop, {
     failure: 'Old webhook requests could not be deleted. Retrying.',
     work: async () => {
       await deleteRequestsOfDeletedWebhooks(deps, stop)
-      await dropExcessRequests(deps, stop)
-      if (clock.elapsed() < nextOldAt) return
+      await enforceStorageLimits(deps, stop)
+      if (clock.elapsed() < nextExpiredAt) return
       await deleteExpired(deps, stop)
-      nextOldAt = clock.elapsed() + OLD_EVERY_MS
+      nextExpiredAt = clock.elapsed() + EXPIRED_EVERY_MS
     },
   })
 }
 
-/** The requests of deleted webhooks. */
-export async function deleteRequestsOfDeletedWebhooks({ db, clock }: RetentionDeps, stop: AbortSignal): Promise<void> {
-  const removed = await db
+export async function deleteRequestsOfDeletedWebhooks(
+  { db, clock }: Pick<RetentionDeps, 'db' | 'clock'>,
+  stop: AbortSignal,
+): Promise<void> {
+  const webhooks = await db
     .selectFrom('removed_webhooks')
     .selectAll()
     .orderBy('webhook_id')
-    .limit(WEBHOOKS_AT_ONCE)
+    .limit(WEBHOOK_BATCH_SIZE)
     .execute()
-  for (const { webhook_id, removed_at } of removed) {
-    await deleteInBatches(clock, stop, () => removeRequests(db, someOf(db, webhook_id)))
+  for (const { webhook_id, removed_at } of webhooks) {
+    await deleteInBatches(clock, stop, () => deleteAnyRequests(db, webhook_id))
     if (stop.aborted) return
     await deleteInBatches(clock, stop, () => deleteWaitingEvents(db, webhook_id))
     if (stop.aborted) return
-    if (clock.now() < removed_at + LATE_MS) continue
+    if (clock.now() < removed_at + LATE_WRITES_MS) continue
     await db.deleteFrom('due_requests').where('webhook_id', '=', webhook_id).execute()
     await db.deleteFrom('removed_webhooks').where('webhook_id', '=', webhook_id).execute()
   }
 }
 
-/** What organizations store beyond their limit. */
-export async function dropExcessRequests(deps: RetentionDeps, stop: AbortSignal): Promise<void> {
-  const { storedOctets } = deps.config.webhookKeep
-  if (storedOctets === 0) return
-  const over = await deps.db
-    .selectFrom('webhook_storage')
-    .select('organization_id')
-    .where('octets', '>', storedOctets)
-    .orderBy('organization_id')
-    .limit(AT_ONCE)
+async function deleteAnyRequests(db: Database, webhookId: string): Promise<number> {
+  const rows = await db
+    .selectFrom('webhook_requests')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .limit(DELETE_BATCH_SIZE)
     .execute()
-  for (const { organization_id } of over) await enforceStorageLimit(deps, organization_id, stop)
+  return await deleteFromQueueAndLog(db, webhookId, rows)
 }
 
-/** Requests that are done with and older than their organization keeps them. What waits is kept within limits of its own. */
+/** For every webhook: deletes finished requests that are older than the retention, and enforces the limits of its queue. */
 export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Promise<void> {
   const { db, clock, config } = deps
   let after = ''
@@ -81,34 +98,49 @@ export async function deleteExpired(deps: RetentionDeps, stop: AbortSignal): Pro
       .select(['id', 'organization_id'])
       .where('id', '>', after)
       .orderBy('id')
-      .limit(WEBHOOKS_AT_ONCE)
+      .limit(WEBHOOK_BATCH_SIZE)
       .execute()
     for (const { id, organization_id } of webhooks) {
       const days =
         (await eventRetentionDays(db, config.plans, { organizationId: organization_id })) ?? DEFAULT_RETENTION_DAYS
       const before = clock.now() - days * DAY_MS
       for (const status of ['DELIVERED', 'FAILED'] as const) {
-        await deleteInBatches(clock, stop, () => removeRequests(db, someOld(db, id, status, before)))
+        await deleteInBatches(clock, stop, () => deleteOldRequests(db, id, status, before))
       }
       await enforceQueueLimits(deps, id, stop)
       if (stop.aborted) return
       after = id
     }
-    if (webhooks.length < WEBHOOKS_AT_ONCE) return
+    if (webhooks.length < WEBHOOK_BATCH_SIZE) return
     await clock.sleep(PAUSE_MS, stop)
   }
 }
 
-type Rows = Promise<{ id: string; webhook_id: string }[]>
+async function deleteOldRequests(
+  db: Database,
+  webhookId: string,
+  status: 'DELIVERED' | 'FAILED',
+  before: number,
+): Promise<number> {
+  const rows = await db
+    .selectFrom('webhook_requests')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .where('status', '=', status)
+    .where('created_at', '<', before)
+    .orderBy('created_at')
+    .limit(DELETE_BATCH_SIZE)
+    .execute()
+  return await deleteFromQueueAndLog(db, webhookId, rows)
+}
 
-async function removeRequests(db: Database, some: Rows): Promise<number> {
-  const rows = await some
+async function deleteFromQueueAndLog(db: Database, webhookId: string, rows: { id: string }[]): Promise<number> {
   if (rows.length === 0) return 0
   const ids = rows.map(({ id }) => id)
   await inTransaction(db, async (transaction) => {
     await transaction
       .deleteFrom('due_requests')
-      .where('webhook_id', '=', rows[0]!.webhook_id)
+      .where('webhook_id', '=', webhookId)
       .where('request_id', 'in', ids)
       .execute()
     await deleteRequests(transaction, ids)
@@ -116,19 +148,144 @@ async function removeRequests(db: Database, some: Rows): Promise<number> {
   return rows.length
 }
 
-function someOf(db: Database, webhookId: string) {
-  const rows = db.selectFrom('webhook_requests').select(['id', 'webhook_id']).where('webhook_id', '=', webhookId)
-  return rows.limit(DELETE_BATCH_SIZE).execute()
+/** Drops requests that were queued for too long, then the oldest ones of a queue that is too long. */
+export async function enforceQueueLimits(
+  deps: Omit<RetentionDeps, 'config'> & { config: Pick<RetentionDeps['config'], 'webhookKeep'> },
+  webhookId: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const { db, clock, config } = deps
+  const { waitingDays, waitingRequests } = config.webhookKeep
+  if (waitingDays > 0) {
+    const dueBy = clock.now() - waitingDays * DAY_MS
+    while ((await dropRequests(deps, webhookId, { dueBy, limit: BATCH_SIZE })) === BATCH_SIZE && !stop.aborted) {
+      await clock.sleep(PAUSE_MS, stop)
+    }
+  }
+  if (waitingRequests === 0) return
+  for (let excess = await countExcess(db, webhookId, waitingRequests); excess > 0 && !stop.aborted; ) {
+    const dropped = await dropRequests(deps, webhookId, { limit: Math.min(BATCH_SIZE, excess) })
+    excess = dropped === 0 ? 0 : excess - dropped
+    await clock.sleep(PAUSE_MS, stop)
+  }
 }
 
-function someOld(db: Database, webhookId: string, status: 'DELIVERED' | 'FAILED', before: number) {
-  return db
-    .selectFrom('webhook_requests')
-    .select(['id', 'webhook_id'])
-    .where('webhook_id', '=', webhookId)
-    .where('status', '=', status)
-    .where('created_at', '<', before)
-    .orderBy('created_at')
-    .limit(DELETE_BATCH_SIZE)
+/** How many more requests than the limit are queued, counted up to the limit. */
+async function countExcess(db: Database, webhookId: string, limit: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from (
+    select 1 as one from due_requests where webhook_id = ${webhookId} limit ${2 * limit}) as waiting`.execute(db)
+  return Number(rows[0]!.count) - limit
+}
+
+export async function enforceStorageLimits(deps: RetentionDeps, stop: AbortSignal): Promise<void> {
+  const { storedOctets } = deps.config.webhookKeep
+  if (storedOctets === 0) return
+  const organizations = await deps.db
+    .selectFrom('webhook_storage')
+    .select('organization_id')
+    .where('octets', '>', storedOctets)
+    .orderBy('organization_id')
+    .limit(BATCH_SIZE)
     .execute()
+  for (const { organization_id } of organizations) await enforceStorageLimit(deps, organization_id, stop)
+}
+
+/** Deletes the oldest finished requests of each webhook, then, if that is not enough, drops the oldest queued ones. */
+async function enforceStorageLimit(deps: RetentionDeps, organizationId: string, stop: AbortSignal): Promise<void> {
+  const { db, clock, config } = deps
+  const isOverLimit = async () => {
+    const row = await db
+      .selectFrom('webhook_storage')
+      .select('octets')
+      .where('organization_id', '=', organizationId)
+      .executeTakeFirst()
+    return (row?.octets ?? 0) > config.webhookKeep.storedOctets
+  }
+  const dropOldest = (id: string) => dropRequests(deps, id, { limit: BATCH_SIZE })
+  const webhooks = await db.selectFrom('webhooks').select('id').where('organization_id', '=', organizationId).execute()
+  for (const remove of [(id: string) => deleteOldestFinished(db, id), dropOldest]) {
+    for (let removed = 1; removed > 0; ) {
+      removed = 0
+      for (const { id } of webhooks) {
+        if (stop.aborted || !(await isOverLimit())) return
+        removed += await remove(id)
+        await clock.sleep(PAUSE_MS, stop)
+      }
+    }
+  }
+}
+
+async function deleteOldestFinished(db: Database, webhookId: string): Promise<number> {
+  const rows = await db
+    .selectFrom('webhook_requests')
+    .select('id')
+    .where('webhook_id', '=', webhookId)
+    .where('status', 'in', ['DELIVERED', 'FAILED'])
+    .where('next_attempt_at', 'is', null)
+    .orderBy('created_at')
+    .orderBy('id')
+    .limit(BATCH_SIZE)
+    .execute()
+  const ids = rows.map(({ id }) => id)
+  if (ids.length > 0) await inTransaction(db, (transaction) => deleteRequests(transaction, ids))
+  return ids.length
+}
+
+/**
+ * Drops the oldest queued requests that are not being attempted. The webhook counts them, and its owners get a mail for the
+ * first one and whenever the count has doubled. A replayed request that was delivered before stays in the log as delivered.
+ */
+async function dropRequests(
+  { db, clock, log }: Pick<RetentionDeps, 'db' | 'clock' | 'log'>,
+  webhookId: string,
+  { dueBy = Number.MAX_SAFE_INTEGER, limit }: { dueBy?: number; limit: number },
+): Promise<number> {
+  const now = clock.now()
+  const dropped = await inTransaction(db, async (transaction) => {
+    const rows = await transaction
+      .selectFrom('due_requests')
+      .select('request_id')
+      .where('webhook_id', '=', webhookId)
+      .where('due_at', '<=', dueBy)
+      .where((where) => where.or([where('claimed_by', 'is', null), where('due_at', '<=', now)]))
+      .orderBy('due_at')
+      .orderBy('request_id')
+      .limit(limit)
+      .execute()
+    const ids = rows.map(({ request_id }) => request_id)
+    if (ids.length === 0) return 0
+    await transaction
+      .deleteFrom('due_requests')
+      .where('webhook_id', '=', webhookId)
+      .where(isOneOf(transaction, 'request_id', ids))
+      .execute()
+    const replayed = await transaction
+      .updateTable('webhook_requests')
+      .set({ status: 'DELIVERED', next_attempt_at: null })
+      .where(isOneOf(transaction, 'id', ids))
+      .where('delivered_at', 'is not', null)
+      .returning('id')
+      .execute()
+    const deliveredIds = new Set(replayed.map(({ id }) => id))
+    const undelivered = ids.filter((id) => !deliveredIds.has(id))
+    await countDropped(transaction, webhookId, ids.length, now)
+    await deleteRequests(transaction, undelivered)
+    return ids.length
+  })
+  if (dropped > 0) log.warn({ webhookId, dropped }, 'Queued requests were dropped: too old, too many or too large.')
+  return dropped
+}
+
+async function countDropped(db: Database, webhookId: string, count: number, now: number): Promise<void> {
+  const webhook = await db
+    .updateTable('webhooks')
+    .set(({ eb }) => ({ dropped: eb('dropped', '+', count) }))
+    .where('id', '=', webhookId)
+    .returning(['organization_id', 'url', 'dropped'])
+    .executeTakeFirst()
+  if (!webhook) return
+  const { organization_id, url, dropped } = webhook
+  const before = dropped - count
+  if (before > 0 && Math.floor(Math.log2(before)) === Math.floor(Math.log2(dropped))) return
+  await notifyWebhookDropped(db, organization_id, { webhookId, url, dropped }, now)
 }

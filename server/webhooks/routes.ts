@@ -8,8 +8,16 @@ import { schemaErrors } from '../http/validation.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { invalid, throwIfInvalid } from '../problem.ts'
 import { secretError } from './signature.ts'
-import { deleteWebhook, getWebhook, getWebhookHeaders, insertWebhook, listWebhooks } from './store.ts'
-import { rotateSecret, setActive, updateWebhook } from './update.ts'
+import {
+  deleteWebhook,
+  getWebhook,
+  getWebhookHeaders,
+  insertWebhook,
+  listWebhooks,
+  rotateSecret,
+  setActive,
+  updateWebhook,
+} from './store.ts'
 import { validateWebhook } from './webhook.ts'
 import { findUnknownGroups, setLink } from './webhook-groups.ts'
 

@@ -2,17 +2,17 @@ import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 
-/** What a request costs in addition to its octets: its row, its indexes and its place in the queue. */
+/** Bytes counted for a request in addition to its body: its row, indexes and queue entry. */
 export const REQUEST_BYTES = 1_024
 
-/** Counts what is stored more (positive) or less. Call it last in a transaction: its rows are locked in one order. */
+/** Adds to the stored bytes of organizations. Call it last in a transaction, so that all lock the rows in one order. */
 export async function countStored(
   db: Database,
   differences: Iterable<readonly [organizationId: string, octets: number]>,
 ): Promise<void> {
   const sums = new Map<string, number>()
   for (const [id, octets] of differences) sums.set(id, (sums.get(id) ?? 0) + octets)
-  const rows = [...sums].filter(([, octets]) => octets !== 0).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const rows = [...sums].filter(([, octets]) => octets !== 0).toSorted(([a], [b]) => (a < b ? -1 : 1))
   for (const [organization_id, octets] of rows) {
     await sql`insert into webhook_storage (organization_id, octets) values (${organization_id}, ${Math.max(0, octets)})
       on conflict (organization_id) do update set octets =
@@ -20,7 +20,7 @@ export async function countStored(
   }
 }
 
-/** Deletes requests with their attempts and, where they were the last to use it, the bodies of their events. */
+/** Deletes requests with their attempts, and the event bodies that no other request uses. */
 export async function deleteRequests(db: Database, ids: readonly string[]): Promise<void> {
   const octets = (column: string) =>
     sql.raw(
@@ -49,18 +49,18 @@ export async function deleteRequests(db: Database, ids: readonly string[]): Prom
     rows.filter(({ event }) => event !== null),
     ({ event }) => event!,
   )
-  const released = await releaseBodies(db, new Map([...events].map(([id, its]) => [id, its.length])))
+  const released = await releaseBodies(db, new Map([...events].map(([id, requests]) => [id, requests.length])))
   const stored = rows.map(({ organization_id, octets }) => [organization_id, -Number(octets)] as const)
   await countStored(db, [...stored, ...released])
 }
 
-/** So many requests fewer use each event's body. Those that nobody uses any more go. Returns what that frees. */
+/** Subtracts from the use counts of event bodies, and deletes unused ones. Returns the freed bytes as negative numbers. */
 export async function releaseBodies(
   db: Database,
   uses: ReadonlyMap<string, number>,
 ): Promise<(readonly [organizationId: string, octets: number])[]> {
   if (uses.size === 0) return []
-  for (const [id, count] of [...uses].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+  for (const [id, count] of [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     await sql`update event_bodies set requests = requests - ${count} where event_id = ${id}`.execute(db)
   }
   const gone = await db

@@ -1,25 +1,36 @@
 import { sql } from 'kysely'
-import type { NewWebhook, QueuedRequests, Webhook, WebhookQuery } from '#contract/webhooks.ts'
+import type { NewWebhook, QueuedRequests, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { type Match, refuseStale } from '../database/versions.ts'
+import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
+import { notFound, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
+import { unmaskedHeaders } from './custom-headers.ts'
 import { newWebhookSecret } from './signature.ts'
-import { batchColumns, headersContext, openHeaders, secretContext, toWebhook, type WebhookRow } from './webhook.ts'
+import {
+  auditOf,
+  batchColumns,
+  headersContext,
+  openHeaders,
+  secretContext,
+  toWebhook,
+  type WebhookRow,
+} from './webhook.ts'
 import { linkGroups, readGroupIds, refuseTooManyOfAllGroups } from './webhook-groups.ts'
+import { nextTargetVersion, probeNow, wakeDispatcher } from './webhook-queue.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },
   last_executed: { column: 'webhooks.last_executed_at', isNullable: true },
 }
 
-/** A group that does not exist has no webhooks. */
+/** The list is empty for an unknown group. */
 export async function listWebhooks(
   db: Database,
   seal: Seal,
@@ -48,7 +59,7 @@ export async function listWebhooks(
   return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], seal)) }
 }
 
-/** `shown`: the secret, where the answer is to hold it in full. Throws `not_found`, also for another organization's. */
+/** `shown.secret`: the full secret, if the response shall contain it. Throws `not_found`. */
 export async function getWebhook(
   db: Database,
   seal: Seal,
@@ -61,7 +72,7 @@ export async function getWebhook(
   return toWebhook(row, groups.get(id) ?? [], seal, shown)
 }
 
-/** The headers of its requests, with their secret values. */
+/** The custom headers with their values. Throws `not_found`. */
 export async function getWebhookHeaders(
   db: Database,
   seal: Seal,
@@ -71,7 +82,7 @@ export async function getWebhookHeaders(
   return openHeaders(await getTenantRow(db, 'webhooks', tenant, id), seal)
 }
 
-/** The answer holds the secret in full, this once. Throws a 400 for a group that does not exist. */
+/** Returns the webhook with its full secret. Throws a 400 for an unknown group. */
 export async function insertWebhook(
   db: Database,
   seal: Seal,
@@ -110,7 +121,7 @@ export async function insertWebhook(
   })
 }
 
-/** At once for everyone who looks; its requests go in batches afterwards (`sweep.ts`). Throws `not_found` and 412. */
+/** Its requests are deleted afterwards, in batches (`retention.ts`). Throws `not_found` and 412. */
 export async function deleteWebhook(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
@@ -130,12 +141,121 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
   })
 }
 
-const MOST_WAITING = 1_000
+const MAX_COUNTED = 1_000
 
 /** Throws `not_found`. */
 export async function countQueued(db: Database, tenant: Tenant, webhookId: string): Promise<QueuedRequests> {
   const { dropped } = await getTenantRow(db, 'webhooks', tenant, webhookId)
   const { rows } = await sql<{ count: number }>`select count(*) as count from (
-    select 1 as one from due_requests where webhook_id = ${webhookId} limit ${MOST_WAITING}) as waiting`.execute(db)
+    select 1 as one from due_requests where webhook_id = ${webhookId} limit ${MAX_COUNTED}) as waiting`.execute(db)
   return { waiting: Number(rows[0]!.count), dropped }
+}
+
+const HOUR_MS = 60 * 60_000
+
+/** Probes a paused webhook whose URL or headers change. Throws `not_found`, 412, and a 400 for an unknown group. */
+export async function updateWebhook(
+  db: Database,
+  seal: Seal,
+  context: RequestContext,
+  id: string,
+  { url, headers, groups, is_active, payload_includes, all_groups, batch }: WebhookChange,
+  limits: LinkLimits,
+  match?: Match,
+): Promise<void> {
+  const { organizationId, now } = context
+  await inTransaction(db, async (transaction) => {
+    const changesTarget = url !== undefined || headers !== undefined
+    if (groups !== undefined || all_groups) await lockLinks(transaction, organizationId)
+    const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
+    refuseStale(row, match)
+    const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
+    const unmasked = unmaskedHeaders(headers ?? {}, openHeaders(row, seal))
+    throwIfInvalid(unmasked.errors)
+    if (all_groups && row.all_groups === 0) await refuseTooManyOfAllGroups(transaction, context, limits)
+    const set = {
+      ...(changesTarget && nextTargetVersion),
+      ...(url !== undefined && { url }),
+      ...(headers !== undefined && { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
+      ...(payload_includes !== undefined && { payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]) }),
+      ...(all_groups !== undefined && { all_groups: all_groups ? (1 as const) : (0 as const) }),
+      ...(batch !== undefined && batchColumns(batch)),
+    }
+    if (groups !== undefined || Object.keys(set).length > 0) {
+      await transaction
+        .updateTable('webhooks')
+        .set({ ...set, ...nextVersion })
+        .where('organization_id', '=', organizationId)
+        .where('id', '=', id)
+        .execute()
+    }
+    if (groups !== undefined)
+      await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
+    // Waiting events follow the new settings.
+    if (batch !== undefined) await wakeDispatcher(transaction, [id], now)
+    if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
+    if (changesTarget && row.state === 'paused') await probeNow(transaction, id, now)
+    const changed = await getTenantRow(transaction, 'webhooks', context, id)
+    const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), seal)
+    const object = { id, label: row.url }
+    await recordAudit(transaction, context, { action: 'webhook.updated', object, before, after })
+  })
+}
+
+/** Requests stay queued while a webhook is disabled. Enabling it sends them, and probes a paused webhook. Throws `not_found`. */
+export async function setActive(db: Database, context: RequestContext, id: string, isActive: boolean): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
+    await writeActive(transaction, context, id, isActive)
+    const audited = { object: { id, label: row.url }, before: { is_active: row.is_active === 1 } }
+    const action = isActive ? 'webhook.enabled' : 'webhook.disabled'
+    await recordAudit(transaction, context, { ...audited, action, after: { is_active: isActive } })
+  })
+}
+
+async function writeActive(db: Database, { organizationId, now }: RequestContext, id: string, isActive: boolean) {
+  const row = await db
+    .updateTable('webhooks')
+    .set({ is_active: isActive ? 1 : 0, ...nextVersion, ...nextTargetVersion })
+    .where('organization_id', '=', organizationId)
+    .where('id', '=', id)
+    .returning('state')
+    .executeTakeFirst()
+  if (!row) throw notFound()
+  if (isActive && row.state === 'paused') await probeNow(db, id, now)
+  else await wakeDispatcher(db, [id], now)
+}
+
+async function groupIdsOf(db: Database, organizationId: string, id: string): Promise<string[]> {
+  return (await readGroupIds(db, { organizationId }, [id])).get(id) ?? []
+}
+
+/** Requests have the signatures of both secrets during the grace period. Returns the new secret. Throws `not_found`. */
+export async function rotateSecret(
+  db: Database,
+  seal: Seal,
+  context: RequestContext,
+  id: string,
+  { secret = newWebhookSecret(), graceHours }: { secret?: string | undefined; graceHours: number },
+): Promise<string> {
+  const { organizationId, now } = context
+  return await inTransaction(db, async (transaction) => {
+    const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
+    const hasGrace = graceHours > 0
+    await transaction
+      .updateTable('webhooks')
+      .set({
+        ...nextVersion,
+        ...nextTargetVersion,
+        secret: seal.close(secret, secretContext(id)),
+        previous_secret: hasGrace ? row.secret : null,
+        previous_secret_until: hasGrace ? now + graceHours * HOUR_MS : null,
+      })
+      .where('organization_id', '=', organizationId)
+      .where('id', '=', id)
+      .execute()
+    const audited = { object: { id, label: row.url }, after: { grace_hours: graceHours } }
+    await recordAudit(transaction, context, { action: 'webhook.secret_rotated', ...audited })
+    return secret
+  })
 }

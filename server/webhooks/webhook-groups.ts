@@ -9,7 +9,7 @@ import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import { conflict, type FieldErrors, notFound, Problem, throwIfInvalid } from '../problem.ts'
 
-/** Links the webhook to exactly these groups, named by id or slug. Throws a 400 for one that does not exist, and for too many. */
+/** Replaces the groups of the webhook, given by id or slug. Throws a 400 for unknown groups and for too many. */
 export async function linkGroups(
   db: Database,
   { organizationId, webhookId, named }: { organizationId: string; webhookId: string; named: readonly string[] },
@@ -20,17 +20,17 @@ export async function linkGroups(
   await replaceLinks(db, { organizationId, side: 'webhook', id: webhookId, targets: fields }, limits)
 }
 
-/** By their fields those that do not exist: so that they are reported together with what else is wrong. `given` is judged by nobody yet. */
+/** The errors for unknown groups, by field. `requested` is not validated yet. */
 export async function findUnknownGroups(
   db: Database,
   { organizationId }: Tenant,
-  given: unknown,
+  requested: unknown,
 ): Promise<FieldErrors> {
-  const named: unknown[] = Array.isArray(given) ? given.slice(0, MAX_LIST_IDS) : []
+  const named: unknown[] = Array.isArray(requested) ? requested.slice(0, MAX_LIST_IDS) : []
   return (await fieldsOfGroups(db, organizationId, named)).unknown
 }
 
-/** The fields that name the groups, by the groups' ids. */
+/** The field of the request that names each group, by group id. */
 async function fieldsOfGroups(db: Database, organizationId: string, named: readonly unknown[]) {
   const names = named.filter((each): each is string => typeof each === 'string')
   const groups = await findGroups(db, { organizationId }, [...new Set(names)])
@@ -44,10 +44,7 @@ async function fieldsOfGroups(db: Database, organizationId: string, named: reado
   return { fields, unknown }
 }
 
-/**
- * Links the webhook to the group, or takes the link away. Where it is so already, nothing changes. Throws `not_found`, and 409 where
- * either side has as many links as it may.
- */
+/** Links or unlinks the webhook and the group. Throws `not_found`, and 409 if either has reached its limit of links. */
 export async function setLink(
   db: Database,
   context: RequestContext,
@@ -68,7 +65,7 @@ export async function setLink(
     try {
       await replaceLinks(transaction, { ...links, targets }, limits)
     } catch (error) {
-      // The fields of a refusal are those of a body, which this request does not have.
+      // The error names fields of a body, which this request does not have.
       if (error instanceof Problem) throw conflict(TOO_MANY)
       throw error
     }
@@ -119,5 +116,5 @@ export async function readGroupIds(
     .orderBy('group_id')
     .execute()
   const byWebhook = Map.groupBy(links, ({ webhook_id }) => webhook_id)
-  return new Map([...byWebhook].map(([id, its]) => [id, its.map(({ group_id }) => group_id)]))
+  return new Map([...byWebhook].map(([id, links]) => [id, links.map(({ group_id }) => group_id)]))
 }

@@ -13,8 +13,8 @@ import { secretError } from './signature.ts'
 export type WebhookRow = Selectable<WebhooksTable>
 
 /**
- * Checks what the schema cannot: where the address leads, the form of the secret, and the names of the headers. Values of the
- * wrong type are passed over, because the schema reports them: so that all fields at fault are reported at once.
+ * Checks what the schema cannot: the URL, the format of the secret and the names of the headers. Ignores values of the wrong
+ * type, which the schema reports, so that one response lists all errors.
  */
 export async function validateWebhook(
   { url, secret, headers }: Partial<NewWebhook>,
@@ -36,14 +36,14 @@ export async function validateWebhook(
   return errors
 }
 
-/** Secrets are bound to their place in the database, so that a row cannot borrow another's. */
+/** Binds a sealed secret to its webhook, so that it cannot be copied to another row. */
 export const secretContext = (webhookId: string): string => `webhook secret ${webhookId}`
 export const headersContext = (webhookId: string): string => `webhook headers ${webhookId}`
 
 export const openHeaders = ({ id, headers }: Pick<WebhookRow, 'id' | 'headers'>, seal: Seal): Record<string, string> =>
   JSON.parse(seal.open(headers, headersContext(id)))
 
-/** What people decide about a webhook, for the audit log, which keeps of the headers only the names. */
+/** The settings of a webhook for the audit log, which stores only the names of the headers. */
 export const auditOf = (row: WebhookRow, groups: string[], seal: Seal) => ({
   url: row.url,
   headers: openHeaders(row, seal),
@@ -59,13 +59,13 @@ const batchOf = ({ batch_max_events, batch_max_wait_seconds }: WebhookRow) => ({
   max_wait_seconds: batch_max_wait_seconds!,
 })
 
-/** As it is stored; null turns it off. */
+/** Null turns batches off. */
 export const batchColumns = (batch: NewWebhook['batch']) => ({
   batch_max_events: batch ? (batch.max_events ?? BATCH_DEFAULTS.max_events) : null,
   batch_max_wait_seconds: batch ? (batch.max_wait_seconds ?? BATCH_DEFAULTS.max_wait_seconds) : null,
 })
 
-/** `secret` is shown in full only when it was just made. */
+/** `shown.secret`: the full secret, for the response that creates or rotates it. */
 export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: { secret?: string } = {}): Webhook {
   const { id } = row
   const webhook: Webhook = {
