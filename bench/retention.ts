@@ -6,7 +6,7 @@ import { systemContext } from '../server/context.ts'
 import type { Database } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
-import { sweepEvents } from '../server/events/retention.ts'
+import { deleteOldEvents } from '../server/events/retention.ts'
 import { listEvents } from '../server/events/store.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/parse-monitor.ts'
@@ -116,7 +116,7 @@ async function measureDeletion(db: Database, organizations: readonly string[]) {
   const stop = AbortSignal.timeout(Number(options.seconds) * 1_000)
   const from = systemClock.elapsed()
   const log = { error: console.error } as never
-  await sweepEvents({ db, clock: systemClock, log, config: { plans: SELF_HOSTED } }, stop)
+  await deleteOldEvents({ db, clock: systemClock, log, config: { plans: SELF_HOSTED } }, stop)
   const seconds = (systemClock.elapsed() - from) / 1_000
   const deleted = EVENTS - (await countOf(db))
   const after = await spent(db)

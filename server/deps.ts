@@ -15,7 +15,7 @@ import type { Exposition } from './metrics/families.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { Tracing } from './metrics/tracing.ts'
 import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
-import { lookupThrough } from './safe-http/lookup.ts'
+import { createLookup } from './safe-http/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
 import { createSeal, type Seal } from './seal.ts'
 import { createWakeUps, type WakeUps } from './wake-up.ts'
@@ -63,7 +63,7 @@ export function openDeps(
   const dnsDeps = openDns(config, log, clock, (evidence) => metrics.query(evidence))
   metrics.readDnsStatus(() => ({ upstreams: dnsDeps.dns.statuses(), canaries: dnsDeps.networkCheck?.lastState() }))
   const safeFetch = createSafeFetch({
-    lookup: lookupThrough(dnsDeps.dns),
+    lookup: createLookup(dnsDeps.dns),
     clock,
     allowedNetworks: config.webhookAllowedNetworks,
     deniedPorts: config.webhookDeniedPorts,

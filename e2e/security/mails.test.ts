@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { messageOf } from '#server/mail/content.ts'
+import { renderMail } from '#server/mail/content.ts'
 import { notifyWebhookActive } from '#server/mail/notifications.ts'
 import { queueMail } from '#server/mail/outbox.ts'
 import { givenPerson, givenSignedIn, PASSWORD, signIn } from '#server/testing/accounts.ts'
@@ -40,7 +40,7 @@ test('a name with a line break is refused wherever a name is given', async () =>
 test('a name that an earlier version took is one line in quotes', async () => {
   const { seal } = (await givenApp('sqlite')).deps
   const content = { kind: 'invitation', organization: PHISHING, role: 'member', issue: 1, expiresAt: 0 } as const
-  const { subject, text } = messageOf(content, { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' })
+  const { subject, text } = renderMail(content, { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' })
   const quoted = '“Acme Your account is locked. Open https://evil.example now.”'
   expect(subject).toBe(`You are invited to ${quoted} on Zonewatch`)
   expect(text.split('\n\n')[0]).toBe(`The organization ${quoted} invites you to Zonewatch with the role member.`)

@@ -9,7 +9,7 @@ import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { refuseToGrant } from '../http/authorization.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import { hashOfToken, invitationToken } from '../mail/links.ts'
-import { dropWaitingMail, queueMail } from '../mail/outbox.ts'
+import { cancelMails, queueMail } from '../mail/outbox.ts'
 import { conflict, forbidden, notFound, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
@@ -113,7 +113,7 @@ export async function resendInvitation(
       .set(change)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) refuseEnded(await getTenantRow(transaction, 'invitations', context, id), now)
-    await dropWaitingMail(transaction, organizationId, id)
+    await cancelMails(transaction, organizationId, id)
     await sendInvitation(transaction, seal, { ...row, ...change }, now)
     await recordAudit(transaction, context, { action: 'invitation.resent', ...auditedObject(row), after: row })
     return toInvitation({ ...row, ...change }, now)
@@ -132,7 +132,7 @@ export async function revokeInvitation(db: Database, context: RequestContext, id
     const { numUpdatedRows } = await query.executeTakeFirst()
     const row = await getTenantRow(transaction, 'invitations', context, id)
     if (row.accepted_at !== null) throw conflict('This invitation was accepted. Remove the agent instead.')
-    await dropWaitingMail(transaction, organizationId, id)
+    await cancelMails(transaction, organizationId, id)
     if (numUpdatedRows === 0n) return
     await recordAudit(transaction, context, { action: 'invitation.revoked', ...auditedObject(row), before: row })
   })
@@ -162,7 +162,7 @@ export async function revokeInvitationsOfAgent(
     .where('revoked_at', 'is', null)
     .returning(['id', 'email'])
   const revoked = await (role === 'admin' ? query.where('role', '=', 'owner') : query).execute()
-  for (const invitation of revoked) await dropWaitingMail(db, organizationId, invitation.id)
+  for (const invitation of revoked) await cancelMails(db, organizationId, invitation.id)
   const [first, second] = revoked
   if (!first) return
   const object = second ? {} : { id: first.id, label: first.email }

@@ -5,7 +5,7 @@ import { StrictObject } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { canGrantRole } from '../http/authorization.ts'
 import { Responses, type Routes } from '../http/routes.ts'
-import { type MailContent, messageOf } from '../mail/content.ts'
+import { type MailContent, renderMail } from '../mail/content.ts'
 import { toIso } from '../times.ts'
 
 /** The mails to members of the organization, for the dashboard. */
@@ -36,7 +36,7 @@ export async function listMails(
     .execute()
   return rows.map(({ id, created_at, about, recipient, content, status, error }) => {
     const mail: MailContent = JSON.parse(content)
-    const { subject, text } = messageOf(mail, { baseUrl: config.baseUrl, seal, about })
+    const { subject, text } = renderMail(mail, { baseUrl: config.baseUrl, seal, about })
     // If the server sends mail, only the recipient sees a link. Otherwise, callers who may grant the role pass it on.
     const showsLinks = config.smtp === null && (mail.kind !== 'invitation' || canGrantRole(role, mail.role))
     return {

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
-import type { Post } from '../mail/smtp.ts'
+import type { SendMail } from '../mail/smtp.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import { parseRetryAfter } from '../webhooks/retry-schedule.ts'
@@ -20,7 +20,7 @@ export type AttemptDeps = {
   safeFetch: SafeFetch
   config: Pick<Config, 'baseUrl'>
   /** Null if no mail server is configured. */
-  post: Post | null
+  post: SendMail | null
 }
 
 /** `request` and `response` contain no secrets. */

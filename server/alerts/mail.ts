@@ -1,4 +1,4 @@
-import { buttons, escaped, frame, type Message, oneLine, paragraph, withBreaks } from '../mail/message.ts'
+import { buttons, escapeHtml, frame, type Message, oneLine, paragraph, withBreaks } from '../mail/message.ts'
 import { type AlertMessage, DATA_FACTS, messageLinks, plainText } from './message.ts'
 
 const SUBJECT_PREFIXES: Record<AlertMessage['kind'], string> = {
@@ -13,7 +13,7 @@ export function mailOf(message: AlertMessage, unsubscribeUrl: string): Message {
   const footer = `Sent by Zonewatch to people who receive alerts of ${organization}.`
   const rows = facts.map(
     ({ name, value }) =>
-      `<tr><td class="quiet" style="${CELL};color:#5b6472;white-space:nowrap">${escaped(name)}</td>` +
+      `<tr><td class="quiet" style="${CELL};color:#5b6472;white-space:nowrap">${escapeHtml(name)}</td>` +
       `<td style="${CELL};word-break:break-word${DATA_FACTS.has(name) ? `;${MONOSPACE}` : ''}">${withBreaks(value)}</td></tr>`,
   )
   const body = [

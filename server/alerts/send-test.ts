@@ -4,7 +4,7 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow, organizationName } from '../database/tenant-row.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
-import { openSmtp } from '../mail/smtp.ts'
+import { createMailSender } from '../mail/smtp.ts'
 import { Problem } from '../problem.ts'
 import { type AttemptResult, attempt } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
@@ -30,7 +30,7 @@ export async function sendTest(deps: Deps, context: RequestContext, channelId: s
   const id = newId('alr', now)
   const organization = await organizationName(db, organizationId)
   const message = testMessage({ id, organization, baseUrl, now })
-  const post = config.smtp ? openSmtp(config.smtp) : null
+  const post = config.smtp ? createMailSender(config.smtp) : null
   const result = await attempt({ ...deps, post }, channel, message, { signal: AbortSignal.timeout(DEADLINE_MS) })
   return { id, title: message.title, channel, result }
 }

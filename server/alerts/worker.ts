@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Config } from '../config/config.ts'
 import { type Claim, claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
-import { openSmtp, type Post } from '../mail/smtp.ts'
+import { createMailSender, type SendMail } from '../mail/smtp.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
@@ -53,7 +53,7 @@ export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): P
 /** Sends due alerts until `stop`. Attempts that are still running then are abandoned when `abandon` is aborted. */
 export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, config, log } = deps
-  const post = config.smtp ? openSmtp(config.smtp) : null
+  const post = config.smtp ? createMailSender(config.smtp) : null
   const inFlight = new Map<string, Promise<void>>()
   const start = (claim: Claim<'due_alerts'>) => {
     const sending = sendAlert(deps, post, claim, abandon)
@@ -85,7 +85,7 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
 /** Decides about a claimed alert, sends it and records the result. */
 export async function sendAlert(
   deps: AlertWorkerDeps,
-  post: Post | null,
+  post: SendMail | null,
   claim: Claim<'due_alerts'>,
   abandon: AbortSignal,
 ): Promise<void> {

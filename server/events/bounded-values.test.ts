@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { boundedValues, MOST_VALUE_OCTETS } from './bounded-values.ts'
+import { boundedValues, MAX_VALUE_BYTES } from './bounded-values.ts'
 
 const sizeOf = (...lists: (string[] | null)[]) =>
   lists.reduce((sum, list) => sum + (list === null ? 0 : Buffer.byteLength(JSON.stringify(list))), 0)
@@ -22,8 +22,8 @@ test('beyond it the longest are cut, marked by an ellipsis, and short ones stay 
   expect([previous![0], current![1]]).toEqual(['short', 'v=spf1 -all'])
   expect(previous![1]).toMatch(/^p{30000,}…$/)
   expect(current![0]).toMatch(/^c{30000,}…$/)
-  expect(sizeOf(previous, current)).toBeLessThanOrEqual(MOST_VALUE_OCTETS - 1_000)
-  expect(sizeOf(previous, current)).toBeGreaterThan(MOST_VALUE_OCTETS - 1_100)
+  expect(sizeOf(previous, current)).toBeLessThanOrEqual(MAX_VALUE_BYTES - 1_000)
+  expect(sizeOf(previous, current)).toBeGreaterThan(MAX_VALUE_BYTES - 1_100)
 })
 
 test.each([
@@ -32,7 +32,7 @@ test.each([
   ['beyond the basic plane', '😀'.repeat(30_000)],
 ])('characters %s are counted as they are written, and none is cut in two', (_what, value) => {
   const { current } = boundedValues({ previous: [value], current: [value] }, 0)
-  expect(sizeOf(current, current)).toBeLessThanOrEqual(MOST_VALUE_OCTETS)
+  expect(sizeOf(current, current)).toBeLessThanOrEqual(MAX_VALUE_BYTES)
   expect(current![0]!.isWellFormed()).toBe(true)
   expect(value.startsWith(current![0]!.slice(0, -1))).toBe(true)
 })
@@ -43,5 +43,5 @@ test('thousands of addresses are not cut to pieces: what does not fit is left ou
 
   expect(current!.every((value, index) => value === addresses[index])).toBe(true)
   expect(previous!.every((value, index) => value === addresses[index])).toBe(true)
-  expect(sizeOf(previous, current)).toBeLessThanOrEqual(MOST_VALUE_OCTETS)
+  expect(sizeOf(previous, current)).toBeLessThanOrEqual(MAX_VALUE_BYTES)
 })

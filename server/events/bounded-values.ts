@@ -1,61 +1,61 @@
-/** All values of an event together, as JSON. */
-export const MOST_VALUE_OCTETS = 64 * 1024
-/** No value is cut to less than this: where that is not enough, values are left out at the end of their list. */
-const LEAST_CUT = 256
+/** The limit of all values of an event as JSON. */
+export const MAX_VALUE_BYTES = 64 * 1024
+/** Values are not shortened below this. If that is not enough, the last values are omitted. */
+const MIN_CUT_BYTES = 256
 const ELLIPSIS = '…'
 
-export type Values = { previous: string[] | null; current: string[] | null }
+export type ObservedValues = { previous: string[] | null; current: string[] | null }
 
 /**
- * The values found before and now, so that they and the expected ones take at most `MOST_VALUE_OCTETS` of JSON. The longest
- * are cut first, to one length, and end with an ellipsis. `isTruncated`: something was cut or left out. Pure.
+ * Shortens the observed values so that they and the expected ones take at most `MAX_VALUE_BYTES` of JSON. The longest values
+ * are cut to one length and end with an ellipsis. Pure.
  */
 export function boundedValues(
-  { previous, current }: Values,
-  expectedOctets: number,
-): Values & { isTruncated: boolean } {
-  const available = Math.max(0, MOST_VALUE_OCTETS - expectedOctets)
-  const sizes = [...(previous ?? []), ...(current ?? [])].map(octetsOf)
+  { previous, current }: ObservedValues,
+  expectedBytes: number,
+): ObservedValues & { isTruncated: boolean } {
+  const available = Math.max(0, MAX_VALUE_BYTES - expectedBytes)
+  const sizes = [...(previous ?? []), ...(current ?? [])].map(jsonBytes)
   const brackets = 4
   if (sum(sizes) + brackets <= available) return { previous, current, isTruncated: false }
-  const most = longestFor(sizes, available - brackets)
+  const maxBytes = maxBytesPerValue(sizes, available - brackets)
   const cut = (values: string[] | null) =>
-    values?.map((value) => (octetsOf(value) <= most ? value : cutTo(value, most)))
+    values?.map((value) => (jsonBytes(value) <= maxBytes ? value : truncateTo(value, maxBytes)))
   let left = available - brackets
   const fitting = (values: string[] | undefined): string[] | null => {
     if (!values) return null
-    const kept: string[] = []
+    const included: string[] = []
     for (const value of values) {
-      if (octetsOf(value) > left) break
-      left -= octetsOf(value)
-      kept.push(value)
+      if (jsonBytes(value) > left) break
+      left -= jsonBytes(value)
+      included.push(value)
     }
-    return kept
+    return included
   }
-  // What is found now matters more.
-  const kept = fitting(cut(current))
-  return { previous: fitting(cut(previous)), current: kept, isTruncated: true }
+  // The current values matter more, so they are fitted first.
+  const fittedCurrent = fitting(cut(current))
+  return { previous: fitting(cut(previous)), current: fittedCurrent, isTruncated: true }
 }
 
 /** As JSON, with the comma that follows. */
-const octetsOf = (value: string) => Buffer.byteLength(JSON.stringify(value)) + 1
+const jsonBytes = (value: string) => Buffer.byteLength(JSON.stringify(value)) + 1
 
-const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
 
-/** The length to which the longest are cut so that all fit. */
-function longestFor(sizes: readonly number[], available: number): number {
+/** The length that the longest values must be cut to, so that all fit. */
+function maxBytesPerValue(sizes: readonly number[], available: number): number {
   let left = available
-  const ascending = sizes.toSorted((one, other) => one - other)
+  const ascending = sizes.toSorted((a, b) => a - b)
   for (const [index, size] of ascending.entries()) {
     const share = Math.floor(left / (ascending.length - index))
-    if (size > share) return Math.max(share, LEAST_CUT)
+    if (size > share) return Math.max(share, MIN_CUT_BYTES)
     left -= size
   }
   return Number.POSITIVE_INFINITY
 }
 
-/** Cut between characters, so that its JSON has at most so many octets. */
-function cutTo(value: string, octets: number): string {
+/** Cuts between characters, so that the JSON has at most so many bytes. */
+function truncateTo(value: string, maxBytes: number): string {
   const within = (length: number) =>
     value
       .slice(0, length)
@@ -64,7 +64,7 @@ function cutTo(value: string, octets: number): string {
   let [fits, tooLong] = [0, value.length]
   while (tooLong - fits > 1) {
     const middle = Math.floor((fits + tooLong) / 2)
-    if (octetsOf(within(middle)) <= octets) fits = middle
+    if (jsonBytes(within(middle)) <= maxBytes) fits = middle
     else tooLong = middle
   }
   return within(fits)

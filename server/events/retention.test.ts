@@ -7,7 +7,7 @@ import { lowestIdAt } from '../ids.ts'
 import { SELF_HOSTED } from '../plan.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { sweepEvents } from './retention.ts'
+import { deleteOldEvents } from './retention.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const now = Date.UTC(2026, 10, 21)
@@ -47,7 +47,7 @@ onBothEngines('events that an organization keeps no longer', (fresh) => {
     }
     const clock = { ...systemClock, now: () => now, sleep }
     const sweep = () =>
-      sweepEvents(
+      deleteOldEvents(
         { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED } },
         new AbortController().signal,
       )
@@ -77,10 +77,10 @@ onBothEngines('events that an organization keeps no longer', (fresh) => {
       (await db.selectFrom('audit_log').select('object_label').orderBy('id').execute()).map(
         ({ object_label }) => object_label,
       )
-    await sweepEvents(deps, new AbortController().signal)
+    await deleteOldEvents(deps, new AbortController().signal)
     expect(await kept()).toHaveLength(412)
     await db.updateTable('organizations').set({ event_retention_days: 30 }).where('id', '=', organizationId).execute()
-    await sweepEvents(deps, new AbortController().signal)
+    await deleteOldEvents(deps, new AbortController().signal)
     expect(await kept()).toEqual(['29', '1'])
   })
 })

@@ -13,15 +13,15 @@ export type EventRetentionDeps = { db: Database; clock: Clock; log: Logger; conf
 const DAY_MS = 24 * 60 * 60_000
 const EVERY_MS = 60 * 60_000
 
-/** Deletes events and entries of the audit log that are older than their organization keeps them, in small batches. Runs until `stop`. */
+/** Deletes events and audit log entries beyond the retention of their organization, in small batches. Runs until `stop`. */
 export async function runEventRetention(deps: EventRetentionDeps, stop: AbortSignal): Promise<void> {
   await runEvery(EVERY_MS, deps, stop, {
     failure: 'Old events and audit log entries could not be deleted; the next attempt is in an hour.',
-    work: () => sweepEvents(deps, stop),
+    work: () => deleteOldEvents(deps, stop),
   })
 }
 
-export async function sweepEvents({ db, clock, config }: EventRetentionDeps, stop: AbortSignal): Promise<void> {
+export async function deleteOldEvents({ db, clock, config }: EventRetentionDeps, stop: AbortSignal): Promise<void> {
   await forEachOrganization(db, stop, async (organizationId) => {
     const days = await eventRetentionDays(db, config.plans, { organizationId })
     if (days === null) return
@@ -32,7 +32,7 @@ export async function sweepEvents({ db, clock, config }: EventRetentionDeps, sto
   })
 }
 
-/** Returns how many. The oldest come first in the index, so that what is kept is never walked over. */
+/** Returns how many. The index has the oldest first, so the others are not read. */
 async function deleteOldest(
   db: Database,
   table: 'events' | 'audit_log',

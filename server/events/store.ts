@@ -17,10 +17,7 @@ import { type FieldErrors, notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { parseTimes, toIso } from '../times.ts'
 
-/**
- * The organization's events, or those of one monitor, in the order in which they occurred. `isChange`: without first results,
- * of a new monitor or a new expectation.
- */
+/** The events of the organization. `isChange`: without the first results of new monitors and new expected values. */
 export async function listEvents(
   db: Database,
   seal: Seal,
@@ -32,21 +29,21 @@ export async function listEvents(
   const { occurred_after: above, occurred_before: below } = parseTimes(
     query,
     ['occurred_after', 'occurred_before'],
-    refusedOf({ ...query, order_by }),
+    filterErrors({ ...query, order_by }),
   )
-  const filters = await filtersOf(db, organizationId, query)
+  const filters = await columnFilters(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
   const events = index === undefined ? 'events' : (withIndex('events', { index }) as never as 'events')
   const { include } = query
   let rows = db
     .selectFrom(events)
-    .select(include ? [...SHOWN, 'events.diagnosis'] : SHOWN)
+    .select(include ? [...LIST_COLUMNS, 'events.diagnosis'] : LIST_COLUMNS)
     .where('events.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
   }
   if (isChange) rows = rows.where(IS_CHANGE)
-  const page = await listPage<Listed>(rows as unknown as ListQuery<Listed>, {
+  const page = await listPage<ListRow>(rows as unknown as ListQuery<ListRow>, {
     seal,
     query: { ...query, order_by },
     id: 'events.id',
@@ -58,17 +55,17 @@ export async function listEvents(
   })
   if (include === 'incident') {
     const ids = page.data.map(({ id }) => id)
-    const incidents = await incidentsOf(db, { organizationId }, ids)
+    const incidents = await readIncidentIds(db, { organizationId }, ids)
     const data = page.data.map((row) => ({ ...toEvent(row), incident_id: incidents.get(row.id) ?? null }))
     return { ...page, data }
   }
-  return { ...page, data: page.data.map((row) => ({ ...toEvent(row), ...explained(row, include) })) }
+  return { ...page, data: page.data.map((row) => ({ ...toEvent(row), ...includedFields(row, include) })) }
 }
 
-type Listed = ShownEvent & Pick<EventRow, 'diagnosis'>
+type ListRow = EventColumns & Pick<EventRow, 'diagnosis'>
 
-/** In the order in which they were recorded there is an index of all events, and none of those that a filter wants. */
-function refusedOf({ order_by, after_id, ...query }: EventQuery): FieldErrors {
+/** `recorded` cannot be combined with filters: there is an index for all events in that order, and none for filters. */
+function filterErrors({ order_by, after_id, ...query }: EventQuery): FieldErrors {
   if (order_by !== 'recorded') {
     return after_id === undefined ? {} : { order_by: fieldError('order_conflict') }
   }
@@ -78,11 +75,11 @@ function refusedOf({ order_by, after_id, ...query }: EventQuery): FieldErrors {
 
 const FILTERS = ['old_state', 'new_state', 'group', 'monitor_id', 'occurred_after', 'occurred_before'] as const
 
-// In the words of the migration, so that the partial index is used.
+// The same expression as in the migration, so that the partial index is used.
 const IS_CHANGE = sql<boolean>`events.old_state <> 'UNSET'`
 
-/** Partial indexes instead of those that hold every event. */
-const OF_CHANGES: Record<string, string> = {
+/** The partial indexes to use instead of those over all events. */
+const CHANGE_INDEXES: Record<string, string> = {
   events_by_organization: 'changes_by_organization',
   events_by_group: 'changes_by_group',
   events_by_new_state: 'changes_by_new_state',
@@ -90,11 +87,11 @@ const OF_CHANGES: Record<string, string> = {
 
 type Filters = Partial<Record<'monitor_id' | 'group_id' | 'old_state' | 'new_state', string>>
 
-async function filtersOf(db: Database, organizationId: string, query: EventQuery): Promise<Filters> {
+async function columnFilters(db: Database, organizationId: string, query: EventQuery): Promise<Filters> {
   const { monitor_id, group, old_state, new_state } = query
   const filters: Filters = {}
   if (monitor_id !== undefined) filters.monitor_id = monitor_id
-  // By its id a group that was deleted is found, too: its events stay.
+  // The id may be that of a deleted group, whose events stay.
   if (group !== undefined) {
     filters.group_id = isGroupId(group) ? group : ((await findGroupRow(db, { organizationId }, group))?.id ?? '')
   }
@@ -103,7 +100,7 @@ async function filtersOf(db: Database, organizationId: string, query: EventQuery
   return filters
 }
 
-/** The index that a page walks; undefined where the planner decides. */
+/** The index to use; undefined if the planner decides. */
 async function indexFor(
   db: Database,
   organizationId: string,
@@ -120,12 +117,12 @@ async function indexFor(
   )
   if (indexed.length < 2) {
     const index = indexed[0]?.index ?? 'events_by_organization'
-    return isChange ? (OF_CHANGES[index] ?? index) : index
+    return isChange ? (CHANGE_INDEXES[index] ?? index) : index
   }
   return (await narrowestIndex(db, 'events', indexed))?.filter.index
 }
 
-const SHOWN = [
+const LIST_COLUMNS = [
   'events.id',
   'events.monitor_id',
   'events.occurred_at',
@@ -147,10 +144,10 @@ export type EventRow = Omit<Selectable<EventsTable>, 'truncated' | 'timed_out'> 
   truncated?: 0 | 1
   timed_out?: 0 | 1
 }
-/** What a representation is made of: without the evidence, which is wide. */
-export type ShownEvent = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization_id'>
+/** The columns of a response. The evidence is large and not among them. */
+export type EventColumns = Omit<EventRow, 'diagnosis' | 'group_id' | 'organization_id'>
 
-/** Throws `not_found`, also for another monitor's event. */
+/** Throws `not_found`. */
 export async function getEvent(
   db: Database,
   { organizationId }: Tenant,
@@ -166,20 +163,20 @@ export async function getEvent(
   if (!row) throw notFound()
   if (include === 'diagnosis')
     return { ...toEvent(row), diagnosis: row.diagnosis === null ? null : toDiagnosis(row.diagnosis) }
-  if (include !== 'incident') return { ...toEvent(row), ...explained(row, include) }
-  return { ...toEvent(row), incident_id: (await incidentsOf(db, { organizationId }, [event])).get(event) ?? null }
+  if (include !== 'incident') return { ...toEvent(row), ...includedFields(row, include) }
+  return { ...toEvent(row), incident_id: (await readIncidentIds(db, { organizationId }, [event])).get(event) ?? null }
 }
 
-/** What `?include=` adds to an event. */
-export function explained({ diagnosis }: Pick<EventRow, 'diagnosis'>, include: string | undefined) {
+/** The fields that `?include=` adds to an event. */
+export function includedFields({ diagnosis }: Pick<EventRow, 'diagnosis'>, include: string | undefined) {
   return {
     ...(include?.includes('reason') && { reason: toReason(diagnosis) }),
     ...(include?.includes('difference') && { difference: toDifference(diagnosis) }),
   }
 }
 
-/** The incidents of those events that have one: failures of what was valid, and their recoveries. */
-export async function incidentsOf(
+/** The incident of each event that belongs to one. */
+export async function readIncidentIds(
   db: Database,
   { organizationId }: Tenant,
   eventIds: readonly string[],
@@ -194,13 +191,13 @@ export async function incidentsOf(
 }
 
 /**
- * An id for an event of each of these organizations: greater than every id of that organization before, whichever process
- * made it and whatever its clock says. Until the transaction ends no other one gets ids for these organizations, so events
- * are committed in the order of their ids. Call it right before the events are written.
+ * A new event id for each of these organizations, greater than all earlier ones of the organization, whatever the clocks of
+ * other processes say. It locks the organizations until the transaction ends, so that events are committed in the order of
+ * their ids. Call it right before the events are written.
  */
 export async function newEventIds(db: Database, organizationIds: readonly string[], now: number): Promise<string[]> {
   if (organizationIds.length === 0) return []
-  // In one order, so that two transactions do not wait for each other.
+  // In one order, so that two transactions do not deadlock.
   const rows = [...new Set(organizationIds)].sort().map((organization_id) => ({ organization_id, last_at: now }))
   const times = await db
     .insertInto('last_event_times')
@@ -217,13 +214,12 @@ export async function newEventIds(db: Database, organizationIds: readonly string
   return organizationIds.map((id) => next.get(id)!())
 }
 
-/** One multi-row statement; `rows` is at most a batch of checks. */
 export async function insertEvents(db: Database, rows: readonly EventRow[]): Promise<void> {
   if (rows.length > 0) await db.insertInto('events').values(rows).execute()
 }
 
-/** The same object in every answer and in what a webhook receives. */
-export function toEvent(row: ShownEvent): Event {
+/** The same object in every response and webhook request. */
+export function toEvent(row: EventColumns): Event {
   return {
     id: row.id,
     monitor_id: row.monitor_id,
@@ -245,7 +241,7 @@ export function toEvent(row: ShownEvent): Event {
   }
 }
 
-/** Whether an event is delivered, by the monitor's `notify`. */
+/** Whether the event is delivered, by `notify` of the monitor. */
 export function isNotified(notify: Notify, oldState: MonitorState, newState: MonitorState): boolean {
   switch (notify) {
     case 'immediately':

@@ -3,17 +3,17 @@ import type { Seal } from '../seal.ts'
 import { accountToken, alertToken, invitationLink, invitationToken } from './links.ts'
 import { type Block, type Message, newMessage, oneLine } from './message.ts'
 
-/** What a mail says. `keyId`: of the key that its link is signed with. Kept as it is in the outbox, therefore without secrets; the text is made when it is sent. */
+/** The content of a mail as stored in the outbox, without secrets. The text is rendered when it is sent. `keyId`: of the key that signs its link. */
 export type MailContent =
   | { kind: 'invitation'; organization: string; role: AgentRole; issue: number; expiresAt: number; keyId?: string }
-  /** To somebody who is no member, and is to receive alerts. */
+  /** To an address that does not belong to a member. */
   | { kind: 'alert_address'; organization: string; organizationId: string; keyId?: string }
   | { kind: 'webhook_paused'; organization: string; url: string; error: string; statusCode: number | null }
   | { kind: 'webhook_active'; organization: string; url: string }
   | { kind: 'webhook_dropped'; organization: string; url: string; dropped: number }
   | AccountMail
 
-/** To a person about the own account. */
+/** To a user about their account. */
 export type AccountMail =
   | { kind: 'password_reset'; keyId?: string }
   | { kind: 'email_confirmation'; email: string; keyId?: string }
@@ -22,13 +22,13 @@ export type AccountMail =
   | { kind: 'account_exists' }
   | { kind: 'password_changed' }
 
-export type Rendering = { baseUrl: string; seal: Seal; about: string }
+export type RenderContext = { baseUrl: string; seal: Seal; about: string }
 
-export function messageOf(content: MailContent, { baseUrl, seal, about }: Rendering): Message {
+export function renderMail(content: MailContent, { baseUrl, seal, about }: RenderContext): Message {
   const dashboard: Block = { label: 'Open the webhook', href: `${baseUrl}/dashboard/webhooks/${about}` }
   switch (content.kind) {
     case 'invitation': {
-      const organization = quoted(content.organization)
+      const organization = quotedName(content.organization)
       const href = invitationLink(baseUrl, invitationToken(seal, about, content.issue, content.keyId))
       const day = new Date(content.expiresAt).toISOString().slice(0, 10)
       return newMessage(`You are invited to ${organization} on Zonewatch`, [
@@ -38,7 +38,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
       ])
     }
     case 'alert_address': {
-      const organization = quoted(content.organization)
+      const organization = quotedName(content.organization)
       const token = alertToken(seal, 'confirm', content.organizationId, about, content.keyId)
       return newMessage(`Confirm that ${organization} may send you alerts`, [
         `The organization ${organization} wants to send Zonewatch alerts to this address.`,
@@ -47,20 +47,20 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
       ])
     }
     case 'webhook_paused':
-      return newMessage(`A webhook of ${quoted(content.organization)} is paused`, [
-        `The webhook ${about} to ${shownUrl(content.url)} is paused. ${content.statusCode === 410 ? 'Its endpoint responded with 410 Gone.' : 'Its endpoint failed for almost two days.'}`,
+      return newMessage(`A webhook of ${quotedName(content.organization)} is paused`, [
+        `The webhook ${about} to ${urlWithoutQuery(content.url)} is paused. ${content.statusCode === 410 ? 'Its endpoint responded with 410 Gone.' : 'Its endpoint failed for almost two days.'}`,
         `Last error: ${oneLine(content.error).slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
         'Zonewatch queues its requests and retries once an hour. When your endpoint responds with 2xx again, all queued requests are sent. A successful test or manual retry resumes the webhook at once.',
         dashboard,
       ])
     case 'webhook_active':
-      return newMessage(`A webhook of ${quoted(content.organization)} is active again`, [
-        `The webhook ${about} to ${shownUrl(content.url)} responds again. Queued requests are being sent, oldest first.`,
+      return newMessage(`A webhook of ${quotedName(content.organization)} is active again`, [
+        `The webhook ${about} to ${urlWithoutQuery(content.url)} responds again. Queued requests are being sent, oldest first.`,
         dashboard,
       ])
     case 'webhook_dropped':
       return newMessage(`Requests of a webhook of ${content.organization} were dropped`, [
-        `The webhook ${about} to ${shownUrl(content.url)} exceeded the limits of this server for queued requests. Requests dropped so far, oldest first: ${content.dropped}.`,
+        `The webhook ${about} to ${urlWithoutQuery(content.url)} exceeded the limits of this server for queued requests. Requests dropped so far, oldest first: ${content.dropped}.`,
         'The events are still in the event list. Fix your endpoint and resume the webhook, or delete it.',
         dashboard,
       ])
@@ -82,7 +82,7 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
         },
         'The link works once and expires in one hour. If you did not request it, ignore this email.',
       ])
-    // Nothing that the one who signs up chose: it may be somebody else's address.
+    // Contains no text of the person who signs up, because the address may belong to someone else.
     case 'sign_up_confirmation':
       return newMessage('Confirm your email address for Zonewatch', [
         'Someone signed up for Zonewatch with this address.',
@@ -112,13 +112,13 @@ export function messageOf(content: MailContent, { baseUrl, seal, about }: Render
   }
 }
 
-/** Text that a user chose is quoted and in one line, so that it cannot look like a sentence of this server. */
-const quoted = (name: string): string => {
+/** Text of users is quoted and in one line, so that it cannot look like a sentence of this server. */
+const quotedName = (name: string): string => {
   const text = oneLine(name)
     .replaceAll(/["“”„«»]/g, "'")
     .trim()
   return `“${text.length > 80 ? `${text.slice(0, 80)}…` : text}”`
 }
 
-/** Without its query, which often holds a secret. */
-const shownUrl = (url: string): string => oneLine(url).split(/[?#]/)[0]!.slice(0, 200)
+/** The query often contains a secret. */
+const urlWithoutQuery = (url: string): string => oneLine(url).split(/[?#]/)[0]!.slice(0, 200)

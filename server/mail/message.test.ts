@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createSeal } from '../seal.ts'
-import { messageOf } from './content.ts'
+import { renderMail } from './content.ts'
 import { hashOfToken, invitationToken } from './links.ts'
 import { newMessage } from './message.ts'
 
@@ -22,7 +22,7 @@ test('a name with a line break makes no header', () => {
 
 test('an invitation carries the link that its token opens, in text and in HTML', () => {
   const content = { kind: 'invitation', organization: 'Acme', role: 'member', issue: 2, expiresAt: 0 } as const
-  const { text, html } = messageOf(content, rendering)
+  const { text, html } = renderMail(content, rendering)
 
   const link = `https://dns.example.com/dashboard/invitations/${invitationToken(seal, 'inv_1', 2)}`
   expect(text).toContain(link)
@@ -47,11 +47,11 @@ test.each([
 ])("a paused webhook's mail says why, for %j", (statusCode, why) => {
   const failure = { organization: 'Acme', url: 'https://hooks.example.com/', error: 'It did.', statusCode }
 
-  expect(messageOf({ kind: 'webhook_paused', ...failure }, { ...rendering, about: 'whk_1' }).text).toContain(why)
+  expect(renderMail({ kind: 'webhook_paused', ...failure }, { ...rendering, about: 'whk_1' }).text).toContain(why)
 })
 
 test("a paused webhook's mail names the failure and hides the query of its address", () => {
-  const { text } = messageOf(
+  const { text } = renderMail(
     {
       kind: 'webhook_paused',
       organization: 'Acme',

@@ -1,8 +1,8 @@
-/** A paragraph of text, or a link that stands alone. */
+/** A paragraph, or a link as a button. */
 export type Block = string | { label: string; href: string }
 export type Message = { subject: string; text: string; html: string }
 
-/** One message in its two forms. What others chose (names, errors) may stand in the blocks as it is. */
+/** A message as text and HTML. Escapes the blocks. */
 export function newMessage(subject: string, blocks: readonly Block[]): Message {
   const text = blocks.map((block) => (typeof block === 'string' ? block : `${block.label}:\n${block.href}`))
   const first = blocks.findIndex((block) => typeof block !== 'string')
@@ -17,29 +17,29 @@ export function newMessage(subject: string, blocks: readonly Block[]): Message {
   }
 }
 
-export function escaped(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
-/** A line break in a subject would begin another header, and one in a sentence another paragraph. */
+/** A line break in a subject would start another header, in a sentence another paragraph. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
 
-/** Escaped, its line breaks kept. */
-export const withBreaks = (text: string): string => escaped(text).replaceAll('\n', '<br>')
+/** Escapes the text and converts its line breaks. */
+export const withBreaks = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>')
 
-/** `html` is escaped already. */
+/** `html` must be escaped. */
 export const paragraph = (html: string): string => `<p style="margin:0 0 16px">${html}</p>`
 
-/** Side by side; the first one is filled if `isFirstFilled`. Padding stands twice, because Outlook reads it of cells only. */
+/** Buttons side by side. The padding is there twice, because Outlook reads only that of cells. */
 export function buttons(links: readonly { label: string; href: string }[], isFirstFilled = true): string {
   const cells = links.map(({ label, href }, index) => {
     const isFilled = index === 0 && isFirstFilled
-    const look = isFilled ? 'background:#2563a8;color:#ffffff' : 'background:#ffffff;color:#2563a8'
+    const style = isFilled ? 'background:#2563a8;color:#ffffff' : 'background:#ffffff;color:#2563a8'
     return (
       `<td ${isFilled ? 'class="filled" bgcolor="#2563a8"' : 'class="plain" bgcolor="#ffffff"'} align="center" ` +
       `style="border:1px solid #2563a8;border-radius:6px;mso-padding-alt:10px 14px;white-space:nowrap">` +
-      `<a ${isFilled ? 'class="filled"' : 'class="plain"'} href="${escaped(href)}" style="display:inline-block;padding:10px 14px;${look};` +
-      `font-size:15px;line-height:20px;font-weight:600;text-decoration:none;border-radius:6px">${escaped(label)}</a></td>`
+      `<a ${isFilled ? 'class="filled"' : 'class="plain"'} href="${escapeHtml(href)}" style="display:inline-block;padding:10px 14px;${style};` +
+      `font-size:15px;line-height:20px;font-weight:600;text-decoration:none;border-radius:6px">${escapeHtml(label)}</a></td>`
     )
   })
   const rows = cells.join('<td style="width:8px;font-size:1px">&#160;</td>')
@@ -55,7 +55,7 @@ const ACCENTS: Record<Exclude<MailKind, 'plain'>, { color: string; word: string 
   notice: { color: '#2563a8', word: null },
 }
 
-/** What mail programs that know dark mode take instead of the colors in `style`; the others show these, or turn them around themselves. */
+/** Colors for mail programs that support dark mode. Others show or invert the colors in `style`. */
 const DARK = [
   ['.page', 'background:#0f1115!important'],
   [
@@ -71,9 +71,9 @@ const DARK = [
   ['.box', 'background:#242932!important'],
 ] as const
 
-type Framed = {
+type FrameContent = {
   title: string
-  /** What lists of mails show beside the subject. */
+  /** Shown beside the subject in lists of mails. */
   preview: string
   kind: MailKind
   /** HTML. */
@@ -82,23 +82,23 @@ type Framed = {
   unsubscribe?: string
 }
 
-/** Tables and inline styles, because Outlook reads nothing else; 600 pixels at most, in Outlook by a table of its own. */
-export function frame({ title, preview, kind, body, footer, unsubscribe }: Framed): string {
+/** Tables and inline styles, because Outlook supports nothing else. At most 600 pixels wide, in Outlook by an additional table. */
+export function frame({ title, preview, kind, body, footer, unsubscribe }: FrameContent): string {
   const rules = (prefix: string) =>
     DARK.map(([names, look]) => `${names.replaceAll(/(^|,)/g, `$1${prefix}`)}{${look}}`).join('')
   const accent = kind === 'plain' ? undefined : ACCENTS[kind]
   const color = accent?.color ?? '#2563a8'
   const end =
-    unsubscribe === undefined ? '' : ` <a href="${escaped(unsubscribe)}" style="color:#5b6472">Unsubscribe</a>`
+    unsubscribe === undefined ? '' : ` <a href="${escapeHtml(unsubscribe)}" style="color:#5b6472">Unsubscribe</a>`
   const word = accent?.word ?? null
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">',
     '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',
-    `<title>${escaped(oneLine(title))}</title><style>:root{color-scheme:light dark}`,
-    // Outlook's apps mark what they show in dark mode.
+    `<title>${escapeHtml(oneLine(title))}</title><style>:root{color-scheme:light dark}`,
+    // The Outlook apps set data-ogsc in dark mode.
     `@media (prefers-color-scheme:dark){${rules('')}}${rules('[data-ogsc] ')}@media (max-width:480px){.card{padding:18px 16px 4px!important}}</style></head>`,
     '<body class="page" style="margin:0;padding:0;background:#f3f4f6">',
-    `<div style="display:none;max-height:0;overflow:hidden;opacity:0">${escaped(oneLine(preview).slice(0, 200))}${'&#847;&#160;'.repeat(60)}</div>`,
+    `<div style="display:none;max-height:0;overflow:hidden;opacity:0">${escapeHtml(oneLine(preview).slice(0, 200))}${'&#847;&#160;'.repeat(60)}</div>`,
     '<table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="#f3f4f6">',
     '<tr><td align="center" style="padding:24px 12px"><!--[if mso]><table role="presentation" width="600"><tr><td><![endif]-->',
     '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:600px">',
@@ -107,9 +107,9 @@ export function frame({ title, preview, kind, body, footer, unsubscribe }: Frame
     word === null
       ? ''
       : `<p class="${kind}" style="margin:0 0 4px;font-size:13px;font-weight:600;color:${color}">${word}</p>`,
-    `<h1 class="title" style="margin:0 0 12px;font-size:20px;line-height:1.3;color:#111827;word-break:break-word">${escaped(title)}</h1>`,
+    `<h1 class="title" style="margin:0 0 12px;font-size:20px;line-height:1.3;color:#111827;word-break:break-word">${escapeHtml(title)}</h1>`,
     `${body}</td></tr><tr><td class="quiet" style="${FONT};font-size:12px;line-height:1.5;color:#5b6472;`,
-    `text-align:left;padding:12px 24px">${escaped(footer)}${end}</td></tr></table>`,
+    `text-align:left;padding:12px 24px">${escapeHtml(footer)}${end}</td></tr></table>`,
     '<!--[if mso]></td></tr></table><![endif]--></td></tr></table></body></html>\n',
   ].join('')
 }

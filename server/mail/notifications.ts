@@ -5,14 +5,14 @@ import { queueMail } from './outbox.ts'
 
 export type WebhookFailure = { webhookId: string; url: string; error: string; statusCode: number | null }
 
-/** Tells the owners, and the addresses that the organization names beside them, that a webhook was paused. Call it in the pausing transaction. */
+/** Notifies the owners and `alert_emails` of the organization. Call it in the transaction that pauses the webhook. */
 export async function notifyWebhookPaused(
   db: Database,
   organizationId: string,
   { webhookId, ...failure }: WebhookFailure,
   now: number,
 ): Promise<void> {
-  await tell(
+  await notifyOwners(
     db,
     organizationId,
     webhookId,
@@ -21,17 +21,23 @@ export async function notifyWebhookPaused(
   )
 }
 
-/** Tells the same people that it is active again. Call it in the transaction that resumes it. */
+/** Call it in the transaction that resumes the webhook. */
 export async function notifyWebhookActive(
   db: Database,
   organizationId: string,
   { webhookId, url }: { webhookId: string; url: string },
   now: number,
 ): Promise<void> {
-  await tell(db, organizationId, webhookId, (organization) => ({ kind: 'webhook_active', organization, url }), now)
+  await notifyOwners(
+    db,
+    organizationId,
+    webhookId,
+    (organization) => ({ kind: 'webhook_active', organization, url }),
+    now,
+  )
 }
 
-/** Tells the same people how many of its waiting requests were dropped so far. Call it in the transaction that drops. */
+/** `dropped`: so far. Call it in the transaction that drops the requests. */
 export async function notifyWebhookDropped(
   db: Database,
   organizationId: string,
@@ -39,17 +45,17 @@ export async function notifyWebhookDropped(
   now: number,
 ): Promise<void> {
   const contentFor = (organization: string) => ({ kind: 'webhook_dropped' as const, organization, url, dropped })
-  await tell(db, organizationId, webhookId, contentFor, now)
+  await notifyOwners(db, organizationId, webhookId, contentFor, now)
 }
 
-async function tell(
+async function notifyOwners(
   db: Database,
   organizationId: string,
   about: string,
   contentFor: (organization: string) => MailContent,
   now: number,
 ): Promise<void> {
-  if (await hasManyMails(db, organizationId, now)) return
+  if (await hasReachedMailLimit(db, organizationId, now)) return
   const organization = await db
     .selectFrom('organizations')
     .select(['name', 'alert_emails'])
@@ -62,22 +68,22 @@ async function tell(
     .where('organization_id', '=', organizationId)
     .where('role', '=', 'owner')
     .orderBy('id')
-    .limit(MOST_OWNERS)
+    .limit(MAX_OWNERS)
     .execute()
   const addresses = owners.map(({ email, notification_email }) => notification_email ?? email)
   const recipients = [...addresses, ...(JSON.parse(organization.alert_emails) as string[])]
   await queueMail(db, organizationId, { about, recipients, content: contentFor(organization.name) }, now)
 }
 
-const MOST_OWNERS = 20
+const MAX_OWNERS = 20
 /**
- * Mails in 24 hours of an organization and the others that its owners own; anyone who may name recipients could else have any
- * number sent to strangers. The dashboard still shows the webhook.
+ * Mails in 24 hours for an organization and the other organizations of its owners. Without a limit users could send any number
+ * of mails to other people. The dashboard still shows the state of the webhook.
  */
-const MOST_MAILS = 500
+const MAX_MAILS = 500
 const DAY_MS = 24 * 60 * 60_000
 
-async function hasManyMails(db: Database, organizationId: string, now: number): Promise<boolean> {
+async function hasReachedMailLimit(db: Database, organizationId: string, now: number): Promise<boolean> {
   const rows = await db
     .selectFrom('mails')
     .select('id')
@@ -97,7 +103,7 @@ async function hasManyMails(db: Database, organizationId: string, now: number): 
       ]),
     )
     .where('id', '>=', lowestIdAt('mail', now - DAY_MS))
-    .limit(MOST_MAILS)
+    .limit(MAX_MAILS)
     .execute()
-  return rows.length === MOST_MAILS
+  return rows.length === MAX_MAILS
 }

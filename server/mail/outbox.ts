@@ -6,15 +6,15 @@ import type { MailContent } from './content.ts'
 import type { SendResult } from './smtp.ts'
 
 export type NewMail = {
-  /** Id of what it is about: an invitation, a webhook or a link. */
+  /** Id of an invitation, a webhook or a link. */
   about: string
   recipients: readonly string[]
   content: MailContent
 }
 
 /**
- * Writes mails into the outbox, in the transaction of the fact that they tell. They are sent soon after it. What belongs to
- * no organization (null) is shown to nobody but its recipient and, where there is no mail server, in the log.
+ * Writes mails to the outbox. Call it in the transaction that they report. Mails without an organization (null) are shown only
+ * to the recipient, and in the log if there is no mail server.
  */
 export async function queueMail(
   db: Database,
@@ -37,8 +37,8 @@ export async function queueMail(
   })
 }
 
-/** Takes back what waits and is no longer true. A mail that is being sent at this moment still goes out. */
-export async function dropWaitingMail(db: Database, organizationId: string, about: string): Promise<void> {
+/** Deletes waiting mails that are no longer true. A mail that is being sent is not stopped. */
+export async function cancelMails(db: Database, organizationId: string, about: string): Promise<void> {
   await db
     .deleteFrom('mails')
     .where('organization_id', '=', organizationId)
@@ -55,7 +55,7 @@ export type ClaimedMail = {
   attempts: number
 }
 
-/** Claims mails that are due, longest waiting first. */
+/** Claims due mails, longest overdue first. */
 export async function claimMails(
   db: Database,
   options: { now: number; process: number; limit: number },
@@ -78,11 +78,11 @@ export async function claimMails(
   })
 }
 
-/** `kept`: there is no mail server, and the mail was written to the log. */
+/** `kept`: written to the log, because there is no mail server. */
 export type MailOutcome = SendResult | { kind: 'kept' }
 export type MailStatus = 'waiting' | 'sent' | 'kept' | 'failed'
 
-/** Records the result of one attempt. Returns the mail's status, or undefined when another process holds it by now. */
+/** Records the result of an attempt. Returns the status of the mail, or undefined if the lease was lost. */
 export async function recordMail(
   db: Database,
   mail: ClaimedMail,
@@ -91,14 +91,14 @@ export async function recordMail(
 ): Promise<MailStatus | undefined> {
   const { claim } = mail
   const attempts = mail.attempts + 1
-  const next = outcome.kind === 'deferred' ? nextTryAt(attempts, now) : null
+  const next = outcome.kind === 'deferred' ? nextAttemptAt(attempts, now) : null
   const status = statusAfter(outcome, next)
   return await inTransaction(db, async (transaction) => {
-    const held =
+    const owned =
       next === null
         ? await complete(transaction, 'due_mails', [claim])
         : await reschedule(transaction, 'due_mails', [{ claim, set: { due_at: next } }])
-    if (held.length === 0) return undefined
+    if (owned.length === 0) return undefined
     await transaction
       .updateTable('mails')
       .set({
@@ -113,8 +113,8 @@ export async function recordMail(
   })
 }
 
-/** Forgets mails made before `until` that wait for nothing; at most `limit`. Returns how many. */
-export async function forgetMails(db: Database, until: number, limit: number): Promise<number> {
+/** Deletes up to `limit` finished mails created before `until`. Returns how many. */
+export async function deleteOldMails(db: Database, until: number, limit: number): Promise<number> {
   const old = db
     .selectFrom('mails')
     .select('id')
@@ -140,18 +140,18 @@ function statusAfter(outcome: MailOutcome, next: number | null): MailStatus {
 
 const MINUTE_MS = 60_000
 
-/** After the first try, the second and so on: two and a half days in all, as mail servers do it (RFC 5321 section 4.5.4.1). */
-const DELAYS_MS = [1, 5, 15, 60, 240, 480, 960, 1_440].map((minutes) => minutes * MINUTE_MS)
+/** Delays after each attempt: two and a half days in total, as mail servers retry (RFC 5321 section 4.5.4.1). */
+const RETRY_DELAYS_MS = [1, 5, 15, 60, 240, 480, 960, 1_440].map((minutes) => minutes * MINUTE_MS)
 
-/** When to try again after `attempts` tries that were put off; null when it is enough. */
-function nextTryAt(attempts: number, now: number): number | null {
-  const delay = DELAYS_MS[attempts - 1]
+/** Null after the last attempt. */
+function nextAttemptAt(attempts: number, now: number): number | null {
+  const delay = RETRY_DELAYS_MS[attempts - 1]
   return delay === undefined ? null : now + delay
 }
 
-/** How long a mail waits at most: after the clock was set back, as long again as it had to after its last try. */
-export const RETRIES: Waits = {
+/** How long a mail waits at most after the clock was set back: its delay again. */
+export const RETRY_WAITS: Waits = {
   join: sql`join mails on mails.id = due_mails.mail_id`,
   longestMs: sql.raw(`case when claimed_by is not null then ${LEASE_MS} else case attempts
-    ${DELAYS_MS.map((ms, index) => `when ${index + 1} then ${ms}`).join(' ')} else 0 end end`),
+    ${RETRY_DELAYS_MS.map((ms, index) => `when ${index + 1} then ${ms}`).join(' ')} else 0 end end`),
 }

@@ -3,7 +3,7 @@ import tls from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { startMailServer } from '../testing/smtp.ts'
 import { newMessage } from './message.ts'
-import { openSmtp } from './smtp.ts'
+import { createMailSender } from './smtp.ts'
 
 const fixture = (name: string) => readFileSync(new URL(`../testing/fixtures/${name}.pem`, import.meta.url), 'utf8')
 const certificate = { key: fixture('receiver.key'), cert: fixture('receiver.cert') }
@@ -12,7 +12,7 @@ const envelope = { id: 'mail_1', to: 'owner@example.com', at: 0 }
 /** Sends a mail to a server that begins with TLS or offers it. */
 async function sent(begins: 'smtps' | 'smtp') {
   const server = await startMailServer({ tls: { ...certificate, begins: begins === 'smtps' } })
-  const post = openSmtp({ url: server.url, from: 'alerts@example.com' })
+  const post = createMailSender({ url: server.url, from: 'alerts@example.com' })
   return { sending: await post(envelope, newMessage('Hello', []), new AbortController().signal), server }
 }
 

@@ -1,28 +1,28 @@
 import type { Transporter } from 'nodemailer'
 import type { Message } from './message.ts'
 
-/** What handing a mail to the mail server can come to. */
+/** The result of handing a mail to the mail server. */
 export type SendResult =
   | { kind: 'sent' }
-  /** Worth another try: no connection, a 4xx answer, a wrong password. */
+  /** To be retried: no connection, a 4xx response, a wrong password. */
   | { kind: 'deferred'; reason: string }
-  /** The server will never take this mail: a 5xx answer about it. */
+  /** Permanent: a 5xx response about this mail. */
   | { kind: 'refused'; reason: string }
 
 export type Envelope = { id: string; to: string; at: number; headers?: Record<string, string> }
-export type Post = (envelope: Envelope, message: Message, signal: AbortSignal) => Promise<SendResult>
+export type SendMail = (envelope: Envelope, message: Message, signal: AbortSignal) => Promise<SendResult>
 
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000, dnsTimeout: 10_000 }
 
-/** The client of the mail server. Opens a connection for each mail and closes it again. */
-export function openSmtp({ url, from }: { url: string; from: string }): Post {
+/** Opens and closes a connection for each mail. */
+export function createMailSender({ url, from }: { url: string; from: string }): SendMail {
   let transport: Transporter | undefined
   const fromDomain = from.slice(from.lastIndexOf('@') + 1).replace(/>$/, '')
-  return async ({ id, to, at, headers: own }, message, signal) => {
+  return async ({ id, to, at, headers: extraHeaders }, message, signal) => {
     try {
-      // The id stays the same over all tries, so that a mail which arrives twice can be recognised.
+      // All attempts have the same id, so that mail programs recognize duplicates.
       const messageId = `<${id}@${fromDomain}>`
-      const headers = { 'Auto-Submitted': 'auto-generated', ...own }
+      const headers = { 'Auto-Submitted': 'auto-generated', ...extraHeaders }
       transport ??= await connect(url)
       await transport.sendMail({
         ...message,
@@ -40,11 +40,10 @@ export function openSmtp({ url, from }: { url: string; from: string }): Post {
   }
 }
 
-/** Why the mail server cannot be used. */
-export type SmtpTrouble = { kind: 'connection' | 'tls' | 'sign-in'; reason: string }
+export type SmtpFailure = { kind: 'connection' | 'tls' | 'sign-in'; reason: string }
 
-/** Everything but a mail: the connection, TLS, the sign-in. Undefined: all of it works. */
-export async function verifySmtp(url: string): Promise<SmtpTrouble | undefined> {
+/** Connects and signs in without sending a mail. Undefined if that succeeds. */
+export async function verifySmtp(url: string): Promise<SmtpFailure | undefined> {
   const transport = await connect(url)
   try {
     await transport.verify()
@@ -59,7 +58,7 @@ export async function verifySmtp(url: string): Promise<SmtpTrouble | undefined> 
   }
 }
 
-/** The library is loaded with the first mail: few processes send any. */
+/** Loads the library only here, because few processes send mails. */
 async function connect(url: string): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
   return createTransport({ ...TIMEOUTS, url, disableFileAccess: true, disableUrlAccess: true })

@@ -11,8 +11,8 @@ import { onBothEngines } from '../testing/database.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { notifyWebhookActive, notifyWebhookPaused } from './notifications.ts'
-import { dropWaitingMail, forgetMails, queueMail, RETRIES } from './outbox.ts'
-import { openSmtp } from './smtp.ts'
+import { cancelMails, deleteOldMails, queueMail, RETRY_WAITS } from './outbox.ts'
+import { createMailSender } from './smtp.ts'
 import { runMailRetention, sendDueMails } from './worker.ts'
 
 const MINUTE_MS = 60_000
@@ -65,7 +65,7 @@ onBothEngines('mail', (fresh) => {
     await queue()
 
     const now = setBack(24 * 60 * MINUTE_MS)
-    await repairAfterClockStep(db, 'due_mails', { now, process: 1 }, RETRIES)
+    await repairAfterClockStep(db, 'due_mails', { now, process: 1 }, RETRY_WAITS)
 
     const due = await db.selectFrom('due_mails').select('due_at').orderBy('due_at').execute()
     expect(due.map(({ due_at }) => due_at)).toEqual([now, now + MINUTE_MS])
@@ -166,7 +166,7 @@ onBothEngines('mail', (fresh) => {
     const { queue, pass, organizationId } = await givenOutbox(db, server)
     await queue()
 
-    await dropWaitingMail(db, organizationId, 'whk_1')
+    await cancelMails(db, organizationId, 'whk_1')
 
     expect(await pass()).toBe(0)
     expect(server.received).toHaveLength(0)
@@ -210,7 +210,7 @@ onBothEngines('mail', (fresh) => {
     await pass()
     await queue()
 
-    expect(await forgetMails(db, now + MINUTE_MS, 10)).toBe(1)
+    expect(await deleteOldMails(db, now + MINUTE_MS, 10)).toBe(1)
     expect(await rows()).toMatchObject([{ status: 'waiting' }])
   })
 
@@ -242,7 +242,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
   }
   const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
   const organizationId = organization ? (await insertOrganization(db, given, now)).id : ''
-  const post = smtp && openSmtp(smtp)
+  const post = smtp && createMailSender(smtp)
   const { webhookId, ...content } = failure
   return {
     db,

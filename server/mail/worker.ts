@@ -5,9 +5,9 @@ import { runEvery, runWorker, type Signals, type WorkerDeps } from '../database/
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
-import { messageOf } from './content.ts'
-import { type ClaimedMail, claimMails, forgetMails, type MailOutcome, RETRIES, recordMail } from './outbox.ts'
-import { openSmtp, type Post } from './smtp.ts'
+import { renderMail } from './content.ts'
+import { type ClaimedMail, claimMails, deleteOldMails, type MailOutcome, RETRY_WAITS, recordMail } from './outbox.ts'
+import { createMailSender, type SendMail } from './smtp.ts'
 
 export type MailWorkerDeps = WorkerDeps & {
   config: Pick<Config, 'baseUrl' | 'smtp'>
@@ -16,45 +16,44 @@ export type MailWorkerDeps = WorkerDeps & {
   metrics?: Metrics
 }
 
-/** Mails in progress at a time. */
-const BATCH = 8
-/** Within the lease, so that no other process sends the mail while this one still tries. */
+const BATCH_SIZE = 8
+/** Shorter than the lease, so that no other process sends the same mail meanwhile. */
 const DEADLINE_MS = 45_000
-const FORGET_EVERY_MS = 60 * 60_000
-const FORGET_AFTER_MS = 90 * 24 * 60 * 60_000
+const DELETE_EVERY_MS = 60 * 60_000
+const RETENTION_MS = 90 * 24 * 60 * 60_000
 
-/** The loop that sends what is due. Runs until `stop`; what is in progress then is given up when `abandon` is aborted. */
+/** The loop that sends due mails. Runs until `stop`; `abandon` aborts the mails in progress. */
 export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { config, db, wakeUps } = deps
-  const post = config.smtp ? openSmtp(config.smtp) : null
+  const post = config.smtp ? createMailSender(config.smtp) : null
   await runWorker(deps, stop, {
     name: 'mail',
     table: 'due_mails',
     wakeUp: wakeUps.mails,
     failure: 'Due emails could not be read or updated. Retrying.',
-    repair: (self) => repairAfterClockStep(db, 'due_mails', self, RETRIES),
-    held: () => new Set(), // a pass ends with all of its mails
-    pass: async () => ({ restMs: 0, isIdle: (await sendDueMails(deps, post, abandon)) < BATCH }),
+    repair: (self) => repairAfterClockStep(db, 'due_mails', self, RETRY_WAITS),
+    held: () => new Set(), // a pass waits for all of its mails
+    pass: async () => ({ restMs: 0, isIdle: (await sendDueMails(deps, post, abandon)) < BATCH_SIZE }),
   })
 }
 
-/** Forgets mails that were sent or given up long ago. Runs until `stop`. */
+/** Deletes old mails. Runs until `stop`. */
 export async function runMailRetention(deps: MailWorkerDeps, stop: AbortSignal): Promise<void> {
   const { db, clock } = deps
-  await runEvery(FORGET_EVERY_MS, deps, stop, {
+  await runEvery(DELETE_EVERY_MS, deps, stop, {
     failure: 'Old emails could not be deleted. The next attempt is in an hour.',
-    work: () => deleteInBatches(clock, stop, () => forgetMails(db, clock.now() - FORGET_AFTER_MS, DELETE_BATCH_SIZE)),
+    work: () => deleteInBatches(clock, stop, () => deleteOldMails(db, clock.now() - RETENTION_MS, DELETE_BATCH_SIZE)),
   })
 }
 
-/** One pass: claims what is due, sends it and records the result. Returns how many mails it took. */
-export async function sendDueMails(deps: MailWorkerDeps, post: Post | null, abandon: AbortSignal): Promise<number> {
+/** Claims and sends due mails and records the results. Returns how many there were. */
+export async function sendDueMails(deps: MailWorkerDeps, post: SendMail | null, abandon: AbortSignal): Promise<number> {
   const { db, clock, process, log } = deps
-  const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH })
+  const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH_SIZE })
   const sent = await Promise.allSettled(
     mails.map(async (mail) => {
       const outcome = await sendMail(deps, post, mail, abandon)
-      if (abandon.aborted && outcome.kind === 'deferred') return // given up by us: the lease is given back
+      if (abandon.aborted && outcome.kind === 'deferred') return // aborted by this process, which releases the lease
       const status = await recordMail(db, mail, outcome, clock.now())
       if (status) deps.metrics?.mail(status)
       const fields = {
@@ -66,17 +65,17 @@ export async function sendDueMails(deps: MailWorkerDeps, post: Post | null, aban
       if (status === 'waiting') log.warn(fields, 'An email could not be sent. It will be retried.')
     }),
   )
-  for (const each of sent) if (each.status === 'rejected') throw each.reason
+  for (const result of sent) if (result.status === 'rejected') throw result.reason
   return mails.length
 }
 
 async function sendMail(
   { config, clock, seal, log }: MailWorkerDeps,
-  post: Post | null,
+  post: SendMail | null,
   { claim, recipient, about, content }: ClaimedMail,
   abandon: AbortSignal,
 ): Promise<MailOutcome> {
-  const message = messageOf(content, { baseUrl: config.baseUrl, seal, about })
+  const message = renderMail(content, { baseUrl: config.baseUrl, seal, about })
   if (!post) {
     const { subject, text } = message
     log.info({ to: recipient, subject, text }, 'Email not sent because SMTP_URL is not set.')

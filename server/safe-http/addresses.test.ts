@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SPECIAL_ADDRESSES } from '../testing/fixtures/special-addresses.ts'
-import { type Networks, parseNetworks, refusalOf, refusalOfUrl } from './addresses.ts'
+import { addressError, type Networks, parseNetworks, urlError } from './addresses.ts'
 
 function networks(text: string): Networks {
   const parsed = parseNetworks(text)
@@ -38,18 +38,18 @@ const PUBLIC = [
 
 describe('addresses', () => {
   test.each(SPECIAL_ADDRESSES)('%s is refused as %s', (ip, word) => {
-    expect(refusalOf(ip, [])?.text).toContain(word)
-    expect(refusalOf(ip, [])?.text).toContain('ask the operator to allow its network')
+    expect(addressError(ip, [])?.text).toContain(word)
+    expect(addressError(ip, [])?.text).toContain('ask the operator to allow its network')
   })
 
   test.each(PUBLIC)('%s may be connected to', (ip) => {
-    expect(refusalOf(ip, [])).toBeNull()
+    expect(addressError(ip, [])).toBeNull()
   })
 
   test.each(['', 'example.com', '127.1', '0x7f000001', '0177.0.0.1', '1.2.3', '1.2.3.4.5', ':::', '[::1]'])(
     '%j is not taken for an address',
     (text) => {
-      expect(refusalOf(text, networks('0.0.0.0/0 ::/0'))?.text).toBe(`${text} is not an IP address.`)
+      expect(addressError(text, networks('0.0.0.0/0 ::/0'))?.text).toBe(`${text} is not an IP address.`)
     },
   )
 })
@@ -58,25 +58,25 @@ describe('allowed networks', () => {
   test('lift the refusal of their own addresses only', () => {
     const allowed = networks('10.1.0.0/16, fd00::/8 127.0.0.1')
 
-    expect(refusalOf('10.1.255.255', allowed)).toBeNull()
-    expect(refusalOf('fd12::1', allowed)).toBeNull()
-    expect(refusalOf('127.0.0.1', allowed)).toBeNull()
-    expect(refusalOf('10.2.0.0', allowed)).not.toBeNull()
-    expect(refusalOf('127.0.0.2', allowed)).not.toBeNull()
-    expect(refusalOf('fc00::1', allowed)).not.toBeNull()
+    expect(addressError('10.1.255.255', allowed)).toBeNull()
+    expect(addressError('fd12::1', allowed)).toBeNull()
+    expect(addressError('127.0.0.1', allowed)).toBeNull()
+    expect(addressError('10.2.0.0', allowed)).not.toBeNull()
+    expect(addressError('127.0.0.2', allowed)).not.toBeNull()
+    expect(addressError('fc00::1', allowed)).not.toBeNull()
   })
 
   test('hold for IPv4-mapped addresses, which the kernel takes for the IPv4 address', () => {
-    expect(refusalOf('::ffff:10.0.0.1', networks('10.0.0.0/8'))).toBeNull()
-    expect(refusalOf('10.0.0.1', networks('::ffff:10.0.0.0/104'))).toBeNull()
-    expect(refusalOf('::ffff:10.0.0.1', networks('::/0'))).not.toBeNull()
+    expect(addressError('::ffff:10.0.0.1', networks('10.0.0.0/8'))).toBeNull()
+    expect(addressError('10.0.0.1', networks('::ffff:10.0.0.0/104'))).toBeNull()
+    expect(addressError('::ffff:10.0.0.1', networks('::/0'))).not.toBeNull()
   })
 
   test.each(['64:ff9b::127.0.0.1', '2002:7f00:1::', '::127.0.0.1'])(
     'of IPv4 do not hold for %s, which a gateway elsewhere would unwrap',
     (ip) => {
-      expect(refusalOf(ip, networks('127.0.0.0/8'))).not.toBeNull()
-      expect(refusalOf(ip, networks('::/0'))).toBeNull()
+      expect(addressError(ip, networks('127.0.0.0/8'))).not.toBeNull()
+      expect(addressError(ip, networks('::/0'))).toBeNull()
     },
   )
 
@@ -118,7 +118,7 @@ describe('URLs', () => {
     `https://${'a.'.repeat(123)}example/`,
     `https://receiver.example/${'a'.repeat(1975)}`,
   ])('%s may be called', (url) => {
-    expect(refusalOfUrl(url, [])).toBeNull()
+    expect(urlError(url, [])).toBeNull()
   })
 
   test.each([
@@ -189,18 +189,18 @@ describe('URLs', () => {
     ['', '1 to 2000 characters'],
     [`https://receiver.example/${'a'.repeat(1976)}`, '1 to 2000 characters'],
   ])('%s is refused', (url, words) => {
-    expect(refusalOfUrl(url, [])?.text).toContain(words)
+    expect(urlError(url, [])?.text).toContain(words)
   })
 
   test('localhost stays refused where its address is allowed', () => {
     const allowed = networks('127.0.0.0/8')
 
-    expect(refusalOfUrl('http://127.0.0.1:8080/', allowed)).toBeNull()
-    expect(refusalOfUrl('http://localhost:8080/', allowed)?.text).toContain('127.0.0.1')
+    expect(urlError('http://127.0.0.1:8080/', allowed)).toBeNull()
+    expect(urlError('http://localhost:8080/', allowed)?.text).toContain('127.0.0.1')
   })
 
   test('the ports to refuse can be chosen', () => {
-    expect(refusalOfUrl('http://receiver.example:25/', [], [])).toBeNull()
-    expect(refusalOfUrl('https://receiver.example/', [], [443])?.text).toContain('Port 443')
+    expect(urlError('http://receiver.example:25/', [], [])).toBeNull()
+    expect(urlError('https://receiver.example/', [], [443])?.text).toContain('Port 443')
   })
 })

@@ -3,13 +3,13 @@ import ipaddr from 'ipaddr.js'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { type Address, parseAddress, specialRangeOf } from '../dns/special-addresses.ts'
 
-/** A block of addresses that the operator allows although it is special. */
+/** A special-purpose network that the operator allows. */
 export type Network = { address: Address; bits: number }
 export type Networks = readonly Network[]
 
 /**
- * Ports whose services can be made to act on lines of an HTTP request: those of the Fetch standard's section on port blocking,
- * and 0, Redis, memcached and the rest of IRC.
+ * Ports of services that may execute lines of an HTTP request as commands: those that the Fetch standard blocks, and 0, Redis,
+ * memcached and the other ports of IRC.
  */
 export const DENIED_PORTS: readonly number[] = [
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
@@ -18,12 +18,9 @@ export const DENIED_PORTS: readonly number[] = [
   6000, 6379, 6566, 6660, 6661, 6662, 6663, 6664, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
 ]
 
-const URL_LIMIT = 2000
+const MAX_URL_LENGTH = 2000
 
-/**
- * Reads blocks or single addresses (`10.0.0.0/8, fd00::/8 127.0.0.1`), separated by commas or spaces.
- * A refusal names the entry at fault and what to write instead.
- */
+/** Parses networks and addresses (`10.0.0.0/8, fd00::/8 127.0.0.1`), separated by commas or spaces. */
 export function parseNetworks(text: string): { ok: true; networks: Networks } | { ok: false; reason: string } {
   const networks: Network[] = []
   for (const entry of text.split(/[\s,]+/).filter((part) => part !== '')) {
@@ -35,14 +32,14 @@ export function parseNetworks(text: string): { ok: true; networks: Networks } | 
 }
 
 /**
- * Why requests must not go to the address, or null where they may. Special are the addresses of the IANA registries
- * (RFC 6890 and its updates), and in IPv6 everything outside 2000::/3. An allowed network lifts the refusal.
+ * Why the address is not allowed, or null. Refused are the addresses of the IANA special-purpose registries (RFC 6890 and its
+ * updates) and IPv6 outside of 2000::/3, except those in `allowedNetworks`.
  *
- * IPv4-mapped addresses are the IPv4 address they carry: the kernel connects to that one. NAT64 (RFC 6052) and 6to4
- * (RFC 3056) addresses are refused with what they carry, but allowed only by a block of IPv6: a gateway elsewhere unwraps
- * them, so 64:ff9b::127.0.0.1 is not the 127.0.0.1 that the operator allowed.
+ * An IPv4-mapped address is treated as its IPv4 address, because the kernel connects to that. NAT64 (RFC 6052) and 6to4
+ * (RFC 3056) addresses are refused if their IPv4 address is, but only an IPv6 network can allow them: a gateway elsewhere
+ * translates them, so 64:ff9b::127.0.0.1 is not the 127.0.0.1 that the operator allowed.
  */
-export function refusalOf(ip: string, allowedNetworks: Networks): FieldError | null {
+export function addressError(ip: string, allowedNetworks: Networks): FieldError | null {
   const address = parseAddress(ip)
   if (address === null) return fieldError('not_an_address', { value: ip })
   if (allowedNetworks.some((network) => contains(network, address))) return null
@@ -50,17 +47,14 @@ export function refusalOf(ip: string, allowedNetworks: Networks): FieldError | n
   return range === null ? null : fieldError('address_not_public', { address: ip, range })
 }
 
-/**
- * Why a receiver's URL is refused, or null. Literal addresses are judged here, in any spelling that
- * a URL allows; names are judged by their addresses when they are connected to.
- */
-export function refusalOfUrl(
+/** Why the URL is not allowed, or null. Checks addresses in any notation. The addresses of a name are checked when connecting. */
+export function urlError(
   text: string,
   allowedNetworks: Networks,
   deniedPorts: readonly number[] = DENIED_PORTS,
 ): FieldError | null {
-  if (text === '' || text.length > URL_LIMIT) return fieldError('invalid_url_length', { max: URL_LIMIT })
-  // The parser would silently drop them, and then what is shown is not what is called.
+  if (text === '' || text.length > MAX_URL_LENGTH) return fieldError('invalid_url_length', { max: MAX_URL_LENGTH })
+  // The parser would drop or replace them, so that the URL called is not the URL shown.
   if (/[\p{Cc}\p{Z}\\]/u.test(text)) return fieldError('invalid_url_character')
   const url = URL.parse(text)
   if (url === null) return fieldError('malformed_url')
@@ -69,10 +63,10 @@ export function refusalOfUrl(
     return fieldError('credentials_in_url')
   }
   if (deniedPorts.includes(portOf(url))) return fieldError('port_not_allowed', { port: portOf(url) })
-  return refusalOfHost(hostOf(url), allowedNetworks)
+  return hostError(hostOf(url), allowedNetworks)
 }
 
-/** The port that is connected to, with the scheme's own where the URL names none. */
+/** The port of the URL, or the default port of its scheme. */
 function portOf(url: URL): number {
   if (url.port !== '') return Number(url.port)
   return url.protocol === 'https:' ? 443 : 80
@@ -83,22 +77,22 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$|\.$/g, '')
 }
 
-function refusalOfHost(host: string, allowedNetworks: Networks): FieldError | null {
+function hostError(host: string, allowedNetworks: Networks): FieldError | null {
   if (!/^(?=.{1,253}$)([^.]{1,63}\.)*[^.]{1,63}$/.test(host)) {
     return fieldError('invalid_url_host')
   }
   if (host === 'localhost' || host.endsWith('.localhost')) {
     return fieldError('localhost_not_allowed')
   }
-  return net.isIP(host) !== 0 ? refusalOf(host, allowedNetworks) : null
+  return net.isIP(host) !== 0 ? addressError(host, allowedNetworks) : null
 }
 
-/** The network, or the reason why it is none. */
+/** The network, or why it is invalid. */
 function parseNetwork(entry: string): Network | string {
   const [ip = '', prefix, ...rest] = entry.split('/')
   const address = ip.includes('%') || rest.length > 0 ? null : parseAddress(ip)
   if (address === null) return `"${entry}" is not a network. Use a CIDR like 10.0.0.0/8 or fd00::/8.`
-  // Mapped blocks were turned into blocks of IPv4, which are 96 bits shorter.
+  // IPv4-mapped networks were converted to IPv4, whose prefixes are 96 bits shorter.
   const shorterBy = net.isIPv6(ip) && address.kind() === 'ipv4' ? 96 : 0
   const width = net.isIPv6(ip) ? 128 : 32
   const length = prefix === undefined ? width : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1

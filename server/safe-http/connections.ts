@@ -1,106 +1,113 @@
 import type { buildConnector, Client } from 'undici'
 import type { Clock } from '../clock.ts'
-import type { Opening } from './vetted-connect.ts'
+import type { ConnectionAttempt } from './vetted-connect.ts'
 
-/** A client of undici: at most one connection, which it opens when it needs one. */
-type Kept = {
+/** A client of undici with at most one connection, which it opens when needed. */
+type Connection = {
   client: Client
   origin: string
-  madeAt: number
-  isFree: boolean
-  /** Whom a connection is opened for: undici says for which origin it needs one, not for which request. */
-  user: Opening | undefined
+  openedAt: number
+  isIdle: boolean
+  /** The exchange that needs a new connection: undici passes only its origin. */
+  opening: ConnectionAttempt | undefined
 }
 
 export type Connect = (
   target: buildConnector.Options,
-  user: Opening | undefined,
+  user: ConnectionAttempt | undefined,
   callback: buildConnector.Callback,
 ) => void
 type ConnectionsOptions = Omit<Client.Options, 'connect'> & { connect: Connect }
 
-/** Anyone who has it sends one request, then gives it back. */
-export type Line = { client: Client; release: () => void }
+/** For one request. Call `release` after it. */
+export type AcquiredConnection = { client: Client; release: () => void }
 
 /**
- * Connections by origin, one request at a time on each. Taking one costs the same however many there are, which undici's
- * own pool does not promise. The latest used is taken first, so that those not needed fall silent and close.
+ * A pool of connections by origin with one request at a time on each. Acquiring one takes constant time, unlike in undici's
+ * pool. The one used last is taken first, so that surplus connections become idle and close.
  */
 export class Connections {
   readonly #options: ConnectionsOptions
   readonly #clock: Clock
-  readonly #lifeMs: number
-  readonly #free = new Map<string, Kept[]>()
+  readonly maxAgeMs: number
+  readonly #idle = new Map<string, Connection[]>()
   readonly #all = new Set<Client>()
   #isDestroyed = false
 
-  /** `lifeMs`: an older connection gets no further request. */
+  /** A connection older than `maxAgeMs` gets no further request. */
   constructor(options: ConnectionsOptions, { clock, lifeMs }: { clock: Clock; lifeMs: number }) {
     this.#options = options
     this.#clock = clock
-    this.#lifeMs = lifeMs
+    this.maxAgeMs = lifeMs
   }
 
-  async take(origin: string, user: Opening): Promise<Line> {
-    const kept = this.#freeOne(origin) ?? (await this.#newOne(origin))
-    kept.isFree = false
-    kept.user = user
-    return { client: kept.client, release: () => this.#release(kept) }
+  async acquire(origin: string, user: ConnectionAttempt): Promise<AcquiredConnection> {
+    const connection = this.#takeIdle(origin) ?? (await this.#create(origin))
+    connection.isIdle = false
+    connection.opening = user
+    return { client: connection.client, release: () => this.#release(connection) }
   }
 
-  /** Breaks off what is in progress, and refuses what comes later. */
+  /** Aborts the requests in progress and rejects later ones. */
   async destroy(): Promise<void> {
     this.#isDestroyed = true
     await Promise.all([...this.#all].map((client) => client.destroy()))
   }
 
-  #freeOne(origin: string): Kept | undefined {
-    const free = this.#free.get(origin)
-    for (let kept = free?.pop(); kept; kept = free?.pop()) {
-      if (!this.#isOld(kept)) return kept
-      this.#close(kept)
+  #takeIdle(origin: string): Connection | undefined {
+    const free = this.#idle.get(origin)
+    for (let connection = free?.pop(); connection; connection = free?.pop()) {
+      if (!this.#isExpired(connection)) return connection
+      this.#close(connection)
     }
     return undefined
   }
 
-  async #newOne(origin: string): Promise<Kept> {
-    const { Client } = await import('undici') // a tenth of the start of a process that may never send anything
-    const connect: buildConnector.connector = (target, callback) => this.#options.connect(target, kept.user, callback)
+  async #create(origin: string): Promise<Connection> {
+    const { Client } = await import('undici') // loading it takes a tenth of the start of a process, and many never send a request
+    const connect: buildConnector.connector = (target, callback) =>
+      this.#options.connect(target, connection.opening, callback)
     const client = new Client(origin, { ...this.#options, connect })
-    const kept: Kept = { client, origin, madeAt: this.#clock.elapsed(), isFree: false, user: undefined }
+    const connection: Connection = {
+      client,
+      origin,
+      openedAt: this.#clock.elapsed(),
+      isIdle: false,
+      opening: undefined,
+    }
     this.#all.add(client)
     if (this.#isDestroyed) void client.destroy()
-    client.on('disconnect', () => this.#forget(kept))
-    return kept
+    client.on('disconnect', () => this.#onDisconnect(connection))
+    return connection
   }
 
-  #release(kept: Kept): void {
-    kept.user = undefined
-    if (kept.client.destroyed || this.#isOld(kept)) {
-      this.#close(kept)
+  #release(connection: Connection): void {
+    connection.opening = undefined
+    if (connection.client.destroyed || this.#isExpired(connection)) {
+      this.#close(connection)
       return
     }
-    kept.isFree = true
-    const free = this.#free.get(kept.origin)
-    if (free) free.push(kept)
-    else this.#free.set(kept.origin, [kept])
+    connection.isIdle = true
+    const free = this.#idle.get(connection.origin)
+    if (free) free.push(connection)
+    else this.#idle.set(connection.origin, [connection])
   }
 
-  #isOld({ madeAt }: Kept): boolean {
-    return this.#clock.elapsed() - madeAt > this.#lifeMs
+  #isExpired({ openedAt: madeAt }: Connection): boolean {
+    return this.#clock.elapsed() - madeAt > this.maxAgeMs
   }
 
-  #close({ client }: Kept): void {
+  #close({ client }: Connection): void {
     this.#all.delete(client)
     if (!client.destroyed && !client.closed) void client.close()
   }
 
-  /** Its connection closed; without one it is worth nothing while nobody uses it. */
-  #forget(kept: Kept): void {
-    if (!kept.isFree) return
-    const left = (this.#free.get(kept.origin) ?? []).filter((other) => other !== kept)
-    if (left.length > 0) this.#free.set(kept.origin, left)
-    else this.#free.delete(kept.origin)
-    this.#close(kept)
+  /** Removes a client whose idle connection was closed. */
+  #onDisconnect(connection: Connection): void {
+    if (!connection.isIdle) return
+    const others = (this.#idle.get(connection.origin) ?? []).filter((other) => other !== connection)
+    if (others.length > 0) this.#idle.set(connection.origin, others)
+    else this.#idle.delete(connection.origin)
+    this.#close(connection)
   }
 }

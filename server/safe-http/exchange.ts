@@ -4,23 +4,23 @@ import type { Clock } from '../clock.ts'
 import type { Deadlines } from '../dns/deadlines.ts'
 import { ProxyFailure } from './proxy-tunnel.ts'
 import type { PostResult, Timings } from './safe-fetch.ts'
-import { NameFailure, type Opening, Orphaned, type Phase, RefusedAddress } from './vetted-connect.ts'
+import { type ConnectionAttempt, ExchangeEnded, NameFailure, type Phase, RefusedAddress } from './vetted-connect.ts'
 
 export type Limits = { timeoutMs: number; lookupMs: number; bodyMs: number }
 
-/** The connection had been kept alive and was gone before an answer began. `instead` is what that comes to when final. */
-type Stale = { kind: 'stale'; instead: PostResult }
+/** A kept-alive connection was closed before a response began. `result`: what to report if the retry fails, too. */
+type StaleConnection = { kind: 'stale'; result: PostResult }
 
-/** Made once: a stack trace for every exchange would cost more than sending it. */
-const OVER = new Error('the exchange is over')
+/** Created once: a stack trace for every exchange would cost more than sending the request. */
+const EXCHANGE_ENDED = new Error('the exchange is over')
 
-const BODY_LIMIT_BYTES = 65_536
-const EXCERPT_LIMIT = 4000
+const MAX_BODY_BYTES = 65_536
+const MAX_EXCERPT_LENGTH = 4000
 
-/** Interim answers (1xx) are rare and few; a stream of them is an attack on our time. */
-const INTERIM_LIMIT = 16
+/** Interim responses (1xx) are rare. Many of them are an attack. */
+const MAX_INTERIM_RESPONSES = 16
 
-const UNFINISHED: Record<Phase, string> = {
+const TIMEOUT_REASONS: Record<Phase, string> = {
   name: 'the host name was not resolved',
   connect: 'the connection was not established',
   tls: 'the TLS handshake did not complete',
@@ -28,10 +28,10 @@ const UNFINISHED: Record<Phase, string> = {
   body: 'the response did not complete',
 }
 
-/** One request and its answer, with its deadlines. `result` never rejects. */
-export class Exchange implements Opening, Dispatcher.DispatchHandler {
-  readonly result: Promise<PostResult | Stale>
-  readonly #settle: (result: PostResult | Stale) => void
+/** One request and its response, with deadlines. `result` never rejects. */
+export class Exchange implements ConnectionAttempt, Dispatcher.DispatchHandler {
+  readonly result: Promise<PostResult | StaleConnection>
+  readonly #settle: (result: PostResult | StaleConnection) => void
   readonly #clock: Clock
   readonly #deadlines: Deadlines
   readonly #limits: Limits
@@ -39,16 +39,16 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
   readonly #timings: Omit<Timings, 'totalMs'> = {}
   #isOver = false
   /** Only for an exchange that opens a connection. */
-  #over: AbortController | undefined
-  #takeBack: (() => void) | undefined
+  #abortController: AbortController | undefined
+  #cancelDeadline: (() => void) | undefined
   readonly #onEnd: (() => void)[] = []
   #phase: Phase = 'answer'
   #phaseStartedAt: number
-  #isOwnConnection = false
+  #isNewConnection = false
   #controller: Dispatcher.DispatchController | undefined
-  #interim = 0
-  #isEnded = false
-  #answer: { status: number; retryAfter: string | undefined } | undefined
+  #interimResponses = 0
+  #isResponseComplete = false
+  #head: { status: number; retryAfter: string | undefined } | undefined
   #chunks: Buffer[] = []
   #bodyBytes = 0
 
@@ -56,7 +56,7 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
 
   constructor(clock: Clock, deadlines: Deadlines, limits: Limits, mayWrite?: () => Promise<boolean>) {
     this.#mayWrite = mayWrite
-    const { promise, resolve } = Promise.withResolvers<PostResult | Stale>()
+    const { promise, resolve } = Promise.withResolvers<PostResult | StaleConnection>()
     this.result = promise
     this.#settle = resolve
     this.#clock = clock
@@ -66,136 +66,137 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     this.#phaseStartedAt = this.#startedAt
   }
 
-  /** Gives up: the receiver may have got the request. */
-  breakOff(): void {
+  /** The receiver may have received the request. */
+  abort(): void {
     this.#fail('the attempt was aborted because this server is stopping')
   }
 
-  /** Whether the request may be written on the connection that was opened for it. */
+  /** Whether the request may be written to its new connection. */
   async mayWrite(): Promise<boolean> {
     if (this.#mayWrite === undefined || this.#isOver) return true
     if (await this.#mayWrite().catch(() => false)) return true
-    this.#finish({ kind: 'withdrawn', timings: this.#total() })
+    this.#finish({ kind: 'withdrawn', timings: this.#finalTimings() })
     return false
   }
 
-  /** Called when it is over, whatever it came to. */
+  /** Calls back when the exchange has ended with any result. */
   onEnd(call: () => void): void {
     this.#onEnd.push(call)
   }
 
-  /** Aborted when the exchange is over: a connection still being opened is given up. */
+  /** Aborted when the exchange ends, so that a pending connection is closed. */
   get signal(): AbortSignal {
-    this.#over ??= new AbortController()
-    if (this.#isOver) this.#over.abort(OVER)
-    return this.#over.signal
+    this.#abortController ??= new AbortController()
+    if (this.#isOver) this.#abortController.abort(EXCHANGE_ENDED)
+    return this.#abortController.signal
   }
 
   dispatch(client: Client, request: Dispatcher.DispatchOptions): void {
     if (this.#isOver) return
-    this.#within(this.#limits.timeoutMs)
+    this.#setDeadline(this.#limits.timeoutMs)
     client.dispatch(request, this)
   }
 
-  entered(phase: Phase): void {
-    // The first phase of a new connection ends none: that an answer is waited for is true of a kept one alone.
-    if (phase === 'body' || this.#phase !== 'answer') this.#record()
-    if (phase === 'connect') this.#isOwnConnection = true
-    if (phase === 'name') this.#within(this.#limits.lookupMs)
-    if (phase === 'connect') this.#within(this.#limits.timeoutMs)
-    if (phase === 'body') this.#within(this.#limits.bodyMs)
+  enterPhase(phase: Phase): void {
+    // An exchange starts in the phase `answer`, which is only true on a kept-alive connection. A new one begins with another.
+    if (phase === 'body' || this.#phase !== 'answer') this.#recordPhase()
+    if (phase === 'connect') this.#isNewConnection = true
+    if (phase === 'name') this.#setDeadline(this.#limits.lookupMs)
+    if (phase === 'connect') this.#setDeadline(this.#limits.timeoutMs)
+    if (phase === 'body') this.#setDeadline(this.#limits.bodyMs)
     this.#phase = phase
     this.#phaseStartedAt = this.#clock.elapsed()
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#isOver) controller.abort(OVER)
+    if (this.#isOver) controller.abort(EXCHANGE_ENDED)
     else this.#controller = controller
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) {
-      this.#interim++
-      if (this.#interim > INTERIM_LIMIT) this.#fail(`more than ${INTERIM_LIMIT} interim responses (1xx) arrived`)
+      this.#interimResponses++
+      if (this.#interimResponses > MAX_INTERIM_RESPONSES)
+        this.#fail(`more than ${MAX_INTERIM_RESPONSES} interim responses (1xx) arrived`)
       return
     }
-    this.entered('body')
-    // A header that came several times is a list here, whatever its type says: the first counts.
+    this.enterPhase('body')
+    // A repeated header is an array here, despite its type. The first value counts.
     const [retryAfter] = [headers['retry-after']].flat()
-    this.#answer = { status, retryAfter }
+    this.#head = { status, retryAfter }
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#bodyBytes += chunk.length
-    if (this.#bodyBytes >= BODY_LIMIT_BYTES) this.#finish(this.#response())
+    if (this.#bodyBytes >= MAX_BODY_BYTES) this.#finish(this.#response())
   }
 
   onResponseEnd(): void {
-    this.#isEnded = true
+    this.#isResponseComplete = true
     this.#finish(this.#response())
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#isOver) return
-    // The status is the answer; a body that breaks off only shortens the excerpt.
-    if (this.#answer !== undefined) {
+    // With a status the result is known. An incomplete body only shortens the excerpt.
+    if (this.#head !== undefined) {
       this.#finish(this.#response())
       return
     }
     const kind = error instanceof RefusedAddress ? 'refused' : 'failed'
-    const instead: PostResult = { kind, reason: reasonOf(error), timings: this.#total() }
-    const isStale = !this.#isOwnConnection && this.#interim === 0 && isDisconnect(error)
-    this.#finish(isStale ? { kind: 'stale', instead } : instead)
+    const instead: PostResult = { kind, reason: reasonOf(error), timings: this.#finalTimings() }
+    const isStale = !this.#isNewConnection && this.#interimResponses === 0 && isDisconnect(error)
+    this.#finish(isStale ? { kind: 'stale', result: instead } : instead)
   }
 
-  #within(ms: number): void {
-    this.#takeBack?.()
-    this.#takeBack = this.#deadlines.add(this.#clock.elapsed() + ms, () => this.#expire(ms))
+  #setDeadline(ms: number): void {
+    this.#cancelDeadline?.()
+    this.#cancelDeadline = this.#deadlines.add(this.#clock.elapsed() + ms, () => this.#expire(ms))
   }
 
   #expire(ms: number): void {
-    if (this.#answer !== undefined) {
+    if (this.#head !== undefined) {
       this.#finish(this.#response())
       return
     }
-    this.#record()
-    const reason = `${UNFINISHED[this.#phase]} within ${ms / 1000} s`
-    this.#finish({ kind: 'timeout', phase: this.#phase, reason, timings: this.#total() })
+    this.#recordPhase()
+    const reason = `${TIMEOUT_REASONS[this.#phase]} within ${ms / 1000} s`
+    this.#finish({ kind: 'timeout', phase: this.#phase, reason, timings: this.#finalTimings() })
   }
 
   #fail(reason: string): void {
-    this.#finish({ kind: 'failed', reason, timings: this.#total() })
+    this.#finish({ kind: 'failed', reason, timings: this.#finalTimings() })
   }
 
   #response(): PostResult {
-    const { status, retryAfter } = this.#answer!
-    const timings = this.#total()
+    const { status, retryAfter } = this.#head!
+    const timings = this.#finalTimings()
     const excerpt = excerptOf(Buffer.concat(this.#chunks))
     return { kind: 'response', status, excerpt, timings, ...(retryAfter === undefined ? {} : { retryAfter }) }
   }
 
-  #finish(result: PostResult | Stale): void {
+  #finish(result: PostResult | StaleConnection): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#takeBack?.()
-    this.#over?.abort(OVER)
+    this.#cancelDeadline?.()
+    this.#abortController?.abort(EXCHANGE_ENDED)
     this.#settle(result)
-    // Where the answer has not ended the connection is dropped, because the rest of it is still to come.
-    if (!this.#isEnded) this.#controller?.abort(OVER)
+    // The rest of an incomplete response is still to come, so the connection cannot be reused.
+    if (!this.#isResponseComplete) this.#controller?.abort(EXCHANGE_ENDED)
     for (const call of this.#onEnd) call()
-    this.#letGo()
+    this.#releaseReferences()
   }
 
-  /** Anyone who still knows the exchange, be it an outgrown table of a Set, keeps nothing else in memory through it. */
-  #letGo(): void {
-    this.#takeBack = undefined
+  /** So that a remaining reference to the exchange keeps no other memory. */
+  #releaseReferences(): void {
+    this.#cancelDeadline = undefined
     this.#controller = undefined
     this.#onEnd.length = 0
     this.#chunks = []
   }
 
-  #record(): void {
+  #recordPhase(): void {
     const ms = Math.round(this.#clock.elapsed() - this.#phaseStartedAt)
     switch (this.#phase) {
       case 'name':
@@ -215,14 +216,14 @@ export class Exchange implements Opening, Dispatcher.DispatchHandler {
     }
   }
 
-  #total(): Timings {
+  #finalTimings(): Timings {
     return { ...this.#timings, totalMs: Math.round(this.#clock.elapsed() - this.#startedAt) }
   }
 }
 
-/** NUL cannot be stored by every database. A pair cut in two by the limit is left out whole. */
+/** PostgreSQL cannot store NUL. A surrogate pair that the limit would split is omitted. */
 function excerptOf(body: Buffer): string {
-  const text = body.subarray(0, BODY_LIMIT_BYTES).toString('utf8').replaceAll('\0', '\ufffd').slice(0, EXCERPT_LIMIT)
+  const text = body.subarray(0, MAX_BODY_BYTES).toString('utf8').replaceAll('\0', '\ufffd').slice(0, MAX_EXCERPT_LENGTH)
   return text.isWellFormed() ? text : text.slice(0, -1)
 }
 
@@ -256,24 +257,24 @@ const REASONS: Record<string, string> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'the port does not speak TLS',
 }
 
-/** What the socket, TLS or the HTTP parser objects to, in plain words for the owner of a receiver. */
+/** Describes an error of the socket, TLS or the HTTP parser for the owner of the receiver. */
 export function reasonOf(error: Error): string {
   if ([RefusedAddress, NameFailure, ProxyFailure].some((kind) => error instanceof kind)) return error.message
-  // undici refuses these two by closing the connection, and the message is all that tells them apart.
+  // undici closes the connection for these two, and only the message distinguishes them.
   if (error.message === 'bad upgrade') return 'the receiver tried to switch protocols (101 Switching Protocols)'
   if (error.message === 'bad response') return 'the receiver sent an unexpected 100 Continue'
   const code = codeOf(error) ?? (error.name === 'HTTPParserError' ? 'HPE_UNKNOWN' : undefined)
   if (code === undefined) return `the request failed: ${error.message}`
   if (REASONS[code] !== undefined) return REASONS[code]
-  // undici asserts what it expects of an answer: a status of 099, or a 101 without an upgrade.
+  // undici asserts some properties of responses, for a status of 099 or a 101 without an upgrade.
   if (code.startsWith('HPE_') || code === 'ERR_ASSERTION') return 'the response is not valid HTTP'
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return `the TLS handshake failed (${code})`
   return `the request failed (${code})`
 }
 
-/** True where the connection was simply gone: nothing is known to be wrong with the receiver. */
+/** Whether the connection was closed without any other error. */
 function isDisconnect(error: Error): boolean {
-  if (error instanceof Orphaned) return true
+  if (error instanceof ExchangeEnded) return true
   return ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(codeOf(error) ?? '')
 }
 

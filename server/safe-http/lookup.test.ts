@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { DnsClient } from '../dns/client.ts'
 import type { Outcome } from '../dns/outcome.ts'
-import { lookupThrough } from './lookup.ts'
+import { createLookup } from './lookup.ts'
 
 const { signal } = new AbortController()
 const nodata: Outcome = { kind: 'nodata', chain: [] }
@@ -21,7 +21,7 @@ function lookupAnswering(outcomes: Partial<Record<string, Outcome>>) {
     },
     close: async () => {},
   }
-  return lookupThrough(dns)('receiver.test', signal)
+  return createLookup(dns)('receiver.test', signal)
 }
 
 test('gives the addresses of both families', async () => {

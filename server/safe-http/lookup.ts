@@ -2,8 +2,8 @@ import type { DnsClient } from '../dns/client.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import type { Lookup } from './vetted-connect.ts'
 
-/** Receivers' addresses by our own DNS client: A and AAAA at once, never the machine's hosts file. */
-export function lookupThrough(dns: DnsClient): Lookup {
+/** Resolves A and AAAA with the DNS client of Zonewatch, without the hosts file of the machine. */
+export function createLookup(dns: DnsClient): Lookup {
   return async (name, signal) => {
     const replies = await Promise.all([
       dns.query({ name, type: 'A' }, { signal }),
@@ -12,14 +12,14 @@ export function lookupThrough(dns: DnsClient): Lookup {
     const addresses = replies.flatMap(({ outcome }) => (outcome.kind === 'answer' ? outcome.rrset.values : []))
     if (addresses.length > 0) return addresses
     for (const { outcome } of replies) {
-      const trouble = troubleOf(outcome)
+      const trouble = failureReason(outcome)
       if (trouble !== null) throw new Error(`the host name cannot be resolved: ${trouble}`)
     }
     return []
   }
 }
 
-function troubleOf(outcome: Outcome): string | null {
+function failureReason(outcome: Outcome): string | null {
   switch (outcome.kind) {
     case 'answer':
     case 'nodata':

@@ -1,21 +1,21 @@
 import net from 'node:net'
 import tls from 'node:tls'
-import type { Opening } from './vetted-connect.ts'
+import type { ConnectionAttempt } from './vetted-connect.ts'
 
-/** The proxy could not be reached, or would not connect. The message says which. */
+/** The proxy cannot be reached or refuses to connect. The message says which. */
 export class ProxyFailure extends Error {}
 
-const HEAD_LIMIT_BYTES = 16_384
+const MAX_HEAD_BYTES = 16_384
 
 /**
- * A connection to one of the addresses, through the proxy (CONNECT, RFC 9110 section 9.3.6). The proxy is told the address,
- * never the name: what it connects to is what was vetted. Rejects with `ProxyFailure`.
+ * Connects to one of the addresses through the proxy (CONNECT, RFC 9110 section 9.3.6). The proxy receives the vetted address,
+ * never the name. Rejects with `ProxyFailure`.
  */
 export async function tunnelTo(
   proxy: URL,
   addresses: readonly string[],
   port: number,
-  exchange: Opening,
+  exchange: ConnectionAttempt,
 ): Promise<net.Socket> {
   let failure: unknown
   for (const address of addresses) {
@@ -29,7 +29,7 @@ export async function tunnelTo(
   throw failure
 }
 
-function tunnel(proxy: URL, address: string, port: number, exchange: Opening): Promise<net.Socket> {
+function tunnel(proxy: URL, address: string, port: number, exchange: ConnectionAttempt): Promise<net.Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<net.Socket>()
   const socket = connectTo(proxy)
   const fail = (reason: string) => {
@@ -39,7 +39,7 @@ function tunnel(proxy: URL, address: string, port: number, exchange: Opening): P
   const abandon = () => fail('the attempt is over')
   exchange.signal.addEventListener('abort', abandon)
   void promise.catch(() => {}).finally(() => exchange.signal.removeEventListener('abort', abandon))
-  // This listener stays: an error that comes when nobody else listens any more would end the process.
+  // This listener stays: an error without a listener would end the process.
   socket.on('error', (error: NodeJS.ErrnoException) => fail(`the proxy cannot be reached (${error.code})`))
   socket.once('close', () => reject(new ProxyFailure('the proxy closed the connection without a response')))
 
@@ -50,7 +50,7 @@ function tunnel(proxy: URL, address: string, port: number, exchange: Opening): P
     head = Buffer.concat([head, chunk])
     const end = head.indexOf('\r\n\r\n')
     if (end < 0) {
-      if (head.length > HEAD_LIMIT_BYTES) fail('the response of the proxy is not valid HTTP')
+      if (head.length > MAX_HEAD_BYTES) fail('the response of the proxy is not valid HTTP')
       return
     }
     socket.off('data', read)

@@ -1,40 +1,40 @@
 import type { FieldError } from '#contract/field-errors.ts'
 import type { Clock } from '../clock.ts'
 import { createDeadlines } from '../dns/deadlines.ts'
-import { DENIED_PORTS, hostOf, type Networks, refusalOfUrl } from './addresses.ts'
+import { DENIED_PORTS, hostOf, type Networks, urlError } from './addresses.ts'
 import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import { type Lookup, type Phase, RefusedAddress, vettedAddresses, vettedConnector } from './vetted-connect.ts'
 
-/** Whole milliseconds. What did not happen, on a connection kept alive for one, is left out. */
+/** Whole milliseconds. Phases that did not happen are absent, such as those of a kept-alive connection. */
 export type Timings = {
-  /** Looking up the name. */
+  /** Resolving the name. */
   nameMs?: number
   /** TCP. */
   connectMs?: number
   /** The TLS handshake. */
   tlsMs?: number
-  /** From the sent request to the end of the answer's headers. */
+  /** From the sent request to the end of the response headers. */
   firstByteMs?: number
   totalMs: number
 }
 
-/** What sending one request came to. Everything here is a fact to record, so nothing throws. */
+/** The result of sending one request. Every case is a fact to record, so nothing throws. */
 export type PostResult =
-  /** `excerpt`: the answer's first 4,000 characters, read as UTF-8. `retryAfter`: the header as it came. */
+  /** `excerpt`: the first 4,000 characters of the response, decoded as UTF-8. `retryAfter`: the header as received. */
   | { kind: 'response'; status: number; excerpt: string; retryAfter?: string; timings: Timings }
-  /** The URL, or an address that its name leads to, must not be connected to. */
+  /** The URL or an address of its host is not allowed. */
   | { kind: 'refused'; reason: string; timings: Timings }
-  /** `phase` is what did not end in time. */
+  /** `phase` did not end in time. */
   | { kind: 'timeout'; phase: Phase; reason: string; timings: Timings }
   | { kind: 'failed'; reason: string; timings: Timings }
-  /** `mayWrite` said no: nothing was written. */
+  /** `mayWrite` returned false. Nothing was written. */
   | { kind: 'withdrawn'; timings: Timings }
 
 export type SafeFetch = {
   /**
-   * Never rejects. With `signal`, gives up early: `failed`, without knowing whether the receiver got the request. `mayWrite` is
-   * asked on a connection that was just opened, right before the request is written.
+   * Never rejects. Aborting `signal` ends it as `failed`; the receiver may have received the request. `mayWrite` is called on a
+   * new connection, right before the request is written.
    */
   post(
     url: string,
@@ -43,15 +43,14 @@ export type SafeFetch = {
     signal?: AbortSignal,
     mayWrite?: () => Promise<boolean>,
   ): Promise<PostResult>
-  /** The same with other methods. */
   put: SafeFetch['post']
   patch: SafeFetch['post']
   /**
-   * Why the URL would be refused, in one sentence, or null. Its name is looked up; one that cannot be is not refused, since
-   * it may exist later and is judged again at every connection.
+   * Why the URL is not allowed, or null. Resolves its host. A name that cannot be resolved is allowed, because it may exist
+   * later and every connection checks it again.
    */
   refusalOf(url: string): Promise<FieldError | null>
-  /** Breaks off what is in progress (each ends as `failed`) and closes every connection. */
+  /** Aborts the requests in progress, which end as `failed`, and closes all connections. */
   close(): Promise<void>
 }
 
@@ -60,37 +59,37 @@ export type SafeFetchOptions = {
   clock: Clock
   allowedNetworks: Networks
   deniedPorts?: readonly number[]
-  /** From the start of the connection to the end of the answer's headers. 30 s. */
+  /** From the start of the connection to the end of the response headers. Default: 30 s. */
   timeoutMs?: number
-  /** For looking up the name, before. 10 s. */
+  /** For resolving the name. Default: 10 s. */
   lookupMs?: number
-  /** For the answer's body, after which it is cut off. 5 s. */
+  /** For the response body, which is cut off then. Default: 5 s. */
   bodyMs?: number
-  /** PEM. Certificate authorities to trust beside the usual ones. */
+  /** PEM. Additional certificate authorities. */
   authorities?: string
-  /** An HTTP proxy that every connection goes through. It is told addresses that were vetted here, never names. */
+  /** An HTTP proxy for all connections. It receives vetted addresses, never names. */
   proxy?: URL
 }
 
-/** Receivers commonly close after 5 s of silence; being first avoids meeting their close with a request. */
-const IDLE_MS = 4000
+/** Many receivers close idle connections after 5 s. Closing first avoids a request on a connection that is being closed. */
+const MAX_IDLE_MS = 4000
 
-/** However long a receiver asks to be kept, idle or busy: its name may have moved, and is only asked on connecting. */
-const CONNECTION_LIFE_MS = 60_000
+/** The name is resolved only when connecting, and its addresses may change. */
+const MAX_CONNECTION_AGE_MS = 60_000
 
-const HEADERS_LIMIT_BYTES = 16_384
+const MAX_HEADER_BYTES = 16_384
 
-/** URLs whose parts are remembered: reading one costs as much as signing for it. */
-const MOST_KNOWN = 10_000
+/** Checked URLs are cached: parsing one costs as much as signing a request. */
+const MAX_CHECKED_URLS = 10_000
 
-/** What a URL itself tells, without any lookup: that does not change while the server runs. */
-type Judged = { refusal: FieldError | null; origin: string; path: string }
+/** The result of checking a URL without resolving its host. */
+type CheckedUrl = { refusal: FieldError | null; origin: string; path: string }
 const NOWHERE = { origin: '', pathname: '', search: '' }
 
-/** Saving a webhook waits no longer for the lookup of its host name. */
-const SAVING_LOOKUP_MS = 3000
+/** Saving a webhook waits at most this long for resolving its host. */
+const VALIDATION_LOOKUP_MS = 3000
 
-/** HTTP/1.1 to receivers that strangers name: every address is vetted, redirects are not followed, all is bounded. */
+/** HTTP/1.1 to addresses that users enter. It checks every address, follows no redirects, and limits time and size. */
 export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   const { clock, allowedNetworks, deniedPorts = DENIED_PORTS } = options
   const limits = {
@@ -100,51 +99,51 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
   const common = {
     connect: vettedConnector(options),
-    maxHeaderSize: HEADERS_LIMIT_BYTES,
-    headersTimeout: 0, // the exchange keeps the time, by our clock
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: 0, // the exchange has its own deadlines
     bodyTimeout: 0,
   }
   const deadlines = createDeadlines(clock)
-  const breaks = new Breaks()
-  const lives = { clock, lifeMs: CONNECTION_LIFE_MS }
-  const keepAlive = { keepAliveTimeout: IDLE_MS, keepAliveMaxTimeout: CONNECTION_LIFE_MS }
+  const aborts = new Aborts()
+  const lives = { clock, lifeMs: MAX_CONNECTION_AGE_MS }
+  const keepAlive = { keepAliveTimeout: MAX_IDLE_MS, keepAliveMaxTimeout: MAX_CONNECTION_AGE_MS }
   const keptAlive = new Connections({ ...common, ...keepAlive }, lives)
   const oneRequestEach = new Connections({ ...common, pipelining: 0 }, { clock, lifeMs: -1 })
 
-  const known = new Map<string, Judged>()
-  const judged = (url: string): Judged => {
-    const before = known.get(url)
-    if (before) return before
-    const refusal = refusalOfUrl(url, allowedNetworks, deniedPorts)
+  const checkedUrls = new Map<string, CheckedUrl>()
+  const checkUrl = (url: string): CheckedUrl => {
+    const cached = checkedUrls.get(url)
+    if (cached) return cached
+    const refusal = urlError(url, allowedNetworks, deniedPorts)
     const { origin, pathname, search } = refusal === null ? new URL(url) : NOWHERE
-    const now = { refusal, origin, path: pathname + search }
-    if (known.size >= MOST_KNOWN) known.clear()
-    known.set(url, now)
-    return now
+    const checked = { refusal, origin, path: pathname + search }
+    if (checkedUrls.size >= MAX_CHECKED_URLS) checkedUrls.clear()
+    checkedUrls.set(url, checked)
+    return checked
   }
 
   const send =
     (method: 'POST' | 'PUT' | 'PATCH'): SafeFetch['post'] =>
     async (url, headers, body, signal, mayWrite) => {
-      const to = judged(url)
+      const to = checkUrl(url)
       if (to.refusal !== null) return { kind: 'refused', reason: to.refusal.text, timings: { totalMs: 0 } } as const
       const sendOn = async (connections: Connections) => {
         const exchange = new Exchange(clock, deadlines, limits, mayWrite)
-        const { client, release } = await connections.take(to.origin, exchange)
+        const { client, release } = await connections.acquire(to.origin, exchange)
         exchange.onEnd(release)
-        if (signal) breaks.watch(signal, exchange)
+        if (signal) aborts.watch(signal, exchange)
         exchange.dispatch(client, { method, path: to.path, headers, body })
         return await exchange.result
       }
       const result = await sendOn(keptAlive)
       if (result.kind !== 'stale') return result
-      // The receiver closed an idle connection as we wrote. If it did read the request, it knows the id: delivery is at least once.
-      const again = await sendOn(oneRequestEach)
-      return again.kind === 'stale' ? again.instead : again
+      // The receiver closed an idle connection during the request. If it read the request, it recognizes the retry by its id.
+      const retried = await sendOn(oneRequestEach)
+      return retried.kind === 'stale' ? retried.result : retried
     }
 
   async function refusalOfName(url: URL) {
-    const exchange = { signal: AbortSignal.timeout(SAVING_LOOKUP_MS), entered: () => {} }
+    const exchange = { signal: AbortSignal.timeout(VALIDATION_LOOKUP_MS), enterPhase: () => {} }
     try {
       await vettedAddresses(hostOf(url), options, exchange)
       return null
@@ -157,7 +156,7 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
     post: send('POST'),
     put: send('PUT'),
     patch: send('PATCH'),
-    refusalOf: async (url) => refusalOfUrl(url, allowedNetworks, deniedPorts) ?? (await refusalOfName(new URL(url))),
+    refusalOf: async (url) => urlError(url, allowedNetworks, deniedPorts) ?? (await refusalOfName(new URL(url))),
     close: async () => {
       await Promise.all([keptAlive.destroy(), oneRequestEach.destroy()])
       deadlines.close()
@@ -165,13 +164,13 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
   }
 }
 
-/** Breaks off what is in progress when its signal is aborted; a signal has one listener, however much is in progress. */
-class Breaks {
+/** Aborts exchanges with their signal. Each signal has one listener for all exchanges. */
+class Aborts {
   readonly #inProgress = new WeakMap<AbortSignal, Set<Exchange>>()
 
   watch(signal: AbortSignal, exchange: Exchange): void {
     if (signal.aborted) {
-      exchange.breakOff()
+      exchange.abort()
       return
     }
     const exchanges = this.#inProgress.get(signal) ?? this.#listen(signal)
@@ -183,7 +182,7 @@ class Breaks {
     const exchanges = new Set<Exchange>()
     this.#inProgress.set(signal, exchanges)
     signal.addEventListener('abort', () => {
-      for (const exchange of [...exchanges]) exchange.breakOff()
+      for (const exchange of [...exchanges]) exchange.abort()
     })
     return exchanges
   }

@@ -2,28 +2,25 @@ import net from 'node:net'
 import tls from 'node:tls'
 import type { buildConnector } from 'undici'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
-import { type Networks, refusalOf } from './addresses.ts'
+import { addressError, type Networks } from './addresses.ts'
 import type { Connect } from './connections.ts'
 import { tunnelTo } from './proxy-tunnel.ts'
 
-/**
- * Every address of a name, IPv4 and IPv6; empty when it does not exist or has none.
- * Rejects with a sentence in plain words when no server could say.
- */
+/** All IPv4 and IPv6 addresses of a name; empty if it has none. Rejects with the reason if it cannot be resolved. */
 export type Lookup = (hostname: string, signal: AbortSignal) => Promise<string[]>
 
-/** How far an exchange has come. */
+/** The phases of an exchange, in their order. */
 export type Phase = 'name' | 'connect' | 'tls' | 'answer' | 'body'
 
-/** What a connection tells the exchange it is opened for, and how that exchange gives up. */
-export type Opening = {
+/** The exchange that a connection is opened for. Aborting `signal` closes the connection. */
+export type ConnectionAttempt = {
   signal: AbortSignal
-  entered(phase: Phase): void
-  /** Asked once the connection stands: opening it may have taken long. */
+  enterPhase(phase: Phase): void
+  /** Called when the connection is open, which may have taken long. */
   mayWrite?(): Promise<boolean>
 }
 
-/** The address, or one of the name's addresses, must not be connected to. The message says why. */
+/** The address, or an address of the name, is not allowed. The message says why. */
 export class RefusedAddress extends Error {
   readonly refusal: FieldError
 
@@ -32,40 +29,40 @@ export class RefusedAddress extends Error {
     this.refusal = refusal
   }
 }
-/** The name led to no address. The message says why. */
+/** The name has no address or cannot be resolved. The message says why. */
 export class NameFailure extends Error {}
-/** undici opens a connection for an exchange that has ended. */
-export class Orphaned extends Error {}
+/** The exchange ended before its connection was open. */
+export class ExchangeEnded extends Error {}
 
-/** Long enough for a handshake across the world, short enough to reach a second address within the deadline. */
+/** Long enough for a distant handshake, short enough to try a second address within the deadline. */
 const ADDRESS_ATTEMPT_MS = 5000
 
 /** Further addresses of a name are not used. */
-const ADDRESSES_TRIED = 8
+const MAX_ADDRESSES = 8
 
 type Deps = {
   lookup: Lookup
   allowedNetworks: Networks
-  /** PEM. AuthoritativeClient to trust beside the usual ones. */
+  /** PEM. Additional certificate authorities. */
   authorities?: string | undefined
-  /** Connections go through it, to the addresses that were vetted here. */
+  /** An HTTP proxy for all connections. */
   proxy?: URL | undefined
 }
 
 /**
- * Opens connections only to addresses that were vetted: the name is looked up once, here, and what is connected to is the
- * address that was judged, so a name cannot change between the two. One refused address refuses the name.
+ * Opens connections only to vetted addresses. It resolves the name once and connects to the address that it checked, so that
+ * the name cannot change in between. One refused address refuses the name.
  */
 export function vettedConnector(deps: Deps): Connect {
-  const trust = trustOf(deps.authorities)
+  const trust = trustOptions(deps.authorities)
   return (target, exchange, callback) => {
     if (exchange === undefined || exchange.signal.aborted) {
-      callback(new Orphaned('the exchange is over'), null)
+      callback(new ExchangeEnded('the exchange is over'), null)
       return
     }
     vettedAddresses(target.hostname, deps, exchange)
       .then((addresses) => open(target, addresses, { trust, proxy: deps.proxy }, exchange))
-      .then((socket) => unlessWithdrawn(socket, exchange))
+      .then((socket) => confirmWrite(socket, exchange))
       .then(
         (socket) => callback(null, socket),
         (error: Error) => callback(error, null),
@@ -73,28 +70,28 @@ export function vettedConnector(deps: Deps): Connect {
   }
 }
 
-async function unlessWithdrawn(socket: net.Socket, exchange: Opening): Promise<net.Socket> {
+async function confirmWrite(socket: net.Socket, exchange: ConnectionAttempt): Promise<net.Socket> {
   if ((await exchange.mayWrite?.()) ?? true) return socket
   socket.destroy()
-  throw new Orphaned('the exchange is over')
+  throw new ExchangeEnded('the exchange is over')
 }
 
-/** What the name leads to, all of it judged. Rejects with `RefusedAddress` or `NameFailure`. */
-export async function vettedAddresses(hostname: string, deps: Deps, exchange: Opening): Promise<string[]> {
+/** The checked addresses of the name. Rejects with `RefusedAddress` or `NameFailure`. */
+export async function vettedAddresses(hostname: string, deps: Deps, exchange: ConnectionAttempt): Promise<string[]> {
   const isLiteral = net.isIP(hostname) !== 0
-  const addresses = isLiteral ? [hostname] : await resolved(hostname, deps.lookup, exchange)
+  const addresses = isLiteral ? [hostname] : await resolveName(hostname, deps.lookup, exchange)
   for (const address of addresses) {
-    const refusal = refusalOf(address, deps.allowedNetworks)
+    const refusal = addressError(address, deps.allowedNetworks)
     if (refusal !== null) throw new RefusedAddress(isLiteral ? refusal : refusedName(hostname))
   }
-  return addresses.slice(0, ADDRESSES_TRIED)
+  return addresses.slice(0, MAX_ADDRESSES)
 }
 
-/** Without the address: anyone who names a receiver is not told what the names of this network lead to. */
+/** Without the address, so that users learn nothing about the names of the internal network. */
 const refusedName = (host: string) => fieldError('host_not_public', { host })
 
-async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Promise<string[]> {
-  exchange.entered('name')
+async function resolveName(hostname: string, lookup: Lookup, exchange: ConnectionAttempt): Promise<string[]> {
+  exchange.enterPhase('name')
   const addresses = await lookup(hostname.replace(/\.$/, ''), exchange.signal).catch((error: Error) => {
     throw new NameFailure(error.message)
   })
@@ -102,69 +99,69 @@ async function resolved(hostname: string, lookup: Lookup, exchange: Opening): Pr
   return addresses
 }
 
-/** Rejects with the socket's error, and with `Orphaned` when the exchange ends before the connection stands. */
+/** Rejects with the socket's error, and with `Orphaned` if the exchange ends before the connection is open. */
 async function open(
-  { hostname, protocol, port: given }: buildConnector.Options,
+  { hostname, protocol, port: explicitPort }: buildConnector.Options,
   addresses: string[],
   { trust, proxy }: { trust: tls.ConnectionOptions; proxy: URL | undefined },
-  exchange: Opening,
+  exchange: ConnectionAttempt,
 ): Promise<net.Socket> {
-  if (exchange.signal.aborted) throw new Orphaned('the exchange is over')
-  exchange.entered('connect')
+  if (exchange.signal.aborted) throw new ExchangeEnded('the exchange is over')
+  exchange.enterPhase('connect')
   const isSecure = protocol === 'https:'
-  const port = Number(given) || (isSecure ? 443 : 80)
+  const port = Number(explicitPort) || (isSecure ? 443 : 80)
   const tunnel = proxy && (await tunnelTo(proxy, addresses, port, exchange))
-  const to = tunnel ? { socket: tunnel } : directlyTo(hostname, addresses, port)
+  const to = tunnel ? { socket: tunnel } : directOptions(hostname, addresses, port)
   const socket = isSecure
-    ? tls.connect({ ...to, ...nameFor(hostname), ...trust })
+    ? tls.connect({ ...to, ...serverNameOptions(hostname), ...trust })
     : (tunnel ?? net.connect(to as net.NetConnectOpts))
-  return await opened(socket, { isSecure, isConnected: tunnel !== undefined }, exchange)
+  return await untilOpen(socket, { isSecure, isConnected: tunnel !== undefined }, exchange)
 }
 
-function opened(
+function untilOpen(
   socket: net.Socket,
   { isSecure, isConnected }: { isSecure: boolean; isConnected: boolean },
-  exchange: Opening,
+  exchange: ConnectionAttempt,
 ): Promise<net.Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<net.Socket>()
-  const abandon = () => socket.destroy(new Orphaned('the exchange is over'))
+  const abandon = () => socket.destroy(new ExchangeEnded('the exchange is over'))
   const done = () => {
     exchange.signal.removeEventListener('abort', abandon)
-    exchange.entered('answer')
+    exchange.enterPhase('answer')
     resolve(socket)
   }
   exchange.signal.addEventListener('abort', abandon)
-  // This listener stays: an error that comes when nobody else listens any more would end the process.
+  // This listener stays: an error without a listener would end the process.
   socket.on('error', (error) => {
     exchange.signal.removeEventListener('abort', abandon)
     reject(error)
   })
-  if (isSecure && isConnected) exchange.entered('tls')
-  else if (isSecure) socket.once('connect', () => exchange.entered('tls'))
+  if (isSecure && isConnected) exchange.enterPhase('tls')
+  else if (isSecure) socket.once('connect', () => exchange.enterPhase('tls'))
   if (isConnected && !isSecure) done()
   else socket.once(isSecure ? 'secureConnect' : 'connect', done)
   return promise
 }
 
-function directlyTo(host: string, addresses: string[], port: number) {
+function directOptions(host: string, addresses: string[], port: number) {
   return {
     host,
     port,
-    // Node asks this instead of the system; for a literal address it asks nobody.
-    lookup: answering(addresses),
+    // Replaces the lookup of the system. Node does not call it for an address.
+    lookup: staticLookup(addresses),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
     noDelay: true,
   }
 }
 
-/** RFC 6066 section 3: an address is not a server name, and a trailing dot is no part of one. */
-function nameFor(hostname: string): tls.ConnectionOptions {
+/** RFC 6066 section 3: a server name is not an address and has no trailing dot. */
+function serverNameOptions(hostname: string): tls.ConnectionOptions {
   return net.isIP(hostname) === 0 ? { servername: hostname.replace(/\.$/, '') } : { host: hostname }
 }
 
-/** Read once: a hundred and fifty certificates are not parsed again for every connection. */
-function trustOf(authorities: string | undefined): tls.ConnectionOptions {
+/** Call it once, because it parses about 150 certificates. */
+function trustOptions(authorities: string | undefined): tls.ConnectionOptions {
   const ALPNProtocols = ['http/1.1']
   if (authorities === undefined) return { ALPNProtocols }
   return {
@@ -173,10 +170,10 @@ function trustOf(authorities: string | undefined): tls.ConnectionOptions {
   }
 }
 
-function answering(addresses: string[]): net.LookupFunction {
-  const found = addresses.map((address) => ({ address, family: net.isIP(address) }))
+function staticLookup(addresses: string[]): net.LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: net.isIP(address) }))
   return (_hostname, options, callback) => {
-    if (options.all) callback(null, found)
-    else callback(null, found[0]!.address, found[0]!.family)
+    if (options.all) callback(null, entries)
+    else callback(null, entries[0]!.address, entries[0]!.family)
   }
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Database, Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents, newEventIds } from '../events/store.ts'
-import { openSmtp } from '../mail/smtp.ts'
+import { createMailSender } from '../mail/smtp.ts'
 import { type AppWorld, givenApp } from './app-world.ts'
 import { startReceiver } from './receiver.ts'
 import type { Settings } from './server-process.ts'
@@ -18,7 +18,7 @@ type Recording = { deps: { db: Database; clock: Pick<Clock, 'now'> } }
 export function givenAlerting(world: AppWorld) {
   const { deps } = world
   const { db, clock, config } = deps
-  const post = config.smtp ? openSmtp(config.smtp) : null
+  const post = config.smtp ? createMailSender(config.smtp) : null
   const never = new AbortController().signal
   let processes = 1
 

@@ -1,4 +1,4 @@
-import { messageOf } from '../mail/content.ts'
+import { renderMail } from '../mail/content.ts'
 import type { AppWorld } from './app-world.ts'
 import { eventually } from './server-world.ts'
 
@@ -10,7 +10,7 @@ export async function mailsTo({ deps }: AppWorld, recipient: string, number = 1)
     ({ length }) => length >= number,
   )
   const { baseUrl } = deps.config
-  return mails.map(({ content, about }) => messageOf(JSON.parse(content), { baseUrl, seal: deps.seal, about }).text)
+  return mails.map(({ content, about }) => renderMail(JSON.parse(content), { baseUrl, seal: deps.seal, about }).text)
 }
 
 /** The token of the link to `page` in the newest of `number` mails to somebody. */

@@ -9,7 +9,7 @@ import {
   summaryMessage,
   testMessage,
 } from '../alerts/message.ts'
-import { messageOf } from '../mail/content.ts'
+import { renderMail } from '../mail/content.ts'
 import type { Message } from '../mail/message.ts'
 import { createSeal } from '../seal.ts'
 
@@ -91,12 +91,12 @@ export function sampleMails(): Record<string, Message> {
   )
   return {
     ...Object.fromEntries(alerts),
-    confirm_address: messageOf(
+    confirm_address: renderMail(
       { kind: 'alert_address', organization: 'Acme & Sons', organizationId: 'org_1' },
       rendering,
     ),
-    password_reset: messageOf({ kind: 'password_reset' }, rendering),
-    webhook_paused: messageOf(
+    password_reset: renderMail({ kind: 'password_reset' }, rendering),
+    webhook_paused: renderMail(
       {
         kind: 'webhook_paused',
         ...{

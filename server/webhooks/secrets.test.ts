@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { messageOf } from '../mail/content.ts'
+import { renderMail } from '../mail/content.ts'
 import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
@@ -58,7 +58,7 @@ onBothEngines('what is secret about a webhook', (_fresh, engine) => {
 
     expect(receiver.received[0]).toMatchObject({ path: '/hook?token=hush', headers: { authorization: 'Bearer hush' } })
     const mails = await db.selectFrom('mails').select(['about', 'content']).execute()
-    const texts = mails.map(({ about, content }) => messageOf(JSON.parse(content), { baseUrl: '', seal, about }))
+    const texts = mails.map(({ about, content }) => renderMail(JSON.parse(content), { baseUrl: '', seal, about }))
     const errors = await db.selectFrom('webhooks').select('last_error').execute()
     expect([lines.length, texts.length]).toEqual([1, 1])
     expect(JSON.stringify([lines, world.logged, requests, errors, texts])).not.toContain('hush')
