@@ -156,7 +156,7 @@ onBothEngines('the loop of checks', (fresh) => {
   })
 
   test('puts back what a paced server has no turn for, loses none, and takes no wait for silence', async () => {
-    const limits = { perSecond: 50, inFlightPerServer: 8, timeoutMs: 20_000 }
+    const limits: Partial<DnsClientOptions> = { queriesPerSecond: 50, maxInFlightPerServer: 8, timeoutMs: 20_000 }
     const db = await fresh()
     const { allChecked, events, server, logged } = await givenScheduler(db, 400, createFastClock(2), limits)
     await allChecked()
@@ -166,7 +166,7 @@ onBothEngines('the loop of checks', (fresh) => {
   })
 
   test('keeps the schedule of the others while many names are silent', async () => {
-    const limits = { inFlightPerServer: 16, timeoutMs: 90_000 }
+    const limits: Partial<DnsClientOptions> = { maxInFlightPerServer: 16, timeoutMs: 90_000 }
     const { allChecked, setClock, clock, server, rows, logged } = await givenScheduler(
       await fresh(),
       200,

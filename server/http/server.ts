@@ -23,7 +23,7 @@ import { Limiter } from './limiter.ts'
 import { limitHeaders, unlimited } from './limits.ts'
 import { runPeriodicCleanup } from './periodic-cleanup.ts'
 import { allowOrigins, setSecurityHeaders } from './response-headers.ts'
-import { compileLazily, validatorCompiler } from './validation.ts'
+import { compileLazily, refuseUnreadableInput, validatorCompiler } from './validation.ts'
 
 const MEBIBYTE = 1024 * 1024
 /** How long a connection may take and give nothing while it is answered: what a client does not read stays in memory. */
@@ -89,6 +89,7 @@ export function createHttpServer(deps: Deps, access: Pick<AccessDeps, 'identify'
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
   acceptOnlyJson(app)
+  refuseUnreadableInput(app)
   handleConditionalRequests(app)
   handleIdempotencyKeys(app, deps)
   runPeriodicCleanup(app, deps)

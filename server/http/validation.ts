@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import type { FastifyRequest, FastifySchemaCompiler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fastify'
 import { EMAIL } from '#contract/agents.ts'
 import { NAME, ONE_LINE, type SchemaOptions, SLUG } from '#contract/common.ts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
@@ -258,16 +258,22 @@ export function compileLazily<T>(compile: (schema: object) => T): (schema: objec
 }
 
 /**
- * What the schema refuses of a body, or of the query of a request without one, on a route with `attachValidation`: so that it can be
- * reported together with what the schema cannot judge. The body is then an object that may hold anything. Throws what is refused elsewhere, another body, and
- * one that is impossible: what is refused because it takes long to look at is looked at no further.
+ * Schema errors of a route with `attachValidation`, so that the handler can report them together with what the schema cannot
+ * check. They are those of the body or, in a request without one, of the query. The body is an object whose fields may have any type.
  */
-export function schemaErrors({ validationError: error, body }: FastifyRequest): FieldErrors | undefined {
-  if (!error) return undefined
-  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body)
-  const isOfBody = error instanceof InvalidInput && error.validationContext === 'body'
-  if (isObject && isOfBody && !error.isImpossible) return error.errors
-  const isOfQuery = error instanceof InvalidInput && error.validationContext === 'querystring'
-  if (body === undefined && isOfQuery && !error.isImpossible) return error.errors
-  throw error
+export const schemaErrors = ({ validationError: error }: FastifyRequest): FieldErrors | undefined =>
+  error instanceof InvalidInput ? error.errors : undefined
+
+/** Before the handler of a route with `attachValidation`, refuses what it could not combine with other errors: a body that is no object, or unsafe. */
+export function refuseUnreadableInput(app: FastifyInstance): void {
+  app.addHook('preHandler', (request, _reply, done) =>
+    done(hasReadableInput(request) ? undefined : request.validationError),
+  )
+}
+
+function hasReadableInput({ validationError: error, body }: FastifyRequest): boolean {
+  if (!error) return true
+  if (!(error instanceof InvalidInput) || error.isImpossible) return false
+  if (error.validationContext === 'querystring') return body === undefined
+  return error.validationContext === 'body' && typeof body === 'object' && body !== null && !Array.isArray(body)
 }
