@@ -10,17 +10,17 @@ const config = readConfig({ DATABASE_URL: url, SECRET, DNS_SERVERS: `127.0.0.1:$
 const deps = openDeps(config, SECRET, pino({ level: 'warn' }))
 const stop = new AbortController()
 process.once('disconnect', () => stop.abort())
-let answered = 0
-const ask: typeof deps.dns.query = async (question, options) => {
+let answeredQueries = 0
+const query: typeof deps.dns.query = async (question, options) => {
   const reply = await deps.dns.query(question, options)
-  answered++
+  answeredQueries++
   return reply
 }
-const dns = { ...deps.dns, ask }
-const scheduler = runCheckWorker({ ...deps, dns, process: Number(number) }, { stop: stop.signal, abandon: stop.signal })
+const dns = { ...deps.dns, query }
+const worker = runCheckWorker({ ...deps, dns, process: Number(number) }, { stop: stop.signal, abandon: stop.signal })
 process.send?.(0)
 // With a callback, a parent that has gone is no error.
-const telling = setInterval(() => process.send?.(answered, undefined, {}, () => {}), 50)
-await scheduler
-clearInterval(telling)
+const reporting = setInterval(() => process.send?.(answeredQueries, undefined, {}, () => {}), 50)
+await worker
+clearInterval(reporting)
 await closeDeps(deps)
