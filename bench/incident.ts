@@ -28,7 +28,7 @@ const BATCH = 64
 const ALONE = 10_000
 const PAGES_EVERY_MS = 250
 const ZONE = 'example.com'
-const LONGEST_MS = 120_000
+const TIMEOUT_MS = 120_000
 const NEVER = new AbortController().signal
 
 for (const engine of options.engine.split(',') as Engine[]) {
@@ -65,11 +65,11 @@ async function measure({ deps, url, key }: World) {
   const failedAt = Date.now()
   const failing = await record(db, organizationId, 'NOT_FOUND', COUNT)
   const inIncident = await until(async () => (await first(db)).failing === COUNT)
-  const message = (await receiver.waitFor(1, LONGEST_MS))[0]!
+  const message = (await receiver.waitFor(1, TIMEOUT_MS))[0]!
   const { zone, monitors } = await first(db)
   const recovering = await record(db, organizationId, 'VALID', COUNT)
   const resolved = await until(async () => (await first(db)).resolved_at !== null)
-  const recovery = (await receiver.waitFor(2, LONGEST_MS))[1]!
+  const recovery = (await receiver.waitFor(2, TIMEOUT_MS))[1]!
   stop.abort()
   await Promise.all([...loops, pages])
   const incidents = await db.selectFrom('incidents').select('id').execute()
@@ -105,7 +105,7 @@ function seconds(ms: number): number {
 async function until(holds: () => Promise<boolean>): Promise<number> {
   const from = performance.now()
   while (!(await holds())) {
-    if (performance.now() - from > LONGEST_MS) throw new Error('It did not happen within two minutes.')
+    if (performance.now() - from > TIMEOUT_MS) throw new Error('It did not happen within two minutes.')
     await systemClock.sleep(20)
   }
   return performance.now() - from

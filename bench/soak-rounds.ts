@@ -3,7 +3,7 @@ import { systemClock } from '../server/clock.ts'
 import type { Database } from '../server/database/database.ts'
 import { SLOTS } from '../server/monitors/schedule.ts'
 
-const LONGEST_MS = 10 * 60_000
+const TIMEOUT_MS = 10 * 60_000
 
 /** Every monitor is due once, spread over the time of the round. `since`: what is checked later belongs to it. */
 export async function planRound(db: Database, roundMs: number): Promise<{ since: number }> {
@@ -16,7 +16,7 @@ export async function planRound(db: Database, roundMs: number): Promise<{ since:
 
 /** Resolves when every monitor was checked and none is in doubt. Throws when the server ends or nothing moves any more. */
 export async function roundIsOver(db: Database, since: number, ended: () => Promise<unknown>): Promise<void> {
-  const until = systemClock.elapsed() + LONGEST_MS
+  const until = systemClock.elapsed() + TIMEOUT_MS
   while (systemClock.elapsed() < until) {
     const left = db.selectFrom('due_checks').select((of) => of.fn.countAll<number>().as('count'))
     const { count } = await left

@@ -189,14 +189,14 @@ export const ImportRow = StrictObject({
 })
 export type ImportRow = Static<typeof ImportRow>
 /** Monitors that are compared with an input. */
-export const MOST_COMPARED = 10_000
+export const MAX_COMPARED_MONITORS = 10_000
 export const ImportPlan = StrictObject({
   rows: Type.Array(ImportRow, { description: 'At most 5,000.' }),
   /** With `compare`, else null. */
   gone: Nullable(
     StrictObject({
       monitors: Type.Array(GoneMonitor),
-      is_partial: Type.Boolean({ description: `Whether there are more than the first ${MOST_COMPARED}.` }),
+      is_partial: Type.Boolean({ description: `Whether there are more than the first ${MAX_COMPARED_MONITORS}.` }),
     }),
   ),
 })
@@ -288,7 +288,7 @@ export const SentBody = StrictObject({ body: Type.String() })
 export type SentBody = Static<typeof SentBody>
 
 /** Counting ends there. */
-export const MOST_COUNTED = 10_000
+export const MAX_COUNTED_REQUESTS = 10_000
 const count = (what: string) => Type.Integer({ description: `${what}; at most 10,000 are counted.` })
 /** `GET /dashboard/api/webhooks/{id}/replay?since=…&until=…`: how many requests of the period have each status, tests left out. */
 export const ReplayCounts = StrictObject({

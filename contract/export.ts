@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { firstExample, pageQuery, StrictObject } from './common.ts'
-import { MOST_IDS } from './jobs.ts'
+import { MAX_JOB_MONITORS } from './jobs.ts'
 import { withMetadataFilters } from './labels.ts'
 import { MONITOR_ORDERS, monitorFilters } from './monitor-list.ts'
 import { MonitorResponse } from './monitors.ts'
@@ -73,7 +73,7 @@ export type ExportQuery = Static<typeof ExportQuery>
 /** The request of the dashboard: selected monitors, in the order of the list. */
 export const SelectedExport = StrictObject({
   ...formatFields,
-  monitors: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1, maxItems: MOST_IDS }),
+  monitors: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1, maxItems: MAX_JOB_MONITORS }),
 })
 export type SelectedExport = Static<typeof SelectedExport>
 

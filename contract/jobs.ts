@@ -27,7 +27,7 @@ export const RESULT_STATES = ['changed', 'unchanged', 'failed'] as const
 export type ResultState = (typeof RESULT_STATES)[number]
 
 /** Ids that a job may name; for more monitors there are filters. */
-export const MOST_IDS = 10_000
+export const MAX_JOB_MONITORS = 10_000
 /** Jobs of an organization that are queued or running. */
 export const MAX_UNFINISHED_JOBS = 20
 
@@ -78,8 +78,8 @@ export const NewJob = StrictObject(
     monitors: Type.Optional(
       Type.Array(Type.String({ maxLength: 40 }), {
         minItems: 1,
-        maxItems: MOST_IDS,
-        description: `Ids of monitors (\`mon_…\`), at most ${MOST_IDS}. Send exactly one of \`monitors\`, \`filter\` and \`all\`.`,
+        maxItems: MAX_JOB_MONITORS,
+        description: `Ids of monitors (\`mon_…\`), at most ${MAX_JOB_MONITORS}. Send exactly one of \`monitors\`, \`filter\` and \`all\`.`,
       }),
     ),
     filter: Type.Optional(filter),

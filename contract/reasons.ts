@@ -3,9 +3,9 @@ import { StrictObject } from './common.ts'
 import { WAIT_HOURS } from './setup-pages.ts'
 
 /** What a text shows of values from outside: entries of a list, and characters of each. */
-const MOST_VALUES = 5
-const MOST_NAME_SERVERS = 4
-const MOST_CHARACTERS = 120
+const MAX_VALUES = 5
+const MAX_NAME_SERVERS = 4
+const MAX_CHARACTERS = 120
 
 const REASONS_ARE_STABLE = 'Codes and parameter names never change their meaning. New ones may be added.'
 
@@ -205,7 +205,7 @@ export const CONFIRMATION_REASONS = {
     return `Confirmed by the zone's name server ${listed(name_servers)}.`
   }),
   name_servers_agree: entry('Name servers of the zone gave the same answer.', NameServers, ({ name_servers }) => {
-    return `The zone's name servers ${listed(name_servers, name_servers.length, MOST_NAME_SERVERS)} agree.`
+    return `The zone's name servers ${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)} agree.`
   }),
   name_servers_disagree: sentence(
     'No verdict yet: each name server keeps to its own answer.',
@@ -215,7 +215,7 @@ export const CONFIRMATION_REASONS = {
     'The name servers disagreed for three checks in a row.',
     StrictObject({ ...NameServers.properties, supporters: texts('The name servers that gave the majority answer.') }),
     ({ name_servers }) =>
-      `The zone's name servers ${listed(name_servers, name_servers.length, MOST_NAME_SERVERS)} still disagree after repeated queries. The majority answer counts.`,
+      `The zone's name servers ${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)} still disagree after repeated queries. The majority answer counts.`,
   ),
   name_servers_silent: sentence(
     'No verdict yet: the resolvers answer, and the name servers of the zone do not.',
@@ -367,7 +367,7 @@ export const ConfirmationReasonAnswer = Type.Unsafe<ConfirmationReason & { text:
 // Values from outside, as they stand in a sentence
 
 /** `count`: how many there are, where the list was shortened. */
-function listed(values: readonly string[], count = values.length, most = MOST_VALUES): string {
+function listed(values: readonly string[], count = values.length, most = MAX_VALUES): string {
   const shown = values.slice(0, most).map(inSentence)
   if (count > shown.length) return `${shown.join(', ')} and ${count - shown.length} more`
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
@@ -398,5 +398,5 @@ function inSentence(value: string): string {
 
 function bounded(text: string): string {
   const characters = Array.from(text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' '))
-  return characters.length > MOST_CHARACTERS ? `${characters.slice(0, MOST_CHARACTERS).join('')}…` : characters.join('')
+  return characters.length > MAX_CHARACTERS ? `${characters.slice(0, MAX_CHARACTERS).join('')}…` : characters.join('')
 }

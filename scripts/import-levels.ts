@@ -3,10 +3,10 @@ import { resolveName } from './import-rule.ts'
 type File = { path: string; text: string }
 
 /** As many files may import one another in a row. A change that needs more shortens another chain, or moves what is shared down. */
-const MOST_LEVELS = 10
+const MAX_LEVELS = 10
 
 /** What is wrong with how deep the files of the server are stacked; nothing where it is fine. Types do not count: they are gone when the server runs. */
-export function tooManyLevels(files: readonly File[], most = MOST_LEVELS): string[] {
+export function tooManyLevels(files: readonly File[], most = MAX_LEVELS): string[] {
   const chain = longestChain(files.filter(isProduct))
   const row = chain.join(' → ')
   if (isCircle(chain)) return [`These files import each other in a circle: ${row}.`]

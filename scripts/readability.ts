@@ -1,4 +1,4 @@
-const MOST_WORDS = 30
+const MAX_WORDS = 30
 
 type Document = { path: string; text: string }
 
@@ -6,7 +6,7 @@ type Document = { path: string; text: string }
 export function findLongSentences({ path, text }: Document): string[] {
   return sentencesOf(text).flatMap((sentence) => {
     const words = sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word))
-    return words.length > MOST_WORDS ? [`${path}: ${words.length} words, at most ${MOST_WORDS}: ${sentence}`] : []
+    return words.length > MAX_WORDS ? [`${path}: ${words.length} words, at most ${MAX_WORDS}: ${sentence}`] : []
   })
 }
 

@@ -135,7 +135,7 @@ export async function appendToAudit(
 export const newAuditId = ({ now }: Origin): string => newId('aud', now)
 
 /** Somebody may belong to many organizations. Those beyond this many get no entry about the account. */
-const MOST_MEMBERSHIPS = 1_000
+const MAX_MEMBERSHIPS = 1_000
 
 /** Records what is done with a person's account, for each organization that the person belongs to. `actor`: the person, if left out. */
 export async function recordAccountAudit(
@@ -157,7 +157,7 @@ export async function recordAccountAudit(
     .select(['id', 'organization_id', 'name', 'role'])
     .where('person_id', '=', userId)
     .orderBy('id')
-    .limit(MOST_MEMBERSHIPS)
+    .limit(MAX_MEMBERSHIPS)
     .execute()
   const rows = memberships.flatMap(({ id, organization_id: organizationId, name: label, role }) => {
     const context: RequestContext = { ...origin, organizationId, role, actor: actor ?? { type: 'person', id, label } }
@@ -223,15 +223,15 @@ function textOf(fields: Fields | undefined, kept: Record<string, Kept>, names: r
   return JSON.stringify(Object.fromEntries(given))
 }
 
-const MOST_CHARACTERS = 1_000
-const MOST_ITEMS = 100
+const MAX_CHARACTERS = 1_000
+const MAX_ITEMS = 100
 
 /** A value as it is kept: long texts and lists are cut. */
 function bounded<T>(value: T): T
 function bounded(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map(bounded)
-  if (typeof value !== 'string' || value.length <= MOST_CHARACTERS) return value
-  return `${value.slice(0, MOST_CHARACTERS).toWellFormed()}…`
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(bounded)
+  if (typeof value !== 'string' || value.length <= MAX_CHARACTERS) return value
+  return `${value.slice(0, MAX_CHARACTERS).toWellFormed()}…`
 }
 
 /** An id carries at most this much later a time than its entry: see `newId`. */

@@ -57,10 +57,10 @@ export function fieldCodes(errors: FieldErrors): Record<string, FieldError['code
 }
 
 /** Fields that one header names, and its characters. */
-const MOST_FIELDS = 50
-const MOST_CHARACTERS = 4_096
+const MAX_FIELDS = 50
+const MAX_CHARACTERS = 4_096
 /** Characters of a parameter. */
-const MOST_OF_PARAM = 60
+const MAX_PARAM_CHARACTERS = 60
 /** The keys of a dictionary, RFC 9651 section 3.2. */
 const KEY = /^[a-z*][a-z0-9_.*-]*$/
 
@@ -71,10 +71,10 @@ const KEY = /^[a-z*][a-z0-9_.*-]*$/
 export function fieldCodesHeader(errors: FieldErrors): string {
   const named = Object.entries(errors).filter(([field]) => KEY.test(field) && field.length <= 100)
   let header = ''
-  for (const [field, { code, params }] of named.slice(0, MOST_FIELDS)) {
+  for (const [field, { code, params }] of named.slice(0, MAX_FIELDS)) {
     const written = Object.entries(params).map(([name, value]) => `;${name}=${bareItem(value)}`)
     const next = `${header === '' ? '' : ', '}${field}=${code}${written.join('')}`
-    if (header.length + next.length > MOST_CHARACTERS) break
+    if (header.length + next.length > MAX_CHARACTERS) break
     header += next
   }
   return header
@@ -85,10 +85,10 @@ function bareItem(value: string | number): string {
   if (Math.abs(Number(value)) < 1e15 && Number.isInteger(value)) return String(value)
   const text = Array.from(
     String(value)
-      .slice(0, 2 * MOST_OF_PARAM)
+      .slice(0, 2 * MAX_PARAM_CHARACTERS)
       .toWellFormed(),
   )
-    .slice(0, MOST_OF_PARAM)
+    .slice(0, MAX_PARAM_CHARACTERS)
     .join('')
   if (/^[\x20-\x7e]*$/.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`
   const octets = Array.from(Buffer.from(text), (octet) => {

@@ -47,7 +47,7 @@ export type Lab = {
   end(): Promise<void>
 }
 
-const MOST_OUTPUT = 20_000
+const MAX_OUTPUT_CHARACTERS = 20_000
 /** LAB_LOGS=folder keeps all that the programs print. */
 const LOGS = process.env.LAB_LOGS
 // Debian keeps servers where an ordinary user's PATH does not look.
@@ -152,7 +152,7 @@ class ServiceGroup {
       this.#pids.add(pid)
       for (const stream of [child.stdout, child.stderr]) {
         stream.on('data', (chunk: Buffer) => {
-          output = (output + chunk).slice(-MOST_OUTPUT)
+          output = (output + chunk).slice(-MAX_OUTPUT_CHARACTERS)
           if (LOGS) appendFileSync(join(LOGS, `${name}.log`), chunk)
         })
       }

@@ -29,7 +29,7 @@ const ALL: (Scenario & { seed?: number })[] = [...DRAWN, ...REPLAYED]
 /** PostgreSQL differs in how it records, not in what is asked: a sample of every kind will do. */
 const SAMPLE = ALL.filter((_, at) => at % 8 === 0)
 const AT_ONCE = 20
-const MOST_CHARACTERS = 16_384
+const MAX_CHARACTERS = 16_384
 /** Of the servers that answer at random. Set it to the one printed to see a run again. */
 const SEED = Number(process.env.HOSTILE_DNS_SEED ?? Math.floor(Math.random() * 2 ** 32))
 
@@ -79,7 +79,7 @@ describe.each<[Engine, typeof ALL]>([
     if (scenario.values) expect(course.values).toEqual(scenario.values)
     if (scenario.says) expect(`${course.last?.reason} ${course.last?.decided}`).toContain(scenario.says)
     expect([isDiagnosis(course.last), isDiagnosis.errors]).toEqual([true, null])
-    expect(course.longestDiagnosis).toBeLessThanOrEqual(MOST_CHARACTERS)
+    expect(course.longestDiagnosis).toBeLessThanOrEqual(MAX_CHARACTERS)
   })
 })
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 /** A program in the foreground. `ended` says how it ended; undefined while it runs. `output` is the last it printed. */
 export type Running = { pid: number; ended(): string | undefined; output(): string; stop(): Promise<void> }
 
-const MOST_OUTPUT = 4_000
+const MAX_OUTPUT_CHARACTERS = 4_000
 const PATIENCE_MS = 10_000
 
 // Debian keeps servers where an ordinary user's PATH does not look.
@@ -15,7 +15,7 @@ export function startProcess(command: string, args: string[], more: Record<strin
   let output = ''
   let failure: string | undefined
   const keep = (chunk: Buffer) => {
-    output = (output + chunk).slice(-MOST_OUTPUT)
+    output = (output + chunk).slice(-MAX_OUTPUT_CHARACTERS)
   }
   child.stdout.on('data', keep)
   child.stderr.on('data', keep)

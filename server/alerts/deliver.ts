@@ -15,7 +15,7 @@ import type { AlertMessage, MessageContext } from './message.ts'
 const HOUR_MS = 60 * 60_000
 
 /** `due_alerts` has no later times. An alert that waits longer is decided again then. */
-export const LONGEST_DUE_MS = MAX_DELAY_MS
+export const MAX_ATTEMPT_DELAY_MS = MAX_DELAY_MS
 
 export type AttemptToMake = { alert: AlertRow; channel: ChannelRow; message: AlertMessage }
 
@@ -135,7 +135,7 @@ async function wait(
   { until, reason }: { until: number; reason?: string },
   now: number,
 ): Promise<undefined> {
-  const dueAt = Math.min(until, now + LONGEST_DUE_MS)
+  const dueAt = Math.min(until, now + MAX_ATTEMPT_DELAY_MS)
   if ((await reschedule(db, 'due_alerts', [{ claim, set: { due_at: dueAt } }])).length === 0) return
   // After an attempt, `error` says why it failed.
   await updateAlert(db, claim, { next_attempt_at: until, error: reason ?? (attempts === 0 ? null : error) })
@@ -183,7 +183,7 @@ export async function recordAttempt(
     const incident = alert.incident_id === null ? undefined : await lockIncident(transaction, alert)
     const isOpen = incident?.resolved_at === null && alert.kind === 'failing'
     const nextAt = retryAt ?? (isOpen ? await nextRepetitionAt(transaction, alert, now) : null)
-    const dueAt = nextAt === null ? null : Math.min(nextAt, now + LONGEST_DUE_MS)
+    const dueAt = nextAt === null ? null : Math.min(nextAt, now + MAX_ATTEMPT_DELAY_MS)
     const completed =
       dueAt === null
         ? await complete(transaction, 'due_alerts', [claim])

@@ -9,7 +9,7 @@ import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { attempt } from './attempt.ts'
-import { beginAttempt, LONGEST_DUE_MS, recordAttempt } from './deliver.ts'
+import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './deliver.ts'
 import { evaluateDue } from './evaluate.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {
@@ -69,7 +69,8 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
     table: 'due_alerts',
     wakeUp: wakeUps.alerts,
     failure: 'Due alerts could not be read. Retrying.',
-    repair: (self) => repairAfterClockStep(db, 'due_alerts', self, { longestMs: sql.raw(String(LONGEST_DUE_MS)) }),
+    repair: (self) =>
+      repairAfterClockStep(db, 'due_alerts', self, { longestMs: sql.raw(String(MAX_ATTEMPT_DELAY_MS)) }),
     held: () => new Set(inFlight.keys()),
     pass: async () => {
       const limit = Math.min(BATCH_SIZE, MAX_IN_FLIGHT - inFlight.size)

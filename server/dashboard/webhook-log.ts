@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
-import { LoggedRequest, MOST_COUNTED, ReplayCounts, ReplaySelection, SentBody } from '#contract/dashboard.ts'
+import { LoggedRequest, MAX_COUNTED_REQUESTS, ReplayCounts, ReplaySelection, SentBody } from '#contract/dashboard.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { QueuedRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
@@ -40,7 +40,7 @@ export function webhookLogRoutes(deps: Deps): Routes {
 
     const counts = { params, querystring: PeriodQuery, response: Responses(200, ReplayCounts) }
     app.get(`${path}/replay`, { schema: counts }, ({ params: { webhook }, query, context }) =>
-      countByStatus(db, context, webhook, periodOf(query, clock.now()), MOST_COUNTED),
+      countByStatus(db, context, webhook, periodOf(query, clock.now()), MAX_COUNTED_REQUESTS),
     )
 
     app.get(`${path}/kept`, { schema: { params, response: Responses(200, QueuedRequests) } }, ({ params, context }) =>

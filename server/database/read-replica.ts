@@ -10,7 +10,7 @@ import { isDatabaseUnavailable } from './unavailable.ts'
 /** How long after a change of an organization its lists are read from a replica only if it has that change. */
 const RECENT_MS = 5 * 60_000
 /** Processes report themselves every 2 s; a replica whose newest report is older than this is not read. */
-const MOST_LAG_MS = 10_000
+const MAX_LAG_MS = 10_000
 /** How long a list waits for a replica that lacks a recent change, before it is read from the primary. */
 const WAIT_MS = 100
 const LOOK_MS = 10
@@ -90,7 +90,7 @@ export class ReadReplica {
           ${position}::pg_lsn is null
             or (pg_is_in_recovery() and pg_last_wal_replay_lsn() >= ${position}::pg_lsn) as is_there`.execute(db)
       const { seen_at, is_there } = rows[0]!
-      if (seen_at === null || seen_at < this.#clock.now() - MOST_LAG_MS) return false
+      if (seen_at === null || seen_at < this.#clock.now() - MAX_LAG_MS) return false
       if (is_there || this.#clock.elapsed() >= until) return is_there
       await this.#clock.sleep(LOOK_MS)
     }

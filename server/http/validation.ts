@@ -63,12 +63,12 @@ function readText(given: string, { type, enum: allowed }: { type?: string; enum?
 }
 
 /** Fields at fault that one answer names. */
-const MOST_ERRORS = 10_000
+const MAX_ERRORS = 10_000
 
 function fieldErrors(errors: ErrorObject[], input: unknown, isQuery: boolean): FieldErrors {
   // Without a prototype, so that a field called `constructor` is a field like any other.
   const fields: FieldErrors = Object.create(null)
-  const named = errors.slice(0, MOST_ERRORS)
+  const named = errors.slice(0, MAX_ERRORS)
   const mismatches = new Map<string, number>()
   for (const { schemaPath, instancePath } of named) {
     if (OTHER_TYPE.test(schemaPath)) mismatches.set(instancePath, (mismatches.get(instancePath) ?? 0) + 1)
@@ -197,9 +197,9 @@ function keysOf(pointer: string): string[] {
 }
 
 /** Deeper than anything that a schema of ours describes. */
-const MOST_DEPTH = 32
+const MAX_DEPTH = 32
 /** A full bulk request has 22,000. */
-const MOST_VALUES = 100_000
+const MAX_VALUES = 100_000
 
 type Place = { value: unknown; path: string; depth: number }
 
@@ -217,12 +217,12 @@ export function findUnsafeInput(input: unknown): FieldErrors | undefined {
       const fault = faultOf(value)
       if (fault) return { [path || 'body']: fieldError(fault) }
     } else if (value !== null && typeof value === 'object') {
-      if (depth >= MOST_DEPTH) return { body: fieldError('too_deep', { max: MOST_DEPTH }) }
+      if (depth >= MAX_DEPTH) return { body: fieldError('too_deep', { max: MAX_DEPTH }) }
       const isList = Array.isArray(value)
       const entries = isList ? value.entries() : Object.entries(value)
       const count = isList ? value.length : (entries as unknown[]).length
-      if (seen + waiting.length + count > MOST_VALUES)
-        return { body: fieldError('too_many_values', { max: MOST_VALUES }) }
+      if (seen + waiting.length + count > MAX_VALUES)
+        return { body: fieldError('too_many_values', { max: MAX_VALUES }) }
       for (const [key, child] of entries) {
         const fault = typeof key === 'string' && faultOf(key)
         if (fault) return { [path || 'body']: fieldError(IN_NAME[fault]) }

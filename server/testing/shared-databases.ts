@@ -22,7 +22,7 @@ type Shared = {
 const idle: Record<Engine, Shared[]> = { sqlite: [], postgres: [] }
 
 /** After so many deletes PostgreSQL, which nothing vacuums here, reads more dead rows than living ones. SQLite frees its pages. */
-const MOST_ROWS: Record<Engine, number> = { sqlite: Number.POSITIVE_INFINITY, postgres: 2_000 }
+const MAX_ROWS: Record<Engine, number> = { sqlite: Number.POSITIVE_INFINITY, postgres: 2_000 }
 const CONNECTIONS = 10
 const GIVEN_BACK_MS = 5_000
 
@@ -56,7 +56,7 @@ async function isEmptied(shared: Shared, engine: Engine): Promise<boolean> {
   const db = new Kysely<Tables>({ dialect: borrowedDialect(shared) })
   try {
     const rows = await db.transaction().execute((transaction) => EMPTY[engine](transaction))
-    return rows <= MOST_ROWS[engine] && shared.inUse === 0
+    return rows <= MAX_ROWS[engine] && shared.inUse === 0
   } catch {
     return false
   }

@@ -14,7 +14,7 @@ const PLACES = 4
 const REQUESTS = 300
 /** After so many answers the processes claim ahead; whatever comes then is held until the test lets it go. */
 const ANSWERED = 100
-const MOST_ON_THE_WIRE = PROCESSES * PLACES
+const MAX_IN_FLIGHT = PROCESSES * PLACES
 
 /** A webhook with many requests waiting, processes in the middle of sending them, and a receiver that holds what it got. */
 async function givenBurst(engine: Engine, { answer = 200 } = {}) {
@@ -98,11 +98,11 @@ onBothEngines('after the answer to a change only what is on the wire arrives as 
       signatureHeaders({ requestId: '', body: each.body, secret, sentAt: 0 })['X-Service-Signature'] ===
       each.headers['x-service-signature']
     const old = receiver.received.filter(({ path }) => path === '/old')
-    expect(old.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+    expect(old.length).toBeLessThanOrEqual(ANSWERED + MAX_IN_FLIGHT)
     const fresh = receiver.received.filter(({ path }) => path === '/new')
     expect(fresh.every(({ headers }) => headers['x-key'] === 'the new value')).toBe(true)
     expect(old.every(isSignedBy(webhook.secret))).toBe(true)
-    expect(fresh.filter(isSignedBy(rotated.secret)).length).toBeGreaterThanOrEqual(fresh.length - MOST_ON_THE_WIRE)
+    expect(fresh.filter(isSignedBy(rotated.secret)).length).toBeGreaterThanOrEqual(fresh.length - MAX_IN_FLIGHT)
     expect(fresh.every(({ headers }) => String(headers['webhook-signature']).split(' ').length === 1)).toBe(true)
     expect(ids().size).toBe(REQUESTS)
   })
@@ -112,7 +112,7 @@ onBothEngines('after the answer to a change only what is on the wire arrives as 
     expect((await call('POST', '/disable')).status).toBe(200)
     release()
     await idle()
-    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MAX_IN_FLIGHT)
 
     await call('POST', '/enable')
     await delivered()
@@ -124,7 +124,7 @@ onBothEngines('after the answer to a change only what is on the wire arrives as 
     expect((await call('DELETE', '')).status).toBe(204)
     release()
     await idle()
-    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MAX_IN_FLIGHT)
   })
 
   test('its own answer 410', async () => {
@@ -135,6 +135,6 @@ onBothEngines('after the answer to a change only what is on the wire arrives as 
       ({ body }) => body.state === 'paused',
     )
     await idle()
-    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MOST_ON_THE_WIRE)
+    expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MAX_IN_FLIGHT)
   })
 })

@@ -3,7 +3,7 @@ import {
   type ImportPlan,
   type ImportRequest,
   type ImportRow,
-  MOST_COMPARED,
+  MAX_COMPARED_MONITORS,
 } from '#contract/dashboard.ts'
 import type { Tenant } from '../../context.ts'
 import { isOneOf } from '../../database/bulk.ts'
@@ -64,8 +64,8 @@ export async function findMissingMonitors(
   const records = new Set(rows.map(({ full_domain, record_type }) => recordText(full_domain, record_type)))
   const compared = await listComparedMonitors(db, tenant, compare === 'group' ? (group ?? null) : domainsOf(rows))
   const isGone = ({ id, owner, record_type }: Other) => !meant.has(id) && !records.has(recordText(owner, record_type))
-  const gone = compared.slice(0, MOST_COMPARED).filter(isGone)
-  return { monitors: gone.map(toMissingMonitor), is_partial: compared.length > MOST_COMPARED }
+  const gone = compared.slice(0, MAX_COMPARED_MONITORS).filter(isGone)
+  return { monitors: gone.map(toMissingMonitor), is_partial: compared.length > MAX_COMPARED_MONITORS }
 }
 
 /** Zone files have SPF records as TXT. */
@@ -79,7 +79,7 @@ async function listComparedMonitors(
 ): Promise<Other[]> {
   const monitors = selectMonitors(db, tenant)
     .orderBy('id')
-    .limit(MOST_COMPARED + 1)
+    .limit(MAX_COMPARED_MONITORS + 1)
   if (Array.isArray(of)) return await monitors.where(isOneOf(db, 'domain', of)).execute()
   const id = (await findGroupIds(db, tenant, new Set([of as string | null]))).get(of as string | null)
   return id === undefined ? [] : await monitors.where('group_id', '=', id).execute()
