@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { runCommand } from '#server/testing/server-process.ts'
-import { eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse' }
 
 test.each(['sqlite', 'postgres'] as const)(
   'from an empty database to a session that all processes know, and back in after a forgotten password (%s)',
   async (engine) => {
-    const { settings: common } = await givenWorld(engine, { isMigrated: false })
+    const { settings: common } = await givenEnvironment(engine, { isMigrated: false })
     const settings = { ...common, WORKERS: '0' } // two servers start: one process each
     const [first, second] = await Promise.all([givenServer(settings), givenServer(settings)])
     const links = await Promise.all([first, second].map((server) => linkIn(server, 'setup')))

@@ -6,9 +6,9 @@ import type { Database, Engine } from '#server/database/database.ts'
 import { LEASE_MS } from '#server/database/lease-queue.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { recordChanges } from '#server/testing/alerts.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { isRunning } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 /** On each engine. `KILLS` in the environment asks for more. */
 const ROUNDS = Math.max(4, Number(process.env.KILLS ?? 0))
@@ -29,7 +29,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 /** Each round is an hour later. The rule repeats every hour, and escalates after 90 minutes: in the third round. */
 async function killAgainAndAgain(engine: Engine): Promise<void> {
   const random = givenRandom()
-  const { receiver, settings: given, databaseUrl } = await givenWorld(engine)
+  const { receiver, settings: given, databaseUrl } = await givenEnvironment(engine)
   // Time in which a process can die with a message in progress, and some that fail.
   receiver.answers(async ({ body }) => {
     await systemClock.sleep(body.length % 23)

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import type { AlertRule, Channel } from '#contract/alerts.ts'
 import type { Alert, Incident } from '#contract/incidents.ts'
 import type { Monitor } from '#contract/monitors.ts'
-import { createApi } from '#server/testing/api.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { createApi } from '#server/testing/api-client.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 type Page<T> = { data: T[] }
 type Message = { kind: string; title: string; incident: string }
 
 test('a record breaks and recovers, and each is sent once, also where the server is killed before it sends', async () => {
-  const { dns, receiver, settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { dns, receiver, settings } = await givenEnvironment('sqlite', { isMigrated: false })
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   let server = await givenServer({ ...settings, ...ADMIN })
   let api = createApi(server.url, ADMIN_KEY)

@@ -7,16 +7,23 @@ import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { findLastBackup } from '#server/backup/last-backup.ts'
 import { openDatabase } from '#server/database/open.ts'
-import { type Api, createApi } from '#server/testing/api.ts'
+import { type Api, createApi } from '#server/testing/api-client.ts'
 import type { Received } from '#server/testing/receiver.ts'
 import { runCommand, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import {
+  ADMIN,
+  ADMIN_KEY,
+  eventually,
+  givenEnvironment,
+  givenFolder,
+  givenServer,
+} from '#server/testing/test-server.ts'
 
 const MONITORS = 8
 
 /** A server whose database and secret are in one folder, as `npm start` keeps them. */
 async function givenOperated(more: Settings = {}) {
-  const { dns, receiver, settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { dns, receiver, settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const { SECRET: _, DATABASE_URL: __, ...own } = settings
   const data = join(own.DATA_DIR!, 'data')
   return { dns, receiver, data, settings: { ...own, ...ADMIN, DATA_DIR: data, ...more } }

@@ -1,14 +1,21 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
-import { codeNow } from '#server/testing/accounts.ts'
-import { createApi } from '#server/testing/api.ts'
+import { currentCode } from '#server/testing/accounts.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { runCommand } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import {
+  ADMIN,
+  ADMIN_KEY,
+  eventually,
+  givenEnvironment,
+  givenFolder,
+  givenServer,
+} from '#server/testing/test-server.ts'
 
 test.each(['sqlite', 'postgres'] as const)(
   'keys are made, listed and revoked while the server runs (%s)',
   async (engine) => {
-    const { settings } = await givenWorld(engine, { isMigrated: false })
+    const { settings } = await givenEnvironment(engine, { isMigrated: false })
     const server = await givenServer({ ...settings, ...ADMIN })
     const made = await runCommand(['keys', 'create', '--name', 'ci', '--role', 'read', '--json'], settings)
     const { id, key } = JSON.parse(made.stdout)
@@ -38,7 +45,7 @@ test.each(['sqlite', 'postgres'] as const)(
 )
 
 test('plan assigns a plan while the server runs, and names what it cannot assign', async () => {
-  const { settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const plans = [
     { id: 'free', name: 'Free', limits: { monitors: 0 } },
     { id: 'partner', name: 'Partner', limits: { monitors: 7 } },
@@ -62,7 +69,7 @@ test('plan assigns a plan while the server runs, and names what it cannot assign
 })
 
 test('check prints a verdict with its evidence, and its exit code is 0 only if the record is as expected', async () => {
-  const { dns, settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { dns, settings } = await givenEnvironment('sqlite', { isMigrated: false })
   dns.set('example.com', 'MX', ['10 mail.example.com'])
   const good = await runCommand(['check', 'example.com', 'mx', 'mail.example.com'], settings)
   expect(good).toMatchObject({ code: 0, stderr: '' })
@@ -123,7 +130,7 @@ test('config lists every setting and hides what is secret', async () => {
 })
 
 test('disable-two-factor turns it off for a person, once, and the audit log says who did', async () => {
-  const { settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const [email, password] = ['owner@example.com', 'a long password']
   const server = await givenServer({ ...settings, ...ADMIN, ADMIN_EMAIL: email, ADMIN_PASSWORD: password })
   const post = async (path: string, body: object, cookie = '') => {
@@ -135,7 +142,7 @@ test('disable-two-factor turns it off for a person, once, and the audit log says
   }
   const { cookie } = await post('sign-in/email', { email, password })
   const enabled = await post('two-factor/enable', { password }, cookie)
-  await post('two-factor/verify-totp', { code: codeNow(enabled.body.totpURI) }, cookie)
+  await post('two-factor/verify-totp', { code: currentCode(enabled.body.totpURI) }, cookie)
   expect((await post('sign-in/email', { email, password })).body).toEqual({ twoFactorRedirect: true })
 
   expect(await runCommand(['disable-two-factor', email.toUpperCase()], settings)).toMatchObject({
@@ -164,7 +171,7 @@ test('disable-two-factor turns it off for a person, once, and the audit log says
 })
 
 test('planned-changes plans a change, shows which servers have it, and deletes it', async () => {
-  const { dns, settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { dns, settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const server = await givenServer({ ...settings, ...ADMIN })
   const api = createApi(server.url, ADMIN_KEY)
   dns.set('www.example.com', 'A', ['192.0.2.1'])

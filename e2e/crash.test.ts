@@ -7,11 +7,18 @@ import { systemClock } from '#server/clock.ts'
 import type { Database } from '#server/database/database.ts'
 import { LEASE_MS } from '#server/database/lease-queue.ts'
 import { openDatabase } from '#server/database/open.ts'
-import { type Api, createApi } from '#server/testing/api.ts'
+import { type Api, createApi } from '#server/testing/api-client.ts'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import type { Receiver } from '#server/testing/receiver.ts'
 import { freePort, isRunning, type ServerProcess } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld, type World } from '#server/testing/server-world.ts'
+import {
+  ADMIN,
+  ADMIN_KEY,
+  eventually,
+  givenEnvironment,
+  givenServer,
+  type TestEnvironment,
+} from '#server/testing/test-server.ts'
 
 /** On each engine. `KILLS` in the environment asks for more: with 50, as in `.ci/run`, 10 of them here. */
 const ROUNDS = Math.max(2, Math.ceil(Number(process.env.KILLS ?? 0) / 5))
@@ -82,7 +89,7 @@ test(
 type Watched = { id: string; owner: string; history: string[][] }
 
 async function givenWatching(engine: 'sqlite' | 'postgres') {
-  const world: World & { db: Database } = { ...(await givenWorld(engine)), db: undefined as never }
+  const world: TestEnvironment & { db: Database } = { ...(await givenEnvironment(engine)), db: undefined as never }
   world.db = openDatabase(world.databaseUrl, { connections: 2 })
   onTestFinished(() => world.db.destroy())
   // Time in which a process can be killed: with a question asked, and with a delivery made but not yet recorded.

@@ -2,12 +2,12 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
 import { systemClock } from '#server/clock.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { startPostgres } from '#server/testing/postgres.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 test('connections that PostgreSQL ends in the middle of work cost nothing but a new try', async () => {
-  const { dns, receiver, settings, databaseUrl } = await givenWorld('postgres')
+  const { dns, receiver, settings, databaseUrl } = await givenEnvironment('postgres')
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   const server = await givenServer({ ...settings, ...ADMIN })
   const api = createApi(server.url, ADMIN_KEY)
@@ -39,7 +39,7 @@ test('connections that PostgreSQL ends in the middle of work cost nothing but a 
 test('a PostgreSQL that goes away and comes back is reported by /readyz, and changes found meanwhile are reported', async () => {
   const postgres = await startPostgres()
   onTestFinished(() => postgres.stop())
-  const { dns, receiver, settings } = await givenWorld('sqlite')
+  const { dns, receiver, settings } = await givenEnvironment('sqlite')
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   const server = await givenServer({ ...settings, ...ADMIN, DATABASE_URL: `${postgres.url}/postgres` })
   const api = createApi(server.url, ADMIN_KEY)

@@ -2,7 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run } from '#server/testing/server-process.ts'
-import { eventually, givenFolder } from '#server/testing/server-world.ts'
+import { eventually, givenFolder } from '#server/testing/test-server.ts'
 
 const DEMO = [process.execPath, 'server/testing/demo.ts']
 

@@ -2,10 +2,10 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Finding } from '#server/doctor/finding.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { freePort, runCommand, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, givenServer, givenWorld } from '#server/testing/server-world.ts'
 import { startMailServer } from '#server/testing/smtp.ts'
+import { ADMIN, ADMIN_KEY, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 const CLIENT = '198.51.100.7'
 
@@ -41,7 +41,7 @@ async function doctor(settings: Settings) {
 test.each(['sqlite', 'postgres'] as const)(
   'doctor finds nothing wrong with a server that works, and shows each thing that breaks (%s)',
   async (engine) => {
-    const { dns, receiver, settings: world } = await givenWorld(engine)
+    const { dns, receiver, settings: world } = await givenEnvironment(engine)
     const mail = await startMailServer()
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const port = await freePort()
@@ -88,7 +88,7 @@ test.each(['sqlite', 'postgres'] as const)(
 )
 
 test('doctor names every invalid setting, and creates no database', async () => {
-  const { settings } = await givenWorld('sqlite')
+  const { settings } = await givenEnvironment('sqlite')
   const wrong = await doctor({ ...settings, PORT: 'many', WORKERS: '-1' })
   expect(wrong).toMatchObject({ code: 1, failures: ['settings', 'settings'] })
   const elsewhere = `sqlite:${settings.DATA_DIR}/none.db`

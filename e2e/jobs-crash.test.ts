@@ -5,9 +5,9 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
 import type { Engine } from '#server/database/database.ts'
 import { openDatabase } from '#server/database/open.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { freePort } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 const ENGINES: Engine[] = ['sqlite', 'postgres']
 const MONITORS = 3_000
@@ -19,7 +19,7 @@ const AT_ONCE = 1_000
 
 /** A server whose jobs are killed in the middle, and what there is around it. */
 async function givenKills(engine: Engine) {
-  const { settings: own, databaseUrl, receiver } = await givenWorld(engine)
+  const { settings: own, databaseUrl, receiver } = await givenEnvironment(engine)
   const settings = { ...own, ...ADMIN, PORT: String(await freePort()) }
   const db = openDatabase(databaseUrl)
   onTestFinished(() => db.destroy())

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { LiveChange } from '#contract/dashboard.ts'
 import type { Monitor } from '#contract/monitors.ts'
-import { createApi } from '#server/testing/api.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { createApi } from '#server/testing/api-client.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 /** The changes that a page receives, as they come; `over` when the stream ends. */
 async function watch(url: string): Promise<{ changes: LiveChange[]; over: Promise<void> }> {
@@ -26,7 +26,7 @@ async function watch(url: string): Promise<{ changes: LiveChange[]; over: Promis
 test.each(['sqlite', 'postgres'] as const)(
   'an open page shows a change that another process found, and a server that stops does not wait for it (%s)',
   async (engine) => {
-    const { dns, settings } = await givenWorld(engine)
+    const { dns, settings } = await givenEnvironment(engine)
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const checking = await givenServer({ ...settings, ...ADMIN })
     const showing = await givenServer({ ...settings, ROLES: 'api' })

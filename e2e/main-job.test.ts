@@ -4,17 +4,17 @@ import { expect, test } from 'vitest'
 import type { Delivery, Event } from '#contract/events.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import type { Received } from '#server/testing/receiver.ts'
 import { runCommand } from '#server/testing/server-process.ts'
-import { eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 type Page<T> = { data: T[] }
 
 test.each(['sqlite', 'postgres'] as const)(
   'what the README promises: set up, monitor, be notified, and find it all after a restart (%s)',
   async (engine) => {
-    const { dns, receiver, settings } = await givenWorld(engine, { isMigrated: false })
+    const { dns, receiver, settings } = await givenEnvironment(engine, { isMigrated: false })
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const first = await givenServer(settings)
 

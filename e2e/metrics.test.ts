@@ -1,9 +1,9 @@
 import { createServer } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '#server/database/open.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { freePort } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 /** The value of the series that begin with `series`, summed over processes. Undefined where there are none. */
 function sumOf(text: string, series: RegExp): number | undefined {
@@ -13,7 +13,7 @@ function sumOf(text: string, series: RegExp): number | undefined {
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`the metrics of a server on ${engine} show the work of all of its processes, and a restart`, async () => {
-    const { dns, receiver, settings, databaseUrl } = await givenWorld(engine)
+    const { dns, receiver, settings, databaseUrl } = await givenEnvironment(engine)
     const db = openDatabase(databaseUrl, { connections: 1 })
     onTestFinished(() => db.destroy())
     const port = String(await freePort())
@@ -56,7 +56,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 }
 
 test('a node without the API answers liveness, readiness and metrics on METRICS_PORT', async () => {
-  const { settings } = await givenWorld('sqlite')
+  const { settings } = await givenEnvironment('sqlite')
   const port = String(await freePort())
   await givenServer({ ...settings, ROLES: 'checker', WORKERS: '1', METRICS_PORT: port })
   const read = async (path: string, method = 'GET') => await fetch(`http://127.0.0.1:${port}${path}`, { method })
@@ -72,7 +72,7 @@ test('a node without the API answers liveness, readiness and metrics on METRICS_
 })
 
 test('a METRICS_PORT in use ends the start with one sentence', async () => {
-  const { settings } = await givenWorld('sqlite')
+  const { settings } = await givenEnvironment('sqlite')
   const taken = createServer()
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
   const { port } = taken.address() as { port: number }

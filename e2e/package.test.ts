@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { run, type Settings, startServer } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, givenFolder, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, givenEnvironment, givenFolder } from '#server/testing/test-server.ts'
 
 /** It downloads some 150 packages. */
 const INSTALL_MS = 400_000
@@ -22,7 +22,7 @@ test(
 
     const version = await run(['npx', 'zonewatch', '--version'], {}, { cwd: folder }).ended
     expect([version.code, version.stdout.trim()]).toEqual([0, '0.1.0'])
-    const { settings } = await givenWorld('sqlite')
+    const { settings } = await givenEnvironment('sqlite')
     const command = [join(folder, 'node_modules/.bin/zonewatch'), 'serve']
     const server = await startServer({ ...settings, ...ADMIN }, { command, cwd: folder })
     onTestFinished(server.kill)

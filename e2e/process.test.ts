@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
 import { systemClock } from '#server/clock.ts'
 import { openDatabase } from '#server/database/open.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { NPM_START } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 test.each([
   { how: 'the server', engine: 'postgres', options: {} },
@@ -12,7 +12,7 @@ test.each([
 ] as const)(
   'SIGTERM to $how on $engine, in the middle of a check and a delivery, ends it with nothing claimed',
   async ({ engine, options }) => {
-    const { dns, receiver, settings, databaseUrl } = await givenWorld(engine)
+    const { dns, receiver, settings, databaseUrl } = await givenEnvironment(engine)
     dns.set('*.example.com', 'A', ['192.0.2.1'])
     const server = await givenServer({ ...settings, ...ADMIN }, options)
     const api = createApi(server.url, ADMIN_KEY)
@@ -48,7 +48,7 @@ test.each([
 )
 
 test('while it stops it is not ready and answers every request, and then the port is closed', async () => {
-  const { settings } = await givenWorld('sqlite')
+  const { settings } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN })
   const headers = { 'X-Api-Key': ADMIN_KEY }
   const statusesOf = async (path: string) => {
@@ -69,7 +69,7 @@ test('while it stops it is not ready and answers every request, and then the por
 }, 30_000)
 
 test('Ctrl-C ends it in order, also when it comes twice as under npm', async () => {
-  const { receiver, dns, settings } = await givenWorld('sqlite')
+  const { receiver, dns, settings } = await givenEnvironment('sqlite')
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   const server = await givenServer({ ...settings, ...ADMIN })
   const api = createApi(server.url, ADMIN_KEY)
@@ -90,7 +90,7 @@ test('Ctrl-C ends it in order, also when it comes twice as under npm', async () 
 test.each(['sqlite', 'postgres'] as const)(
   'processes for the API, checks and delivery share one database (%s)',
   async (engine) => {
-    const { dns, receiver, settings: common } = await givenWorld(engine)
+    const { dns, receiver, settings: common } = await givenEnvironment(engine)
     const settings = { ...common, WORKERS: '0' } // three servers start: one process each
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const front = await givenServer({ ...settings, ...ADMIN, ROLES: 'api' })

@@ -3,7 +3,7 @@ import type { Monitor } from '#contract/monitors.ts'
 import { systemClock } from '#server/clock.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { freePort, type ServerProcess } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 const MONITORS = 300
 const MOMENTS_MS = [5, 30]
@@ -11,7 +11,7 @@ const MOMENTS_MS = [5, 30]
 test.each(['sqlite', 'postgres'] as const)(
   'a server on %s that is killed makes nothing twice, and nothing of half a request',
   async (engine) => {
-    const world = await givenWorld(engine)
+    const world = await givenEnvironment(engine)
     const settings = { ...world.settings, ...ADMIN, WORKERS: '0', PORT: String(await freePort()) }
     let server = await givenServer(settings)
     const db = openDatabase(world.databaseUrl, { connections: 2 })

@@ -3,9 +3,9 @@ import { cp, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { PROJECT } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, givenEnvironment, givenFolder, givenServer } from '#server/testing/test-server.ts'
 
 /** What a next version would add: to tables that are written all the time. */
 const NEXT = `{
@@ -19,7 +19,7 @@ const NEXT = `{
 }`
 
 test('two neighbouring versions serve side by side under load, and no caller sees an error', async () => {
-  const { dns, receiver, settings: common } = await givenWorld('postgres', { isMigrated: false })
+  const { dns, receiver, settings: common } = await givenEnvironment('postgres', { isMigrated: false })
   const settings = { ...common, WORKERS: '0' } // three servers start: one process each
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   const old = await givenServer({ ...settings, ...ADMIN })

@@ -4,10 +4,10 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import { expect, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import type { Receiver } from '#server/testing/receiver.ts'
 import { PROJECT, run, runCommand, type ServerProcess, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 const EMAIL = ADMIN.ADMIN_EMAIL!
 
@@ -92,7 +92,7 @@ test(
   'an installation with a secret file rotates it by itself while it serves, killed in the middle or not',
   BOUND,
   async () => {
-    const { receiver, settings: world } = await givenWorld('sqlite', { isMigrated: false })
+    const { receiver, settings: world } = await givenEnvironment('sqlite', { isMigrated: false })
     const { SECRET: _, DATABASE_URL: __, ...own } = world
     const settings = { ...own, ...ADMIN }
     const path = join(settings.DATA_DIR!, 'secret')
@@ -140,7 +140,7 @@ test(
   'two nodes on PostgreSQL take a new SECRET one after the other, and nothing is unreadable on either',
   BOUND,
   async () => {
-    const { receiver, settings: world } = await givenWorld('postgres')
+    const { receiver, settings: world } = await givenEnvironment('postgres')
     const settings: Settings = { ...world, ...ADMIN, WORKERS: '0' } // six servers start: one process each
     const SECRET = 'the next secret of the test, longer than 32 characters'
     const both = { ...settings, SECRET, SECRET_PREVIOUS: settings.SECRET! }

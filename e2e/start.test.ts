@@ -5,7 +5,7 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '#server/database/open.ts'
 import { freePort, run, runCommand, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, eventually, givenEnvironment, givenFolder, givenServer } from '#server/testing/test-server.ts'
 
 test('a port in use is reported in one sentence', async () => {
   const port = await freePort()
@@ -53,7 +53,7 @@ test('all wrong settings are said at once, one line for each', async () => {
 })
 
 test('while it waits for its database it lives, and says when to come again', async () => {
-  const { settings } = await givenWorld('postgres')
+  const { settings } = await givenEnvironment('postgres')
   const db = openDatabase(settings.DATABASE_URL!, { connections: 1 })
   onTestFinished(() => db.destroy())
   await sql`select pg_advisory_lock(7209461)`.execute(db) // what a server takes while it migrates
@@ -82,7 +82,7 @@ test('while it waits for its database it lives, and says when to come again', as
 })
 
 test('it is ready on a new database and on one that exists', async () => {
-  const { settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const first = await givenServer({ ...settings, ...ADMIN })
   first.send('SIGTERM')
   await first.ended
@@ -91,7 +91,7 @@ test('it is ready on a new database and on one that exists', async () => {
 })
 
 test('without an organization the log says how to make one', async () => {
-  const { settings } = await givenWorld('sqlite', { isMigrated: false })
+  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const server = await givenServer(settings)
   await expect.poll(server.stdout).toContain('command line: zonewatch setup')
 })

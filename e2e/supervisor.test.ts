@@ -1,16 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
 import { openDatabase } from '#server/database/open.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { isRunning } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 const WORKERS = 2
 const MONITORS = 10
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(`a server on ${engine} survives kill -9 of each of its processes, and no check or delivery is lost`, async () => {
-    const { dns, receiver, settings, databaseUrl } = await givenWorld(engine)
+    const { dns, receiver, settings, databaseUrl } = await givenEnvironment(engine)
     const db = openDatabase(databaseUrl, { connections: 2 })
     onTestFinished(() => db.destroy())
     const server = await givenServer({ ...settings, ...ADMIN, WORKERS: String(WORKERS) })
@@ -50,7 +50,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 }
 
 test('all processes end when the supervisor is killed, and give back what they had claimed', async () => {
-  const { settings, databaseUrl } = await givenWorld('sqlite')
+  const { settings, databaseUrl } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN, WORKERS: String(WORKERS) })
   const db = openDatabase(databaseUrl)
   onTestFinished(() => db.destroy())
@@ -62,7 +62,7 @@ test('all processes end when the supervisor is killed, and give back what they h
 })
 
 test('with WORKERS=0 one process does everything', async () => {
-  const { dns, receiver, settings, databaseUrl } = await givenWorld('sqlite')
+  const { dns, receiver, settings, databaseUrl } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN, WORKERS: '0' })
   const db = openDatabase(databaseUrl)
   onTestFinished(() => db.destroy())

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { createApi } from '#server/testing/api.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { createApi } from '#server/testing/api-client.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 type Attribute = { key: string; value: { stringValue?: string; intValue?: number } }
 type Span = {
@@ -17,7 +17,7 @@ type Batch = { resourceSpans: { resource: { attributes: Attribute[] }; scopeSpan
 
 test('with OTEL_EXPORTER_OTLP_ENDPOINT a check, a delivery and a request each arrive as a span, without names', async () => {
   const { url, batches } = await givenCollector()
-  const { dns, receiver, settings } = await givenWorld('sqlite')
+  const { dns, receiver, settings } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN, WORKERS: '1', OTEL_EXPORTER_OTLP_ENDPOINT: url })
   const api = createApi(server.url, ADMIN_KEY)
   await api.post('/webhooks', { url: receiver.url, groups: ['default'] })

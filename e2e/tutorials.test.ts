@@ -5,7 +5,14 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { QuestionType } from '#server/dns/outcome.ts'
 import { freePort, NPM_START, PROJECT, type ServerProcess, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import {
+  ADMIN,
+  ADMIN_KEY,
+  eventually,
+  givenEnvironment,
+  givenFolder,
+  givenServer,
+} from '#server/testing/test-server.ts'
 
 /**
  * Every shell block of the tutorials runs here, in its order, against a real server and a DNS server on loopback. A json or text
@@ -77,7 +84,7 @@ function stepsOf(markdown: string): Step[] {
 
 /** `hasSecretFile`: secret and database are files in the data folder, as without settings. */
 async function givenReader({ hasSecretFile = false } = {}) {
-  const { dns, settings } = await givenWorld('sqlite')
+  const { dns, settings } = await givenEnvironment('sqlite')
   const folder = await givenFolder()
   const { WEBHOOK_ALLOWED_NETWORKS: _allowedByTheReader, SECRET = '', DATABASE_URL = '', ...plain } = settings
   const ports = { server: await freePort(), receiver: await freePort(), metrics: await freePort() }

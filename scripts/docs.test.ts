@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { givenApp } from '#server/testing/app-world.ts'
 import { runCommand } from '#server/testing/server-process.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { renderMarkdown } from './docs-site/markdown.ts'
 import { settingsTable, withTable } from './settings-table.ts'

@@ -3,21 +3,21 @@ import type { AuditEntry } from '#contract/audit-log.ts'
 import { listAuditLog } from './audit-log.ts'
 import { operatorContext } from './context.ts'
 import { insertGroup } from './groups/store.ts'
-import { givenSignedIn } from './testing/accounts.ts'
-import { type AppWorld, givenApp } from './testing/app-world.ts'
-import { WITH_THE_API } from './testing/audited.ts'
-import { FROM_THE_START, givenEmptyServer, WITH_AN_ACCOUNT } from './testing/audited-accounts.ts'
+import { givenSignedInBrowser } from './testing/accounts.ts'
+import { ACCOUNT_REQUESTS, FIRST_REQUESTS, givenEmptyServer } from './testing/audit-log/account-requests.ts'
 import {
   type AuditedRequest,
-  type AuditWorld,
-  givenAuditWorld,
+  type AuditFixture,
+  givenAuditFixture,
   KEY_ADDRESS,
   OWNER_ADDRESS,
-} from './testing/audited-world.ts'
+} from './testing/audit-log/fixture.ts'
+import { API_REQUESTS } from './testing/audit-log/requests.ts'
+import { givenBilling } from './testing/billing.ts'
 import { onBothEngines } from './testing/database.ts'
-import { routesOf } from './testing/routes.ts'
-import { givenShop } from './testing/shop.ts'
+import { listRoutes } from './testing/routes.ts'
 import { isAcrossOrganizations, tenantTablesOf } from './testing/tenant-tables.ts'
+import { givenApp, type TestApp } from './testing/test-app.ts'
 
 /** Routes that change nothing of an organization, and so make no entry. */
 const EXCEPTIONS: Record<string, string> = {
@@ -38,10 +38,10 @@ const EXCEPTIONS: Record<string, string> = {
 }
 
 test('every route that is no GET makes an entry, or is an exception with a reason', async () => {
-  const { world } = await givenShop('sqlite')
-  const audited = [...WITH_THE_API, ...WITH_AN_ACCOUNT, ...FROM_THE_START].map(({ route }) => route)
+  const { world } = await givenBilling('sqlite')
+  const audited = [...API_REQUESTS, ...ACCOUNT_REQUESTS, ...FIRST_REQUESTS].map(({ route }) => route)
   expect([...new Set([...audited, ...Object.keys(EXCEPTIONS)])].sort()).toEqual(
-    routesOf(world)
+    listRoutes(world)
       .filter((route) => !route.startsWith('GET '))
       .sort(),
   )
@@ -49,9 +49,9 @@ test('every route that is no GET makes an entry, or is an exception with a reaso
 
 onBothEngines('the audit log', (_fresh, engine) => {
   test.each([
-    ['each request to the API', givenAuditWorld, WITH_THE_API],
-    ['what a person does with the own account', givenAuditWorld, WITH_AN_ACCOUNT],
-    ['anyone who makes an organization', givenEmptyServer, FROM_THE_START],
+    ['each request to the API', givenAuditFixture, API_REQUESTS],
+    ['what a person does with the own account', givenAuditFixture, ACCOUNT_REQUESTS],
+    ['anyone who makes an organization', givenEmptyServer, FIRST_REQUESTS],
   ])(
     'has exactly one entry for %s, without secrets, and no statement across organizations',
     async (_what, givenWorld, script) => {
@@ -116,8 +116,8 @@ onBothEngines('the audit log', (_fresh, engine) => {
 
   test('has what follows from a lesser role and from the removal of a person', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const eve = await givenSignedIn(world, { name: 'Eve', role: 'admin' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'admin' })
     for (const name of ['One', 'Two']) await eve.call('/api-keys', { body: { name, role: 'write' } })
     await eve.call('/agents/invitations', { body: { email: 'eva@example.com' } })
     const { data } = (await owner.call('/agents')).body
@@ -145,7 +145,7 @@ onBothEngines('GET /audit-log', (_fresh, engine) => {
       ['admin', 200],
       ['owner', 200],
     ] as const) {
-      const browser = await givenSignedIn(world, { name: role, role })
+      const browser = await givenSignedInBrowser(world, { name: role, role })
       expect([role, (await browser.call('/audit-log')).status]).toEqual([role, status])
     }
     for (const role of ['read', 'write'] as const) {
@@ -212,14 +212,14 @@ onBothEngines('GET /audit-log', (_fresh, engine) => {
 const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
 const URL = 'http://127.0.0.1:9999/hook'
 
-async function idsOf({ deps }: AppWorld): Promise<string[]> {
+async function idsOf({ deps }: TestApp): Promise<string[]> {
   const rows = await deps.db.selectFrom('audit_log').select('id').orderBy('id').execute()
   return rows.map(({ id }) => id)
 }
 
 /** That the request succeeds and makes this entry and no other, in whichever organization. `inspect`: its statements. */
 async function expectOneEntry(
-  given: AuditWorld,
+  given: AuditFixture,
   { route, prepare, request, entry }: AuditedRequest,
   inspect: (statements: string[]) => void,
 ): Promise<void> {

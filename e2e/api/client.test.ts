@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Engine } from '#server/database/database.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { PROJECT, run, runCommand } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, givenFolder, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, givenEnvironment, givenFolder, givenServer } from '#server/testing/test-server.ts'
 
 const CLIENT = `${PROJECT}e2e/api/client`
 const TOOLS = `${CLIENT}/node_modules/.bin`
@@ -37,7 +37,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     async () => {
       const { port, stop } = await startResponder()
       onTestFinished(stop)
-      const { settings } = await givenWorld(engine)
+      const { settings } = await givenEnvironment(engine)
       const limits = { READ_LIMIT: '20', WRITE_LIMIT: '5', CREATE_LIMIT: '250' }
       const all = { ...settings, ...ADMIN, ...limits, DNS_SERVERS: `127.0.0.1:${port}` }
       const { url } = await givenServer(all)
@@ -82,7 +82,7 @@ async function startResponder() {
 
 /** With records for the names that the program watches. */
 async function givenServerOn(engine: Engine): Promise<string> {
-  const { dns, settings } = await givenWorld(engine)
+  const { dns, settings } = await givenEnvironment(engine)
   for (const name of ['www', 'api', 'cdn']) dns.set(`${name}.example.com`, 'A', ['192.0.2.1'])
   dns.set('old.example.com', 'A', ['192.0.2.99'])
   const { url } = await givenServer({ ...settings, ...ADMIN, WORKERS: '0' })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Answer, type AppWorld, type Call, givenApp } from '#server/testing/app-world.ts'
+import { type Answer, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
 import { type Document, matches, type Operation, readDocument } from './document.ts'
 import { bodyOf, type Fixtures, givenFixtures, pathOf } from './fixtures.ts'
 import { wrongInputs } from './wrong-input.ts'
@@ -152,7 +152,7 @@ test('a body that is not JSON is 415, and one that is cut off 400', async () => 
 })
 
 /** Asks every operation, each with an organization of its own; whatever is answered must be as the document says. */
-async function eachOperation(work: (one: Case, ask: Ask) => Promise<string[]>, given?: AppWorld): Promise<void> {
+async function eachOperation(work: (one: Case, ask: Ask) => Promise<string[]>, given?: TestApp): Promise<void> {
   const world = given ?? (await givenApp('sqlite'))
   const document = await readDocument(world)
   const problems: string[] = []
@@ -169,7 +169,7 @@ async function eachOperation(work: (one: Case, ask: Ask) => Promise<string[]>, g
 }
 
 function asking(
-  world: AppWorld,
+  world: TestApp,
   { operations, validate }: Document,
   { operation, path, body, own }: Case,
   problems: string[],

@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { Answer, AppWorld } from '#server/testing/app-world.ts'
+import type { Answer, TestApp } from '#server/testing/test-app.ts'
 
 export type Schema = {
   $ref?: string
@@ -66,7 +66,7 @@ type RawOperation = {
   responses: Record<string, Response>
 }
 
-export async function readDocument({ call }: AppWorld): Promise<Document> {
+export async function readDocument({ call }: TestApp): Promise<Document> {
   const { body } = await call('/openapi.json', { key: null })
   const raw = body as Raw
   const operationsThat = (isWanted: (operation: RawOperation) => boolean) =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type Answer, type AppWorld, type Call, givenApp } from '#server/testing/app-world.ts'
 import type { Settings } from '#server/testing/server-process.ts'
+import { type Answer, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
 import { readDocument } from './document.ts'
 
 // That answers are like their examples where all is well, the conformance test says.
@@ -18,7 +18,7 @@ const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_val
 const WEBHOOK = { url: 'http://127.0.0.1:8/' }
 const SMALL = { PLANS: JSON.stringify([{ id: 'small', name: 'Small', limits: { monitors: 0 } }]) }
 
-type Case = [status: number, ask: (world: AppWorld) => Promise<Answer>, settings?: Settings]
+type Case = [status: number, ask: (world: TestApp) => Promise<Answer>, settings?: Settings]
 const ERRORS: Case[] = [
   [400, create('/monitors', { ...MONITOR, frequency: 1 })],
   [401, create('/groups', GROUP, { key: null })],
@@ -53,11 +53,11 @@ test.each(ERRORS)('an error %i has the fields of its example', async (status, as
 })
 
 function create(path: string, body: unknown, more: Call = {}) {
-  return ({ call }: AppWorld) => call(path, { method: 'POST', body, ...more })
+  return ({ call }: TestApp) => call(path, { method: 'POST', body, ...more })
 }
 
-function twice(ask: (name: string) => (world: AppWorld) => Promise<Answer>) {
-  return async (world: AppWorld) => {
+function twice(ask: (name: string) => (world: TestApp) => Promise<Answer>) {
+  return async (world: TestApp) => {
     await ask('First')(world)
     return await ask('Second')(world)
   }
@@ -65,7 +65,7 @@ function twice(ask: (name: string) => (world: AppWorld) => Promise<Answer>) {
 
 /** A webhook is read whose secret cannot be opened for this reason. */
 function readSealed(reason: string) {
-  return async (world: AppWorld) => {
+  return async (world: TestApp) => {
     const { body } = await create('/webhooks', WEBHOOK)(world)
     world.deps.seal.open = () => {
       throw new Error(reason)

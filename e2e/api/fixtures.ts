@@ -1,15 +1,15 @@
 import { ensureUser, insertAgent } from '#server/accounts/users.ts'
 import { newId } from '#server/ids.ts'
 import { startWaits } from '#server/monitors/waits.ts'
-import type { AppWorld } from '#server/testing/app-world.ts'
-import { insertEndedJob } from '#server/testing/jobs.ts'
+import { insertCanceledJob } from '#server/testing/jobs.ts'
+import type { TestApp } from '#server/testing/test-app.ts'
 import type { Operation } from './document.ts'
 
 /** One of everything, by the name of its path parameter. */
 export type Fixtures = { organization: string; key: string; ids: Record<string, string> }
 
 /** An organization with one of everything. `mark` stands in every text that can hold one, so that it is recognised elsewhere. */
-export async function givenFixtures(world: AppWorld, name: string): Promise<Fixtures> {
+export async function givenFixtures(world: TestApp, name: string): Promise<Fixtures> {
   const { id: organization, key } = await world.organization(name)
   const mark = name.toLowerCase()
   const make = async (path: string, body: unknown) => {
@@ -57,7 +57,7 @@ export async function givenFixtures(world: AppWorld, name: string): Promise<Fixt
   const apiKey = await make('/api-keys', { name: mark, role: 'read' })
   const { incident, alert } = await insertIncident(world, { organization, channel, rule, mark })
   const event = await insertEvent(world, { organization, monitor, group, mark })
-  const job = await insertEndedJob(world, organization, `${mark}.example.com`)
+  const job = await insertCanceledJob(world, organization, `${mark}.example.com`)
   const agent = await insertMember(world, organization, mark)
   return {
     organization,
@@ -113,7 +113,7 @@ export function bodyOf({ id, body }: Operation, ids: Record<string, string>): un
 
 type EventOf = { organization: string; monitor: string; group: string; mark: string }
 
-async function insertEvent({ deps: { db, clock } }: AppWorld, { organization, monitor, group, mark }: EventOf) {
+async function insertEvent({ deps: { db, clock } }: TestApp, { organization, monitor, group, mark }: EventOf) {
   const id = newId('evt', clock.now())
   await db
     .insertInto('events')
@@ -140,7 +140,7 @@ async function insertEvent({ deps: { db, clock } }: AppWorld, { organization, mo
 }
 
 async function insertPage(
-  { deps: { db, seal, clock } }: AppWorld,
+  { deps: { db, seal, clock } }: TestApp,
   { organization, monitor, mark }: Omit<EventOf, 'group'>,
 ): Promise<string> {
   await startWaits(db, seal, { organizationId: organization, now: clock.now() }, [{ monitorId: monitor, key: mark }])
@@ -148,13 +148,13 @@ async function insertPage(
   return (await pages.executeTakeFirstOrThrow()).id
 }
 
-async function defaultChannel(world: AppWorld, key: string): Promise<string> {
+async function defaultChannel(world: TestApp, key: string): Promise<string> {
   return (await world.call('/channels', { key })).body.data[0].id
 }
 
 type IncidentOf = { organization: string; channel: string; rule: string; mark: string }
 
-async function insertIncident({ deps: { db, clock } }: AppWorld, { organization, channel, rule, mark }: IncidentOf) {
+async function insertIncident({ deps: { db, clock } }: TestApp, { organization, channel, rule, mark }: IncidentOf) {
   const now = clock.now()
   const incident = newId('inc', now)
   const alert = newId('alr', now)
@@ -182,7 +182,7 @@ async function insertIncident({ deps: { db, clock } }: AppWorld, { organization,
   return { incident, alert }
 }
 
-async function insertMember({ deps: { db, clock } }: AppWorld, organization: string, mark: string): Promise<string> {
+async function insertMember({ deps: { db, clock } }: TestApp, organization: string, mark: string): Promise<string> {
   const person = await ensureUser(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
   const id = await insertAgent(db, organization, { user: person, role: 'member' }, clock.now())
   if (id === undefined) throw new Error('the member is there already')

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Engine } from '#server/database/database.ts'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 import { requestOf, text } from './arbitraries.ts'
 import { matches, readDocument } from './document.ts'
 import { givenFixtures } from './fixtures.ts'

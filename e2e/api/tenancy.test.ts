@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '#server/database/database.ts'
-import { givenSignedIn, PASSWORD } from '#server/testing/accounts.ts'
-import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
-import { linkTo } from '#server/testing/mails.ts'
-import { routesOf } from '#server/testing/routes.ts'
+import { givenSignedInBrowser, PASSWORD } from '#server/testing/accounts.ts'
+import { mailedToken } from '#server/testing/mails.ts'
+import { listRoutes } from '#server/testing/routes.ts'
 import { isAcrossOrganizations, tenantTablesOf } from '#server/testing/tenant-tables.ts'
+import { givenApp, type TestApp } from '#server/testing/test-app.ts'
 import { type Operation, readDocument } from './document.ts'
 import { bodyOf, givenFixtures, pathOf } from './fixtures.ts'
 
@@ -103,8 +103,8 @@ test('a cursor of another organization is refused', async () => {
 test.each(ENGINES)('no statement for a person in the dashboard goes across organizations (%s)', async (engine) => {
   const world = await givenApp(engine, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' })
   const own = await givenFixtures(world, 'Own')
-  const person = await givenSignedIn(world, { name: 'Olga', role: 'owner', of: ['Own'] })
-  const ids = { ...own.ids, token: await linkTo(world, 'guest@own.example.com', 'invitations') }
+  const person = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner', organizations: ['Own'] })
+  const ids = { ...own.ids, token: await mailedToken(world, 'guest@own.example.com', 'invitations') }
   const tables = await tenantTablesOf(world.deps.db)
   const { operations } = await readDocument(world)
   const across: string[] = []
@@ -124,7 +124,7 @@ test.each(ENGINES)('no statement for a person in the dashboard goes across organ
 
   const asked = [...operations.map(({ path }) => path), ...DASHBOARD, ...OF_A_PERSON, ...Object.keys(WITHOUT_ROWS)]
   const known = asked.map((path) => path.replace(/\?.*/, '').replaceAll(/\{(\w+)\}/g, ':$1'))
-  const reading = routesOf(world).flatMap((route) => (route.startsWith('GET ') ? [route.slice('GET '.length)] : []))
+  const reading = listRoutes(world).flatMap((route) => (route.startsWith('GET ') ? [route.slice('GET '.length)] : []))
   expect(reading.filter((path) => !known.includes(path))).toEqual([])
 })
 
@@ -202,7 +202,7 @@ const ABOUT = [
 ] as const
 
 /** Every row that belongs to an organization. */
-async function everythingOf({ deps: { db } }: AppWorld, organization: string): Promise<unknown> {
+async function everythingOf({ deps: { db } }: TestApp, organization: string): Promise<unknown> {
   const tables = ABOUT.map(async (table) => {
     const rows = await db.selectFrom(table).selectAll().where('organization_id', '=', organization).execute()
     return [table, rows.map((row) => JSON.stringify(row)).sort()]

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
-import { eventually } from '#server/testing/server-world.ts'
 import { type MailServer, startMailServer } from '#server/testing/smtp.ts'
+import { eventually } from '#server/testing/test-server.ts'
 import { givenDashboard, OWNER, setUp } from './world.ts'
 
 const NAME = 'www.shop.example'

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '#server/database/open.ts'
-import { listOf, startDnsTree } from '#server/testing/dns-server-tree.ts'
+import { formatServers, startDnsTree } from '#server/testing/dns-server-tree.ts'
 import { givenDashboard, setUp } from './world.ts'
 
 const NAME = 'shop.harbor.test'
@@ -14,7 +14,7 @@ test('a customer creates the record of a setup page, and the page updates itself
   onTestFinished(() => tree.close())
   const [zone] = await tree.zone('harbor.test', [NAME_SERVER])
   tree.root.set(NAME_SERVER, 'A', [zone!.address.ip])
-  const { receiver, databaseUrl, ...world } = await givenDashboard({ DNS_ROOTS: listOf([tree.root]) })
+  const { receiver, databaseUrl, ...world } = await givenDashboard({ DNS_ROOTS: formatServers([tree.root]) })
   world.dns.set('harbor.test', 'NS', [NAME_SERVER])
   const { page } = await world.browse()
   await setUp(world, page)

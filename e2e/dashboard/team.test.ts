@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { eventually } from '#server/testing/server-world.ts'
 import { startMailServer } from '#server/testing/smtp.ts'
+import { eventually } from '#server/testing/test-server.ts'
 import { givenDashboard, setUp } from './world.ts'
 
 /** Quoted-printable as mails are written, RFC 2045 section 6.7; enough of it for a link. */

@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { ADMIN } from '#server/testing/server-world.ts'
+import { ADMIN } from '#server/testing/test-server.ts'
 import { givenDashboard } from './world.ts'
 
 /** The owner, on the overview, with a monitor that is valid and a webhook that delivered. */

@@ -11,18 +11,18 @@ import { migratedDatabaseUrl } from '#server/testing/database.ts'
 import { startDnsServer } from '#server/testing/dns-server.ts'
 import { startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, type Settings, startServer } from '#server/testing/server-process.ts'
-import { givenServer, givenWorld, settingsOf, type World } from '#server/testing/server-world.ts'
+import { givenEnvironment, givenServer, serverSettings, type TestEnvironment } from '#server/testing/test-server.ts'
 import { openBrowser } from './browser.ts'
 import { setupPathOf } from './setup-path.ts'
 
-export type DashboardWorld = World & { server: ServerProcess; browse: Browse }
+export type DashboardWorld = TestEnvironment & { server: ServerProcess; browse: Browse }
 
 /** A window of its own: cookies, storage. Whatever its pages complain of fails the test. */
 export type Browse = (options?: BrowserContextOptions) => Promise<{ page: Page; context: BrowserContext }>
 
 /** A running server without an organization, unless the settings make one, and a browser to open it with. */
 export async function givenDashboard(settings: Settings = {}): Promise<DashboardWorld> {
-  const world = await givenWorld('sqlite')
+  const world = await givenEnvironment('sqlite')
   const server = await givenServer({ ...world.settings, ...settings })
   return { ...world, server, browse: await givenBrowser(server.url) }
 }
@@ -94,7 +94,7 @@ async function startShared(settings: Settings): Promise<Shared> {
     mkdtemp(join(tmpdir(), 'zonewatch-e2e-')),
     openBrowser(),
   ])
-  const all = { ...settingsOf({ dns, databaseUrl: database.url, folder }), ...settings }
+  const all = { ...serverSettings({ dns, databaseUrl: database.url, folder }), ...settings }
   const server = await startServer(all)
   const db = openDatabase(database.url)
   const close = async () => {

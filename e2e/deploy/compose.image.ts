@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Finding } from '#server/doctor/finding.ts'
-import { eventually, givenFolder } from '#server/testing/server-world.ts'
+import { eventually, givenFolder } from '#server/testing/test-server.ts'
 import { givenPodman, type Podman, textOf } from './podman.ts'
 
 const DOMAIN = 'zonewatch.localhost'

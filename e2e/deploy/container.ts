@@ -6,11 +6,11 @@ import { expect, onTestFinished } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { startDnsServer } from '#server/testing/dns-server.ts'
 import { startReceiver } from '#server/testing/receiver.ts'
 import { freePort, run, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, settingsOf } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, serverSettings } from '#server/testing/test-server.ts'
 import { type Architecture, buildImage, storageOptions } from '../../scripts/container-image.ts'
 
 /** For one that hangs: an emulated start takes minutes. */
@@ -160,6 +160,11 @@ export async function givenNetwork() {
     await Promise.all([dns.close(), receiver.close()])
   })
   dns.set('www.example.com', 'A', ['192.0.2.1'])
-  const { DATA_DIR: _, DATABASE_URL: __, SECRET: ___, ...settings } = settingsOf({ dns, databaseUrl: '', folder: '' })
+  const {
+    DATA_DIR: _,
+    DATABASE_URL: __,
+    SECRET: ___,
+    ...settings
+  } = serverSettings({ dns, databaseUrl: '', folder: '' })
   return { dns, receiver, settings: { ...settings, ...ADMIN, HOST: '127.0.0.1' } }
 }

@@ -3,7 +3,7 @@ import { copyFileSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, wr
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Ended, PROJECT, run } from '#server/testing/server-process.ts'
-import { eventually } from '#server/testing/server-world.ts'
+import { eventually } from '#server/testing/test-server.ts'
 
 export const CA = '/etc/npm-ca.pem'
 

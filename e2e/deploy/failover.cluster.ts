@@ -4,7 +4,7 @@ import { systemClock } from '#server/clock.ts'
 import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { PROJECT } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, settingsOf } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, serverSettings } from '#server/testing/test-server.ts'
 import { type Daemon, HUB, type Lab, type Machine, startLab } from './lab.ts'
 import {
   type DatabaseNode,
@@ -172,7 +172,7 @@ async function resumed(): Promise<void> {
 }
 
 function startNode(machine: Machine, name: string, settings: Record<string, string>): Daemon {
-  const common = settingsOf({ dns, databaseUrl: '', folder: join(lab.folder, name) })
+  const common = serverSettings({ dns, databaseUrl: '', folder: join(lab.folder, name) })
   const env = {
     ...common,
     ...ADMIN,

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { readConfig } from '#server/config/config.ts'
 import { PROJECT, run, startServer } from '#server/testing/server-process.ts'
-import { eventually, givenFolder } from '#server/testing/server-world.ts'
+import { eventually, givenFolder } from '#server/testing/test-server.ts'
 
 const UNIT = 'deploy/zonewatch.service'
 /** Prints each datagram that comes to a socket: what systemd does with the socket that it names in NOTIFY_SOCKET. */

@@ -7,11 +7,11 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Delivery } from '#contract/events.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import { backUp } from '#server/backup/back-up.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { startDnsServer } from '#server/testing/dns-server.ts'
 import { startReceiver } from '#server/testing/receiver.ts'
 import { runCommand } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, settingsOf } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, serverSettings } from '#server/testing/test-server.ts'
 
 const NAME = 'www.example.com'
 
@@ -145,7 +145,7 @@ async function givenRunning(dataDir: string, more: Record<string, string> = {}) 
   onTestFinished(async () => {
     await Promise.all([dns.close(), receiver.close()])
   })
-  const { DATABASE_URL: _, ...own } = settingsOf({ dns, databaseUrl: '', folder: join(dataDir, 'data') })
+  const { DATABASE_URL: _, ...own } = serverSettings({ dns, databaseUrl: '', folder: join(dataDir, 'data') })
   const settings = { ...own, ...ADMIN, ...more }
   dns.set(NAME, 'A', ['192.0.2.1'])
   const server = await givenServer(settings)

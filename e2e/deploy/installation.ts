@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { eventually } from '#server/testing/server-world.ts'
+import { eventually } from '#server/testing/test-server.ts'
 import { blockWith, type Debian, guideText } from './debian.ts'
 import type { Lab, Machine } from './lab.ts'
 

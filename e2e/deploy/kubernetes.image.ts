@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseAllDocuments, stringify } from 'yaml'
-import { ADMIN, ADMIN_KEY, eventually, givenFolder } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenFolder } from '#server/testing/test-server.ts'
 import { givenPodman, type Podman, textOf } from './podman.ts'
 
 const DOMAIN = 'zonewatch.localhost'

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { freePort } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/test-server.ts'
 import { blockWith, type Debian, guideText, installDebian, putPackage } from './debian.ts'
 
 let machine: Debian

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
 import type { Finding } from '#server/doctor/finding.ts'
 import { PROJECT, run } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/test-server.ts'
 import { blockWith, fillNpmCache, installDebian, putPackage } from './debian.ts'
 import {
   type Authority,

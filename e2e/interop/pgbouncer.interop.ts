@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { Delivery } from '#contract/events.ts'
 import type { Monitor } from '#contract/monitors.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { startDnsServer } from '#server/testing/dns-server.ts'
 import { startReceiver } from '#server/testing/receiver.ts'
 import { runCommand } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, settingsOf } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, serverSettings } from '#server/testing/test-server.ts'
 import { folderFor, newPlace, type Place } from './place.ts'
 import { Postgres, startPgBouncer } from './postgres.ts'
 
@@ -39,7 +39,7 @@ test('two nodes that start at once, and all of their work, through PgBouncer in 
     await Promise.all([dns.close(), receiver.close()])
   })
   const databaseUrl = pooler.url('zonewatch')
-  const settingsIn = async () => ({ ...settingsOf({ dns, databaseUrl, folder: await givenFolder() }), ...ADMIN })
+  const settingsIn = async () => ({ ...serverSettings({ dns, databaseUrl, folder: await givenFolder() }), ...ADMIN })
   const settings = await settingsIn()
   // Both find an empty database: one migrates it, under a lock of the transaction, and the other waits.
   const [api, worker] = await Promise.all([

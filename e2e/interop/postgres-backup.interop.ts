@@ -6,11 +6,11 @@ import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '#server/clock.ts'
 import type { Finding } from '#server/doctor/finding.ts'
-import { createApi } from '#server/testing/api.ts'
+import { createApi } from '#server/testing/api-client.ts'
 import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Received, type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { runCommand } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, settingsOf } from '#server/testing/server-world.ts'
+import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, serverSettings } from '#server/testing/test-server.ts'
 import { folderFor, newPlace, type Place } from './place.ts'
 import { giveToPostgres, Postgres } from './postgres.ts'
 
@@ -57,7 +57,7 @@ test('the guide: a dump, and the way back to a moment; events, requests and secr
   receiver.answers(({ path }) => (path === '/down' ? 500 : 200))
   dns.set(NAME, 'A', [FIRST])
   const settings = {
-    ...settingsOf({ dns, databaseUrl: postgres.url('zonewatch'), folder: await givenFolder() }),
+    ...serverSettings({ dns, databaseUrl: postgres.url('zonewatch'), folder: await givenFolder() }),
     ...ADMIN,
   }
   const server = await givenServer(settings)

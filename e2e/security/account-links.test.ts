@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { givenSignedIn, PASSWORD, signIn } from '#server/testing/accounts.ts'
-import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
+import { givenSignedInBrowser, PASSWORD, signIn } from '#server/testing/accounts.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
 import { onBothEngines } from '#server/testing/database.ts'
-import { linkTo } from '#server/testing/mails.ts'
+import { mailedToken } from '#server/testing/mails.ts'
+import { givenApp, type TestApp } from '#server/testing/test-app.ts'
 
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 const NEW_PASSWORD = 'another horse'
@@ -14,11 +14,11 @@ onBothEngines('anyone who once knew the password', (_fresh, engine) => {
     ['a change', changePassword],
   ])('keeps no link to another address after %s of the password', async (_what, renewPassword) => {
     const world = await givenApp(engine, SMTP)
-    const ada = await givenSignedIn(world, { name: 'Ada' })
+    const ada = await givenSignedInBrowser(world, { name: 'Ada' })
     const thief = openBrowser(world, '198.51.100.1')
     await signIn(thief, 'ada@example.com')
     await changeEmail(thief, 'thief@evil.example')
-    const token = await linkTo(world, 'thief@evil.example', 'verify-email')
+    const token = await mailedToken(world, 'thief@evil.example', 'verify-email')
 
     await renewPassword(world, ada)
 
@@ -32,7 +32,7 @@ onBothEngines('anyone who once knew the password', (_fresh, engine) => {
 
   test('keeps no session that began while the password was changed', async () => {
     const world = await givenApp(engine)
-    await givenSignedIn(world, { name: 'Ada' })
+    await givenSignedInBrowser(world, { name: 'Ada' })
     const { db } = world.deps
     const { verify } = world.passwords
     world.passwords.verify = async (given) => {
@@ -50,12 +50,12 @@ onBothEngines('anyone who once knew the password', (_fresh, engine) => {
 onBothEngines('anyone who reads the mails to an old address', (_fresh, engine) => {
   test('resets no password after a change of the address', async () => {
     const world = await givenApp(engine, SMTP)
-    const ada = await givenSignedIn(world, { name: 'Ada' })
+    const ada = await givenSignedInBrowser(world, { name: 'Ada' })
     const thief = openBrowser(world, '198.51.100.1')
     await thief.call('/dashboard/auth/request-password-reset', { body: { email: 'ada@example.com' } })
-    const stolen = await linkTo(world, 'ada@example.com', 'reset-password')
+    const stolen = await mailedToken(world, 'ada@example.com', 'reset-password')
     await changeEmail(ada, 'ada@new.example')
-    const token = await linkTo(world, 'ada@new.example', 'verify-email')
+    const token = await mailedToken(world, 'ada@new.example', 'verify-email')
     expect((await ada.call('/dashboard/auth/verify-email', { body: { token } })).status).toBe(200)
 
     const body = { token: stolen, newPassword: NEW_PASSWORD }
@@ -65,10 +65,10 @@ onBothEngines('anyone who reads the mails to an old address', (_fresh, engine) =
 
   test('resets no password again with a second link', async () => {
     const world = await givenApp(engine, SMTP)
-    const ada = await givenSignedIn(world, { name: 'Ada' })
+    const ada = await givenSignedInBrowser(world, { name: 'Ada' })
     const thief = openBrowser(world, '198.51.100.1')
     await thief.call('/dashboard/auth/request-password-reset', { body: { email: 'ada@example.com' } })
-    const token = await linkTo(world, 'ada@example.com', 'reset-password')
+    const token = await mailedToken(world, 'ada@example.com', 'reset-password')
     await resetPassword(world, ada, 2)
 
     const body = { token, newPassword: 'a third horse' }
@@ -82,15 +82,15 @@ async function changeEmail(browser: Browser, newEmail: string): Promise<void> {
   expect([answer.status, answer.body]).toEqual([200, { confirm: true }])
 }
 
-async function resetPassword(world: AppWorld, browser: Browser, number = 1): Promise<void> {
+async function resetPassword(world: TestApp, browser: Browser, number = 1): Promise<void> {
   const ask = { body: { email: 'ada@example.com' } }
   expect((await browser.call('/dashboard/auth/request-password-reset', ask)).status).toBe(200)
-  const token = await linkTo(world, 'ada@example.com', 'reset-password', number)
+  const token = await mailedToken(world, 'ada@example.com', 'reset-password', number)
   const body = { token, newPassword: NEW_PASSWORD }
   expect((await browser.call('/dashboard/auth/reset-password', { body })).status).toBe(200)
 }
 
-async function changePassword(_world: AppWorld, browser: Browser): Promise<void> {
+async function changePassword(_world: TestApp, browser: Browser): Promise<void> {
   const body = { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }
   expect((await browser.call('/dashboard/auth/change-password', { body })).status).toBe(200)
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 test('an answer of the API is kept by no cache, and its type is not guessed', async () => {
   const world = await givenApp('sqlite')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '#server/testing/app-world.ts'
 import { openBrowser } from '#server/testing/browser.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 test('guessing passwords of many accounts is slowed down over all networks of one IPv6 site', async () => {
   const world = await givenApp('sqlite', { DASHBOARD_LIMIT: '0' })

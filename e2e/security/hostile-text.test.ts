@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { parseExpectedValues, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 const IMPORT = '/dashboard/api/import'
 

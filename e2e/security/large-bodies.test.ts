@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 const TOO_MANY = { body: 'must have at most 100000 values.' }
 

@@ -2,18 +2,18 @@ import { expect, test } from 'vitest'
 import { renderMail } from '#server/mail/content.ts'
 import { notifyWebhookActive } from '#server/mail/notifications.ts'
 import { queueMail } from '#server/mail/outbox.ts'
-import { givenPerson, givenSignedIn, PASSWORD, signIn } from '#server/testing/accounts.ts'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenSignedInBrowser, givenUser, PASSWORD, signIn } from '#server/testing/accounts.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
 import { onBothEngines } from '#server/testing/database.ts'
-import { linkTo, mailsTo } from '#server/testing/mails.ts'
+import { mailedToken, mailsTo } from '#server/testing/mails.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 const PHISHING = 'Acme\n\nYour account is locked. Open https://evil.example now.\n\n'
 
 test('a name with a line break is refused wherever a name is given', async () => {
   const world = await givenApp('sqlite')
-  const browser = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+  const browser = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
   const { agent_id } = (await browser.call('/dashboard/api/me')).body.organizations[0]
   const requests: [string, string, object][] = [
     ['/organization', 'PATCH', { name: PHISHING }],
@@ -66,7 +66,11 @@ onBothEngines('invitations', (_fresh, engine) => {
 
   test('are no more from a second organization of the same owner', async () => {
     const world = await givenApp(engine, { INVITATION_LIMIT: '1' })
-    const browser = await givenSignedIn(world, { name: 'Eve', role: 'owner', of: ['First', 'Second'] })
+    const browser = await givenSignedInBrowser(world, {
+      name: 'Eve',
+      role: 'owner',
+      organizations: ['First', 'Second'],
+    })
     const invite = async (name: string) => {
       const headers = { 'x-organization': (await world.organization(name)).id }
       const body = { email: `${name}@example.com` }
@@ -79,7 +83,7 @@ onBothEngines('invitations', (_fresh, engine) => {
 onBothEngines('mails about webhooks', (_fresh, engine) => {
   test('are no more from a second organization of the same owner', async () => {
     const world = await givenApp(engine, SMTP)
-    await givenPerson(world, { name: 'Eve', role: 'owner', of: ['First', 'Second'] })
+    await givenUser(world, { name: 'Eve', role: 'owner', organizations: ['First', 'Second'] })
     const { db, clock } = world.deps
     const [first, second] = [await world.organization('First'), await world.organization('Second')]
     const content = { kind: 'webhook_active', organization: 'First', url: 'https://hooks.example.com/' } as const
@@ -98,7 +102,7 @@ onBothEngines('a change of the address', (_fresh, engine) => {
 
   test('mails no stranger after stranger, although the password is right', async () => {
     const world = await given()
-    const browser = await givenSignedIn(world, { name: 'Eve' })
+    const browser = await givenSignedInBrowser(world, { name: 'Eve' })
     const statuses = []
     for (let number = 0; number < 7; number++) statuses.push(await change(browser, `victim${number}@example.com`))
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
@@ -109,7 +113,7 @@ onBothEngines('a change of the address', (_fresh, engine) => {
     const world = await given()
     const statuses = []
     for (const name of ['Eve', 'Mallory']) {
-      const browser = await givenSignedIn(world, { name })
+      const browser = await givenSignedInBrowser(world, { name })
       for (let number = 0; number < 2; number++) statuses.push(await change(browser, 'victim@example.com'))
     }
     expect(statuses).toEqual([200, 200, 200, 429])
@@ -124,7 +128,7 @@ onBothEngines('signing up', (_fresh, engine) => {
     const world = await givenApp(engine, { ...SMTP, SIGN_UP: 'open' })
     const browser = openBrowser(world)
     expect((await browser.call(SIGN_UP, { body })).body).toEqual({ confirm: true })
-    const token = await linkTo(world, 'ada@example.com', 'verify-email')
+    const token = await mailedToken(world, 'ada@example.com', 'verify-email')
     const [text] = await mailsTo(world, 'ada@example.com')
     expect(text).not.toContain('Acme')
     const sign = { email: 'ada@example.com', password: PASSWORD }
@@ -141,7 +145,7 @@ onBothEngines('signing up', (_fresh, engine) => {
 
   test('does not tell whether an address has an account', async () => {
     const world = await givenApp(engine, { ...SMTP, SIGN_UP: 'open' })
-    await givenPerson(world, { name: 'Ada' })
+    await givenUser(world, { name: 'Ada' })
     const known = await openBrowser(world).call(SIGN_UP, { body })
     const unknown = await openBrowser(world).call(SIGN_UP, { body: { ...body, email: 'eve@example.com' } })
     expect([known.status, known.text]).toEqual([unknown.status, unknown.text])

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
 const post = (headers: string, body: string) => `POST /groups HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`

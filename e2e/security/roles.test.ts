@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
-import { givenSignedIn, PASSWORD } from '#server/testing/accounts.ts'
-import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
+import { givenSignedInBrowser, PASSWORD } from '#server/testing/accounts.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
 import { onBothEngines } from '#server/testing/database.ts'
+import { givenApp, type TestApp } from '#server/testing/test-app.ts'
 
 const KEYS = '/api-keys'
 
 onBothEngines('an admin', (_fresh, engine) => {
   test('sees no link to become an owner, and neither resends nor revokes it', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const invite = (email: string, role: string) => owner.call('/agents/invitations', { body: { email, role } })
     const { id } = (await invite('eve@example.com', 'owner')).body
     await invite('max@example.com', 'admin')
@@ -30,8 +30,8 @@ onBothEngines('an admin', (_fresh, engine) => {
 
   test('neither makes nor ends what only owners do', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const [ada, olga] = [await agentOf(world, 'Ada'), await agentOf(world, 'Olga')]
     const { id: key } = (await owner.call(KEYS, { body: { name: 'Deploy', role: 'admin' } })).body
     const requests: [string, string, object?][] = [
@@ -56,8 +56,8 @@ onBothEngines('an admin', (_fresh, engine) => {
 onBothEngines('the keys of a person', (_fresh, engine) => {
   test('may do no more than the person, and are revoked when the person is removed', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const eve = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
     const agent = await agentOf(world, 'Eve')
     const admin = (await eve.call(KEYS, { body: { name: 'All', role: 'admin' } })).body.key
     const write = (await eve.call(KEYS, { body: { name: 'Some', role: 'write' } })).body.key
@@ -86,8 +86,8 @@ onBothEngines('the keys of a person', (_fresh, engine) => {
 
   test('and the open invitations leave no way back', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const eve = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
     const { key } = (await eve.call(KEYS, { body: { name: 'All', role: 'admin' } })).body
     const stateOf = async (id: string) => (await owner.call(`/agents/invitations/${id}`)).body.state
     const asOwner = { email: 'eve@evil.example', role: 'owner' }
@@ -107,8 +107,8 @@ onBothEngines('the keys of a person', (_fresh, engine) => {
 onBothEngines('somebody who is removed at this moment', (_fresh, engine) => {
   test('gives away nothing that lasts', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const eve = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
     const agent = await agentOf(world, 'Eve')
     const give = (number: number) => [
       eve.call(KEYS, { body: { name: `${number}`, role: 'admin' } }),
@@ -131,7 +131,7 @@ onBothEngines('somebody who is removed at this moment', (_fresh, engine) => {
 onBothEngines('an invitation that was revoked', (_fresh, engine) => {
   test('is refused before a password is hashed', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const { id } = (await owner.call('/agents/invitations', { body: { email: 'eve@example.com' } })).body
     const { text } = (await owner.call('/dashboard/api/mails')).body.data[0]
     const [, token] = /\/dashboard\/invitations\/([\w-]{22})\n/.exec(text)!
@@ -145,7 +145,7 @@ onBothEngines('an invitation that was revoked', (_fresh, engine) => {
   })
 })
 
-async function agentOf({ deps }: AppWorld, name: string): Promise<string> {
+async function agentOf({ deps }: TestApp, name: string): Promise<string> {
   const row = await deps.db.selectFrom('agents').select('id').where('name', '=', name).executeTakeFirstOrThrow()
   return row.id
 }

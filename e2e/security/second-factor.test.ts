@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { insertToken, newToken } from '#server/accounts/account-tokens.ts'
-import { codeNow, confirm, givenPerson, givenSecondFactor, nextCode, PASSWORD } from '#server/testing/accounts.ts'
-import { type AppWorld, givenApp } from '#server/testing/app-world.ts'
+import { confirmCode, currentCode, givenSecondFactor, givenUser, nextCode, PASSWORD } from '#server/testing/accounts.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
 import { onBothEngines } from '#server/testing/database.ts'
+import { givenApp, type TestApp } from '#server/testing/test-app.ts'
 
 const COOKIE = 'zonewatch.two_factor'
 
@@ -11,7 +11,7 @@ onBothEngines('anyone who has the password', (_fresh, engine) => {
   test('signs in with no code that was used before', async () => {
     const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const code = nextCode(uri)
-    await confirm(await givenHalfSignedIn(world), code)
+    await confirmCode(await givenHalfSignedIn(world), code)
     const thief = await givenHalfSignedIn(world)
     const answer = await thief.call('/dashboard/auth/two-factor/verify-totp', { body: { code } })
     expect([answer.status, answer.body.errors]).toEqual([400, { code: expect.stringContaining('already used') }])
@@ -29,10 +29,10 @@ onBothEngines('anyone who has the password', (_fresh, engine) => {
   test('needs a code again in a browser that was trusted before the second factor was set up again', async () => {
     const { world, uri, browser } = await givenSecondFactor(await givenApp(engine))
     const thief = await givenHalfSignedIn(world)
-    await confirm(thief, nextCode(uri), { trustDevice: true })
+    await confirmCode(thief, nextCode(uri), { trustDevice: true })
     await browser.call('/dashboard/auth/two-factor/disable', { body: { password: PASSWORD } })
     const enabled = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
-    await confirm(browser, codeNow(enabled.body.totpURI))
+    await confirmCode(browser, currentCode(enabled.body.totpURI))
     await thief.call('/dashboard/auth/sign-out', { method: 'POST' })
     const body = { email: 'ada@example.com', password: PASSWORD }
     expect((await thief.call('/dashboard/auth/sign-in/email', { body })).body).toEqual({ twoFactorRedirect: true })
@@ -45,7 +45,7 @@ onBothEngines('anyone who has the password', (_fresh, engine) => {
     for (let number = 0; number < 7; number++) {
       const thief = await givenHalfSignedIn(world, `198.51.100.${number}`)
       // An account of the thief, whose tries would be counted instead.
-      const { id: userId } = await givenPerson(world, { name: `Eve${number}`, of: [] })
+      const { id: userId } = await givenUser(world, { name: `Eve${number}`, organizations: [] })
       const token = newToken()
       const expiresAt = clock.now() + 60_000
       await insertToken(db, { token, purpose: 'pending-sign-in', userId, expiresAt })
@@ -59,7 +59,7 @@ onBothEngines('anyone who has the password', (_fresh, engine) => {
 })
 
 /** Entered the password of Ada; the code is still to come. */
-async function givenHalfSignedIn(world: AppWorld, from?: string): Promise<Browser> {
+async function givenHalfSignedIn(world: TestApp, from?: string): Promise<Browser> {
   const browser = openBrowser(world, from)
   const body = { email: 'ada@example.com', password: PASSWORD }
   expect((await browser.call('/dashboard/auth/sign-in/email', { body })).body).toEqual({ twoFactorRedirect: true })

@@ -1,7 +1,7 @@
 import { fastify } from 'fastify'
 import { expect, onTestFinished, test } from 'vitest'
 import { documentation } from '#server/http/docs.ts'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 test('the largest file that anybody may ask for lies in memory once, however many do not read it', async () => {
   const app = fastify()

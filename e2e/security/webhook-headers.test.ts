@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 
 test('no answer shows the value of a header of a webhook, to whatever key', async () => {
   const world = await givenApp('sqlite')

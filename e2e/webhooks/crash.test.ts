@@ -8,7 +8,7 @@ import { migrate } from '#server/database/migrate.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { createSeal } from '#server/seal.ts'
 import { isRunning, type ServerProcess } from '#server/testing/server-process.ts'
-import { eventually, givenServer, givenWorld } from '#server/testing/server-world.ts'
+import { eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 import { readBody } from '#server/webhooks/claimed.ts'
 import { insertRequests } from '#server/webhooks/new-requests.ts'
 import { insertWebhook } from '#server/webhooks/store.ts'
@@ -75,7 +75,7 @@ async function killAgainAndAgain(engine: Engine, processes: number): Promise<voi
 
 /** Webhooks on one group, and a way to write events of it the way a check does: in one transaction with their requests. */
 async function givenRequests(engine: Engine) {
-  const { settings, databaseUrl, receiver } = await givenWorld(engine)
+  const { settings, databaseUrl, receiver } = await givenEnvironment(engine)
   const db = openDatabase(databaseUrl, { connections: 2 })
   onTestFinished(() => db.destroy())
   await migrate(db, systemClock.now())

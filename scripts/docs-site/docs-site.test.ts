@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '#server/testing/app-world.ts'
+import { givenApp } from '#server/testing/test-app.ts'
 import { KINDS, renderDocuments, renderSite } from './build.ts'
 import { renderMarkdown } from './markdown.ts'
 

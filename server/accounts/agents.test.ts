@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Agent } from '#contract/agents.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
-import { givenAgent } from '../testing/people.ts'
+import { givenAgent } from '../testing/accounts.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
   test('an agent is shown with exactly the fields of an agent', async () => {
@@ -106,7 +106,7 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
 
   test("another organization's agent is a 404 for every request", async () => {
     const world = await givenApp(engine)
-    const foreign = await givenAgent(world, { name: 'Eve', of: 'Second' })
+    const foreign = await givenAgent(world, { name: 'Eve', organizationName: 'Second' })
     await world.organization()
 
     const answers = [
@@ -137,6 +137,6 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
   })
 })
 
-async function ownerOf(world: AppWorld): Promise<string> {
+async function ownerOf(world: TestApp): Promise<string> {
   return (await world.call('/agents')).body.data[0].id
 }

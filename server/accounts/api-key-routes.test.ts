@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { ApiKey } from '#contract/api-keys.ts'
-import { givenSignedIn } from '../testing/accounts.ts'
-import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser } from '../testing/accounts.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { type Call, givenApp, type TestApp } from '../testing/test-app.ts'
 
 const KEYS = '/api-keys'
 const HOUR_MS = 3_600_000
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000
 onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
   test('is shown once, works, is listed with its creator, and ends when it is revoked', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const made = await browser.call(KEYS, { body: { name: 'Deploy', role: 'write' } })
     expect(made).toMatchObject({ status: 201, body: { name: 'Deploy', role: 'write', created_by: 'Ada' } })
     const { key, ...shown } = made.body
@@ -28,7 +28,7 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
 
   test('runs out when it was asked to', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const make = (expires: string) => browser.call(KEYS, { body: { name: 'Short', role: 'read', expires } })
     expect((await make('2020-01-01T00:00:00Z')).body.errors).toHaveProperty('expires')
     expect((await make('tomorrow')).body.errors).toHaveProperty('expires')
@@ -46,7 +46,7 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
       ['Ada', 'admin', 200, 201, 403, 403],
       ['Olga', 'owner', 200, 201, 201, 201],
     ] as const) {
-      const browser = await givenSignedIn(world, { name, role })
+      const browser = await givenSignedInBrowser(world, { name, role })
       const make = (given: object) => browser.call(KEYS, { body: { name: 'Deploy', role: 'write', ...given } })
       const answers = [
         await browser.call(KEYS),
@@ -75,7 +75,7 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
   test("is nobody's business in another organization", async () => {
     const world = await givenApp(engine)
     const { id } = await world.key('read', { of: 'Second' })
-    const browser = await givenSignedIn(world, { name: 'Ada', role: 'owner' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     expect((await browser.call(`${KEYS}/${id}`, { method: 'DELETE' })).status).toBe(404)
     expect(JSON.stringify((await browser.call(KEYS)).body)).not.toContain(id)
   })
@@ -84,7 +84,7 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     const limits = { monitors: 10, min_frequency: 5, event_retention_days: 30, webhooks: 10, agents: 10, api_keys: 2 }
     const plans = [{ id: 'small', name: 'Small', limits, prices: [] }]
     const world = await givenApp(engine, { PLANS: JSON.stringify(plans) })
-    const browser = await givenSignedIn(world, { name: 'Ada', role: 'owner' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     const make = { body: { name: 'Deploy', role: 'read' } }
     expect((await browser.call(KEYS, make)).status).toBe(201)
     expect((await browser.call(KEYS, make)).status).toBe(402)
@@ -92,18 +92,18 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
 })
 
 onBothEngines('an API key', (_fresh, engine) => {
-  const make = async ({ call }: AppWorld, body: object, more: Call = {}) =>
+  const make = async ({ call }: TestApp, body: object, more: Call = {}) =>
     await call(KEYS, { method: 'POST', body: { name: 'Deploy', role: 'admin', ...body }, ...more })
   /** By an owner, who can give more than keys have by default. */
-  const makeByOwner = async (world: AppWorld, body: object) => {
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+  const makeByOwner = async (world: TestApp, body: object) => {
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     return await owner.call(KEYS, { body: { name: 'Deploy', role: 'admin', ...body } })
   }
-  const change = async ({ call }: AppWorld, id: string, body: object, more: Call = {}) =>
+  const change = async ({ call }: TestApp, id: string, body: object, more: Call = {}) =>
     await call(`${KEYS}/${id}`, { method: 'PATCH', body, ...more })
-  const rotate = async ({ call }: AppWorld, id: string, body?: object, more: Call = {}) =>
+  const rotate = async ({ call }: TestApp, id: string, body?: object, more: Call = {}) =>
     await call(`${KEYS}/${id}/rotate`, { method: 'POST', ...(body && { body }), ...more })
-  const works = async ({ call }: AppWorld, key: string) => (await call('/groups', { key })).status === 200
+  const works = async ({ call }: TestApp, key: string) => (await call('/groups', { key })).status === 200
 
   test('is rotated: both work until the time that the answer names, then the new one, and id and name stay', async () => {
     const world = await givenApp(engine)
@@ -188,7 +188,7 @@ onBothEngines('an API key', (_fresh, engine) => {
 
   test('takes no limit above what the operator allows, also not later', async () => {
     const world = await givenApp(engine, { KEY_LIMIT_MAX: '100', READ_LIMIT: '20', CHECK_LIMIT: '7' })
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const refused = await owner.call(KEYS, {
       body: { name: 'x', role: 'read', limits: { read: 101, write: 0, check: 100 } },
     })
@@ -270,8 +270,8 @@ onBothEngines('an API key', (_fresh, engine) => {
 
   test('of an agent who was demoted cannot be given back more than the agent has', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const eve = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
     const { id, created_by_id } = (await eve.call(KEYS, { body: { name: 'All', role: 'admin' } })).body
     await owner.call(`/agents/${created_by_id}`, { method: 'PATCH', body: { role: 'member' } })
     const back = await owner.call(`${KEYS}/${id}`, { method: 'PATCH', body: { role: 'admin' } })
@@ -280,8 +280,8 @@ onBothEngines('an API key', (_fresh, engine) => {
 
   test('belongs to the agent who rotated it last, and ends with that agent; so do keys that it made', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const eve = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
     const { id } = (await owner.call(KEYS, { body: { name: 'All', role: 'admin' } })).body
     const { key, created_by_id } = (await eve.call(`${KEYS}/${id}/rotate`, { body: {} })).body
     const child = (await make(world, {}, { key })).body
@@ -339,8 +339,8 @@ onBothEngines('the mails of an organization', (_fresh, engine) => {
   test('are shown to admins, with the link where the server sends none', async () => {
     const world = await givenApp(engine)
     await world.call('/agents/invitations', INVITE)
-    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
-    const member = await givenSignedIn(world, { name: 'Mia' })
+    const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
+    const member = await givenSignedInBrowser(world, { name: 'Mia' })
     const { data } = (await admin.call('/dashboard/api/mails')).body
     expect(data).toMatchObject([{ recipient: 'grace@example.com', status: 'waiting', error: null }])
     expect(data[0].text).toMatch(/\/dashboard\/invitations\/[\w-]{22}\n/)
@@ -350,7 +350,7 @@ onBothEngines('the mails of an organization', (_fresh, engine) => {
   test('keep the link to their recipients where the server sends them', async () => {
     const world = await givenApp(engine, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' })
     await world.call('/agents/invitations', INVITE)
-    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const { data } = (await admin.call('/dashboard/api/mails')).body
     expect(data[0].text).not.toMatch(/\/dashboard\/invitations\/[\w-]{22}/)
   })

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import type { Invitation } from '#contract/agents.ts'
 import type { Engine } from '../database/database.ts'
 import { invitationToken } from '../mail/links.ts'
-import { givenApp } from '../testing/app-world.ts'
-import { givenAgent } from '../testing/people.ts'
+import { givenAgent } from '../testing/accounts.ts'
+import { givenApp } from '../testing/test-app.ts'
 import { acceptInvitation, getOfferedInvitation } from './invitations.ts'
 import { ensureUser } from './users.ts'
 
@@ -156,7 +156,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
 
   test('one person belongs to several organizations', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
-    await givenAgent(world, { name: 'Ada', of: 'Second' })
+    await givenAgent(world, { name: 'Ada', organizationName: 'Second' })
 
     await accept(tokenOf((await invite({ email: 'ada@example.com' })).body))
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { invitationToken } from '../mail/links.ts'
-import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser, givenUser, PASSWORD, signIn } from '../testing/accounts.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 onBothEngines('an invitation', (_fresh, engine) => {
   test('makes the account of someone new, and signs in', async () => {
@@ -29,8 +29,8 @@ onBothEngines('an invitation', (_fresh, engine) => {
 
   test('is accepted by anyone who has that address, after signing in', async () => {
     const world = await givenApp(engine)
-    await givenPerson(world, { name: 'Grace', of: ['Second'] })
-    const eve = await givenSignedIn(world, { name: 'Eve', of: ['Second'] })
+    await givenUser(world, { name: 'Grace', organizations: ['Second'] })
+    const eve = await givenSignedInBrowser(world, { name: 'Eve', organizations: ['Second'] })
     const path = await givenInvitation(world, { email: 'grace@example.com', role: 'viewer' })
     expect((await eve.call(`${path}/accept`, { method: 'POST' })).status).toBe(403)
     const stranger = await openBrowser(world).call(`${path}/accept`, { body: { name: 'Eve', password: PASSWORD } })
@@ -49,8 +49,8 @@ onBothEngines('an invitation', (_fresh, engine) => {
 
   test('of an owner is made by owners only, and so are owners themselves', async () => {
     const world = await givenApp(engine)
-    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const invite = { body: { email: 'eve@example.com', role: 'owner' } }
     expect((await admin.call('/agents/invitations', invite)).status).toBe(403)
     const agents = (await admin.call('/agents?limit=100')).body.data
@@ -76,7 +76,7 @@ onBothEngines('signing up', (_fresh, engine) => {
   test('is not possible on most servers', async () => {
     const world = await givenApp(engine)
     expect((await openBrowser(world).call('/dashboard/api/sign-up', { body: ADA })).status).toBe(403)
-    const browser = await givenSignedIn(world, { name: 'Grace', role: 'owner' })
+    const browser = await givenSignedInBrowser(world, { name: 'Grace', role: 'owner' })
     expect((await browser.call('/dashboard/api/organizations', { body: { name: 'Mine' } })).status).toBe(403)
   })
 
@@ -110,7 +110,7 @@ onBothEngines('signing up', (_fresh, engine) => {
 onBothEngines('a person of several organizations', (_fresh, engine) => {
   test('acts for the one that is named, for the first without a name, and for no other', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada', of: ['First', 'Second'] })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', organizations: ['First', 'Second'] })
     const [first, second] = [await world.organization('First'), await world.organization('Second')]
     const third = await world.organization('Third')
     const nameIn = async (headers: Record<string, string>) =>
@@ -131,7 +131,7 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
 
   test('loses access at once with the membership', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const { data } = (await browser.call('/agents')).body
     const { id } = data.find(({ name }: { name: string }) => name === 'Ada')
     expect((await world.call(`/agents/${id}`, { method: 'DELETE' })).status).toBe(204)
@@ -141,7 +141,7 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
 
   test('is seen at most once a minute', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const seen = async () => {
       const { data } = (await browser.call('/agents')).body
       return data.find(({ name }: { name: string }) => name === 'Ada').last_seen
@@ -157,7 +157,7 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
 
   test('has so many requests a minute, over all sessions', async () => {
     const world = await givenApp(engine, { DASHBOARD_LIMIT: '5' })
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const other = openBrowser(world, '198.51.100.1')
     for (const [name, value] of browser.cookies) other.cookies.set(name, value)
     const statuses = []
@@ -169,7 +169,7 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
   })
 })
 
-async function givenInvitation(world: AppWorld, body: { email: string; role: string }): Promise<string> {
+async function givenInvitation(world: TestApp, body: { email: string; role: string }): Promise<string> {
   const made = await world.call('/agents/invitations', { method: 'POST', body })
   return `/dashboard/api/invitations/${invitationToken(world.deps.seal, made.body.id, 1)}`
 }

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest'
-import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser, givenUser, PASSWORD, signIn } from '../testing/accounts.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { linkTo, mailsTo } from '../testing/mails.ts'
+import { mailedToken, mailsTo } from '../testing/mails.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 
 onBothEngines('a forgotten password', (_fresh, engine) => {
-  const ask = (world: AppWorld, email: string) =>
+  const ask = (world: TestApp, email: string) =>
     openBrowser(world).call('/dashboard/auth/request-password-reset', { body: { email } })
 
   test('is replaced by a link that works once, and ends all sessions', async () => {
     const world = await givenApp(engine)
-    const before = await givenSignedIn(world, { name: 'Ada' })
+    const before = await givenSignedInBrowser(world, { name: 'Ada' })
     expect((await ask(world, 'Ada@example.com')).body).toEqual({ status: true })
-    const token = await linkTo(world, 'ada@example.com', 'reset-password')
+    const token = await mailedToken(world, 'ada@example.com', 'reset-password')
 
     const reset = () =>
       openBrowser(world).call('/dashboard/auth/reset-password', { body: { token, newPassword: 'another horse' } })
@@ -30,7 +30,7 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
 
   test('is answered alike for an address without an account, which gets no mail', async () => {
     const world = await givenApp(engine)
-    await givenPerson(world, { name: 'Ada' })
+    await givenUser(world, { name: 'Ada' })
     const known = await ask(world, 'ada@example.com')
     const unknown = await ask(world, 'nobody@example.com')
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text])
@@ -47,10 +47,10 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
 
   test('leaves no link in the database, and none to other people of the organization', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Eve', role: 'owner' })
-    await givenPerson(world, { name: 'Ada' })
+    const owner = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
+    await givenUser(world, { name: 'Ada' })
     await ask(world, 'ada@example.com')
-    const token = await linkTo(world, 'ada@example.com', 'reset-password')
+    const token = await mailedToken(world, 'ada@example.com', 'reset-password')
 
     expect((await owner.call('/dashboard/api/mails')).body).toEqual({ data: [] })
     for (const table of ['mails', 'account_tokens'] as const) {
@@ -60,16 +60,16 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
 })
 
 onBothEngines('a new address', (_fresh, engine) => {
-  const change = (world: Awaited<ReturnType<typeof givenSignedIn>>, password = PASSWORD) =>
+  const change = (world: Awaited<ReturnType<typeof givenSignedInBrowser>>, password = PASSWORD) =>
     world.call('/dashboard/auth/change-email', { body: { newEmail: 'Ada@new.example', password } })
 
   test('holds once its link was opened, in memberships too, and the old address is notified', async () => {
     const world = await givenApp(engine, SMTP)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     expect((await change(browser, 'wrong')).body.errors).toEqual({ password: 'is wrong.' })
     expect((await change(browser)).body).toEqual({ confirm: true })
     expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@example.com')
-    const token = await linkTo(world, 'ada@new.example', 'verify-email')
+    const token = await mailedToken(world, 'ada@new.example', 'verify-email')
 
     const confirm = () => openBrowser(world).call('/dashboard/auth/verify-email', { body: { token } })
     expect((await confirm()).status).toBe(200)
@@ -84,14 +84,14 @@ onBothEngines('a new address', (_fresh, engine) => {
 
   test('holds at once where the server sends no mail', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     expect((await change(browser)).body).toEqual({ confirm: false })
     expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@new.example')
   })
 
   test('that another account has is not disclosed', async () => {
     const world = await givenApp(engine, SMTP)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     await world.deps.db.updateTable('people').set({ email: 'ada@new.example' }).where('name', '!=', 'Ada').execute()
     expect((await change(browser)).body).toEqual({ confirm: true })
     expect(await world.deps.db.selectFrom('mails').select('recipient').execute()).toEqual([])

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { givenSignedIn, signIn } from '../testing/accounts.ts'
-import { givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser, signIn } from '../testing/accounts.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { eventually } from '../testing/server-world.ts'
+import { givenApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 import { countAttempt } from './attempt-limits.ts'
 import { pruneAccess } from './prune.ts'
 
@@ -13,7 +13,7 @@ onBothEngines('sessions, links and tries that have run out', (_fresh, engine) =>
   test('are removed, and the others stay', async () => {
     const world = await givenApp(engine)
     const { db, clock } = world.deps
-    await givenSignedIn(world, { name: 'Ada' })
+    await givenSignedInBrowser(world, { name: 'Ada' })
     const ask = { body: { email: 'ada@example.com' } }
     await openBrowser(world).call('/dashboard/auth/request-password-reset', ask)
     const tables = ['sessions', 'account_tokens', 'attempts'] as const

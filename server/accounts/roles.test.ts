@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { AgentRole } from '#contract/agents.ts'
-import { givenSignedIn } from '../testing/accounts.ts'
-import { givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser } from '../testing/accounts.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 const ROLES: AgentRole[] = ['viewer', 'member', 'admin', 'owner']
 const RANK = (role: AgentRole) => ROLES.indexOf(role)
@@ -41,7 +41,7 @@ type Document = { paths: Record<string, Record<string, unknown>> }
 onBothEngines('every route of the API', (_fresh, engine) => {
   test.each(ROLES)('lets the role %s do what it may, and nothing else', async (role) => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada', role })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role })
     const { paths }: Document = (await world.call('/openapi.json')).body
     const operations = Object.entries(paths).flatMap(([path, each]) =>
       Object.keys(each).map((verb) => ({ path, verb })),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { givenSignedIn } from '../testing/accounts.ts'
-import { givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser } from '../testing/accounts.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 onBothEngines('a page of another site', (_fresh, engine) => {
   const MONITOR = { domain: 'example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
@@ -15,7 +15,7 @@ onBothEngines('a page of another site', (_fresh, engine) => {
 
   test('changes nothing by the cookie of who is signed in', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada', role: 'owner' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     for (const headers of elsewhere) {
       const answer = await send(world, browser, '/monitors', headers, MONITOR)
       expect([answer.statusCode, JSON.stringify(headers)]).toEqual([403, JSON.stringify(headers)])
@@ -36,7 +36,7 @@ onBothEngines('a page of another site', (_fresh, engine) => {
 
   test('reads nothing', async () => {
     const world = await givenApp(engine, { CORS_ORIGINS: 'https://status.example.com' })
-    const browser = await givenSignedIn(world, { name: 'Ada', role: 'owner' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     for (const headers of elsewhere.slice(0, 3)) {
       for (const url of ['/monitors', '/dashboard/api/me', '/dashboard/api/key-limits']) {
         const cookie = cookiesOf(browser)
@@ -47,7 +47,7 @@ onBothEngines('a page of another site', (_fresh, engine) => {
 
   test('gets no credentials by CORS', async () => {
     const world = await givenApp(engine, { CORS_ORIGINS: '*' })
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const headers = { cookie: cookiesOf(browser), origin: 'https://status.example.com' }
     const answer = await world.app.inject({ url: '/monitors', headers })
     expect(answer.statusCode).toBe(401)
@@ -56,7 +56,7 @@ onBothEngines('a page of another site', (_fresh, engine) => {
 
   test('is distinguished from a page of this server by Origin and Host, where the browser sends no more', async () => {
     const world = await givenApp(engine, { BASE_URL: 'https://dns.example.com' })
-    const browser = await givenSignedIn(world, { name: 'Ada', role: 'owner' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     const here = [
       { host: '127.0.0.1:8080', origin: 'http://127.0.0.1:8080' },
       { host: 'inner:8080', origin: 'https://dns.example.com' },

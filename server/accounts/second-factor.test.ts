@@ -1,16 +1,23 @@
 import { URI } from 'otpauth'
 import { expect, test } from 'vitest'
-import { codeNow, confirm, givenSecondFactor, givenSignedIn, nextCode, PASSWORD } from '../testing/accounts.ts'
-import { givenApp } from '../testing/app-world.ts'
+import {
+  confirmCode,
+  currentCode,
+  givenSecondFactor,
+  givenSignedInBrowser,
+  nextCode,
+  PASSWORD,
+} from '../testing/accounts.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 const SIGN_IN = { email: 'ada@example.com', password: PASSWORD }
 
 onBothEngines('a second factor', (_fresh, engine) => {
   test('is asked for once its first code was right', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const enabled = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
     expect(enabled.status, enabled.text).toBe(200)
     expect(enabled.body.totpURI).toMatch(/^otpauth:\/\/totp\/Zonewatch:ada%40example.com\?/)
@@ -18,7 +25,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
       twoFactorRedirect: false,
     })
 
-    await confirm(browser, codeNow(enabled.body.totpURI))
+    await confirmCode(browser, currentCode(enabled.body.totpURI))
 
     expect((await browser.call('/dashboard/api/me')).body.person.two_factor).toBe(true)
     const other = openBrowser(world)
@@ -27,7 +34,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     expect((await other.call('/dashboard/api/me')).status).toBe(401)
     const wrong = await other.call('/dashboard/auth/two-factor/verify-totp', { body: { code: '000000' } })
     expect(wrong).toMatchObject({ status: 400, body: { errors: { code: expect.stringContaining('wrong') } } })
-    await confirm(other, nextCode(enabled.body.totpURI))
+    await confirmCode(other, nextCode(enabled.body.totpURI))
     expect((await other.call('/dashboard/api/me')).status).toBe(200)
   })
 
@@ -58,7 +65,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     world.pass(15_000)
     const owner = openBrowser(world)
     await owner.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })
-    await confirm(owner, nextCode(uri))
+    await confirmCode(owner, nextCode(uri))
   })
 
   test('is turned off with the password, and not without', async () => {
@@ -82,7 +89,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const browser = openBrowser(world)
     await browser.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })
-    await confirm(browser, nextCode(uri), { trustDevice: true })
+    await confirmCode(browser, nextCode(uri), { trustDevice: true })
     await browser.call('/dashboard/auth/sign-out', { method: 'POST' })
     expect((await browser.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })).body).toEqual({
       twoFactorRedirect: false,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 import { setupToken } from './setup.ts'
 
 const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse' }

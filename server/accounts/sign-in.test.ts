@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { givenPerson, givenSignedIn, PASSWORD, signIn } from '../testing/accounts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser, givenUser, PASSWORD, signIn } from '../testing/accounts.ts'
 import { openBrowser } from '../testing/browser.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { countAttempt } from './attempt-limits.ts'
 
 const SIGN_IN = '/dashboard/auth/sign-in/email'
@@ -11,7 +11,7 @@ const SIGN_IN = '/dashboard/auth/sign-in/email'
 onBothEngines('signing in', (_fresh, engine) => {
   test('answers a wrong password and an unknown address alike', async () => {
     const world = await givenApp(engine)
-    const { email } = await givenPerson(world, { name: 'Ada' })
+    const { email } = await givenUser(world, { name: 'Ada' })
     const browser = openBrowser(world)
 
     const wrong = await browser.call(SIGN_IN, { body: { email, password: 'wrong horse' } })
@@ -24,7 +24,7 @@ onBothEngines('signing in', (_fresh, engine) => {
 
   test('takes as long for an unknown address as for a wrong password: one password is hashed', async () => {
     const world = await givenApp(engine)
-    const { email } = await givenPerson(world, { name: 'Ada' })
+    const { email } = await givenUser(world, { name: 'Ada' })
     for (const address of [email, 'nobody@example.com']) {
       const before = world.passwords.hashed
       await tryWrong(world, '198.51.100.1', address)
@@ -34,7 +34,7 @@ onBothEngines('signing in', (_fresh, engine) => {
 
   test('slows down anyone who tries one account from many addresses, and not the browser of its owner', async () => {
     const world = await givenApp(engine)
-    const own = await givenSignedIn(world, { name: 'Ada' })
+    const own = await givenSignedInBrowser(world, { name: 'Ada' })
     const tries = await Promise.all(
       Array.from({ length: 20 }, (_, number) => tryWrong(world, `198.51.100.${number}`, 'ada@example.com')),
     )
@@ -74,7 +74,7 @@ onBothEngines('signing in', (_fresh, engine) => {
 
   test('a network that is slowed down does not lock the account that it tries, nor an account its network', async () => {
     const world = await givenApp(engine)
-    const { email } = await givenPerson(world, { name: 'Ada' })
+    const { email } = await givenUser(world, { name: 'Ada' })
     const { db, clock } = world.deps
     const slowed = { subject: 'sign-in from 198.51.100.7', free: 20 }
     for (let number = 0; number < 20; number++) await countAttempt(db, slowed, clock.now())
@@ -86,7 +86,7 @@ onBothEngines('signing in', (_fresh, engine) => {
 
   test('starts over once the password is right', async () => {
     const world = await givenApp(engine)
-    const { email } = await givenPerson(world, { name: 'Ada' })
+    const { email } = await givenUser(world, { name: 'Ada' })
     for (let round = 0; round < 2; round++) {
       for (let number = 0; number < 4; number++) await tryWrong(world, `198.51.100.${round}`, email)
       await signIn(openBrowser(world), email)
@@ -95,7 +95,7 @@ onBothEngines('signing in', (_fresh, engine) => {
 
   test('takes addresses that an organization may have, in any letter case', async () => {
     const world = await givenApp(engine)
-    const { id } = await givenPerson(world, { name: 'Ada' })
+    const { id } = await givenUser(world, { name: 'Ada' })
     await world.deps.db.updateTable('people').set({ email: 'admin@localhost' }).where('id', '=', id).execute()
     await signIn(openBrowser(world), 'Admin@localhost')
   })
@@ -104,7 +104,7 @@ onBothEngines('signing in', (_fresh, engine) => {
 onBothEngines('a name', (_fresh, engine) => {
   test('is changed by whom it belongs to, in the team too', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     expect((await browser.call('/dashboard/auth/update-user', { body: { name: 'Ada L.' } })).status).toBe(200)
     expect((await browser.call('/dashboard/api/me')).body.person.name).toBe('Ada L.')
     expect((await browser.call('/agents')).text).toContain('"Ada L."')
@@ -114,7 +114,7 @@ onBothEngines('a name', (_fresh, engine) => {
 
 onBothEngines('the rest of the library', (_fresh, engine) => {
   test('is not reached', async () => {
-    const browser = await givenSignedIn(await givenApp(engine), { name: 'Ada' })
+    const browser = await givenSignedInBrowser(await givenApp(engine), { name: 'Ada' })
     const body = { email: 'eve@example.com', password: PASSWORD, name: 'Eve', newPassword: PASSWORD }
     for (const path of [
       'sign-up/email',
@@ -135,7 +135,7 @@ onBothEngines('the rest of the library', (_fresh, engine) => {
 onBothEngines('a session', (_fresh, engine) => {
   test('is shown, and ended from another one', async () => {
     const world = await givenApp(engine)
-    const here = await givenSignedIn(world, { name: 'Ada' })
+    const here = await givenSignedInBrowser(world, { name: 'Ada' })
     const there = openBrowser(world, '192.0.2.9')
     await signIn(there, 'ada@example.com')
     const { data } = (await here.call('/dashboard/auth/list-sessions')).body
@@ -143,7 +143,7 @@ onBothEngines('a session', (_fresh, engine) => {
     expect(data).toHaveLength(2)
     expect(other).toMatchObject({ address: '192.0.2.9', current: false })
 
-    await givenPerson(world, { name: 'Eve' })
+    await givenUser(world, { name: 'Eve' })
     const eve = openBrowser(world)
     await signIn(eve, 'eve@example.com')
     expect((await eve.call('/dashboard/auth/revoke-session', { body: { id: other.id } })).status).toBe(404)
@@ -155,7 +155,7 @@ onBothEngines('a session', (_fresh, engine) => {
 
   test('is ended everywhere else when the password changes', async () => {
     const world = await givenApp(engine)
-    const here = await givenSignedIn(world, { name: 'Ada' })
+    const here = await givenSignedInBrowser(world, { name: 'Ada' })
     const there = openBrowser(world)
     await signIn(there, 'ada@example.com')
     const path = '/dashboard/auth/change-password'
@@ -173,7 +173,7 @@ onBothEngines('a session', (_fresh, engine) => {
 
   test('too many end the oldest', async () => {
     const world = await givenApp(engine)
-    const oldest = await givenSignedIn(world, { name: 'Ada' })
+    const oldest = await givenSignedInBrowser(world, { name: 'Ada' })
     const [session] = await world.deps.db.selectFrom('sessions').selectAll().execute()
     const copies = Array.from({ length: 99 }, (_, number) => ({
       ...session!,
@@ -193,7 +193,7 @@ onBothEngines('a session', (_fresh, engine) => {
 
   test('ends by itself', async () => {
     const world = await givenApp(engine)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const { data } = (await browser.call('/dashboard/auth/list-sessions')).body
     world.pass(Date.parse(data[0].expires) - world.deps.clock.now())
     expect((await browser.call('/dashboard/api/me')).status).toBe(401)
@@ -205,7 +205,7 @@ describe('the cookie', () => {
     const plain = await givenApp('sqlite')
     const secure = await givenApp('sqlite', { BASE_URL: 'https://dns.example.com' })
     for (const [world, isSecure] of [[plain, false] as const, [secure, true] as const]) {
-      const { email } = await givenPerson(world, { name: 'Ada' })
+      const { email } = await givenUser(world, { name: 'Ada' })
       const { headers } = await openBrowser(world).call(SIGN_IN, { body: { email, password: PASSWORD } })
       const cookies = [headers['set-cookie']].flat() as string[]
       expect(cookies).toHaveLength(2)
@@ -218,7 +218,7 @@ describe('the cookie', () => {
   })
 })
 
-const tryWrong = (world: AppWorld, from: string, email: string) =>
+const tryWrong = (world: TestApp, from: string, email: string) =>
   openBrowser(world, from).call(SIGN_IN, { body: { email, password: 'wrong horse' } })
 
 test.each(['sqlite', 'postgres'] as const)(
@@ -227,7 +227,7 @@ test.each(['sqlite', 'postgres'] as const)(
     const { url, drop } = await migratedDatabaseUrl(engine)
     onTestFinished(drop)
     const world = await givenApp(engine, {}, url)
-    const browser = await givenSignedIn(world, { name: 'Ada' })
+    const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const { db } = world.deps
     const stored = () =>
       Promise.all([

@@ -3,11 +3,11 @@ import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { expose } from '../metrics/families.ts'
 import { givenAlerting } from '../testing/alerts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import type { Settings } from '../testing/server-process.ts'
 import { startMailServer } from '../testing/smtp.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { beginAttempt } from './deliver.ts'
 import { deleteOldAlerts } from './retention.ts'
 
@@ -320,7 +320,7 @@ onBothEngines('alerts', (_fresh, engine) => {
 })
 
 async function monitorOf(
-  world: AppWorld,
+  world: TestApp,
   full_domain: string,
   record_type = 'A',
   expected_value = '192.0.2.1',
@@ -349,7 +349,7 @@ const bodies = ({ received }: { received: { body: Buffer }[] }): (Sent & any)[] 
   received.map(({ body }) => JSON.parse(body.toString()))
 
 // biome-ignore lint/suspicious/noExplicitAny: the answer of the API, compared by the test
-const alertsOf = async (world: AppWorld, rule: string): Promise<any[]> =>
+const alertsOf = async (world: TestApp, rule: string): Promise<any[]> =>
   (await world.call('/alerts?limit=100')).body.data.filter(({ rule_id }: { rule_id: string }) => rule_id === rule)
 
 /** Quoted-printable, undone as far as these mails need it. */

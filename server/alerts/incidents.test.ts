@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { type Answer, givenAlerting, givenReceiver, monitorOf } from '../testing/alerts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { createMonitor, givenAlerting, givenAlertReceiver, type Json } from '../testing/alerts.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs } from '../testing/jobs.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 onBothEngines('incidents', (_fresh, engine) => {
   test('anyone with the link of a message can acknowledge by POST, and opening the link changes nothing', async () => {
-    const { world, receiver, incidentOf, fail } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, incidentOf, fail } = await givenAlertReceiver(engine, { delay: 0 })
     await fail('shop.example.com')
     const { acknowledge } = receiver.last()
     const path = new URL(acknowledge).pathname.replace('/dashboard/alert-acknowledgement/', '/alert-acknowledgements/')
@@ -22,11 +22,11 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await open('POST')).status).toBe(200)
     expect(await incidentOf()).toMatchObject({ acknowledged: expect.any(String), acknowledged_by: 'Link in Receiver' })
     const { data } = (await world.call('/audit-log')).body
-    expect(data.filter(({ action }: Answer) => action === 'incident.updated')).toHaveLength(1)
+    expect(data.filter(({ action }: Json) => action === 'incident.updated')).toHaveLength(1)
   })
 
   test('the timeline lists what happened and who was notified', async () => {
-    const { world, incidentOf, fail, change } = await givenReceiver(engine, { delay: 0 })
+    const { world, incidentOf, fail, change } = await givenAlertReceiver(engine, { delay: 0 })
     const monitor = await fail('shop.example.com')
     const { id } = await incidentOf()
     const patch = async (body: object) => (await world.call(`/incidents/${id}`, { method: 'PATCH', body })).body
@@ -40,7 +40,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     await change({ monitor, from: 'MISMATCH', to: 'VALID' })
 
     const { data } = (await world.call(`/incidents/${id}/timeline`)).body
-    expect(data.map(({ kind, actor, detail }: Answer) => [kind, actor, detail])).toEqual([
+    expect(data.map(({ kind, actor, detail }: Json) => [kind, actor, detail])).toEqual([
       ['opened', null, 'shop.example.com A'],
       ['sent', 'Receiver', 'shop.example.com A: Mismatch'],
       ['acknowledged', 'First key', null],
@@ -49,13 +49,13 @@ onBothEngines('incidents', (_fresh, engine) => {
       ['resolved', null, null],
     ])
     const events = (await world.call(`/monitors/${monitor}/events?include=incident`)).body.data
-    expect(events.map((event: Answer) => event.incident_id)).toEqual([id, id])
+    expect(events.map((event: Json) => event.incident_id)).toEqual([id, id])
   })
 
   test('monitors of several domains share an incident if they share the wrong records, a name server or a resolver', async () => {
-    const { world, incidents, change } = await givenReceiver(engine, { delay: 0 })
+    const { world, incidents, change } = await givenAlertReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.edu', 'e.example.com', 'f.example.org']
-    const [one, two, three, four, five, six] = await Promise.all(names.map((name) => monitorOf(world, name)))
+    const [one, two, three, four, five, six] = await Promise.all(names.map((name) => createMonitor(world, name)))
     const silent = (path: string, name: string) => ({ path, name, server: name, outcome: { kind: 'timeout' } })
     await change(
       { monitor: one!, to: 'MISMATCH', found: ['192.0.2.66'] },
@@ -69,7 +69,7 @@ onBothEngines('incidents', (_fresh, engine) => {
       { monitor: five!, to: 'TIMEOUT', paths: [silent('recursive', '192.0.2.53:53')] },
       { monitor: six!, to: 'TIMEOUT', paths: [silent('recursive', '192.0.2.53:53')] },
     )
-    const shown = (await incidents()).map(({ cause, cause_value, monitors }: Answer) => [cause, cause_value, monitors])
+    const shown = (await incidents()).map(({ cause, cause_value, monitors }: Json) => [cause, cause_value, monitors])
     expect(shown).toEqual([
       ['value', '192.0.2.66', 2],
       ['name_server', 'ns1.host.example', 2],
@@ -82,9 +82,9 @@ onBothEngines('incidents', (_fresh, engine) => {
   })
 
   test('a failure after an hour, or after an acknowledgement or snooze, opens a new incident and alerts', async () => {
-    const { world, receiver, incidents, change, passing } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, incidents, change, passing } = await givenAlertReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.edu', 'e.example.info']
-    const [one, two, three, four, five] = await Promise.all(names.map((name) => monitorOf(world, name)))
+    const [one, two, three, four, five] = await Promise.all(names.map((name) => createMonitor(world, name)))
     const wrong = (monitor: string) => change({ monitor, to: 'MISMATCH', found: ['192.0.2.66'] })
     await wrong(one!)
     await passing(61 * MINUTE_MS)
@@ -101,21 +101,21 @@ onBothEngines('incidents', (_fresh, engine) => {
     await passing(MINUTE_MS)
     expect(receiver.titles()).toEqual(names.slice(0, 4).map((name) => `${name} A: Mismatch`))
     await wrong(five!)
-    expect((await incidents()).map(({ monitors }: Answer) => monitors)).toEqual([1, 1, 1, 2])
+    expect((await incidents()).map(({ monitors }: Json) => monitors)).toEqual([1, 1, 1, 2])
   })
 
   test('a name server that refuses one zone is not a shared cause', async () => {
-    const { world, incidents, change } = await givenReceiver(engine, { delay: 0 })
+    const { world, incidents, change } = await givenAlertReceiver(engine, { delay: 0 })
     const path = (kind: string) => ({ path: 'authoritative', name: 'ns1.host.example', outcome: { kind } })
     const failures = ['failure', 'lame'].flatMap((kind) => [kind, kind])
-    const monitors = await Promise.all(failures.map((_, index) => monitorOf(world, `www.example${index}.com`)))
+    const monitors = await Promise.all(failures.map((_, index) => createMonitor(world, `www.example${index}.com`)))
     await change(
       ...failures.map((kind, index) => ({ monitor: monitors[index]!, to: 'BAD_SETUP', paths: [path(kind)] })),
     )
     expect(await incidents()).toHaveLength(4)
   })
 
-  test.each<[string, (world: AppWorld, id: string, group: string) => Promise<unknown>]>([
+  test.each<[string, (world: TestApp, id: string, group: string) => Promise<unknown>]>([
     ['disabled', (world, id) => world.call(`/monitors/${id}/disable`, { method: 'POST' })],
     [
       'disabled by a job',
@@ -136,9 +136,12 @@ onBothEngines('incidents', (_fresh, engine) => {
       (world, id) => world.call(`/monitors/${id}`, { method: 'PATCH', body: { expected_value: '192.0.2.7' } }),
     ],
   ])('a monitor that is %s leaves its incident, which goes on for the others', async (_, leave) => {
-    const { world, evaluate, incidentOf, change } = await givenReceiver(engine, { delay: 0 })
+    const { world, evaluate, incidentOf, change } = await givenAlertReceiver(engine, { delay: 0 })
     const group = (await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })).body.id
-    const [shop, blog] = [await monitorOf(world, 'shop.example.com'), await monitorOf(world, 'blog.example.com')]
+    const [shop, blog] = [
+      await createMonitor(world, 'shop.example.com'),
+      await createMonitor(world, 'blog.example.com'),
+    ]
     await world.call(`/monitors/${shop}`, { method: 'PATCH', body: { group } })
     await change({ monitor: shop, to: 'MISMATCH' }, { monitor: blog, to: 'MISMATCH' })
     expect(await incidentOf()).toMatchObject({ monitors: 2, failing: 2 })
@@ -148,8 +151,8 @@ onBothEngines('incidents', (_fresh, engine) => {
   })
 
   test('a cause that an older version left at a resolved incident does not block a new incident', async () => {
-    const { world, incidents, change } = await givenReceiver(engine, { delay: 0 })
-    const [one, two] = [await monitorOf(world, 'a.example.com'), await monitorOf(world, 'b.example.org')]
+    const { world, incidents, change } = await givenAlertReceiver(engine, { delay: 0 })
+    const [one, two] = [await createMonitor(world, 'a.example.com'), await createMonitor(world, 'b.example.org')]
     await change({ monitor: one, to: 'MISMATCH', found: ['192.0.2.66'] })
     const causes = await world.deps.db.selectFrom('incident_causes').selectAll().execute()
     await change({ monitor: one, from: 'MISMATCH', to: 'VALID' })
@@ -162,7 +165,7 @@ onBothEngines('incidents', (_fresh, engine) => {
   })
 
   test('the log of a channel does not contain the acknowledge link', async () => {
-    const { world, receiver, fail, channel } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, fail, channel } = await givenAlertReceiver(engine, { delay: 0 })
     receiver.answers({ status: 200, body: 'accepted' })
     await fail('shop.example.com')
     const token = receiver.last().acknowledge.split('/').at(-1)
@@ -173,7 +176,7 @@ onBothEngines('incidents', (_fresh, engine) => {
   })
 
   test('a rule with contradicting fields is refused with the names of the fields', async () => {
-    const { world, channel } = await givenReceiver(engine, { delay: 0 })
+    const { world, channel } = await givenAlertReceiver(engine, { delay: 0 })
     const refused = async (body: object) =>
       (await world.call('/alert-rules', { method: 'POST', body: { name: 'A', channels: [channel], ...body } })).body
         .errors
@@ -192,10 +195,13 @@ onBothEngines('incidents', (_fresh, engine) => {
   })
 
   test('a monitor that was never valid sends no alert unless the rule has first_results, and the API explains which rules apply', async () => {
-    const { world, receiver, rule, fail } = await givenReceiver(engine, { delay: 0, name_pattern: '*.example.com' })
+    const { world, receiver, rule, fail } = await givenAlertReceiver(engine, {
+      delay: 0,
+      name_pattern: '*.example.com',
+    })
     const shop = await fail('shop.example.com', 'UNSET')
     const rulesOf = async (monitor: string) =>
-      (await world.call(`/monitors/${monitor}/alert-rules`)).body.data.map((each: Answer) => [each.name, each.reason])
+      (await world.call(`/monitors/${monitor}/alert-rules`)).body.data.map((each: Json) => [each.name, each.reason])
     expect(receiver.received).toHaveLength(0)
     expect(await rulesOf(shop)).toEqual([
       ['All monitors', 'never_valid'],
@@ -207,13 +213,13 @@ onBothEngines('incidents', (_fresh, engine) => {
     const blog = await fail('blog.example.com', 'UNSET')
     expect(receiver.titles()).toEqual(['blog.example.com A: Mismatch'])
     expect((await rulesOf(blog))[1]).toEqual(['Receiver', 'matches'])
-    expect((await rulesOf(await monitorOf(world, 'shop.example.org')))[1]).toEqual(['Receiver', 'name'])
+    expect((await rulesOf(await createMonitor(world, 'shop.example.org')))[1]).toEqual(['Receiver', 'name'])
   })
 
   test('without a mail server, email alerts are canceled, and the alert and the channel say what to set', async () => {
     const world = await givenApp(engine)
     const { change, send } = givenAlerting(world)
-    await change({ monitor: await monitorOf(world, 'shop.example.com'), to: 'MISMATCH' })
+    await change({ monitor: await createMonitor(world, 'shop.example.com'), to: 'MISMATCH' })
     world.pass(11 * MINUTE_MS)
     await send()
     const { data } = (await world.call('/alerts')).body

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
-import { givenReceiver, monitorOf as newMonitor } from '../testing/alerts.ts'
+import { givenAlertReceiver, createMonitor as newMonitor } from '../testing/alerts.ts'
 import { CONTRACTS } from '../testing/channel-contracts.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { insertInformation } from './information.ts'
@@ -8,23 +8,23 @@ import { insertInformation } from './information.ts'
 const FOUND = { what: 'record_found' as const, expected: ['192.0.2.1'] }
 
 async function givenInformation(engine: Engine, filters: object = {}) {
-  const given = await givenReceiver(engine, filters)
+  const given = await givenAlertReceiver(engine, filters)
   const { db } = given.world.deps
-  const monitorOf = async (name: string) => {
+  const createMonitor = async (name: string) => {
     const id = await newMonitor(given.world, name)
     return await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   }
-  return { ...given, monitorOf }
+  return { ...given, createMonitor }
 }
 
 onBothEngines('information', (_fresh, engine) => {
   test('is sent once to each channel of the rules that match the monitor', async () => {
-    const { world, receiver, channel, monitorOf, send } = await givenInformation(engine)
+    const { world, receiver, channel, createMonitor, send } = await givenInformation(engine)
     const rule = (body: object) =>
       world.call('/alert-rules', { method: 'POST', body: { channels: [channel], ...body } })
     await rule({ name: 'The same channel' })
     await rule({ name: 'Other names', name_pattern: '*.example.org' })
-    const monitor = await monitorOf('shop.example.com')
+    const monitor = await createMonitor('shop.example.com')
     await insertInformation(world.deps.db, monitor, FOUND, world.deps.clock.now())
     await send()
     expect(receiver.titles()).toEqual(['shop.example.com A: record found'])
@@ -38,9 +38,9 @@ onBothEngines('information', (_fresh, engine) => {
   })
 
   test('is part of the digest of its rule, and a replay sends it again', async () => {
-    const { world, receiver, channel, monitorOf, send } = await givenInformation(engine, { digest: 'hourly' })
+    const { world, receiver, channel, createMonitor, send } = await givenInformation(engine, { digest: 'hourly' })
     const { db, clock } = world.deps
-    const monitor = await monitorOf('shop.example.com')
+    const monitor = await createMonitor('shop.example.com')
     const before = { what: 'change_done' as const, expected: ['192.0.2.2'], before: ['192.0.2.1'] }
     await insertInformation(db, monitor, before, clock.now())
     await send()
@@ -56,12 +56,12 @@ onBothEngines('information', (_fresh, engine) => {
   })
 
   test('is not sent to channels that page people on call', async () => {
-    const { world, receiver, monitorOf, send } = await givenInformation(engine)
+    const { world, receiver, createMonitor, send } = await givenInformation(engine)
     const settings = CONTRACTS.pagerduty.settings(receiver.url)
     const body = { name: 'On call', type: 'pagerduty', settings }
     const { id } = (await world.call('/channels', { method: 'POST', body })).body
     await world.call('/alert-rules', { method: 'POST', body: { name: 'On call', channels: [id] } })
-    await insertInformation(world.deps.db, await monitorOf('shop.example.com'), FOUND, world.deps.clock.now())
+    await insertInformation(world.deps.db, await createMonitor('shop.example.com'), FOUND, world.deps.clock.now())
     await send()
     expect(receiver.titles()).toEqual(['shop.example.com A: record found'])
     expect((await world.call(`/alerts?channel_id=${id}`)).body.data).toMatchObject([

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { forUpdate } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
-import { type Answer, givenReceiver } from '../testing/alerts.ts'
-import { someoneWaits } from '../testing/database.ts'
+import { givenAlertReceiver, type Json } from '../testing/alerts.ts'
+import { waitUntilBlocked } from '../testing/database.ts'
 import { beginAttempt } from './deliver.ts'
 
-type World = Awaited<ReturnType<typeof givenReceiver>>
+type World = Awaited<ReturnType<typeof givenAlertReceiver>>
 
-const alertOf = async ({ world, rule }: World): Promise<Answer> =>
-  (await world.call('/alerts')).body.data.find((alert: Answer) => alert.rule_id === rule)
+const alertOf = async ({ world, rule }: World): Promise<Json> =>
+  (await world.call('/alerts')).body.data.find((alert: Json) => alert.rule_id === rule)
 
 /** What needs the lock of an alert and of when it is due; made ready first. */
 const OTHERS: Record<string, (given: World) => Promise<() => Promise<unknown>>> = {
@@ -33,7 +33,7 @@ const OTHERS: Record<string, (given: World) => Promise<() => Promise<unknown>>> 
 }
 
 test.each(Object.entries(OTHERS))('recording an attempt does not deadlock while %s (postgres)', async (_, other) => {
-  const given = await givenReceiver('postgres', { delay: 0, repeat_every: 2 })
+  const given = await givenAlertReceiver('postgres', { delay: 0, repeat_every: 2 })
   const { world, incidentOf } = given
   const { db } = world.deps
   await given.fail('shop.example.com')
@@ -43,7 +43,7 @@ test.each(Object.entries(OTHERS))('recording an attempt does not deadlock while 
   const doing = await db.transaction().execute(async (recording) => {
     await recording.updateTable('due_alerts').set({ was_due_at: null }).where('alert_id', '=', id).execute()
     const done = run()
-    await someoneWaits(db)
+    await waitUntilBlocked(db)
     await recording.updateTable('alerts').set({ error: 'slow' }).where('id', '=', id).execute()
     await recording.selectFrom('channels').select('id').where('id', '=', channel_id).modifyEnd(forUpdate(db)).execute()
     return { done }

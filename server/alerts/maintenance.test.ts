@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { givenAlerting } from '../testing/alerts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { normalizeRule, occurrenceAt, type Schedule, scheduleErrors, upcomingOccurrences } from './maintenance.ts'
 
 const MINUTE_MS = 60_000
@@ -201,7 +201,7 @@ onBothEngines('maintenance windows', (_fresh, engine) => {
   })
 })
 
-const at = (world: AppWorld, ms: number) => new Date(world.deps.clock.now() + ms).toISOString()
+const at = (world: TestApp, ms: number) => new Date(world.deps.clock.now() + ms).toISOString()
 
 async function givenWorld(engine: 'sqlite' | 'postgres') {
   const receiver = await startReceiver()
@@ -219,7 +219,7 @@ async function givenWorld(engine: 'sqlite' | 'postgres') {
   }
 }
 
-async function monitorOf(world: AppWorld, full_domain: string): Promise<string> {
+async function monitorOf(world: TestApp, full_domain: string): Promise<string> {
   const body = { full_domain, record_type: 'A', expected_value: '192.0.2.1' }
   return (await world.call('/monitors', { method: 'POST', body })).body.id
 }

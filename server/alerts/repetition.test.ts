@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { forUpdate } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
-import { type Answer, givenReceiver, secondChannel } from '../testing/alerts.ts'
-import type { AppWorld } from '../testing/app-world.ts'
+import { createSecondChannel, givenAlertReceiver, type Json } from '../testing/alerts.ts'
 import { onBothEngines } from '../testing/database.ts'
+import type { TestApp } from '../testing/test-app.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 onBothEngines('when alerts are sent', (_fresh, engine) => {
   test('a rule repeats its message and escalates until somebody acknowledges', async () => {
-    const { world, receiver, channel, incidentOf, fail, passing } = await givenReceiver(engine, {})
-    const second = await secondChannel(world)
+    const { world, receiver, channel, incidentOf, fail, passing } = await givenAlertReceiver(engine, {})
+    const second = await createSecondChannel(world)
     const rule = { delay: 0, repeat_every: 2, escalate_after: 30, escalation_channel: second.id }
     const [{ id }] = (await world.call('/alert-rules?order_way=desc')).body.data
     expect((await world.call(`/alert-rules/${id}`, { method: 'PATCH', body: rule })).status).toBe(200)
@@ -29,13 +29,13 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     await passing(3 * HOUR_MS)
     expect([receiver.received.length, second.received.length]).toEqual([3, 3])
     const alerts = (await world.call(`/alerts?incident_id=${incident.id}`)).body.data
-    expect(alerts.filter((alert: Answer) => alert.channel_id === channel)).toMatchObject([{ status: 'SENT' }])
-    expect(alerts.filter((alert: Answer) => alert.is_escalation)).toMatchObject([{ channel_id: second.id }])
+    expect(alerts.filter((alert: Json) => alert.channel_id === channel)).toMatchObject([{ status: 'SENT' }])
+    expect(alerts.filter((alert: Json) => alert.is_escalation)).toMatchObject([{ channel_id: second.id }])
   })
 
   test('a rule that repeats before its escalation is due still escalates', async () => {
-    const { world, receiver, fail, passing, rule } = await givenReceiver(engine, { delay: 0 })
-    const chief = await secondChannel(world)
+    const { world, receiver, fail, passing, rule } = await givenAlertReceiver(engine, { delay: 0 })
+    const chief = await createSecondChannel(world)
     const escalation = { repeat_every: 1, escalate_after: 90, escalation_channel: chief.id }
     expect((await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: escalation })).status).toBe(200)
     await fail('shop.example.com')
@@ -46,7 +46,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('repetitions continue after a message was combined in a summary, and after one could not be sent', async () => {
-    const { world, receiver, fail, passing, incidents } = await givenReceiver(
+    const { world, receiver, fail, passing, incidents } = await givenAlertReceiver(
       engine,
       { delay: 0, repeat_every: 2 },
       { ALERTS_PER_HOUR: '1' },
@@ -59,7 +59,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     const sent = ['shop.example.com A: Mismatch', '1 more alert']
     expect(receiver.titles()).toEqual(sent)
     const { data: timeline } = (await world.call(`/incidents/${blog.id}/timeline`)).body
-    expect(timeline.map(({ kind }: Answer) => kind)).toEqual(['opened', 'sent'])
+    expect(timeline.map(({ kind }: Json) => kind)).toEqual(['opened', 'sent'])
 
     await passing(2 * HOUR_MS)
     sent.push('blog.example.org A: Mismatch')
@@ -86,9 +86,12 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('a channel that was removed from a rule receives no repetition, but does receive the recovery', async () => {
-    const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0, repeat_every: 1 })
+    const { world, receiver, fail, change, passing, rule } = await givenAlertReceiver(engine, {
+      delay: 0,
+      repeat_every: 1,
+    })
     const shop = await fail('shop.example.com')
-    const other = await secondChannel(world)
+    const other = await createSecondChannel(world)
     await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { channels: [other.id] } })
     for (let hours = 0; hours < 3; hours++) await passing(HOUR_MS)
     await change({ monitor: shop, from: 'MISMATCH', to: 'VALID' })
@@ -98,7 +101,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('Opsgenie receives the close only after it had time to create the alert', async () => {
-    const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, fail, change, passing, rule } = await givenAlertReceiver(engine, { delay: 0 })
     const settings = { api_key: 'a key of the integration', api_url: receiver.url }
     const { id } = (
       await world.call('/channels', { method: 'POST', body: { name: 'On call', type: 'opsgenie', settings } })
@@ -114,7 +117,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('a replay sends the alerts of a period again, recoveries after failures', async () => {
-    const { world, receiver, fail, change, passing, channel } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, fail, change, passing, channel } = await givenAlertReceiver(engine, { delay: 0 })
     const replay = (body: object) => world.call(`/channels/${channel}/replay`, { method: 'POST', body })
     await fail('early.example.com')
     await passing(HOUR_MS)
@@ -150,7 +153,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('a repetition has a new message id, so that Matrix shows it, and names the duration', async () => {
-    const { world, receiver, rule, fail, passing } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, rule, fail, passing } = await givenAlertReceiver(engine, { delay: 0 })
     const settings = { homeserver: receiver.url, access_token: 'syt_token', room_id: '!xxxx:example.org' }
     const { id } = (
       await world.call('/channels', { method: 'POST', body: { name: 'Matrix', type: 'matrix', settings } })
@@ -164,7 +167,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('a replay skips an alert whose attempt is being recorded, without waiting', async () => {
-    const { world, fail, channel, rule } = await givenReceiver(engine, { delay: 0 })
+    const { world, fail, channel, rule } = await givenAlertReceiver(engine, { delay: 0 })
     await world.call(`/alert-rules/${rule}`, { method: 'PATCH', body: { repeat_every: 2 } })
     await fail('shop.example.org')
     const replay = () => world.call(`/channels/${channel}/replay`, { method: 'POST', body: { since: 0 } })
@@ -179,7 +182,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('a snoozed incident sends no alerts until the snooze ends, and then a reminder', async () => {
-    const { world, receiver, incidentOf, fail, passing } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, incidentOf, fail, passing } = await givenAlertReceiver(engine, { delay: 0 })
     await fail('shop.example.com')
     const { id } = await incidentOf()
     const snooze = (until: number | null) => {
@@ -197,7 +200,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
 
   test('alerts wait for the end of quiet hours, and a digest is one message', async () => {
     const quiet_hours = { from: '22:00', until: '07:00' }
-    const { world, receiver, fail, change, passing, rule } = await givenReceiver(engine, { delay: 0, quiet_hours })
+    const { world, receiver, fail, change, passing, rule } = await givenAlertReceiver(engine, { delay: 0, quiet_hours })
     await passing(until(world, '23:00'))
     await fail('shop.example.com')
     expect(receiver.received).toHaveLength(0)
@@ -221,7 +224,11 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
 
   test('a digest that is due in quiet hours is sent at their end', async () => {
     const quiet_hours = { from: '20:00', until: '09:00' }
-    const { world, receiver, fail, passing } = await givenReceiver(engine, { delay: 0, quiet_hours, digest: 'daily' })
+    const { world, receiver, fail, passing } = await givenAlertReceiver(engine, {
+      delay: 0,
+      quiet_hours,
+      digest: 'daily',
+    })
     await passing(until(world, '19:00'))
     await fail('shop.example.com')
     await passing(until(world, '22:00'))
@@ -233,7 +240,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
   })
 
   test('an alert that is being sent is not sent a second time manually', async () => {
-    const { world, receiver, fail } = await givenReceiver(engine, { delay: 0 })
+    const { world, receiver, fail } = await givenAlertReceiver(engine, { delay: 0 })
     receiver.answers({ status: 503 })
     await fail('shop.example.com')
     const [alert] = (await world.call('/alerts?status=RETRYING')).body.data
@@ -248,7 +255,7 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
 })
 
 /** Milliseconds until clocks in UTC show this time. */
-function until(world: AppWorld, time: string): number {
+function until(world: TestApp, time: string): number {
   const now = new Date(world.deps.clock.now())
   const at = new Date(`${now.toISOString().slice(0, 10)}T${time}:00Z`).getTime() - now.getTime()
   return at > 0 ? at : at + 24 * HOUR_MS

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenReceiver } from '../testing/alerts.ts'
+import { givenAlertReceiver } from '../testing/alerts.ts'
 import { CONTRACTS } from '../testing/channel-contracts.ts'
 import { onBothEngines } from '../testing/database.ts'
 import type { Answer } from '../testing/receiver.ts'
@@ -14,7 +14,7 @@ const REFERENCE = /1503435956\.000247|messages\/1127|"message_id":42|"event_id":
 
 onBothEngines('messages about one incident', (_fresh, engine) => {
   async function givenChannel(type: Type) {
-    const world = await givenReceiver(engine, { delay: 0, repeat_every: 1 })
+    const world = await givenAlertReceiver(engine, { delay: 0, repeat_every: 1 })
     const settings = CONTRACTS[type].settings(world.receiver.url)
     const made = await world.world.call('/channels', { method: 'POST', body: { name: type, type, settings } })
     const body = { channels: [made.body.id] }

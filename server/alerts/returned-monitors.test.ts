@@ -3,10 +3,10 @@ import { runCheck } from '../checks/driver.ts'
 import { recordChecks, recordedLoader } from '../checks/store.ts'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
-import { type Answer, givenReceiver, monitorOf } from '../testing/alerts.ts'
+import { createMonitor, givenAlertReceiver, type Json } from '../testing/alerts.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenDnsClient } from '../testing/dns.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
-import { givenDnsClient } from '../testing/dns-world.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 
 const MINUTE_MS = 60_000
@@ -26,7 +26,7 @@ onBothEngines('monitors that are enabled again', (_fresh, engine) => {
     'a monitor that still fails when it is enabled %s alerts again, and one that is valid does not',
     async (_, steps) => {
       const { world, receiver, incidents, passing, server, check } = await givenRecord(engine)
-      const monitor = await monitorOf(world, NAME)
+      const monitor = await createMonitor(world, NAME)
       const [disable, enable] = steps(monitor) as { path: string; body?: object }[]
       const switchTo = ({ path, body }: { path: string; body?: object }) =>
         world.call(path, { method: body ? 'PATCH' : 'POST', ...(body && { body }) })
@@ -50,7 +50,7 @@ onBothEngines('monitors that are enabled again', (_fresh, engine) => {
       await passing(MINUTE_MS)
       sent.push(`${NAME} A: Mismatch`)
       expect(receiver.titles()).toEqual(sent)
-      expect((await incidents()).map(({ resolved }: Answer) => resolved === null)).toEqual([false, true])
+      expect((await incidents()).map(({ resolved }: Json) => resolved === null)).toEqual([false, true])
       const { data: events } = (await world.call(`/monitors/${monitor}/events`)).body
       expect(events).toHaveLength(2)
 
@@ -69,7 +69,7 @@ onBothEngines('monitors that are enabled again', (_fresh, engine) => {
 
 /** A record on a resolver and its name server, and checks of what is due. */
 async function givenRecord(engine: Engine) {
-  const alerting = await givenReceiver(engine, { delay: 0 })
+  const alerting = await givenAlertReceiver(engine, { delay: 0 })
   const { db, clock } = alerting.world.deps
   const tree = await startDnsTree()
   const server = await tree.server()

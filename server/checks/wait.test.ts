@@ -15,7 +15,7 @@ import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { readBacklog } from '../operations/backlog.ts'
 import { createSeal } from '../seal.ts'
-import { freshDatabase, onBothEngines, someoneWaits } from '../testing/database.ts'
+import { freshDatabase, onBothEngines, waitUntilBlocked } from '../testing/database.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 import { createWakeUps } from '../wake-up.ts'
@@ -255,7 +255,7 @@ describe('locks of waits (postgres)', () => {
     const ending = await db.transaction().execute(async (other) => {
       await other.updateTable('waits').set({ ended_at: 0, result: 'stopped' }).execute()
       const done = end(db, claim)
-      await someoneWaits(db)
+      await waitUntilBlocked(db)
       await other.deleteFrom('due_waits').execute()
       return { done }
     })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { NewMonitor } from '#contract/monitors.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 /** A monitor whose check found this. */
 async function givenFound(
-  world: AppWorld,
+  world: TestApp,
   given: Partial<NewMonitor>,
   current: string[] | null,
   found: { state?: string; diagnosis?: object } = {},
@@ -24,9 +24,9 @@ async function givenFound(
   return id
 }
 
-const accept = (world: AppWorld, id: string, body?: object) =>
+const accept = (world: TestApp, id: string, body?: object) =>
   world.call(`/dashboard/api/accept/${id}`, { method: 'POST', body })
-const difference = async (world: AppWorld, id: string) =>
+const difference = async (world: TestApp, id: string) =>
   (await world.call(`/dashboard/api/monitors/${id}/difference`)).body
 
 onBothEngines('accepting what is there', (_fresh, engine) => {

@@ -3,15 +3,15 @@ import papaparse from 'papaparse'
 import { expect, test } from 'vitest'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { eventsCsv } from './events-csv.ts'
 
 const PATH = '/dashboard/api/events.csv'
 const AT = Date.UTC(2026, 10, 21, 9, 30)
 
 /** So many events of one monitor, a second apart, and after them one for each value. */
-async function givenEvents(world: AppWorld, count: number, ...values: string[]) {
+async function givenEvents(world: TestApp, count: number, ...values: string[]) {
   const body = { full_domain: 'www.example.com', record_type: 'TXT', expected_value: 'hello' }
   const { id } = (await world.call('/monitors', { method: 'POST', body })).body
   const row = await world.deps.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()

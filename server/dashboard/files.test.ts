@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
+import { givenApp } from '../testing/test-app.ts'
 import { dashboardFiles } from './files.ts'
 
 test('files are cached for a year, pages are revalidated, and a 404 is not cached', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 import { knownLabels, type LabelQuery } from './known-labels.ts'
 
 onBothEngines('the labels that complete a filter', (_fresh, engine) => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Found } from '#contract/dashboard.ts'
 import { formatServer } from '../dns/server-address.ts'
-import { givenApp } from '../testing/app-world.ts'
-import { givenDnsServer } from '../testing/dns-world.ts'
+import { givenDnsServer } from '../testing/dns.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 const PATH = '/dashboard/api/lookup'
 

@@ -3,8 +3,8 @@ import { systemContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
-import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
   test('follow the search, the type and the group, and no other organization is counted', async () => {

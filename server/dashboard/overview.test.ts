@@ -10,8 +10,8 @@ import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const PATH = '/dashboard/api/overview'
 const MINUTE = 60_000
@@ -19,7 +19,7 @@ const MINUTE = 60_000
 type Given = Partial<NewMonitor> & { state?: MonitorState; current?: string[]; minutesAgo?: number; reason?: string }
 
 /** Monitors whose checks found this, so many minutes ago. */
-async function givenMonitors(world: AppWorld, given: Given[], key?: string) {
+async function givenMonitors(world: TestApp, given: Given[], key?: string) {
   const monitors = given.map(({ state: _, current: __, minutesAgo: ___, reason: ____, ...monitor }) => ({
     record_type: 'A',
     expected_value: ['192.0.2.1'],

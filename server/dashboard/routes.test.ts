@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { givenPerson, givenSignedIn, signIn } from '../testing/accounts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser, givenUser, signIn } from '../testing/accounts.ts'
 import { openBrowser } from '../testing/browser.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
-async function givenMonitor(world: AppWorld, of?: string): Promise<string> {
+async function givenMonitor(world: TestApp, of?: string): Promise<string> {
   const { key } = await world.organization(of)
   const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
   return (await world.call('/monitors', { method: 'POST', body, key })).body.id
@@ -25,7 +25,7 @@ const CHANGING = [
 test('anyone who is signed in asks for one of the own organizations, by header or, where a browser sends none, in the address', async () => {
   const world = await givenApp('sqlite')
   const [first, other] = [await givenMonitor(world), await givenMonitor(world, 'Other')]
-  const { email } = await givenPerson(world, { name: 'Ann', of: ['First', 'Other'] })
+  const { email } = await givenUser(world, { name: 'Ann', organizations: ['First', 'Other'] })
   const browser = openBrowser(world)
   await signIn(browser, email)
   const { id } = await world.organization('Other')
@@ -43,8 +43,8 @@ test('anyone who is signed in asks for one of the own organizations, by header o
 test('a viewer reads, and a member also tries out and changes', async () => {
   const world = await givenApp('sqlite')
   const monitor = await givenMonitor(world)
-  const viewer = await givenSignedIn(world, { name: 'Vera', role: 'viewer' })
-  const member = await givenSignedIn(world, { name: 'Max', role: 'member' })
+  const viewer = await givenSignedInBrowser(world, { name: 'Vera', role: 'viewer' })
+  const member = await givenSignedInBrowser(world, { name: 'Max', role: 'member' })
   for (const path of readingPaths(monitor)) expect((await viewer.call(path)).status).toBe(200)
   for (const [path, body] of CHANGING) {
     expect((await viewer.call(path, { body })).status).toBe(403)
@@ -57,7 +57,7 @@ test('a viewer reads, and a member also tries out and changes', async () => {
 
 test('a request of another site changes nothing', async () => {
   const world = await givenApp('sqlite')
-  const member = await givenSignedIn(world, { name: 'Max' })
+  const member = await givenSignedInBrowser(world, { name: 'Max' })
   const headers = { 'sec-fetch-site': 'cross-site' }
   for (const [path, body] of CHANGING) expect((await member.call(path, { body, headers })).status).toBe(403)
   expect((await member.call('/dashboard/api/overview', { headers })).status).toBe(401)

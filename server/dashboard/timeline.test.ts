@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { MonitorState } from '#contract/monitors.ts'
 import { newId } from '../ids.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { type History, type StateChange, timelineOf } from './timeline.ts'
 
 const HOUR = 60 * 60_000
@@ -144,7 +144,7 @@ onBothEngines('GET /dashboard/api/monitors/{id}/timeline', (_fresh, engine) => {
 })
 
 /** A monitor of 40 days whose state changed 40 and 3 days and 1 hour ago. */
-async function givenHistory(world: AppWorld): Promise<string> {
+async function givenHistory(world: TestApp): Promise<string> {
   const { db, clock } = world.deps
   const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
   const { id } = (await world.call('/monitors', { method: 'POST', body })).body

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 
 const HOUR = 3_600_000
@@ -24,7 +24,7 @@ async function givenLog(engine: Parameters<typeof givenApp>[0], statuses: readon
   return { world, path: `/dashboard/api/webhooks/${body.id}`, now }
 }
 
-async function report(world: AppWorld, { groupId, index, at }: { groupId: string; index: number; at: number }) {
+async function report(world: TestApp, { groupId, index, at }: { groupId: string; index: number; at: number }) {
   const { id: organizationId } = await world.organization()
   const event = {
     id: `evt_${index}`,

@@ -8,8 +8,8 @@ import { ORDERS, type OrderName } from '../monitors/list-indexes.ts'
 import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { createSeal } from '../seal.ts'
-import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 import type { Database } from './database.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
+import { givenDnsClient, givenDnsServer } from '../testing/dns.ts'
 
 const www = { name: 'www.example.com', type: 'A' } as const
 

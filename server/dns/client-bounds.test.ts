@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
-import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
+import { givenDnsClient, givenDnsServer } from '../testing/dns.ts'
 
 const www = { name: 'www.example.com', type: 'A' } as const
 

@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
-import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
+import { givenDnsClient, givenDnsServer } from '../testing/dns.ts'
 import type { QuestionType, ServerAddress } from './outcome.ts'
 
 // A port that nothing listens on: it was free a moment ago.

@@ -2,8 +2,8 @@ import { createSocket } from 'node:dgram'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
+import { givenDnsClient, givenDnsServer } from '../testing/dns.ts'
 import type { DnsServer } from '../testing/dns-server.ts'
-import { givenDnsClient, givenDnsServer } from '../testing/dns-world.ts'
 import type { DnsClient } from './client.ts'
 
 const www = { name: 'www.example.com', type: 'A' } as const

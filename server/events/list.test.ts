@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { newId } from '../ids.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { type EventRow, insertEvents } from './store.ts'
 
 const SECOND_MS = 1_000
 const AT = Date.UTC(2026, 10, 21, 9, 30)
 
 /** Two monitors; each had four events, a second apart, and some of them at the same instant. */
-async function givenEvents(world: AppWorld) {
+async function givenEvents(world: TestApp) {
   const monitors = ['shop', 'default'].map((group) => ({
     full_domain: `${group}.example.com`,
     record_type: 'A',

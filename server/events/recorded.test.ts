@@ -8,8 +8,8 @@ import { recordChecks, recordedLoader } from '../checks/store.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { openDatabase } from '../database/open.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { type EventRow, insertEvents, newEventIds } from './store.ts'
 
 const MINUTE_MS = 60_000
@@ -101,7 +101,7 @@ onBothEngines('events in the order in which they are recorded', (_fresh, engine)
 })
 
 /** The ids of the events after that one, in the order of the answer. */
-async function read(world: AppWorld, id: string, query = `after_id=${id}`): Promise<string[]> {
+async function read(world: TestApp, id: string, query = `after_id=${id}`): Promise<string[]> {
   const { data } = (await world.call(`/events?${query}`)).body
   return data.map((event: { id: string }) => event.id)
 }
@@ -113,7 +113,7 @@ function another(url: string): Database {
   return db
 }
 
-async function givenEvent(world: AppWorld): Promise<EventRow> {
+async function givenEvent(world: TestApp): Promise<EventRow> {
   const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
   await world.call('/monitors', { method: 'POST', body })
   const monitor = await world.deps.db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
@@ -155,7 +155,7 @@ async function givenRecipe(): Promise<{ file: string; folder: string }> {
 }
 
 /** Every monitor changes in every round. The processes share the checks, and their clocks differ. */
-async function write(world: AppWorld): Promise<void> {
+async function write(world: TestApp): Promise<void> {
   const start = world.deps.clock.now() + MINUTE_MS
   const writers = Array.from({ length: WRITERS }, (_, place) => ({ db: another(world.url), process: place + 1 }))
   for (let round = 1; round <= ROUNDS; round++) {

@@ -5,13 +5,13 @@ import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
-import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
-import { onBothEngines, someoneWaits } from '../testing/database.ts'
+import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
+import { type Answer, givenApp, type TestApp } from '../testing/test-app.ts'
 import { lockLinks } from './links.ts'
 
 const MINUTE_MS = 60_000
 
-async function givenMonitors(world: AppWorld, group: string, count: number): Promise<string[]> {
+async function givenMonitors(world: TestApp, group: string, count: number): Promise<string[]> {
   const ids: string[] = []
   for (let from = 0; from < count; from += 1000) {
     const monitors = Array.from({ length: Math.min(1000, count - from) }, (_, at) => ({
@@ -25,8 +25,8 @@ async function givenMonitors(world: AppWorld, group: string, count: number): Pro
   return ids
 }
 
-const change = (world: AppWorld, path: string, body: unknown, method = 'PATCH') => world.call(path, { method, body })
-const places = (world: AppWorld) => world.deps.db.selectFrom('due_checks').selectAll().orderBy('monitor_id').execute()
+const change = (world: TestApp, path: string, body: unknown, method = 'PATCH') => world.call(path, { method, body })
+const places = (world: TestApp) => world.deps.db.selectFrom('due_checks').selectAll().orderBy('monitor_id').execute()
 
 onBothEngines('groups', (_fresh, engine) => {
   test('have exactly the keys of the specification, are found by id or slug, and can be changed', async () => {
@@ -242,7 +242,7 @@ describe('DELETE /groups/{group} (postgres)', () => {
     const { change, late } = await db.transaction().execute(async (links) => {
       await lockLinks(links, organizationId)
       deleting = world.call('/groups/shop', { method: 'DELETE' })
-      await someoneWaits(db)
+      await waitUntilBlocked(db)
       expect((await world.call(`/monitors/${first}?include=group`)).body.group).toBe('default')
       const [id] = await givenMonitors(world, 'shop', 1)
       // Before the deletion goes on, which must find this monitor locked.
@@ -250,7 +250,7 @@ describe('DELETE /groups/{group} (postgres)', () => {
       await lockMonitor(change, { organizationId }, id!)
       return { change, late: id! }
     })
-    await someoneWaits(db)
+    await waitUntilBlocked(db)
     await updateMonitor(change, systemContext(organizationId, clock.now()), late, { group: 'default' })
     await change.commit().execute()
     expect((await deleting!).status).toBe(204)

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { revokeKey } from '../accounts/api-key-store.ts'
 import { systemContext } from '../context.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { clientNetwork } from './auth-and-rate-limit.ts'
 
 const LIMITS = { READ_LIMIT: '20', WRITE_LIMIT: '5', CREATE_LIMIT: '250' }
@@ -176,7 +176,7 @@ test('an address counts as the network that one client has: an IPv4 address, 64 
   expect(clientNetwork('2001:db8:1:2::1')).not.toBe(clientNetwork('2001:db8:1:3::1'))
 })
 
-async function lastUsed({ deps }: AppWorld, id: string): Promise<number | null> {
+async function lastUsed({ deps }: TestApp, id: string): Promise<number | null> {
   const query = deps.db.selectFrom('api_keys').select('last_used_at').where('id', '=', id)
   return (await query.executeTakeFirstOrThrow()).last_used_at
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { givenAgent } from '../testing/accounts.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { givenAgent } from '../testing/people.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
-async function givenGroup(world: AppWorld): Promise<{ path: string; tag: string }> {
+async function givenGroup(world: TestApp): Promise<{ path: string; tag: string }> {
   const { body } = await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })
   const path = `/groups/${body.id}`
   return { path, tag: (await world.call(path)).headers.etag! }
@@ -22,7 +22,7 @@ const DELETED = [
 type Resource = [path: string, change: (number: number) => unknown, name: string]
 
 /** One of each that a PATCH can change. */
-async function resourcesOf(world: AppWorld): Promise<Resource[]> {
+async function resourcesOf(world: TestApp): Promise<Resource[]> {
   const make = async (path: string, body: unknown) =>
     `${path}/${(await world.call(path, { method: 'POST', body })).body.id}`
   const [channel] = (await world.call('/channels')).body.data
@@ -68,7 +68,7 @@ async function resourcesOf(world: AppWorld): Promise<Resource[]> {
   ]
 }
 
-async function givenIncident(world: AppWorld): Promise<string> {
+async function givenIncident(world: TestApp): Promise<string> {
   const { id: organization_id } = await world.organization()
   const place = { organization_id, id: 'inc_1', cause: 'c', zone: 'example.com', state: 'TIMEOUT' }
   const row = { ...place, opened_at: 0, monitors: 1, failing: 1 }

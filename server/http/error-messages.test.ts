@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 // What a caller reads who did something wrong: each field, what is wrong with it and what is allowed.
 
@@ -215,6 +215,6 @@ test('a compressed body is refused, whatever the method', async () => {
   expect((await world.call('/groups', { method: 'POST', body: { name: 'x' }, headers: plain })).status).toBe(201)
 })
 
-async function sent({ call }: AppWorld, path: string, raw: string | Buffer, type: string) {
+async function sent({ call }: TestApp, path: string, raw: string | Buffer, type: string) {
   return await call(path, { method: 'POST', raw: raw as string, headers: { 'content-type': type } })
 }

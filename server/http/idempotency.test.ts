@@ -1,19 +1,19 @@
 import { hash } from 'node:crypto'
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { givenSignedIn } from '../testing/accounts.ts'
-import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser } from '../testing/accounts.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
+import { type Call, givenApp, type TestApp } from '../testing/test-app.ts'
 import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
 
 const HOURS_24 = 24 * 60 * 60 * 1_000
 
 const post =
-  ({ call }: AppWorld) =>
+  ({ call }: TestApp) =>
   (path: string, name: string, body: unknown, more: Call = {}) =>
     call(path, { method: 'POST', body, ...more, headers: { 'idempotency-key': name, ...more.headers } })
 
-async function groups({ call }: AppWorld): Promise<string[]> {
+async function groups({ call }: TestApp): Promise<string[]> {
   return (await call('/groups')).body.data.map(({ slug }: { slug: string }) => slug)
 }
 
@@ -106,8 +106,8 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
 
   test('gives an answer to no other role, and does not carry the request out for it', async () => {
     const world = await givenApp(engine)
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
-    const admin = await givenSignedIn(world, { name: 'Ada', role: 'admin' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
+    const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const body = { name: 'Deploy', role: 'write' }
     const made = await post(world)('/api-keys', 'one', body)
     const other = await post(world)('/webhooks', 'two', { url: 'https://hooks.example.com/' })
@@ -192,7 +192,7 @@ describe('a deadlock (postgres)', () => {
 })
 
 /** Meanwhile every statement about groups fails. */
-async function withoutGroups<T>({ deps: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
+async function withoutGroups<T>({ deps: { db } }: TestApp, work: () => Promise<T>): Promise<T> {
   await db.schema.alterTable('groups').renameTo('gone').execute()
   const result = await work()
   await db.schema.alterTable('gone').renameTo('groups').execute()

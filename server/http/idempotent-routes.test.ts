@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
 import type { Tables } from '../database/schema.ts'
-import { type AppWorld, type Call, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { insertEndedJob } from '../testing/jobs.ts'
+import { insertCanceledJob } from '../testing/jobs.ts'
+import { type Call, givenApp, type TestApp } from '../testing/test-app.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { replayBatch, startReplay } from '../webhooks/replay.ts'
 import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
@@ -21,16 +21,16 @@ const CHANGED = [
   ...['maintenance_windows', 'planned_changes', 'views', 'api_keys'],
 ] as (keyof Tables)[]
 
-const post = ({ call }: AppWorld, path: string, name: string, body?: unknown, more: Call = {}) =>
+const post = ({ call }: TestApp, path: string, name: string, body?: unknown, more: Call = {}) =>
   call(path, { method: 'POST', ...(body === undefined ? {} : { body }), ...more, headers: { 'idempotency-key': name } })
 
-async function contents({ deps: { db } }: AppWorld): Promise<string> {
+async function contents({ deps: { db } }: TestApp): Promise<string> {
   const tables = await Promise.all(CHANGED.map((table) => db.selectFrom(table).selectAll().execute()))
   return JSON.stringify(tables.map((rows) => rows.map((row) => JSON.stringify(row)).sort()))
 }
 
 /** Meanwhile no answer can be kept. */
-async function withoutAnswers<T>({ deps: { db } }: AppWorld, work: () => Promise<T>): Promise<T> {
+async function withoutAnswers<T>({ deps: { db } }: TestApp, work: () => Promise<T>): Promise<T> {
   await db.schema.alterTable('idempotency_usage').renameTo('gone').execute()
   const result = await work()
   await db.schema.alterTable('gone').renameTo('idempotency_usage').execute()
@@ -38,7 +38,7 @@ async function withoutAnswers<T>({ deps: { db } }: AppWorld, work: () => Promise
 }
 
 /** By its path in the description: a request that is carried out. */
-async function postsOf(world: AppWorld) {
+async function postsOf(world: TestApp) {
   const make = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body
   const monitor = (await make('/monitors', MONITOR)).id
   const disabled = (await make('/monitors', { ...MONITOR, is_active: false })).id
@@ -65,7 +65,7 @@ async function postsOf(world: AppWorld) {
     .where('id', '=', failed)
     .execute()
   const job = (await make('/jobs', { action: 'check', all: true })).id
-  const ended = await insertEndedJob(world, (await world.organization()).id, 'example.com')
+  const ended = await insertCanceledJob(world, (await world.organization()).id, 'example.com')
   const page = (await make('/monitors', { ...MONITOR, until: 'valid' })).wait.setup_page.id
   const since = new Date(world.deps.clock.now() - HOUR_MS).toISOString()
   return {
@@ -106,7 +106,7 @@ async function postsOf(world: AppWorld) {
 const WRITES_NOTHING = ['/organization/subscription/portal', '/alert-rules/preview']
 
 /** Requests of the webhook, as the checks of a monitor make them. */
-async function givenRequests(world: AppWorld, count: number): Promise<void> {
+async function givenRequests(world: TestApp, count: number): Promise<void> {
   const { db, clock } = world.deps
   const monitor = await db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
   const event = (number: number) => ({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
-import { eventually } from '../testing/server-world.ts'
+import { givenApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 
 test('a server that listens removes what requests of the past left behind', async () => {
   const world = await givenApp('sqlite', { READ_LIMIT: '20' })

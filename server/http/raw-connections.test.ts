@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 /** What a connection is answered, as text, until the server or `forMs` ends it. */
 async function exchange(port: number, text: string, forMs = 3_000): Promise<string> {
@@ -22,7 +22,7 @@ async function exchange(port: number, text: string, forMs = 3_000): Promise<stri
 
 const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
 
-async function givenPort({ app }: AppWorld): Promise<number> {
+async function givenPort({ app }: TestApp): Promise<number> {
   return Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
 }
 

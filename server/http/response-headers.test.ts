@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 describe('everything below /dashboard', () => {
   const PATHS = ['', '/', '/monitors?state=VALID', '/favicon.svg', '/api/me', '/api/nothing', '/auth/nothing']

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createApp } from '../app.ts'
-import { givenApp } from '../testing/app-world.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 test('while the server starts everything but /healthz is to be asked again, and nothing is looked up', async () => {
   const { deps, organization } = await givenApp('sqlite')

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { MAX_UNFINISHED_JOBS } from '#contract/jobs.ts'
 import type { Engine } from '../database/database.ts'
 import { newId } from '../ids.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const HOUR_MS = 60 * 60_000
 const NEW = { expected_value: ['192.0.2.2'] }
@@ -16,7 +16,7 @@ async function givenWorld(engine: Engine, count = 3, settings = {}) {
 }
 
 /** All that a job may change, in one text. */
-async function stateOf({ deps: { db } }: AppWorld): Promise<string> {
+async function stateOf({ deps: { db } }: TestApp): Promise<string> {
   const monitors = await db
     .selectFrom('monitors')
     .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')

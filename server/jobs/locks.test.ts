@@ -5,9 +5,9 @@ import { lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { restoreMonitors } from '../monitors/delete.ts'
 import { updateMonitor } from '../monitors/update.ts'
-import { givenApp } from '../testing/app-world.ts'
-import { someoneWaits } from '../testing/database.ts'
+import { waitUntilBlocked } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 async function givenWorld(count: number) {
   const world = await givenApp('postgres')
@@ -25,7 +25,7 @@ describe('locks of jobs (postgres)', () => {
     const creating = await db.transaction().execute(async (other) => {
       await sql`lock table audit_log in share mode`.execute(other)
       const answer = world.call('/jobs', { method: 'POST', body })
-      await someoneWaits(db) // to write its last row
+      await waitUntilBlocked(db) // to write its last row
       await pass()
       return { answer }
     })
@@ -43,7 +43,7 @@ describe('locks of jobs (postgres)', () => {
     const creating = await db.transaction().execute(async (other) => {
       await lockOrganization(other, id)
       const answer = world.call('/jobs', { method: 'POST', body })
-      await someoneWaits(db)
+      await waitUntilBlocked(db)
       await resolveGroups(other, context, new Set(['new']))
       return { answer }
     })
@@ -64,7 +64,7 @@ describe('locks of jobs (postgres)', () => {
     const undoing = await db.transaction().execute(async (other) => {
       await lockOrganization(other, organizationId)
       const passed = pass()
-      await someoneWaits(db)
+      await waitUntilBlocked(db)
       await updateMonitor(other, context, ids[0]!, { external_id: 'mine' })
       return { passed }
     })
@@ -80,9 +80,9 @@ describe('locks of jobs (postgres)', () => {
     const begun = await db.transaction().execute(async (other) => {
       await sql`select id from monitors where id = ${ids[0]!} for update`.execute(other)
       const passed = pass()
-      await someoneWaits(db) // one half; the other is committed or will be
+      await waitUntilBlocked(db) // one half; the other is committed or will be
       const canceled = world.call(`/jobs/${id}/cancel`, { method: 'POST' })
-      await someoneWaits(db, 2)
+      await waitUntilBlocked(db, 2)
       return { passed, canceled }
     })
     await begun.passed

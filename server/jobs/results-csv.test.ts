@@ -1,8 +1,8 @@
 import papaparse from 'papaparse'
 import { expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 const rowsOf = (csv: string) => papaparse.parse<Record<string, string>>(csv.trimEnd(), { header: true }).data
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
-import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
+import { givenApp } from '../testing/test-app.ts'
 import { deleteOldJobs } from './retention.ts'
 
 const HOUR_MS = 60 * 60_000

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
 import { newId } from '../ids.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs } from '../testing/jobs.ts'
 import { startReceiver } from '../testing/receiver.ts'
-import { eventually } from '../testing/server-world.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 
@@ -25,7 +25,7 @@ async function givenFailed(engine: Engine, count: number) {
   return { world, receiver, webhooks, ...givenJobs(world) }
 }
 
-async function insertEvents({ deps: { db, clock }, organization }: AppWorld, groupId: string, count: number) {
+async function insertEvents({ deps: { db, clock }, organization }: TestApp, groupId: string, count: number) {
   const { id: organizationId } = await organization()
   const domain = {
     domain: 'example.com',
@@ -50,7 +50,7 @@ async function insertEvents({ deps: { db, clock }, organization }: AppWorld, gro
 }
 
 /** As a request is left that was given up, delivered, or waits. */
-async function setStatus({ deps: { db } }: AppWorld, status: 'FAILED' | 'DELIVERED' | 'RETRYING', ids?: string[]) {
+async function setStatus({ deps: { db } }: TestApp, status: 'FAILED' | 'DELIVERED' | 'RETRYING', ids?: string[]) {
   const rows = db.updateTable('webhook_requests').set({ status, retries: 9, next_attempt_at: null })
   await (ids ? rows.where('id', 'in', ids) : rows).execute()
   if (status !== 'RETRYING') {
@@ -59,10 +59,10 @@ async function setStatus({ deps: { db } }: AppWorld, status: 'FAILED' | 'DELIVER
   }
 }
 
-const requestsOf = ({ deps: { db } }: AppWorld) =>
+const requestsOf = ({ deps: { db } }: TestApp) =>
   db.selectFrom('webhook_requests').select(['id', 'webhook_id', 'status', 'retries']).orderBy('id').execute()
 
-function startDispatcher({ deps }: AppWorld) {
+function startDispatcher({ deps }: TestApp) {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
   const loop = runDispatcher({ ...deps, process: 1 }, signals, { total: 20, perWebhook: 4 })

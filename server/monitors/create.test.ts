@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const KEYS = [
   'id',
@@ -21,8 +21,8 @@ const KEYS = [
 ]
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 
-const post = (world: AppWorld, path: string, body: unknown) => world.call(path, { method: 'POST', body })
-const counts = async (world: AppWorld) =>
+const post = (world: TestApp, path: string, body: unknown) => world.call(path, { method: 'POST', body })
+const counts = async (world: TestApp) =>
   Object.fromEntries(
     (await world.call('/groups')).body.data.map((group: { slug: string; monitors: number }) => [
       group.slug,

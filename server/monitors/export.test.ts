@@ -2,11 +2,11 @@ import papaparse from 'papaparse'
 import { expect, test } from 'vitest'
 import { EXPORT_COLUMNS } from '#contract/export.ts'
 import type { NewMonitor } from '#contract/monitors.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const PATH = '/monitors/export'
-const bulk = ({ call }: AppWorld, monitors: object[], more: object = {}) =>
+const bulk = ({ call }: TestApp, monitors: object[], more: object = {}) =>
   call('/monitors/bulk', { method: 'POST', body: { monitors, ...more } })
 
 const rowsOf = (csv: string) => papaparse.parse<Record<string, string>>(csv.trimEnd(), { header: true }).data

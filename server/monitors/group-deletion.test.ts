@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const PATH = '/groups/shop?monitors=delete'
-const remove = (world: AppWorld, path: string, headers = {}) => world.call(path, { method: 'DELETE', headers })
+const remove = (world: TestApp, path: string, headers = {}) => world.call(path, { method: 'DELETE', headers })
 
-async function givenMonitors(world: AppWorld, group: string, count: number, key?: string): Promise<string[]> {
+async function givenMonitors(world: TestApp, group: string, count: number, key?: string): Promise<string[]> {
   const expected = { record_type: 'A', expected_value: '192.0.2.1' }
   const monitors = Array.from({ length: count }, (_, at) => ({ full_domain: `n${at}.example.com`, ...expected }))
   const { body } = await world.call('/monitors/bulk', {
@@ -18,7 +18,7 @@ async function givenMonitors(world: AppWorld, group: string, count: number, key?
   return body.map(({ id }: { id: string }) => id)
 }
 
-async function givenEvents({ deps: { db } }: AppWorld, monitorId: string, count: number): Promise<void> {
+async function givenEvents({ deps: { db } }: TestApp, monitorId: string, count: number): Promise<void> {
   const { organization_id, group_id } = await db
     .selectFrom('monitors')
     .selectAll()

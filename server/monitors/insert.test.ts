@@ -3,8 +3,8 @@ import { systemContext } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
-import { givenApp } from '../testing/app-world.ts'
-import { onBothEngines, someoneWaits } from '../testing/database.ts'
+import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
+import { givenApp } from '../testing/test-app.ts'
 import { insertDueChecks, SLOTS } from './schedule.ts'
 
 const newPlaces = (name: string, slots: number[]) =>
@@ -62,7 +62,7 @@ describe('monitors with external ids (postgres)', () => {
     const creating = await db.transaction().execute(async (other) => {
       await lockOrganization(other, id)
       const answer = world.call('/monitors', { method: 'POST', body })
-      await someoneWaits(db)
+      await waitUntilBlocked(db)
       await resolveGroups(other, systemContext(id, clock.now()), new Set(['shop']))
       return { answer }
     })

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { systemContext } from '../context.ts'
-import { type Answer, type AppWorld, givenApp } from '../testing/app-world.ts'
-import { onBothEngines, someoneWaits } from '../testing/database.ts'
+import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
+import { type Answer, givenApp, type TestApp } from '../testing/test-app.ts'
 import { deleteMonitor } from './delete.ts'
 
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 const LABELS = { external_id: 'c300/www', tags: ['prod', 'eu'], metadata: { plan: 'business', customer: 'acme' } }
 const INCLUDE = 'include=external_id,tags,metadata'
 
-const post = ({ call }: AppWorld, path: string, body: unknown) => call(path, { method: 'POST', body })
-const put = ({ call }: AppWorld, id: string, body: unknown, headers = {}) =>
+const post = ({ call }: TestApp, path: string, body: unknown) => call(path, { method: 'POST', body })
+const put = ({ call }: TestApp, id: string, body: unknown, headers = {}) =>
   call(`/monitors/external/${encodeURIComponent(id)}?${INCLUDE}`, { method: 'PUT', body, headers })
-const idsOf = async ({ call }: AppWorld, query: string) => {
+const idsOf = async ({ call }: TestApp, query: string) => {
   const answer = await call(`/monitors?limit=100&${query}`)
   expect([query, answer.status]).toEqual([query, 200])
   return answer.body.data.map(({ id }: MonitorResponse) => id)
@@ -290,7 +290,7 @@ test('on_conflict: update recreates a monitor that is deleted at the same time (
   await db.transaction().execute(async (deletion) => {
     await deleteMonitor(deletion, systemContext(organizationId, clock.now()), id)
     again = bulk()
-    await someoneWaits(db)
+    await waitUntilBlocked(db)
   })
   const { status, body } = await again!
   expect([status, body]).toMatchObject([201, [{ subdomain: 'www' }]])

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { INCLUDES, type MonitorResponse } from '#contract/monitors.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const FILTERS = {
   none: () => true,
@@ -30,7 +30,7 @@ const KEYS = { created: 'id' } as Partial<Record<(typeof ORDERS)[number], keyof 
 const SUBSETS = Array.from({ length: 2 ** INCLUDES.length }, (_, bits) => INCLUDES.filter((_, at) => bits & (1 << at)))
 
 /** Thirty monitors of all kinds, and every one of them as an answer that includes everything. */
-async function givenMonitors({ call, deps: { db } }: AppWorld): Promise<MonitorResponse[]> {
+async function givenMonitors({ call, deps: { db } }: TestApp): Promise<MonitorResponse[]> {
   const monitors = Array.from({ length: 30 }, (_, place) => ({
     domain: `${place % 4 === 0 ? 'n' : 'm'}${place % 7}.example`,
     subdomain: place % 3 === 0 ? 'www' : '',

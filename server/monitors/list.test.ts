@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { INCLUDES } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 /** Made in this order; the tests know them by their names. */
-async function givenMonitors(world: AppWorld): Promise<void> {
+async function givenMonitors(world: TestApp): Promise<void> {
   const monitors = [
     { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1', group: 'shop' },
     { domain: 'www.example.com', record_type: 'AAAA', expected_value: '2001:db8::1', group: 'shop', is_active: false },
@@ -17,7 +17,7 @@ async function givenMonitors(world: AppWorld): Promise<void> {
   await world.deps.db.updateTable('monitors').set({ state: 'VALID' }).where('id', '=', made.body[0].id).execute()
 }
 
-const found = async (world: AppWorld, path: string) => {
+const found = async (world: TestApp, path: string) => {
   const { body } = await world.call(path)
   return body.data.map((each: { record_type: string; domain: string }) => `${each.record_type} ${each.domain}`)
 }

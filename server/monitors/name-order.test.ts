@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 /** In the canonical order of RFC 4034 section 6.1: a zone, then what is below it, then the next one. */
 const IN_ORDER = [
@@ -16,12 +16,12 @@ const IN_ORDER = [
   'example.net',
 ]
 
-const namesOf = async ({ call }: AppWorld, query = '') =>
+const namesOf = async ({ call }: TestApp, query = '') =>
   (await call(`/monitors?order_by=name&limit=100${query}`)).body.data.map(
     ({ subdomain, domain }: { subdomain: string; domain: string }) => [subdomain, domain].filter(Boolean).join('.'),
   )
 
-async function givenMonitors(world: AppWorld, names: readonly string[]): Promise<Map<string, string>> {
+async function givenMonitors(world: TestApp, names: readonly string[]): Promise<Map<string, string>> {
   const monitors = names.map((full_domain) => ({ full_domain, record_type: 'TXT', expected_value: ['text'] }))
   const made = (await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).body
   return new Map(names.map((name, at) => [name, made[at].id]))

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { claimDue, reschedule } from '../database/lease-queue.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const MINUTE_MS = 60_000
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], group: 'shop' }
 
 /** A monitor that was checked and found as expected; its next check is due in its own time. */
-async function givenCheckedMonitor(world: AppWorld, given: object = {}) {
+async function givenCheckedMonitor(world: TestApp, given: object = {}) {
   const { body } = await world.call('/monitors', { method: 'POST', body: { ...WWW, ...given } })
   const { db, clock } = world.deps
   const now = clock.now()
@@ -21,10 +21,10 @@ async function givenCheckedMonitor(world: AppWorld, given: object = {}) {
   return body.id as string
 }
 
-const patch = (world: AppWorld, id: string, body: unknown) =>
+const patch = (world: TestApp, id: string, body: unknown) =>
   world.call(`/monitors/${id}?include=frequency,group,diagnosis`, { method: 'PATCH', body })
-const place = (world: AppWorld) => world.deps.db.selectFrom('due_checks').selectAll().executeTakeFirstOrThrow()
-const counts = async (world: AppWorld) =>
+const place = (world: TestApp) => world.deps.db.selectFrom('due_checks').selectAll().executeTakeFirstOrThrow()
+const counts = async (world: TestApp) =>
   (await world.call('/groups')).body.data.map(({ slug, monitors }: { slug: string; monitors: number }) => [
     slug,
     monitors,

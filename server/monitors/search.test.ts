@@ -5,9 +5,9 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import { SCANNED_ROWS_PER_RESULT } from '../database/pagination.ts'
 import { createSeal } from '../seal.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { insertMonitors } from './insert.ts'
 import { listMonitors } from './list.ts'
 import { INCLUDE_NOTHING } from './monitor.ts'
@@ -15,7 +15,7 @@ import { parseMonitor } from './parse-monitor.ts'
 import { parseSearch, withRareTrigrams } from './search.ts'
 
 const A = { record_type: 'A', expected_value: ['192.0.2.1'] }
-const found = async ({ call }: AppWorld, search: string, more = '') => {
+const found = async ({ call }: TestApp, search: string, more = '') => {
   const { body } = await call(`/monitors?search=${encodeURIComponent(search)}${more}`)
   return body.data.map(({ domain }: MonitorResponse) => domain)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { expose } from '../metrics/families.ts'
-import { givenApp } from '../testing/app-world.ts'
-import { createManualClock } from '../testing/clock.ts'
+import { createManualClock } from '../testing/manual-clock.ts'
+import { givenApp } from '../testing/test-app.ts'
 import { DatabaseMetrics } from './database-metrics.ts'
 import type { InstanceReport } from './instances.ts'
 

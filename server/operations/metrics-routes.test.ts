@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 const TOKEN = 'a-token-of-the-test'
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { recordMadeBackup } from '../backup/last-backup.ts'
-import { givenPerson, givenSignedIn, signIn } from '../testing/accounts.ts'
-import { givenApp } from '../testing/app-world.ts'
+import { givenSignedInBrowser, givenUser, signIn } from '../testing/accounts.ts'
 import { openBrowser } from '../testing/browser.ts'
 import type { Settings } from '../testing/server-process.ts'
+import { givenApp } from '../testing/test-app.ts'
 import type { InstanceReport } from './instances.ts'
 
 const PATH = '/dashboard/api/server'
@@ -14,7 +14,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     const world = await givenApp(engine)
     const { db, clock } = world.deps
     const { id: organizationId } = await world.organization('First')
-    const owner = await givenSignedIn(world, { name: 'Olga', role: 'owner' })
+    const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const upstream = { address: '192.0.2.53:53', queries: 10, failed: 2, average_ms: 4, set_aside: true }
     const report = (queries: number): InstanceReport => ({
       version: '0.1.0',
@@ -91,13 +91,13 @@ test('nobody else sees it: no other role, no other organization, no API key', as
   const { key } = await world.key('admin')
   expect((await world.call(PATH, { key })).status).toBe(403)
   expect((await world.call(PATH, { key: null })).status).toBe(401)
-  for (const [name, role, of] of [
+  for (const [name, role, organization] of [
     ['Ada', 'admin', 'First'],
     ['Max', 'member', 'First'],
     ['Vera', 'viewer', 'First'],
     ['Otto', 'owner', 'Second'],
   ] as const) {
-    const person = await givenSignedIn(world, { name, role, of: [of] })
+    const person = await givenSignedInBrowser(world, { name, role, organizations: [organization] })
     const { status, body } = await person.call(PATH)
     expect([name, status, body.error]).toEqual([
       name,
@@ -124,7 +124,7 @@ test.each<[string, Settings, boolean, number]>([
   ['an owner of the first organization, while anyone may sign up', { SIGN_UP: 'open' }, true, 403],
 ])('a person who is %s', async (_, settings, isVerified, status) => {
   const world = await givenApp('sqlite', settings)
-  const { id, email } = await givenPerson(world, { name: 'Olga', role: 'owner' })
+  const { id, email } = await givenUser(world, { name: 'Olga', role: 'owner' })
   if (isVerified) await world.deps.db.updateTable('people').set({ email_verified: 1 }).where('id', '=', id).execute()
   const browser = openBrowser(world)
   await signIn(browser, email)

@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest'
-import { givenShop } from '../testing/shop.ts'
+import { givenBilling } from '../testing/billing.ts'
 
 describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (engine) => {
   test('invoices are listed as they were last reported', async () => {
-    const { world, buy, stripe, report } = await givenShop(engine)
+    const { world, buy, stripe, sendEvent } = await givenBilling(engine)
     await buy('price_team')
     const list = async (query = '') => (await world.call(`/organization/invoices${query}`)).body
     expect(await list()).toEqual({ limit: 20, after: null, before: null, has_more: false, data: [] })
 
     stripe.invoice({ id: 'in_1', customer: 'cus_1' })
-    await report('in_1', { type: 'invoice.finalized' })
+    await sendEvent('in_1', { type: 'invoice.finalized' })
     stripe.invoice({ id: 'in_1', customer: 'cus_1', status: 'paid', amount_paid: 1_190 })
-    await report('in_1', { type: 'invoice.paid' })
+    await sendEvent('in_1', { type: 'invoice.paid' })
     stripe.invoice({ id: 'in_2', customer: 'cus_1', created: 1_797_592_000, number: null, status: 'draft' })
-    await report('in_2', { type: 'invoice.created' })
+    await sendEvent('in_2', { type: 'invoice.created' })
     stripe.invoice({ id: 'in_other', customer: 'cus_other' })
-    await report('in_other', { type: 'invoice.paid' })
+    await sendEvent('in_other', { type: 'invoice.paid' })
 
     const { data } = await list()
     expect(data).toMatchObject([{ id: 'in_1' }, { id: 'in_2', status: 'draft', number: null }])
@@ -37,13 +37,13 @@ describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (
     expect(last).toMatchObject({ has_more: true, data: [{ id: 'in_2' }] })
     expect((await list(`?order_way=desc&limit=1&after=${last.after}`)).data).toMatchObject([{ id: 'in_1' }])
 
-    stripe.things.delete('in_2')
-    await report('in_2', { type: 'invoice.deleted' })
+    stripe.objects.delete('in_2')
+    await sendEvent('in_2', { type: 'invoice.deleted' })
     expect((await list()).data).toHaveLength(1)
   })
 
   test('the portal opens for anyone who bought, and changed billing details go to the provider', async () => {
-    const { world, buy, stripe } = await givenShop(engine)
+    const { world, buy, stripe } = await givenBilling(engine)
     const portal = () => world.call('/organization/subscription/portal', { method: 'POST' })
     expect((await portal()).status).toBe(409)
     await buy('price_team')
@@ -58,7 +58,7 @@ describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (
   })
 
   test('billing details are kept while the provider is away', async () => {
-    const { world, buy, stripe } = await givenShop(engine)
+    const { world, buy, stripe } = await givenBilling(engine)
     await buy('price_team')
     await stripe.close()
 
@@ -71,7 +71,7 @@ describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (
   })
 
   test('only admin keys buy, cancel and manage', async () => {
-    const { world } = await givenShop(engine)
+    const { world } = await givenBilling(engine)
     const { key } = await world.key('write')
 
     const answers = [

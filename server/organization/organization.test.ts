@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { givenApp } from '../testing/app-world.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine) => {
   test('it is shown with exactly its fields', async () => {

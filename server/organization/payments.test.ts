@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { givenShop } from '../testing/shop.ts'
-import { signedReport } from '../testing/stripe.ts'
+import { givenBilling } from '../testing/billing.ts'
+import { signedStripeEvent } from '../testing/stripe.ts'
 
 const MINUTE_MS = 60_000
 
 describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
   test('choosing a paid plan leads to a page, and changes nothing by itself', async () => {
-    const { world, stripe, choose, plan } = await givenShop(engine)
+    const { world, stripe, choose, plan } = await givenBilling(engine)
     await world.call('/organization/billing', { method: 'PATCH', body: { email: 'pay@example.com', country: 'de' } })
     const { id } = await world.organization()
 
@@ -30,7 +30,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
   })
 
   test('two identical requests create one customer and one page', async () => {
-    const { choose } = await givenShop(engine)
+    const { choose } = await givenBilling(engine)
 
     const [first, second] = await Promise.all([choose('team'), choose('team')])
 
@@ -38,11 +38,11 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
   })
 
   test('a signed report of the payment changes the plan', async () => {
-    const { choose, stripe, report, plan } = await givenShop(engine)
+    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
 
-    expect((await report('sub_1')).status).toBe(200)
+    expect((await sendEvent('sub_1')).status).toBe(200)
 
     expect(await plan()).toMatchObject({
       plan: 'team',
@@ -56,20 +56,20 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
   })
 
   test('a report that is not signed, signed with another secret, altered or old changes nothing', async () => {
-    const { world, stripe, choose, plan } = await givenShop(engine)
+    const { world, stripe, choose, plan } = await givenBilling(engine)
     await choose('team')
     const object = stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
     const given = { id: 'evt_1', type: 'customer.subscription.created', object }
     const at = world.deps.clock.now()
-    const good = signedReport(given, { at })
+    const good = signedStripeEvent(given, { at })
     const send = (sent: { raw: string; headers?: Record<string, string> }) =>
       world.call('/stripe/webhook', { method: 'POST', key: null, ...sent })
 
     const answers = [
       await send({ raw: good.raw }),
-      await send(signedReport(given, { at, secret: 'whsec_of_another' })),
+      await send(signedStripeEvent(given, { at, secret: 'whsec_of_another' })),
       await send({ ...good, raw: good.raw.replace('price_team', 'price_firm') }),
-      await send(signedReport(given, { at: at - 6 * MINUTE_MS })),
+      await send(signedStripeEvent(given, { at: at - 6 * MINUTE_MS })),
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
@@ -79,51 +79,51 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
   })
 
   test('a report that comes again changes nothing, and is not even asked about', async () => {
-    const { choose, stripe, report, plan } = await givenShop(engine)
+    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
-    await report('sub_1', { id: 'evt_1' })
+    await sendEvent('sub_1', { id: 'evt_1' })
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_firm' })
 
-    await report('sub_1', { id: 'evt_1' })
+    await sendEvent('sub_1', { id: 'evt_1' })
 
     expect(await plan()).toMatchObject({ plan: 'team' })
     expect(stripe.calls.filter(({ method }) => method === 'GET')).toHaveLength(1)
   })
 
   test('reports in the wrong order end in what the provider says last', async () => {
-    const { choose, stripe, report, plan } = await givenShop(engine)
+    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     const begun = {
       ...stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'incomplete' }),
     }
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'active' })
 
-    await report('sub_1', { type: 'customer.subscription.updated' })
-    await report('sub_1', { type: 'customer.subscription.created', object: begun })
+    await sendEvent('sub_1', { type: 'customer.subscription.updated' })
+    await sendEvent('sub_1', { type: 'customer.subscription.created', object: begun })
 
     expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
   })
 
   test('a failed payment is reported, and an unpaid plan falls back to the free limits', async () => {
-    const { buy, stripe, report, plan } = await givenShop(engine)
+    const { buy, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
 
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'past_due' })
-    await report('sub_1')
+    await sendEvent('sub_1')
     expect(await plan()).toMatchObject({ plan: 'team', status: 'past_due' })
 
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'unpaid' })
-    await report('sub_1')
+    await sendEvent('sub_1')
     expect(await plan()).toMatchObject({ plan: 'free', status: 'past_due', limits: { monitors: 10 } })
 
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'active' })
-    await report('sub_1')
+    await sendEvent('sub_1')
     expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
   })
 
   test('a cancelled plan holds until its period ends, and can be resumed until then', async () => {
-    const { world, buy, choose, stripe, report, plan } = await givenShop(engine)
+    const { world, buy, choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
     const cancel = () => world.call('/organization/subscription', { method: 'DELETE' })
 
@@ -131,22 +131,22 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect(cancelled.status).toBe(200)
     expect(cancelled.body).toMatchObject({ plan: 'team', cancel_at: '2026-12-18T11:06:40.000Z' })
     expect(await plan()).toMatchObject({ cancel_at: null })
-    await report('sub_1')
+    await sendEvent('sub_1')
     expect(await plan()).toMatchObject({ plan: 'team', status: 'active', cancel_at: '2026-12-18T11:06:40.000Z' })
 
     expect((await choose('team')).body).toMatchObject({ plan: 'team', cancel_at: null })
-    await report('sub_1')
+    await sendEvent('sub_1')
     expect(await plan()).toMatchObject({ plan: 'team', cancel_at: null })
 
     expect((await choose('free')).body.cancel_at).toBe('2026-12-18T11:06:40.000Z')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'canceled' })
-    await report('sub_1', { type: 'customer.subscription.deleted' })
+    await sendEvent('sub_1', { type: 'customer.subscription.deleted' })
     expect(await plan()).toMatchObject({ plan: 'free', status: 'canceled', current_period_end: null, cancel_at: null })
     expect((await cancel()).status).toBe(409)
   })
 
   test('from one paid plan to another a person confirms on the portal, and the report changes it', async () => {
-    const { buy, choose, stripe, report, plan } = await givenShop(engine)
+    const { buy, choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
 
     const { status, body } = await choose('firm')
@@ -161,33 +161,33 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     })
     expect(await plan()).toMatchObject({ plan: 'team' })
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_firm' })
-    await report('sub_1')
+    await sendEvent('sub_1')
     expect(await plan()).toMatchObject({ plan: 'firm' })
   })
 
   test('the end of an old subscription does not end the new one', async () => {
-    const { buy, stripe, report, plan } = await givenShop(engine)
+    const { buy, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
     stripe.subscription({ id: 'sub_2', customer: 'cus_1', price: 'price_firm', created: 1_795_000_500 })
-    await report('sub_2')
+    await sendEvent('sub_2')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team', status: 'canceled' })
 
-    await report('sub_1', { type: 'customer.subscription.deleted' })
+    await sendEvent('sub_1', { type: 'customer.subscription.deleted' })
 
     expect(await plan()).toMatchObject({ plan: 'firm', status: 'active' })
   })
 
   test("other customers' subscriptions, unknown prices and other reports are taken and change nothing", async () => {
-    const { buy, stripe, report, plan } = await givenShop(engine)
+    const { buy, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
     stripe.subscription({ id: 'sub_other', customer: 'cus_other', price: 'price_firm' })
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_of_last_year' })
 
     const answers = [
-      await report('sub_other'),
-      await report('sub_1'),
-      await report('sub_gone'),
-      await report('pm_1', { type: 'payment_method.attached', object: { id: 'pm_1', object: 'payment_method' } }),
+      await sendEvent('sub_other'),
+      await sendEvent('sub_1'),
+      await sendEvent('sub_gone'),
+      await sendEvent('pm_1', { type: 'payment_method.attached', object: { id: 'pm_1', object: 'payment_method' } }),
     ]
 
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
@@ -195,16 +195,16 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
   })
 
   test('while the provider does not answer, a report is asked for again and nothing is lost', async () => {
-    const { choose, stripe, report, plan } = await givenShop(engine)
+    const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
     stripe.fails(500, 2)
 
-    const away = await report('sub_1', { id: 'evt_1' })
+    const away = await sendEvent('sub_1', { id: 'evt_1' })
     expect([away.status, away.headers['retry-after']]).toEqual([503, '60'])
     expect(await plan()).toMatchObject({ plan: 'free' })
 
-    expect((await report('sub_1', { id: 'evt_1' })).status).toBe(200)
+    expect((await sendEvent('sub_1', { id: 'evt_1' })).status).toBe(200)
     expect(await plan()).toMatchObject({ plan: 'team' })
   })
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
-import { givenApp } from '../testing/app-world.ts'
-import { givenAgent } from '../testing/people.ts'
+import { givenAgent } from '../testing/accounts.ts'
+import { givenApp } from '../testing/test-app.ts'
 
 const LIMITS = {
   monitors: 3,

@@ -8,12 +8,12 @@ import { claimDue } from '../database/lease-queue.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { givenAlerting } from '../testing/alerts.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenDnsClient } from '../testing/dns.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
-import { givenDnsClient } from '../testing/dns-world.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 import { startReceiver } from '../testing/receiver.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -195,7 +195,7 @@ onBothEngines('planned changes', (_fresh, engine) => {
   })
 })
 
-const at = (world: AppWorld, ms: number) => new Date(world.deps.clock.now() + ms).toISOString()
+const at = (world: TestApp, ms: number) => new Date(world.deps.clock.now() + ms).toISOString()
 
 /** A record with two name servers and two resolvers, its monitor, and a rule that alerts at once. */
 async function givenRecord(engine: Engine, more: object = {}) {

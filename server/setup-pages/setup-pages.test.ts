@@ -3,8 +3,8 @@ import type { PublicPage } from '#contract/setup-pages.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { createSeal } from '../seal.ts'
 import { reencrypt } from '../secrets/reencrypt.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { hintsOf, PROVIDERS, providerOf } from './providers.ts'
 
 const DAY_MS = 24 * 60 * 60_000
@@ -12,7 +12,7 @@ const SHOP = { full_domain: 'shop.example.com', record_type: 'CNAME', expected_v
 
 const pathOf = (url: string) => new URL(url).pathname
 
-async function givenPage(world: AppWorld, fields: object = {}) {
+async function givenPage(world: TestApp, fields: object = {}) {
   const { status, body } = await world.call('/monitors', {
     method: 'POST',
     body: { ...SHOP, until: 'valid', ...fields },
@@ -21,7 +21,7 @@ async function givenPage(world: AppWorld, fields: object = {}) {
   return { monitor: body, page: body.wait.setup_page, path: pathOf(body.wait.setup_page.url) }
 }
 
-const open = (world: AppWorld, path: string, from?: string) =>
+const open = (world: TestApp, path: string, from?: string) =>
   world.call(`${path}/state`, { key: null, ...(from === undefined ? {} : { from }) })
 
 onBothEngines('setup pages', (_fresh, engine) => {

@@ -5,9 +5,9 @@ import type { Database, Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents, newEventIds } from '../events/store.ts'
 import { createMailSender } from '../mail/smtp.ts'
-import { type AppWorld, givenApp } from './app-world.ts'
 import { startReceiver } from './receiver.ts'
 import type { Settings } from './server-process.ts'
+import { givenApp, type TestApp } from './test-app.ts'
 
 /** `paths`: the exchanges of its diagnosis. */
 export type Change = { monitor: string; from?: string; to: string; found?: string[]; paths?: object[] }
@@ -15,7 +15,7 @@ export type Change = { monitor: string; from?: string; to: string; found?: strin
 type Recording = { deps: { db: Database; clock: Pick<Clock, 'now'> } }
 
 /** The loops of alerts, one pass at a time, and events as checks record them. */
-export function givenAlerting(world: AppWorld) {
+export function givenAlerting(world: TestApp) {
   const { deps } = world
   const { db, clock, config } = deps
   const post = config.smtp ? createMailSender(config.smtp) : null
@@ -91,17 +91,17 @@ export async function recordChanges({ deps: { db, clock } }: Recording, changes:
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the answer of the API, compared by the test
-export type Answer = any
+export type Json = any
 
 const MINUTE_MS = 60_000
 
-export async function monitorOf(world: AppWorld, full_domain: string): Promise<string> {
+export async function createMonitor(world: TestApp, full_domain: string): Promise<string> {
   const body = { full_domain, record_type: 'A', expected_value: '192.0.2.1' }
   return (await world.call('/monitors', { method: 'POST', body })).body.id
 }
 
 /** A channel that no rule names yet, with the requests that it received. */
-export async function secondChannel(world: AppWorld) {
+export async function createSecondChannel(world: TestApp) {
   const { url, received } = await startReceiver()
   const settings = { endpoint: `${url}/second` }
   const { body } = await world.call('/channels', { method: 'POST', body: { name: 'Chief', type: 'http', settings } })
@@ -109,7 +109,7 @@ export async function secondChannel(world: AppWorld) {
 }
 
 /** A channel that sends JSON to a receiver, and a rule for it beside the default one, whose emails nobody receives. */
-export async function givenReceiver(engine: Engine, filters: object, variables: Settings = {}) {
+export async function givenAlertReceiver(engine: Engine, filters: object, variables: Settings = {}) {
   const world = await givenApp(engine, variables)
   const receiver = await startReceiver()
   const { change, send, evaluate } = givenAlerting(world)
@@ -121,8 +121,8 @@ export async function givenReceiver(engine: Engine, filters: object, variables: 
     world.pass(ms)
     await send()
   }
-  const bodies = (): Answer[] => receiver.received.map(({ body }) => JSON.parse(body.toString()))
-  const incidents = async (): Promise<Answer[]> => (await world.call('/incidents')).body.data
+  const bodies = (): Json[] => receiver.received.map(({ body }) => JSON.parse(body.toString()))
+  const incidents = async (): Promise<Json[]> => (await world.call('/incidents')).body.data
   return {
     ...{ world, change, send, evaluate, passing, incidents, channel: channel.id as string, rule: rule.id as string },
     receiver: Object.assign(receiver, {
@@ -132,7 +132,7 @@ export async function givenReceiver(engine: Engine, filters: object, variables: 
     incidentOf: async () => (await incidents())[0],
     /** Fails, and what is due within a minute is sent. */
     async fail(name: string, from = 'VALID'): Promise<string> {
-      const monitor = await monitorOf(world, name)
+      const monitor = await createMonitor(world, name)
       await change({ monitor, from, to: 'MISMATCH' })
       await passing(MINUTE_MS)
       return monitor

@@ -1,7 +1,7 @@
-import type { Answer, AppWorld, Call } from './app-world.ts'
+import type { Answer, Call, TestApp } from './test-app.ts'
 
 /** A browser in front of the dashboard: keeps cookies, and says of each request that a page of the server itself sent it. */
-export function openBrowser({ app }: Pick<AppWorld, 'app'>, from = '192.0.2.1') {
+export function openBrowser({ app }: Pick<TestApp, 'app'>, from = '192.0.2.1') {
   const cookies = new Map<string, string>()
   return {
     cookies,

@@ -19,7 +19,7 @@ export function onBothEngines(name: string, suite: (fresh: () => Promise<Databas
 }
 
 /** Until one transaction of this PostgreSQL database, or `count`, waits for a lock of another. */
-export async function someoneWaits(db: Database, count = 1): Promise<void> {
+export async function waitUntilBlocked(db: Database, count = 1): Promise<void> {
   const waiting = sql`select distinct pid from pg_locks join pg_stat_activity using (pid)
     where not granted and datname = current_database()`
   for (;;) if ((await waiting.execute(db)).rows.length >= count) return

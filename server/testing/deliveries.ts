@@ -11,7 +11,7 @@ import { createWakeUps } from '../wake-up.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 import { insertWebhook } from '../webhooks/store.ts'
-import { createManualClock } from './clock.ts'
+import { createManualClock } from './manual-clock.ts'
 
 /** One request as it was sent: at which instant of the test's clock, and what. */
 export type Sent = { at: number; url: string; headers: Record<string, string>; body: string; id: string }

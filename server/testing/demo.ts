@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.ts'
+import { setStage } from './demo/environment.ts'
 import { createScreen, type Screen } from './demo/screen.ts'
-import { setStage } from './demo/stage.ts'
-import { changeRecord, DemoFailure, showDelivery, showFindings, watchRecords } from './demo/story.ts'
+import { changeRecord, DemoFailure, showDelivery, showFindings, watchRecords } from './demo/steps.ts'
 
 /** The whole main job before a newcomer's eyes, on this machine alone: `npm run demo`. */
 const LIMIT_MS = 60_000

@@ -55,6 +55,6 @@ async function startOn(port: number): Promise<DnsTree> {
 }
 
 /** The addresses of servers as a setting takes them. */
-export function listOf(servers: readonly DnsServer[]): string {
+export function formatServers(servers: readonly DnsServer[]): string {
   return servers.map(({ address }) => formatServer(address)).join(',')
 }

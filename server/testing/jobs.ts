@@ -1,10 +1,10 @@
 import type { Job, JobResult } from '#contract/jobs.ts'
 import { newId } from '../ids.ts'
 import { runDueJobs } from '../jobs/worker.ts'
-import type { AppWorld } from './app-world.ts'
+import type { TestApp } from './test-app.ts'
 
 /** The loop of jobs, one pass at a time, and jobs by the API. */
-export function givenJobs(world: AppWorld) {
+export function givenJobs(world: TestApp) {
   const { deps } = world
   const sizes = new Map()
   const pass = (process = 1) => runDueJobs({ ...deps, process, sizes })
@@ -38,7 +38,7 @@ export function givenJobs(world: AppWorld) {
 }
 
 /** Monitors of names `n0.example.com` and so on; ids in this order. */
-export async function givenMonitors(world: AppWorld, count: number, more: object = {}): Promise<string[]> {
+export async function givenMonitors(world: TestApp, count: number, more: object = {}): Promise<string[]> {
   const monitors = Array.from({ length: count }, (_, index) => ({
     ...{ full_domain: `n${index}.example.com`, record_type: 'A', expected_value: '192.0.2.1' },
     ...more,
@@ -49,7 +49,7 @@ export async function givenMonitors(world: AppWorld, count: number, more: object
 }
 
 /** A canceled job of an organization that changed one monitor, as the worker leaves it. `mark` stands in its texts. */
-export async function insertEndedJob({ deps: { db, clock } }: AppWorld, organization_id: string, mark: string) {
+export async function insertCanceledJob({ deps: { db, clock } }: TestApp, organization_id: string, mark: string) {
   const now = clock.now()
   const id = newId('job', now)
   const monitor = newId('mon', now)

@@ -1,9 +1,9 @@
 import { renderMail } from '../mail/content.ts'
-import type { AppWorld } from './app-world.ts'
-import { eventually } from './server-world.ts'
+import type { TestApp } from './test-app.ts'
+import { eventually } from './test-server.ts'
 
 /** The mails to somebody as they would be sent, newest first. Some are written after the answer, so it waits for `number` of them. */
-export async function mailsTo({ deps }: AppWorld, recipient: string, number = 1): Promise<string[]> {
+export async function mailsTo({ deps }: TestApp, recipient: string, number = 1): Promise<string[]> {
   const query = deps.db.selectFrom('mails').selectAll().where('recipient', '=', recipient).orderBy('id', 'desc')
   const mails = await eventually(
     () => query.execute(),
@@ -14,7 +14,7 @@ export async function mailsTo({ deps }: AppWorld, recipient: string, number = 1)
 }
 
 /** The token of the link to `page` in the newest of `number` mails to somebody. */
-export async function linkTo(world: AppWorld, recipient: string, page: string, number = 1): Promise<string> {
+export async function mailedToken(world: TestApp, recipient: string, page: string, number = 1): Promise<string> {
   const [text = ''] = await mailsTo(world, recipient, number)
   return new RegExp(`/dashboard/${page}/([\\w-]{22})\\s`).exec(text)![1]!
 }

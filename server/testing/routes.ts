@@ -1,7 +1,7 @@
-import type { AppWorld } from './app-world.ts'
+import type { TestApp } from './test-app.ts'
 
 /** `POST /monitors` and so on, of all routes as they are. */
-export function routesOf({ app }: Pick<AppWorld, 'app'>): string[] {
+export function listRoutes({ app }: Pick<TestApp, 'app'>): string[] {
   const parts: string[] = []
   return app
     .printRoutes({ commonPrefix: false })

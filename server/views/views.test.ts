@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MAX_VIEWS } from '#contract/views.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const FAILING = {
   name: 'Failing mail',
@@ -11,7 +11,7 @@ const FAILING = {
   columns: ['name', 'state', 'metadata.customer'],
   density: 'compact',
 }
-const post = ({ call }: AppWorld, body: unknown) => call('/views', { method: 'POST', body })
+const post = ({ call }: TestApp, body: unknown) => call('/views', { method: 'POST', body })
 
 onBothEngines('views', (_fresh, engine) => {
   test('a view has filters, order, columns and density, and each can be changed', async () => {

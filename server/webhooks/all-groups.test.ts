@@ -1,19 +1,19 @@
 import { expect, test } from 'vitest'
 import { reportEvents } from '../checks/report.ts'
 import { inTransaction } from '../database/database.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const URL_OK = 'http://127.0.0.1:9999/hook'
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
-const post = (world: AppWorld, path: string, body: object, key?: string) =>
+const post = (world: TestApp, path: string, body: object, key?: string) =>
   world.call(path, { method: 'POST', body, ...(key === undefined ? {} : { key }) })
-const patch = (world: AppWorld, path: string, body: object) => world.call(path, { method: 'PATCH', body })
-const made = async (world: AppWorld, more: object, key?: string) =>
+const patch = (world: TestApp, path: string, body: object) => world.call(path, { method: 'PATCH', body })
+const made = async (world: TestApp, more: object, key?: string) =>
   (await post(world, '/webhooks', { url: URL_OK, ...more }, key)).body.id as string
 
 /** A change of a new monitor of the group, as a check reports it. */
-async function givenEvent(world: AppWorld, group: string): Promise<void> {
+async function givenEvent(world: TestApp, group: string): Promise<void> {
   const { db, clock } = world.deps
   const { id } = (await post(world, '/monitors', { ...WWW, group })).body
   const row = await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
@@ -27,7 +27,7 @@ async function givenEvent(world: AppWorld, group: string): Promise<void> {
 }
 
 /** How many requests each has. */
-const requestsOf = (world: AppWorld, webhooks: readonly string[], key?: string) =>
+const requestsOf = (world: TestApp, webhooks: readonly string[], key?: string) =>
   Promise.all(
     webhooks.map(async (id) => {
       const { data } = (await world.call(`/webhooks/${id}/requests`, key === undefined ? {} : { key })).body

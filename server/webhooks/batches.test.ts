@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import type { DeliveryBatch } from '#contract/events.ts'
 import { systemContext } from '../context.ts'
 import { SELF_HOSTED } from '../plan.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries, type Sent } from '../testing/deliveries.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { planBatches } from './batches.ts'
 import { fanOut } from './fan-out.ts'
 import { createTestRequest } from './manual-attempts.ts'
@@ -250,7 +250,7 @@ const newEvent = (id: string, value = '192.0.2.9', monitor = 'mon_1'): EventPayl
   domain: { domain: 'example.com', subdomain: '', record_type: 'TXT', expected_value: ['x'], is_exact_match: true },
 })
 
-const post = (world: AppWorld, path: string, body: object, key?: string) =>
+const post = (world: TestApp, path: string, body: object, key?: string) =>
   world.call(path, { method: 'POST', body, ...(key === undefined ? {} : { key }) })
 const URL_OK = 'http://127.0.0.1:9999/hook'
 

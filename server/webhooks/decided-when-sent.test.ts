@@ -1,9 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
-import { eventually } from '../testing/server-world.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
@@ -53,7 +53,7 @@ async function givenBurst(engine: Engine, { answer = 200 } = {}) {
   }
 }
 
-function startDispatcher({ deps }: AppWorld, process: number) {
+function startDispatcher({ deps }: TestApp, process: number) {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
   const loop = runDispatcher({ ...deps, wakeUps: createWakeUps(), process }, signals, {
@@ -66,7 +66,7 @@ function startDispatcher({ deps }: AppWorld, process: number) {
   })
 }
 
-async function insertEvents(world: AppWorld, groupId: string) {
+async function insertEvents(world: TestApp, groupId: string) {
   const { id: organizationId } = await world.organization()
   const now = world.deps.clock.now()
   const domain = { domain: 'example.com', subdomain: '', record_type: 'A', expected_value: [], is_exact_match: true }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
-const made = async ({ call }: AppWorld) =>
+const made = async ({ call }: TestApp) =>
   (await call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:8/hook' } })).body.id as string
 
 onBothEngines('POST and DELETE /webhooks/{webhook}/groups/{group}', (_fresh, engine) => {

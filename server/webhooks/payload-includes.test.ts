@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { PAYLOAD_INCLUDES } from '#contract/webhooks.ts'
 import { reportEvents } from '../checks/report.ts'
 import { inTransaction } from '../database/database.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { fanOut } from './fan-out.ts'
 
 const KEYS = ['id', 'webhook_id', 'event', 'created']
 const LABELS = { external_id: 'w1', tags: ['prod'], metadata: { plan: 'a' } }
 
-async function givenWebhooks({ call }: AppWorld, count: number, more: object): Promise<string[]> {
+async function givenWebhooks({ call }: TestApp, count: number, more: object): Promise<string[]> {
   const ids: string[] = []
   for (let at = 0; at < count; at++) {
     const body = { url: `http://127.0.0.1:9999/${at}`, groups: ['default'], ...more }
@@ -21,7 +21,7 @@ async function givenWebhooks({ call }: AppWorld, count: number, more: object): P
 }
 
 /** What the only request of a webhook sends. */
-async function payloadOf({ call }: AppWorld, webhook: string) {
+async function payloadOf({ call }: TestApp, webhook: string) {
   const [request] = (await call(`/webhooks/${webhook}/requests`)).body.data
   return (await call(`/webhooks/${webhook}/requests/${request.id}`)).body.payload
 }

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
-import { eventually } from '../testing/server-world.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
 import type { EventPayload } from './payload.ts'
@@ -26,7 +26,7 @@ async function givenWebhook(engine: Parameters<typeof givenApp>[0]) {
 
 let made = 0
 
-async function events(world: AppWorld, groupId: string, count: number) {
+async function events(world: TestApp, groupId: string, count: number) {
   const { id: organizationId } = await world.organization()
   const now = world.deps.clock.now()
   const domain = { domain: 'example.com', subdomain: '', record_type: 'A', expected_value: [], is_exact_match: true }

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Receiver, startReceiver } from '../testing/receiver.ts'
-import { eventually } from '../testing/server-world.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
 
@@ -33,7 +33,7 @@ async function givenWebhook(engine: Parameters<typeof givenApp>[0], { sends = tr
   return { world, receiver, webhook, path, groupId: webhook.groups[0] as string }
 }
 
-function startDispatcher({ deps }: AppWorld) {
+function startDispatcher({ deps }: TestApp) {
   const stop = new AbortController()
   const loop = runDispatcher(
     { ...deps, process: 1 },
@@ -46,9 +46,9 @@ function startDispatcher({ deps }: AppWorld) {
   })
 }
 
-const made = new WeakMap<AppWorld, number>()
+const made = new WeakMap<TestApp, number>()
 
-async function events(world: AppWorld, groupId: string, count: number, at = world.deps.clock.now()) {
+async function events(world: TestApp, groupId: string, count: number, at = world.deps.clock.now()) {
   const { id: organizationId } = await world.organization()
   const before = made.get(world) ?? 0
   made.set(world, before + count)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { givenDnsServer } from '../testing/dns-world.ts'
+import { givenDnsServer } from '../testing/dns.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { openHeaders } from './webhook.ts'
 
 const URL_OK = 'http://127.0.0.1:8/hook'
@@ -18,7 +18,7 @@ const KEYS = [
   'url',
 ]
 
-async function made(world: AppWorld, given: object = {}) {
+async function made(world: TestApp, given: object = {}) {
   const answer = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK, ...given } })
   expect(answer.status).toBe(201)
   return answer.body

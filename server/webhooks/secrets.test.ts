@@ -1,10 +1,10 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
 import { renderMail } from '../mail/content.ts'
-import { givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
-import { eventually } from '../testing/server-world.ts'
+import { givenApp } from '../testing/test-app.ts'
+import { eventually } from '../testing/test-server.ts'
 import { runDispatcher } from './dispatcher.ts'
 
 onBothEngines('what is secret about a webhook', (_fresh, engine) => {

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import { insertGroup } from '../groups/store.ts'
-import { type AppWorld, givenApp } from '../testing/app-world.ts'
 import { onBothEngines } from '../testing/database.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 const URL_OK = 'http://127.0.0.1:8/hook'
 
-async function made(world: AppWorld) {
+async function made(world: TestApp) {
   const answer = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK } })
   expect(answer.status).toBe(201)
   return answer.body

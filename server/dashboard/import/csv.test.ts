@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import type { Problem } from '../../problem.ts'
-import { turnsDuring } from '../../testing/turns.ts'
+import { countEventLoopTurns } from '../../testing/event-loop-turns.ts'
 import { readCsv } from './csv.ts'
 import { joinRows } from './rows.ts'
 
@@ -129,7 +129,7 @@ test('whatever a file holds, others have their turn while it is read', async () 
   for (const part of ['"', 'a,', '\n', '""', '",', 'a\n', '"\n', '"a" b,', '|', '\r', '"a\nb",A,1\n', ' ']) {
     for (const head of ['name,type,value\n', 'name,type,value\na,A,"']) {
       const text = head + part.repeat(Math.floor(65_536 / part.length))
-      const turns = await turnsDuring(read(text).catch((problem) => problem.errors.csv))
+      const turns = await countEventLoopTurns(read(text).catch((problem) => problem.errors.csv))
       expect([head, part, turns > 25 || part === 'a\n']).toEqual([head, part, true])
     }
   }

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import type { ImportRequest, ImportRow } from '#contract/dashboard.ts'
 import { IMPORT_REASONS } from '#contract/import-codes.ts'
 import { formatServer } from '../../dns/server-address.ts'
-import { type AppWorld, givenApp } from '../../testing/app-world.ts'
 import { onBothEngines } from '../../testing/database.ts'
-import { givenDnsServer } from '../../testing/dns-world.ts'
+import { givenDnsServer } from '../../testing/dns.ts'
+import { givenApp, type TestApp } from '../../testing/test-app.ts'
 
 const PATH = '/dashboard/api/import'
-const plan = async (world: AppWorld, body: ImportRequest, key?: string) =>
+const plan = async (world: TestApp, body: ImportRequest, key?: string) =>
   await world.call(PATH, { method: 'POST', body, ...(key === undefined ? {} : { key }) })
 const fates = (rows: ImportRow[]) => rows.map(({ full_domain, record_type, fate }) => [full_domain, record_type, fate])
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { turnsDuring } from '../../testing/turns.ts'
+import { countEventLoopTurns } from '../../testing/event-loop-turns.ts'
 import { type InputRow, joinRows } from './rows.ts'
 import { readZone } from './zone-file.ts'
 
@@ -207,7 +207,7 @@ test('whatever a file holds, others have their turn while it is read', async () 
   ]
   for (const part of parts) {
     const text = part.repeat(Math.floor(65_536 / part.length))
-    const turns = await turnsDuring(read(text, 'example.com').catch((problem) => problem.errors.zone))
+    const turns = await countEventLoopTurns(read(text, 'example.com').catch((problem) => problem.errors.zone))
     expect([part, turns > 25 || part === 'a\n']).toEqual([part, true])
   }
 })

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../clock.ts'
 import { insertEvents } from '../../events/store.ts'
 import { newId } from '../../ids.ts'
-import { type AppWorld, givenApp } from '../../testing/app-world.ts'
 import { onBothEngines } from '../../testing/database.ts'
-import { eventually } from '../../testing/server-world.ts'
+import { givenApp, type TestApp } from '../../testing/test-app.ts'
+import { eventually } from '../../testing/test-server.ts'
 import { MAX_STREAMS_PER_CALLER } from './streams.ts'
 
 const PATH = '/dashboard/api/live'
@@ -13,7 +13,7 @@ const PATH = '/dashboard/api/live'
 type Message = { event: string; data: { lists?: string[]; monitors: string[] } }
 
 /** Listens as a browser does. `received` grows; `over` resolves when the server ends the stream. */
-async function listen(world: AppWorld, key?: string) {
+async function listen(world: TestApp, key?: string) {
   const [listening] = world.app.addresses()
   const known = listening as AddressInfo | undefined
   const port = known?.port ?? Number(new URL(await world.app.listen({ host: '127.0.0.1', port: 0 })).port)
@@ -37,12 +37,12 @@ async function listen(world: AppWorld, key?: string) {
   return { answer, received, over: read().catch(() => 'cut off'), leave: () => stop.abort() }
 }
 
-async function givenMonitor(world: AppWorld) {
+async function givenMonitor(world: TestApp) {
   const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
   return (await world.call('/monitors', { method: 'POST', body })).body.id as string
 }
 
-async function happen(world: AppWorld, monitorId: string, at: number): Promise<void> {
+async function happen(world: TestApp, monitorId: string, at: number): Promise<void> {
   const { db } = world.deps
   const row = await db.selectFrom('monitors').selectAll().where('id', '=', monitorId).executeTakeFirstOrThrow()
   const { organization_id, group_id, domain, subdomain, record_type, expected_values, is_exact_match } = row

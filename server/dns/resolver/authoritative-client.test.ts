@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { givenDnsClient, givenDnsServer } from '../../testing/dns.ts'
 import { type DnsTree, startDnsTree } from '../../testing/dns-server-tree.ts'
-import { givenDnsClient, givenDnsServer } from '../../testing/dns-world.ts'
 import { patientClock } from '../../testing/patient-clock.ts'
 import type { Outcome } from '../outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './authoritative-client.ts'

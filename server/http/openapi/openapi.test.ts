@@ -4,7 +4,7 @@ import { AGENT_ROLES } from '#contract/agents.ts'
 import { NOTIFY, STATES } from '#contract/monitors.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import { REQUEST_STATUSES } from '#contract/webhooks.ts'
-import { givenApp } from '../../testing/app-world.ts'
+import { givenApp } from '../../testing/test-app.ts'
 import type { Document } from './document.ts'
 
 test('the document is valid OpenAPI 3.1, needs no key and is the same as the one before', async () => {

@@ -1,14 +1,14 @@
-import type { AuditedRequest } from './audited-world.ts'
+import type { AuditedRequest } from './fixture.ts'
 
-/** In this order. */
-export const OF_KEYS: AuditedRequest[] = [
+/** The test sends these in this order. */
+export const KEY_REQUESTS: AuditedRequest[] = [
   {
     route: 'POST /api-keys',
-    request: async (given) => {
-      const made = await given.owner.call('/api-keys', { body: { name: 'Deploy', role: 'write' } })
-      given.secrets.push(made.body.key)
-      given.ids.key = made.body.id
-      return made
+    request: async (fixture) => {
+      const created = await fixture.owner.call('/api-keys', { body: { name: 'Deploy', role: 'write' } })
+      fixture.secrets.push(created.body.key)
+      fixture.ids.key = created.body.id
+      return created
     },
     entry: {
       action: 'api_key.created',
@@ -24,9 +24,9 @@ export const OF_KEYS: AuditedRequest[] = [
   },
   {
     route: 'POST /api-keys/:key/rotate',
-    request: async (given) => {
-      const rotated = await given.send('POST', `/api-keys/${given.ids.key}/rotate`, { grace_hours: 0 })
-      given.secrets.push(rotated.body.key)
+    request: async (fixture) => {
+      const rotated = await fixture.send('POST', `/api-keys/${fixture.ids.key}/rotate`, { grace_hours: 0 })
+      fixture.secrets.push(rotated.body.key)
       return rotated
     },
     entry: { action: 'api_key.rotated', label: 'Deploy', after: { previous_expires: null } },

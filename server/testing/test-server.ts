@@ -19,10 +19,10 @@ export const ADMIN: Settings = {
 }
 
 /** What a server needs around it, on loopback only. All of it goes away when the test is over. */
-export type World = { dns: DnsServer; receiver: Receiver; settings: Settings; databaseUrl: string }
+export type TestEnvironment = { dns: DnsServer; receiver: Receiver; settings: Settings; databaseUrl: string }
 
 /** `settings` start a server on a database of the test's own, without rows. `isMigrated`: false, and the server creates its tables. */
-export async function givenWorld(engine: Engine, { isMigrated = true } = {}): Promise<World> {
+export async function givenEnvironment(engine: Engine, { isMigrated = true } = {}): Promise<TestEnvironment> {
   const [dns, receiver, database, folder] = await Promise.all([
     startDnsServer(),
     startReceiver(),
@@ -33,12 +33,12 @@ export async function givenWorld(engine: Engine, { isMigrated = true } = {}): Pr
     await Promise.all([dns.close(), receiver.close()])
     await database.drop()
   })
-  const settings = settingsOf({ dns, databaseUrl: database.url, folder })
+  const settings = serverSettings({ dns, databaseUrl: database.url, folder })
   return { dns, receiver, settings, databaseUrl: database.url }
 }
 
 /** Of a server that uses nothing outside of the test's world, without limits. */
-export function settingsOf({ dns, databaseUrl, folder }: { dns: DnsServer; databaseUrl: string; folder: string }) {
+export function serverSettings({ dns, databaseUrl, folder }: { dns: DnsServer; databaseUrl: string; folder: string }) {
   return {
     DATA_DIR: folder,
     DATABASE_URL: databaseUrl,

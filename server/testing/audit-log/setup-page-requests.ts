@@ -1,19 +1,19 @@
-import type { AuditedRequest } from './audited-world.ts'
+import type { AuditedRequest } from './fixture.ts'
 
 const SHOP = { full_domain: 'shop.example.com', record_type: 'CNAME', expected_value: 'stores.pages.example' }
 
-export const WITH_SETUP_PAGES: AuditedRequest[] = [
+export const SETUP_PAGE_REQUESTS: AuditedRequest[] = [
   {
     route: 'POST /setup-pages/:setup_page/renew',
-    prepare: async (given) => {
+    prepare: async (fixture) => {
       const body = { ...SHOP, until: 'valid', setup_page: 'customer-1' }
-      const { setup_page } = (await given.send('POST', '/monitors', body)).body.wait
-      given.ids['setup-page'] = setup_page.id
-      given.secrets.push(setup_page.url.split('/').at(-1))
+      const { setup_page } = (await fixture.send('POST', '/monitors', body)).body.wait
+      fixture.ids['setup-page'] = setup_page.id
+      fixture.secrets.push(setup_page.url.split('/').at(-1))
     },
-    request: async (given) => {
-      const renewed = await given.send('POST', `/setup-pages/${given.ids['setup-page']}/renew`)
-      given.secrets.push(renewed.body.url.split('/').at(-1))
+    request: async (fixture) => {
+      const renewed = await fixture.send('POST', `/setup-pages/${fixture.ids['setup-page']}/renew`)
+      fixture.secrets.push(renewed.body.url.split('/').at(-1))
       return renewed
     },
     entry: { action: 'setup_page.renewed', label: 'customer-1' },

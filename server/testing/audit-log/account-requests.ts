@@ -1,11 +1,11 @@
 import { expect } from 'vitest'
-import { setupToken } from '../accounts/setup.ts'
-import type { Engine } from '../database/database.ts'
-import { codeNow, nextCode, PASSWORD } from './accounts.ts'
-import { givenApp } from './app-world.ts'
-import { type AuditedRequest, type AuditWorld, type ExpectedEntry, OWNER_ADDRESS } from './audited-world.ts'
-import { openBrowser } from './browser.ts'
-import { linkTo } from './mails.ts'
+import { setupToken } from '../../accounts/setup.ts'
+import type { Engine } from '../../database/database.ts'
+import { currentCode, nextCode, PASSWORD } from '../accounts.ts'
+import { openBrowser } from '../browser.ts'
+import { mailedToken } from '../mails.ts'
+import { givenApp } from '../test-app.ts'
+import { type AuditedRequest, type AuditFixture, type ExpectedEntry, OWNER_ADDRESS } from './fixture.ts'
 
 const AUTH = '/dashboard/auth'
 const NEW_PASSWORD = 'another horse battery'
@@ -14,34 +14,34 @@ const NEW_OLGA = 'olga@new.example'
 
 const byOlga = (
   path: string,
-  body: (given: AuditWorld) => object,
+  body: (fixture: AuditFixture) => object,
   entry: ExpectedEntry,
-  prepare?: (given: AuditWorld) => Promise<unknown>,
+  prepare?: (fixture: AuditFixture) => Promise<unknown>,
 ): AuditedRequest => ({
   route: `POST ${path}`,
   ...(prepare && { prepare }),
-  request: (given) => given.owner.call(path, { body: body(given) }),
+  request: (fixture) => fixture.owner.call(path, { body: body(fixture) }),
   entry: { label: 'Olga', ...entry, by: 'person' },
 })
 
-/** With the password; the code is still to come. */
-async function signInHalf({ owner }: AuditWorld): Promise<void> {
+/** Signs in with the password only, so that the code is requested next. */
+async function signInWithPasswordOnly({ owner }: AuditFixture): Promise<void> {
   owner.cookies.clear()
   await owner.call(`${AUTH}/sign-in/email`, { body: { email: OLGA, password: PASSWORD } })
 }
 
-async function newBackupCodes({ owner, ids, secrets }: AuditWorld): Promise<void> {
+async function newBackupCodes({ owner, ids, secrets }: AuditFixture): Promise<void> {
   const { body } = await owner.call(`${AUTH}/two-factor/generate-backup-codes`, { body: { password: PASSWORD } })
   secrets.push(...body.backupCodes)
   ids.code = body.backupCodes[0]
 }
 
-/** In this order, by Olga in her browser. */
-export const WITH_AN_ACCOUNT: AuditedRequest[] = [
+/** Olga sends these in her browser, in this order. */
+export const ACCOUNT_REQUESTS: AuditedRequest[] = [
   byOlga(`${AUTH}/sign-in/email`, () => ({ email: OLGA, password: PASSWORD }), { action: 'agent.signed_in' }),
   byOlga(
     `${AUTH}/two-factor/verify-totp`,
-    ({ ids }) => ({ code: codeNow(ids.totp!) }),
+    ({ ids }) => ({ code: currentCode(ids.totp!) }),
     { action: 'agent.second_factor_enabled' },
     async ({ owner, ids, secrets }) => {
       const { body } = await owner.call(`${AUTH}/two-factor/enable`, { body: { password: PASSWORD } })
@@ -53,7 +53,7 @@ export const WITH_AN_ACCOUNT: AuditedRequest[] = [
     `${AUTH}/two-factor/verify-totp`,
     ({ ids }) => ({ code: nextCode(ids.totp!) }),
     { action: 'agent.signed_in' },
-    signInHalf,
+    signInWithPasswordOnly,
   ),
   byOlga(`${AUTH}/two-factor/generate-backup-codes`, () => ({ password: PASSWORD }), {
     action: 'agent.backup_codes_created',
@@ -62,9 +62,9 @@ export const WITH_AN_ACCOUNT: AuditedRequest[] = [
     `${AUTH}/two-factor/verify-backup-code`,
     ({ ids }) => ({ code: ids.code }),
     { action: 'agent.signed_in' },
-    async (given) => {
-      await newBackupCodes(given)
-      await signInHalf(given)
+    async (fixture) => {
+      await newBackupCodes(fixture)
+      await signInWithPasswordOnly(fixture)
     },
   ),
   byOlga(`${AUTH}/two-factor/disable`, () => ({ password: PASSWORD }), { action: 'agent.second_factor_disabled' }),
@@ -82,7 +82,7 @@ export const WITH_AN_ACCOUNT: AuditedRequest[] = [
     { action: 'agent.email_changed', before: { email: OLGA }, after: { email: NEW_OLGA } },
     async ({ world, owner, ids, secrets }) => {
       await owner.call(`${AUTH}/change-email`, { body: { newEmail: NEW_OLGA, password: NEW_PASSWORD } })
-      ids.token = await linkTo(world, NEW_OLGA, 'verify-email')
+      ids.token = await mailedToken(world, NEW_OLGA, 'verify-email')
       secrets.push(NEW_PASSWORD, ids.token)
     },
   ),
@@ -92,7 +92,7 @@ export const WITH_AN_ACCOUNT: AuditedRequest[] = [
     { action: 'agent.password_reset' },
     async ({ world, owner, ids, secrets }) => {
       await owner.call(`${AUTH}/request-password-reset`, { body: { email: NEW_OLGA } })
-      ids.token = await linkTo(world, NEW_OLGA, 'reset-password', 2)
+      ids.token = await mailedToken(world, NEW_OLGA, 'reset-password', 2)
       secrets.push(ids.token)
     },
   ),
@@ -100,7 +100,7 @@ export const WITH_AN_ACCOUNT: AuditedRequest[] = [
     route: 'POST /dashboard/api/invitations/:token/accept',
     prepare: async ({ world, send, ids, secrets }) => {
       await send('POST', '/agents/invitations', { email: 'eva@example.com' })
-      ids.token = await linkTo(world, 'eva@example.com', 'invitations')
+      ids.token = await mailedToken(world, 'eva@example.com', 'invitations')
       secrets.push(ids.token)
     },
     request: ({ world, ids }) => {
@@ -114,8 +114,8 @@ export const WITH_AN_ACCOUNT: AuditedRequest[] = [
 const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: PASSWORD }
 const ORGANIZATION = { by: 'person', label: 'Acme', after: { name: 'Acme', slug: 'acme' } } as const
 
-/** On an empty server that sends no mail. */
-export const FROM_THE_START: AuditedRequest[] = [
+/** Requests to an empty server that sends no mail. */
+export const FIRST_REQUESTS: AuditedRequest[] = [
   byOlga('/dashboard/api/setup', ({ ids }) => ({ token: ids.setup, ...ADA }), {
     ...{ action: 'organization.created', ...ORGANIZATION },
   }),
@@ -133,11 +133,11 @@ export const FROM_THE_START: AuditedRequest[] = [
   ),
 ]
 
-/** As `givenAuditWorld`, before the first organization. */
-export async function givenEmptyServer(engine: Engine): Promise<AuditWorld> {
+/** Like `givenAuditFixture`, but without an organization. */
+export async function givenEmptyServer(engine: Engine): Promise<AuditFixture> {
   const world = await givenApp(engine, { SIGN_UP: 'open' })
   const setup = await setupToken(world.deps.db, world.deps.seal)
   const owner = openBrowser(world, OWNER_ADDRESS)
   const send = async () => expect.unreachable()
-  return { world, owner, ids: { setup }, secrets: [PASSWORD, setup], send, shop: undefined as never }
+  return { world, owner, ids: { setup }, secrets: [PASSWORD, setup], send, billing: undefined as never }
 }

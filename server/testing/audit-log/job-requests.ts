@@ -1,16 +1,16 @@
-import type { AuditedRequest } from './audited-world.ts'
-import { insertEndedJob } from './jobs.ts'
+import { insertCanceledJob } from '../jobs.ts'
+import type { AuditedRequest } from './fixture.ts'
 
 const UPDATE = { action: 'update', filter: { domain: 'example.com' }, change: { frequency: 60 } }
 
-/** What is done with jobs. The worker counts what they change in the same entries. */
-export const WITH_JOBS: AuditedRequest[] = [
+/** The worker adds the number of changed objects to the same entries. */
+export const JOB_REQUESTS: AuditedRequest[] = [
   {
     route: 'POST /jobs',
     request: async ({ send, ids }) => {
-      const made = await send('POST', '/jobs', UPDATE)
-      ids.job = made.body?.id
-      return made
+      const created = await send('POST', '/jobs', UPDATE)
+      ids.job = created.body?.id
+      return created
     },
     entry: {
       action: 'job.created',
@@ -28,8 +28,8 @@ export const WITH_JOBS: AuditedRequest[] = [
   {
     route: 'POST /jobs/:job/undo',
     request: async ({ world, send }) => {
-      const ended = await insertEndedJob(world, (await world.organization()).id, 'example.com')
-      return await send('POST', `/jobs/${ended}/undo`)
+      const canceledJob = await insertCanceledJob(world, (await world.organization()).id, 'example.com')
+      return await send('POST', `/jobs/${canceledJob}/undo`)
     },
     entry: { action: 'job.undone', object_count: 0 },
   },

@@ -1,5 +1,5 @@
 /** How often everything else on the event loop had its turn until the work was done. */
-export async function turnsDuring(work: Promise<unknown>): Promise<number> {
+export async function countEventLoopTurns(work: Promise<unknown>): Promise<number> {
   let turns = 0
   let isDone = false
   const count = () => {

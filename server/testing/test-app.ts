@@ -11,7 +11,7 @@ import { operatorContext } from '../context.ts'
 import type { Engine } from '../database/database.ts'
 import { migrate } from '../database/migrate.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
-import { createCheapPasswords } from './passwords.ts'
+import { createCheapPasswords } from './cheap-passwords.ts'
 import type { Settings } from './server-process.ts'
 import { borrowDatabase } from './shared-databases.ts'
 
@@ -125,7 +125,7 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   }
 }
 
-export type AppWorld = Awaited<ReturnType<typeof givenApp>>
+export type TestApp = Awaited<ReturnType<typeof givenApp>>
 
 function parsed(text: string): unknown {
   try {

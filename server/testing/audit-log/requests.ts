@@ -1,10 +1,10 @@
-import { newId } from '../ids.ts'
-import { WITH_JOBS } from './audited-jobs.ts'
-import { OF_KEYS } from './audited-keys.ts'
-import { WITH_PLANS } from './audited-plans.ts'
-import { WITH_SETUP_PAGES } from './audited-setup-pages.ts'
-import { type AuditedRequest, keep, on } from './audited-world.ts'
-import { givenAgent } from './people.ts'
+import { newId } from '../../ids.ts'
+import { givenAgent } from '../accounts.ts'
+import { type AuditedRequest, rememberId, requestTo } from './fixture.ts'
+import { JOB_REQUESTS } from './job-requests.ts'
+import { KEY_REQUESTS } from './key-requests.ts'
+import { PLAN_REQUESTS } from './plan-requests.ts'
+import { SETUP_PAGE_REQUESTS } from './setup-page-requests.ts'
 
 const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
 const SECRET = 'first-secret-of-the-test'
@@ -16,17 +16,17 @@ const NAME = 'www.example.com A'
 const URL = 'http://127.0.0.1:9999/hook'
 const HEADERS = { headers: ['Authorization'] }
 
-const monitor = on('monitor')
-const webhook = on('webhook')
-const channel = on('channel')
-const rule = on('alert-rule')
+const monitor = requestTo('monitor')
+const webhook = requestTo('webhook')
+const channel = requestTo('channel')
+const rule = requestTo('alert-rule')
 const ALERTS = { endpoint: 'http://127.0.0.1:9998/alerts', authorization: 'Bearer channel-secret-of-the-test' }
 
-/** In this order, by a key unless said. */
-export const WITH_THE_API: AuditedRequest[] = [
+/** The test sends these in this order, with an API key unless `entry.by` says otherwise. */
+export const API_REQUESTS: AuditedRequest[] = [
   {
     route: 'POST /monitors',
-    request: async (given) => keep(given, 'monitor', await given.send('POST', '/monitors', MONITOR)),
+    request: async (fixture) => rememberId(fixture, 'monitor', await fixture.send('POST', '/monitors', MONITOR)),
     entry: {
       action: 'monitor.created',
       label: NAME,
@@ -50,7 +50,7 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'PUT /monitors/external/:external_id',
-    prepare: (given) => given.send('PUT', '/monitors/external/www', MONITOR),
+    prepare: (fixture) => fixture.send('PUT', '/monitors/external/www', MONITOR),
     request: ({ send }) =>
       send('PUT', '/monitors/external/www', { ...MONITOR, tags: ['prod'], metadata: { plan: 'a' } }),
     entry: {
@@ -61,12 +61,12 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'POST /monitors/:monitor/disable',
-    request: on('monitor', '/disable')('POST'),
+    request: requestTo('monitor', '/disable')('POST'),
     entry: { action: 'monitor.disabled', before: { is_active: true }, after: { is_active: false } },
   },
   {
     route: 'POST /monitors/:monitor/enable',
-    request: on('monitor', '/enable')('POST'),
+    request: requestTo('monitor', '/enable')('POST'),
     entry: { action: 'monitor.enabled', before: { is_active: false }, after: { is_active: true } },
   },
   {
@@ -91,15 +91,15 @@ export const WITH_THE_API: AuditedRequest[] = [
     request: ({ send, ids }) => send('POST', `/dashboard/api/accept/${ids.monitor}`, {}),
     entry: { action: 'monitor.updated', after: { expected_value: ['192.0.2.3'] } },
   },
-  ...WITH_JOBS,
+  ...JOB_REQUESTS,
   {
     route: 'POST /groups',
-    request: async (given) => keep(given, 'group', await given.send('POST', '/groups', { name: 'Shop' })),
+    request: async (fixture) => rememberId(fixture, 'group', await fixture.send('POST', '/groups', { name: 'Shop' })),
     entry: { action: 'group.created', label: 'Shop', after: { name: 'Shop', slug: 'shop', webhooks: [] } },
   },
   {
     route: 'PATCH /groups/:group',
-    request: on('group')('PATCH', { name: 'Shops' }),
+    request: requestTo('group')('PATCH', { name: 'Shops' }),
     entry: { action: 'group.updated', before: { name: 'Shop' }, after: { name: 'Shops' } },
   },
   {
@@ -109,15 +109,15 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'DELETE /groups/:group',
-    request: on('group')('DELETE'),
+    request: requestTo('group')('DELETE'),
     entry: { action: 'group.deleted', label: 'Shops', after: null },
   },
   {
     route: 'POST /webhooks',
-    request: async (given) => {
-      given.secrets.push(SECRET, HEADER, NEW_SECRET, NEW_HEADER)
+    request: async (fixture) => {
+      fixture.secrets.push(SECRET, HEADER, NEW_SECRET, NEW_HEADER)
       const body = { url: URL, secret: SECRET, headers: { Authorization: HEADER } }
-      return keep(given, 'webhook', await given.send('POST', '/webhooks', body))
+      return rememberId(fixture, 'webhook', await fixture.send('POST', '/webhooks', body))
     },
     entry: { action: 'webhook.created', after: { url: URL, ...HEADERS, groups: [], is_active: true } },
   },
@@ -128,32 +128,32 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'POST /webhooks/:webhook/disable',
-    request: on('webhook', '/disable')('POST'),
+    request: requestTo('webhook', '/disable')('POST'),
     entry: { action: 'webhook.disabled', after: { is_active: false } },
   },
   {
     route: 'POST /webhooks/:webhook/enable',
-    request: on('webhook', '/enable')('POST'),
+    request: requestTo('webhook', '/enable')('POST'),
     entry: { action: 'webhook.enabled', after: { is_active: true } },
   },
   {
     route: 'POST /webhooks/:webhook/groups/:group',
-    request: on('webhook', '/groups/default')('POST'),
+    request: requestTo('webhook', '/groups/default')('POST'),
     entry: { action: 'webhook.updated', label: URL, before: { groups: [] } },
   },
   {
     route: 'DELETE /webhooks/:webhook/groups/:group',
-    request: on('webhook', '/groups/default')('DELETE'),
+    request: requestTo('webhook', '/groups/default')('DELETE'),
     entry: { action: 'webhook.updated', label: URL, after: { groups: [] } },
   },
   {
     route: 'POST /webhooks/:webhook/rotate-secret',
-    request: on('webhook', '/rotate-secret')('POST', { secret: NEW_SECRET, grace_hours: 1 }),
+    request: requestTo('webhook', '/rotate-secret')('POST', { secret: NEW_SECRET, grace_hours: 1 }),
     entry: { action: 'webhook.secret_rotated', before: null, after: { grace_hours: 1 } },
   },
   {
     route: 'POST /webhooks/:webhook/test',
-    request: async (given) => keep(given, 'request', await on('webhook', '/test')('POST')(given)),
+    request: async (fixture) => rememberId(fixture, 'request', await requestTo('webhook', '/test')('POST')(fixture)),
     entry: { action: 'webhook.tested', label: URL },
   },
   {
@@ -167,7 +167,7 @@ export const WITH_THE_API: AuditedRequest[] = [
       const set = { event_id: newId('evt', 0) } as never
       return world.deps.db.updateTable('webhook_requests').set(set).execute()
     },
-    request: on('webhook', '/replay')('POST', PERIOD),
+    request: requestTo('webhook', '/replay')('POST', PERIOD),
     entry: { action: 'webhook.replayed', object_count: 1 },
   },
   {
@@ -183,10 +183,10 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'POST /channels',
-    request: async (given) => {
-      given.secrets.push(ALERTS.authorization, ALERTS.endpoint)
+    request: async (fixture) => {
+      fixture.secrets.push(ALERTS.authorization, ALERTS.endpoint)
       const body = { name: 'Operations', type: 'http', settings: ALERTS }
-      return keep(given, 'channel', await given.send('POST', '/channels', body))
+      return rememberId(fixture, 'channel', await fixture.send('POST', '/channels', body))
     },
     entry: {
       action: 'channel.created',
@@ -201,7 +201,7 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'POST /channels/:channel/test',
-    request: async (given) => keep(given, 'alert', await on('channel', '/test')('POST')(given)),
+    request: async (fixture) => rememberId(fixture, 'alert', await requestTo('channel', '/test')('POST')(fixture)),
     entry: { action: 'channel.tested', label: 'On call' },
   },
   {
@@ -219,14 +219,14 @@ export const WITH_THE_API: AuditedRequest[] = [
       const set = { kind: 'failing' as never, status: 'FAILED' as const }
       await world.deps.db.updateTable('alerts').set(set).where('id', '=', ids.alert!).execute()
     },
-    request: on('channel', '/replay')('POST', PERIOD),
+    request: requestTo('channel', '/replay')('POST', PERIOD),
     entry: { action: 'channel.alerts_replayed', object_count: 1 },
   },
   {
     route: 'POST /alert-rules',
-    request: async (given) => {
-      const body = { name: 'Shop', channels: [given.ids.channel], delay: 5 }
-      return keep(given, 'alert-rule', await given.send('POST', '/alert-rules', body))
+    request: async (fixture) => {
+      const body = { name: 'Shop', channels: [fixture.ids.channel], delay: 5 }
+      return rememberId(fixture, 'alert-rule', await fixture.send('POST', '/alert-rules', body))
     },
     entry: { action: 'alert_rule.created', label: 'Shop', before: null },
   },
@@ -240,7 +240,7 @@ export const WITH_THE_API: AuditedRequest[] = [
     request: rule('DELETE'),
     entry: { action: 'alert_rule.deleted', label: 'Shop', after: null },
   },
-  ...WITH_PLANS,
+  ...PLAN_REQUESTS,
   {
     route: 'DELETE /channels/:channel',
     request: channel('DELETE'),
@@ -250,19 +250,19 @@ export const WITH_THE_API: AuditedRequest[] = [
     route: 'PATCH /incidents/:incident',
     prepare: async ({ world }) => {
       const { id: organization_id } = await world.organization()
-      const place = { organization_id, id: 'inc_1', cause: 'c', zone: 'example.com', state: 'TIMEOUT' }
-      const row = { ...place, opened_at: 0, monitors: 1, failing: 1 }
+      const cause = { cause: 'c', zone: 'example.com', state: 'TIMEOUT' }
+      const row = { organization_id, id: 'inc_1', ...cause, opened_at: 0, monitors: 1, failing: 1 }
       await world.deps.db.insertInto('incidents').values(row).execute()
     },
     request: ({ send }) => send('PATCH', '/incidents/inc_1', { note: 'On it.' }),
     entry: { action: 'incident.updated', before: { note: null }, after: { note: 'On it.' } },
   },
-  ...WITH_SETUP_PAGES,
+  ...SETUP_PAGE_REQUESTS,
   {
     route: 'POST /agents/invitations',
-    request: async (given) => {
-      const invited = await given.send('POST', '/agents/invitations', { email: 'eve@example.com' })
-      return keep(given, 'invitation', invited)
+    request: async (fixture) => {
+      const invited = await fixture.send('POST', '/agents/invitations', { email: 'eve@example.com' })
+      return rememberId(fixture, 'invitation', invited)
     },
     entry: { action: 'invitation.created', after: { email: 'eve@example.com', role: 'member' } },
   },
@@ -278,15 +278,15 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'PATCH /agents/:agent',
-    request: async (given) => {
-      given.ids.agent = await givenAgent(given.world, { name: 'Max' })
-      return await on('agent')('PATCH', { role: 'viewer' })(given)
+    request: async (fixture) => {
+      fixture.ids.agent = await givenAgent(fixture.world, { name: 'Max' })
+      return await requestTo('agent')('PATCH', { role: 'viewer' })(fixture)
     },
     entry: { action: 'agent.updated', label: 'Max', before: { role: 'member' }, after: { role: 'viewer' } },
   },
   {
     route: 'DELETE /agents/:agent',
-    request: on('agent')('DELETE'),
+    request: requestTo('agent')('DELETE'),
     entry: { action: 'agent.removed', label: 'Max', after: null },
   },
   {
@@ -306,14 +306,14 @@ export const WITH_THE_API: AuditedRequest[] = [
   },
   {
     route: 'PUT /organization/subscription',
-    request: ({ shop }) => shop.choose('team'),
+    request: ({ billing }) => billing.choose('team'),
     entry: { action: 'subscription.checkout_started', after: { plan: 'team' } },
   },
   {
     route: 'POST /stripe/webhook',
-    request: ({ shop }) => {
-      shop.stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
-      return shop.report('sub_1')
+    request: ({ billing }) => {
+      billing.stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
+      return billing.sendEvent('sub_1')
     },
     entry: { action: 'subscription.updated', by: 'system', before: { plan: null }, after: { plan: 'team' } },
   },
@@ -322,7 +322,7 @@ export const WITH_THE_API: AuditedRequest[] = [
     request: ({ send }) => send('DELETE', '/organization/subscription'),
     entry: { action: 'subscription.canceled', before: { cancel_at: null } },
   },
-  ...OF_KEYS,
+  ...KEY_REQUESTS,
   {
     route: 'DELETE /monitors/:monitor',
     request: monitor('DELETE'),

@@ -6,9 +6,9 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '../../clock.ts'
 import type { QuestionType } from '../../dns/outcome.ts'
 import type { Received } from '../receiver.ts'
+import type { Stage } from './environment.ts'
 import type { Screen } from './screen.ts'
 import { holdsServiceSignature, holdsStandardSignature } from './signatures.ts'
-import type { Stage } from './stage.ts'
 
 /** Ends the demo with a sentence that says what did not happen. */
 export class DemoFailure extends Error {}

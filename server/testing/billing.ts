@@ -1,7 +1,7 @@
 import type { Engine } from '../database/database.ts'
-import { givenApp } from './app-world.ts'
 import type { Settings } from './server-process.ts'
-import { STRIPE_KEY, STRIPE_WEBHOOK_SECRET, signedReport, startStripe } from './stripe.ts'
+import { STRIPE_KEY, STRIPE_WEBHOOK_SECRET, signedStripeEvent, startStripe } from './stripe.ts'
+import { givenApp } from './test-app.ts'
 
 const PLANS = JSON.stringify([
   { id: 'free', name: 'Free', limits: { monitors: 10 } },
@@ -19,8 +19,8 @@ const PLANS = JSON.stringify([
   },
 ])
 
-/** A server that sells plans, and a stand-in of Stripe that it sells them through. */
-export async function givenShop(engine: Engine, settings: Settings = {}) {
+/** A server that sells plans through a fake Stripe. */
+export async function givenBilling(engine: Engine, settings: Settings = {}) {
   const stripe = await startStripe()
   const world = await givenApp(engine, {
     PLANS,
@@ -29,32 +29,32 @@ export async function givenShop(engine: Engine, settings: Settings = {}) {
     STRIPE_API_BASE: stripe.url,
     ...settings,
   })
-  let reports = 0
+  let events = 0
   const choose = (plan: string) => world.call('/organization/subscription', { method: 'PUT', body: { plan } })
-  /** Tells that something changed, as Stripe does: what is in the report can be older than what it is now. */
-  const report = (
-    about: string,
+  /** Sends an event as Stripe does. Its object can be older than the current one. */
+  const sendEvent = (
+    objectId: string,
     {
-      id = `evt_of_test_${++reports}`,
+      id = `evt_of_test_${++events}`,
       type = 'customer.subscription.updated',
       object,
     }: { id?: string; type?: string; object?: object } = {},
   ) => {
-    const kind = about.startsWith('in_') ? 'invoice' : 'subscription'
-    const reported = object ?? stripe.things.get(about) ?? { id: about, object: kind }
-    const signed = signedReport({ id, type, object: reported }, { at: world.deps.clock.now() })
+    const kind = objectId.startsWith('in_') ? 'invoice' : 'subscription'
+    const sent = object ?? stripe.objects.get(objectId) ?? { id: objectId, object: kind }
+    const signed = signedStripeEvent({ id, type, object: sent }, { at: world.deps.clock.now() })
     return world.call('/stripe/webhook', { method: 'POST', key: null, ...signed })
   }
   return {
     world,
     stripe,
     choose,
-    report,
+    sendEvent,
     plan: async () => (await world.call('/organization/subscription')).body,
     async buy(price: string) {
       await choose(price.replace('price_', ''))
       stripe.subscription({ id: 'sub_1', customer: 'cus_1', price })
-      await report('sub_1')
+      await sendEvent('sub_1')
     },
   }
 }

@@ -10,8 +10,8 @@ import {
   parseExpectedValues,
   recordTypeOf,
 } from '../monitors/record-types/record-types.ts'
-import { givenApp } from './app-world.ts'
 import { givenChecks } from './checks.ts'
+import { givenApp } from './test-app.ts'
 
 /**
  * `record`: records as the DNS holds them, in canonical text. `rdata`: such on the wire, in hexadecimal, and their text; `malformed`:

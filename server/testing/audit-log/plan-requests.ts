@@ -1,30 +1,21 @@
-import type { AuditedRequest, AuditWorld } from './audited-world.ts'
+import { type AuditedRequest, rememberId, requestTo } from './fixture.ts'
 
 const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
 const NAME = 'www.example.com A'
 
-async function made(given: AuditWorld, kind: string, body: unknown) {
-  const answer = await given.send('POST', `/${kind}s`, body)
-  given.ids[kind] = answer.body?.id
-  return answer
-}
-
-const on = (kind: string, method: string, body?: unknown) => (given: AuditWorld) =>
-  given.send(method, `/${kind}s/${given.ids[kind]}`, body)
-
-/** Planned changes, maintenance windows and views. `ids` has a monitor of `NAME`. */
-export const WITH_PLANS: AuditedRequest[] = [
+/** Planned changes, maintenance windows and views. `ids.monitor` is the monitor of `NAME`. */
+export const PLAN_REQUESTS: AuditedRequest[] = [
   {
     route: 'POST /planned-changes',
-    request: async (given) => {
-      const body = { monitor_id: given.ids.monitor, new_value: ['192.0.2.4'], ...FUTURE }
-      return await made(given, 'planned-change', body)
+    request: async (fixture) => {
+      const body = { monitor_id: fixture.ids.monitor, new_value: ['192.0.2.4'], ...FUTURE }
+      return rememberId(fixture, 'planned-change', await fixture.send('POST', '/planned-changes', body))
     },
     entry: { action: 'planned_change.created', label: NAME, before: null },
   },
   {
     route: 'PATCH /planned-changes/:change',
-    request: on('planned-change', 'PATCH', { new_value: ['192.0.2.5'] }),
+    request: requestTo('planned-change')('PATCH', { new_value: ['192.0.2.5'] }),
     entry: {
       action: 'planned_change.updated',
       before: { new_value: ['192.0.2.4'] },
@@ -33,35 +24,38 @@ export const WITH_PLANS: AuditedRequest[] = [
   },
   {
     route: 'DELETE /planned-changes/:change',
-    request: on('planned-change', 'DELETE'),
+    request: requestTo('planned-change')('DELETE'),
     entry: { action: 'planned_change.deleted', label: NAME, after: null },
   },
   {
     route: 'POST /maintenance-windows',
-    request: async (given) => {
+    request: async (fixture) => {
       const body = { name: 'Updates', ...FUTURE }
-      return await made(given, 'maintenance-window', body)
+      return rememberId(fixture, 'maintenance-window', await fixture.send('POST', '/maintenance-windows', body))
     },
     entry: { action: 'maintenance_window.created', label: 'Updates', before: null },
   },
   {
     route: 'PATCH /maintenance-windows/:window',
-    request: on('maintenance-window', 'PATCH', { rrule: 'FREQ=DAILY' }),
+    request: requestTo('maintenance-window')('PATCH', { rrule: 'FREQ=DAILY' }),
     entry: { action: 'maintenance_window.updated', before: { rrule: null }, after: { rrule: 'FREQ=DAILY' } },
   },
   {
     route: 'DELETE /maintenance-windows/:window',
-    request: on('maintenance-window', 'DELETE'),
+    request: requestTo('maintenance-window')('DELETE'),
     entry: { action: 'maintenance_window.deleted', label: 'Updates', after: null },
   },
   {
     route: 'POST /views',
-    request: async (given) => await made(given, 'view', { name: 'Failing', filter: { state: 'MISMATCH' } }),
+    request: async (fixture) => {
+      const body = { name: 'Failing', filter: { state: 'MISMATCH' } }
+      return rememberId(fixture, 'view', await fixture.send('POST', '/views', body))
+    },
     entry: { action: 'view.created', label: 'Failing', before: null },
   },
   {
     route: 'PATCH /views/:view',
-    request: on('view', 'PATCH', { filter: {}, columns: ['name'] }),
+    request: requestTo('view')('PATCH', { filter: {}, columns: ['name'] }),
     entry: {
       action: 'view.updated',
       before: { filter: { state: 'MISMATCH' }, columns: null },
@@ -70,7 +64,7 @@ export const WITH_PLANS: AuditedRequest[] = [
   },
   {
     route: 'DELETE /views/:view',
-    request: on('view', 'DELETE'),
+    request: requestTo('view')('DELETE'),
     entry: { action: 'view.deleted', label: 'Failing', after: null },
   },
 ]
