@@ -8,17 +8,13 @@ import { parseStoredFingerprint } from './fingerprint.ts'
 export function observeChecks(metrics: Metrics, results: readonly CheckResult[], events: number): void {
   const counts = new Map<CheckOutcome, number>()
   for (const result of results) {
-    const outcome = outcomeLabel(result)
-    counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+    counts.set(result.kind, (counts.get(result.kind) ?? 0) + 1)
     const reason = confirmationReason(result)
     if (reason !== undefined) metrics.confirmation(reason)
   }
   for (const [outcome, count] of counts) metrics.checks(outcome, count)
   if (events > 0) metrics.events(events)
 }
-
-/** The metric and the traces call a suppressed check `withheld`. */
-const outcomeLabel = ({ kind }: CheckResult): CheckOutcome => (kind === 'suppressed' ? 'withheld' : kind)
 
 /** Why the first answer did not end the check. Undefined if it did, or if there was none. */
 function confirmationReason(result: CheckResult): ConfirmationReason | undefined {
@@ -37,7 +33,7 @@ export function checkSpan(result: CheckResult, startedAt: number): CompletedSpan
   const attributes = {
     'zonewatch.monitor_id': claim.monitor_id,
     'zonewatch.record_type': claim.record_type,
-    'zonewatch.outcome': outcomeLabel(result),
+    'zonewatch.outcome': result.kind,
     'zonewatch.late_ms': Math.max(0, startedAt - claim.was_due_at),
     'zonewatch.queries': queries,
   }

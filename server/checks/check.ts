@@ -98,10 +98,10 @@ export type Step =
   /** Nothing is reported. The check is repeated after the delay. */
   | { kind: 'inconclusive'; afterMs: number; rotation: Rotation | null; confirmation: Confirmation }
   /** Zonewatch's own network fails, so the outcome does not count. */
-  | { kind: 'suppressed'; afterMs: number; confirmation: Confirmation }
+  | { kind: 'withheld'; afterMs: number; confirmation: Confirmation }
 
 const INCONCLUSIVE_DELAYS_MS = [30_000, 60_000, 120_000] as const
-const SUPPRESSED_DELAY_MS = 5_000
+const WITHHELD_DELAY_MS = 5_000
 /** After this many inconclusive checks in a row the majority decides. */
 export const MAX_INCONCLUSIVE = INCONCLUSIVE_DELAYS_MS.length
 /** The pause before a query is repeated after a failure, so that a short interruption can end. */
@@ -175,7 +175,7 @@ export function requireNetwork(check: Check, stage: 'first' | 'report', isEviden
   if (!checked || !('network' in checked)) return sendQueries({ purpose: 'network' })
   const { network } = checked
   if (network === 'well' || (network === 'gone' && isEvidence)) return undefined
-  return { kind: 'suppressed', afterMs: SUPPRESSED_DELAY_MS, confirmation: CONFIRMATIONS.ownNetworkDown }
+  return { kind: 'withheld', afterMs: WITHHELD_DELAY_MS, confirmation: CONFIRMATIONS.ownNetworkDown }
 }
 
 export function sendQueries(...queries: Query[]): Step {

@@ -30,7 +30,7 @@ test('the diagram shows each rule once, in their order, and leads to every kind 
   const [, diagram = ''] = document.match(/```mermaid\n([\s\S]*?)```/) ?? []
   const shown = [...diagram.matchAll(/\bR\d+\[(.+?)\]/g)].map(([, name]) => name)
   expect(shown).toEqual(RULES.map(({ name }) => name))
-  for (const kind of ['unchanged', 'suppressed', 'inconclusive', 'verdict']) expect(diagram).toContain(`([${kind}`)
+  for (const kind of ['unchanged', 'withheld', 'inconclusive', 'verdict']) expect(diagram).toContain(`([${kind}`)
 })
 
 const OWNER = 'www.example.test'
@@ -83,7 +83,7 @@ test('with canaries nothing that differs is looked at before the network is know
   const observations = [first({ kind: 'timeout' })]
   expect(decide(given(observations, { setup }))).toMatchObject({ queries: [{ purpose: 'network' }] })
   const gone: Observation = { query: { purpose: 'network' }, network: 'gone', ...at }
-  expect(decide(given([...observations, gone], { setup }))).toMatchObject({ kind: 'suppressed', afterMs: 5_000 })
+  expect(decide(given([...observations, gone], { setup }))).toMatchObject({ kind: 'withheld', afterMs: 5_000 })
 })
 
 test('SERVFAIL is asked again of the same resolver with validation switched off', () => {

@@ -179,7 +179,7 @@ function writeOf(result: StoredResult, now: number): CheckWrite {
     case 'unchanged':
       return { result, schedule: { ...regular, streak: streak + 1 } }
     case 'postponed':
-    case 'suppressed':
+    case 'withheld':
       // There is no result, so only the next time changes.
       return { result, schedule: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
     case 'inconclusive': {

@@ -83,7 +83,7 @@ export function simulate(
     switch (step.kind) {
       case 'unchanged':
         break
-      case 'suppressed':
+      case 'withheld':
         next = Math.min(next, time + step.afterMs)
         break
       case 'inconclusive':
