@@ -52,7 +52,7 @@ test('a PostgreSQL that goes away and comes back is reported by /readyz, and cha
   dns.delay('www.example.com', 700) // the check is in progress when the database goes
   expect((await api.post(`/monitors/${id}/check`)).status).toBe(202)
   await eventually(
-    async () => dns.asked.of('www.example.com'),
+    async () => dns.queries.count('www.example.com'),
     (asked) => asked > 2,
   )
   await postgres.halt()

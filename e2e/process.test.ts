@@ -24,7 +24,7 @@ test.each([
     dns.drop('silent.example.com')
     await api.post<Monitor>('/monitors', { ...monitor, full_domain: 'silent.example.com' })
     await eventually(
-      async () => dns.asked.of('silent.example.com'),
+      async () => dns.queries.count('silent.example.com'),
       (asked) => asked > 0,
     )
 

@@ -24,7 +24,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     server.remove(NAME, 'A')
     server.set(NAME, 'CNAME', ['loop.example.test'])
     server.set('loop.example.test', 'CNAME', [NAME])
-    server.chaseAliases()
+    server.followCnames()
   }),
   SERVFAIL: failure((server) => server.fail('*', 'SERVFAIL')),
   REFUSED: failure((server) => server.fail('*', 'REFUSED')),
@@ -43,7 +43,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     server.respond(NAME, (query) => {
       const socket = createSocket('udp4')
       const forged = answerWith(query, flagsOf(server), [FORGED])
-      socket.send(forged, server.asked.log.at(-1)!.port, '127.0.0.1', () => socket.close())
+      socket.send(forged, server.queries.log.at(-1)!.port, '127.0.0.1', () => socket.close())
       return null
     })
   }),

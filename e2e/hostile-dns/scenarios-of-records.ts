@@ -121,7 +121,7 @@ export const RECORDS: Scenario[] = [
       remove(NAME, 'A')
       set(NAME, 'CNAME', [ZONE_CDN])
       for (const server of zone) {
-        server.chaseAliases()
+        server.followCnames()
         server.set(ZONE_CDN, 'A', ['203.0.113.66'])
       }
     },

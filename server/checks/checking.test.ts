@@ -132,9 +132,9 @@ onBothEngines('checking', (fresh) => {
     set('www.example.com', 'A', ['192.0.2.2'])
     await check()
     for (const id of ids) expect(await events(id)).toHaveLength(2)
-    const before = servers[0]!.asked.total
+    const before = servers[0]!.queries.total
     await check()
-    expect(servers[0]!.asked.total - before).toBe(1)
+    expect(servers[0]!.queries.total - before).toBe(1)
     expect(before).toBeLessThan(2 * ids.length)
   })
 

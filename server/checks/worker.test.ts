@@ -94,9 +94,9 @@ onBothEngines('the loop of checks', (fresh) => {
     setClock(DAY_MS)
     await allChecked(clock.now())
     expect(await events()).toHaveLength(40)
-    const before = server.asked.total
+    const before = server.queries.total
     await systemClock.sleep(600)
-    expect(server.asked.total - before).toBeLessThan(5) // each has gone back to its own place
+    expect(server.queries.total - before).toBeLessThan(5) // each has gone back to its own place
     expect(logged).toEqual([])
   })
 
@@ -146,7 +146,7 @@ onBothEngines('the loop of checks', (fresh) => {
     for (const jump of [DAY_MS, -DAY_MS]) {
       const { server, setClock, allChecked, events, rows, end } = await givenScheduler(await fresh(), 40)
       server.delay('*', 300)
-      await expect.poll(() => server.asked.total).toBe(40)
+      await expect.poll(() => server.queries.total).toBe(40)
       setClock(jump)
       await allChecked()
       expect(await events()).toHaveLength(40)
@@ -161,7 +161,7 @@ onBothEngines('the loop of checks', (fresh) => {
     const { allChecked, events, server, logged } = await givenScheduler(db, 400, createFastClock(2), limits)
     await allChecked()
     expect(await events()).toEqual([])
-    expect(server.asked.total).toBeLessThan(450) // some come round again meanwhile
+    expect(server.queries.total).toBeLessThan(450) // some come round again meanwhile
     expect(logged).toEqual([])
   })
 

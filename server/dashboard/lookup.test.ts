@@ -46,7 +46,7 @@ test('everything that a name may have is asked once each, records first, in the 
     ...Array(5).fill(false),
   ])
   expect(body.found[0].sentence).toBe('example.com answers 192.0.2.1 and 192.0.2.2.')
-  expect(dns.asked.total).toBe(9)
+  expect(dns.queries.total).toBe(9)
   const expected = body.found.map((each: Found) => [each.record_type, each.expected_value, each.is_exact_match])
   expect(expected).toContainEqual(['MX', ['10 mail.example.com'], true])
   expect(expected).toContainEqual(['SOA', ['ns1.example.com hostmaster.example.com * 3600 900 1209600 300'], false])
@@ -56,10 +56,10 @@ test('a name below the apex may be an alias, and only the type that is wanted is
   const { dns, lookUp } = await givenNames()
   const { body } = await lookUp({ name: 'www.example.com' })
   expect(body.found[0]).toMatchObject({ record_type: 'CNAME', values: ['example.com'] })
-  const before = dns.asked.total
+  const before = dns.queries.total
   const one = (await lookUp({ name: 'www.example.com', record_type: 'A' })).body
   expect(summary(one.found)).toEqual({ A: ['192.0.2.1', '192.0.2.2'] })
-  expect(dns.asked.total - before).toBe(1)
+  expect(dns.queries.total - before).toBe(1)
 })
 
 test('URLs, addresses and names in any script are taken as they are pasted', async () => {

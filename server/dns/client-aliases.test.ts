@@ -9,7 +9,7 @@ describe('an alias chain over several answers', () => {
     dns.set('www.example.com', 'CNAME', ['a.example.net'], { ttl: 10 })
     dns.set('a.example.net', 'CNAME', ['b.example.org'], { ttl: 20 })
     dns.set('b.example.org', 'A', ['192.0.2.1'], { ttl: 30 })
-    dns.leaveAliases()
+    dns.stopFollowingCnames()
     const { outcome, evidence } = await givenDnsClient([dns]).query(www)
     expect(outcome).toEqual({
       kind: 'answer',
@@ -26,7 +26,7 @@ describe('an alias chain over several answers', () => {
     const dns = await givenDnsServer()
     dns.set('www.example.com', 'CNAME', ['a.example.net'])
     dns.set('a.example.net', 'CNAME', ['www.example.com'])
-    dns.leaveAliases()
+    dns.stopFollowingCnames()
     const { outcome } = await givenDnsClient([dns]).query(www)
     expect(outcome).toMatchObject({ kind: 'cname_loop', chain: { length: 2 } })
   })
@@ -34,7 +34,7 @@ describe('an alias chain over several answers', () => {
   test('ends where a server only refers to others', async () => {
     const dns = await givenDnsServer()
     dns.set('www.example.com', 'CNAME', ['a.example.net'])
-    dns.leaveAliases()
+    dns.stopFollowingCnames()
     dns.respond('a.example.net', (query) => {
       // In place of the OPT record, in the authority section: NS ns.<zone> for the zone that the pointer leads to.
       const reply = Buffer.concat([query.subarray(0, -11), Buffer.from('c01600020001000000090005026e73c016', 'hex')])
@@ -51,7 +51,7 @@ describe('an alias chain over several answers', () => {
   test('ends after 16 aliases', async () => {
     const dns = await givenDnsServer()
     for (let at = 0; at < 40; at++) dns.set(`n${at}.example.com`, 'CNAME', [`n${at + 1}.example.com`])
-    dns.leaveAliases()
+    dns.stopFollowingCnames()
     const { outcome, evidence } = await givenDnsClient([dns]).query({ name: 'n0.example.com', type: 'A' })
     expect(outcome).toMatchObject({ kind: 'cname_loop', chain: { length: 17 } })
     expect(evidence).toHaveLength(17)

@@ -79,12 +79,12 @@ describe('EDNS', () => {
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const client = givenDnsClient([dns])
     await client.query(www)
-    expect(dns.asked.log.map((asked) => asked.edns)).toEqual([true])
+    expect(dns.queries.log.map((query) => query.edns)).toEqual([true])
     dns.refuseEdns()
     const { outcome, evidence } = await client.query(www)
     expect(outcome.kind).toBe('answer')
     expect(evidence.map((one) => one.rcode)).toEqual(['FORMERR', 'NOERROR'])
-    expect(dns.asked.log.map((asked) => asked.edns)).toEqual([true, true, false])
+    expect(dns.queries.log.map((query) => query.edns)).toEqual([true, true, false])
   })
 
   test('is left out once, not for ever', async () => {
@@ -99,7 +99,7 @@ describe('EDNS', () => {
     const dns = await givenDnsServer()
     dns.fail('www.example.com', 'SERVFAIL')
     await givenDnsClient([dns]).query(www)
-    expect(dns.asked.log.map((asked) => asked.edns)).toEqual([true])
+    expect(dns.queries.log.map((query) => query.edns)).toEqual([true])
   })
 })
 
@@ -164,7 +164,7 @@ test('a lost packet costs one try', async () => {
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.drop('www.example.com')
   const asking = givenDnsClient([dns], { timeoutMs: 200 }).query(www)
-  await expect.poll(() => dns.asked.total).toBe(1)
+  await expect.poll(() => dns.queries.total).toBe(1)
   dns.recover('www.example.com')
   expect((await asking).outcome.kind).toBe('answer')
 })
@@ -174,7 +174,7 @@ test('each question begins at another server', async () => {
   for (const dns of servers) dns.set('www.example.com', 'A', ['192.0.2.1'])
   const client = givenDnsClient(servers)
   for (let asked = 0; asked < 6; asked++) await client.query(www)
-  expect(servers.map((dns) => dns.asked.total)).toEqual([2, 2, 2])
+  expect(servers.map((dns) => dns.queries.total)).toEqual([2, 2, 2])
 })
 
 test('a server that has long been silent is asked last', async () => {
@@ -183,9 +183,9 @@ test('a server that has long been silent is asked last', async () => {
   good.set('www.example.com', 'A', ['192.0.2.1'])
   const client = givenDnsClient([silent, good], { timeoutMs: 20 })
   await Promise.all(Array.from({ length: 16 }, (_, at) => client.query({ name: `n${at}.example.com`, type: 'A' })))
-  const before = silent.asked.total
+  const before = silent.queries.total
   for (let asked = 0; asked < 20; asked++) await client.query(www)
-  expect(silent.asked.total - before).toBeLessThanOrEqual(1) // one may find out whether it is back
+  expect(silent.queries.total - before).toBeLessThanOrEqual(1) // one may find out whether it is back
 })
 
 test('a server that is broken for one type is asked last for it, and in its turn for the others', async () => {
@@ -198,11 +198,11 @@ test('a server that is broken for one type is asked last for it, and in its turn
     for (let asked = 0; asked < times; asked++) await client.query({ name: 'www.example.com', type })
   }
   await ask('AAAA', 16)
-  const before = broken.asked.of('www.example.com', 'AAAA')
+  const before = broken.queries.count('www.example.com', 'AAAA')
   await ask('AAAA', 20)
-  expect(broken.asked.of('www.example.com', 'AAAA') - before).toBeLessThanOrEqual(1)
+  expect(broken.queries.count('www.example.com', 'AAAA') - before).toBeLessThanOrEqual(1)
   await ask('A', 20)
-  expect(broken.asked.of('www.example.com', 'A')).toBe(10)
+  expect(broken.queries.count('www.example.com', 'A')).toBe(10)
 })
 
 test('a flood of questions to one server is paced, none lost', async () => {

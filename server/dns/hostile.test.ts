@@ -47,7 +47,7 @@ test('a packet from another port of the same address is ignored', async () => {
   onTestFinished(() => void forger.close())
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   dns.respond('*', (query) => {
-    forger.send(answerTo(query, FORGED), dns.asked.log.at(-1)!.port, '127.0.0.1')
+    forger.send(answerTo(query, FORGED), dns.queries.log.at(-1)!.port, '127.0.0.1')
     return null
   })
   expect((await client.query(www)).outcome).toEqual({ kind: 'timeout' })
@@ -63,7 +63,7 @@ test('ids and ports are not to be guessed from those before', async () => {
     await client.query(www)
     passed += 15
   }
-  const { log } = dns.asked
+  const { log } = dns.queries
   // Of 65,536 ids, 1,000 draws meet about 8 twice; a counter or a constant would show far from it.
   expect(new Set(log.map((asked) => asked.id)).size).toBeGreaterThan(950)
   const steps = new Set(log.slice(1).map((asked, at) => (asked.id - log[at]!.id) & 0xffff))
@@ -177,7 +177,7 @@ describe('the case of letters', () => {
     expect(await lookUpAll(givenDnsClient([silent], { timeoutMs: 100, attempts: 2 }), 3)).toEqual(
       new Array(3).fill('192.0.2.1'),
     )
-    expect(silent.asked.total).toBe(4)
+    expect(silent.queries.total).toBe(4)
   })
 })
 

@@ -1,16 +1,16 @@
 import { isIPv4 } from 'node:net'
-import { type Found, lower, parentOf, toAnswer } from './dns-server-zone.ts'
+import { type LookupResult, lower, parentOf, toAnswer } from './dns-server-zone.ts'
 
-/** The zones that a test DNS server refers to others for. */
+/** The zones that a test DNS server delegates to others. */
 export type Delegations = {
   add(zone: string, nameServers: Record<string, string[]>, options?: { ttl?: number }): void
   remove(zone: string): void
   /** The referral for a name at or below a delegated zone. */
-  find(name: string): Found | undefined
+  find(name: string): LookupResult | undefined
 }
 
 export function createDelegations(): Delegations {
-  const referrals = new Map<string, Found>()
+  const referrals = new Map<string, LookupResult>()
   return {
     add(zone, nameServers, { ttl = 300 } = {}) {
       const names = Object.keys(nameServers)
@@ -26,8 +26,8 @@ export function createDelegations(): Delegations {
     },
     remove: (zone) => void referrals.delete(lower(zone)),
     find(name) {
-      for (let at: string | undefined = lower(name); at !== undefined; at = parentOf(at)) {
-        const referral = referrals.get(at)
+      for (let zone: string | undefined = lower(name); zone !== undefined; zone = parentOf(zone)) {
+        const referral = referrals.get(zone)
         if (referral) return referral
       }
       return undefined

@@ -11,23 +11,23 @@ import {
 import { rcodeName } from '../dns/messages.ts'
 import type { ExtendedError } from '../dns/outcome.ts'
 import { findZoneType } from '../monitors/record-types/record-types.ts'
-import type { Found } from './dns-server-zone.ts'
+import type { LookupResult } from './dns-server-zone.ts'
 
 export type Query = { packet: DecodedPacket; name: string; type: string; edns: boolean; udpPayload: number }
 
 export type Reply = {
   authoritative: boolean
-  found: Found | { rcode: string }
+  result: LookupResult | { rcode: string }
   ede?: ExtendedError
   payloadLimit: number
 }
 
-const KEPT_FLAGS = 0x0110 // RD and CD come back as they were
+const ECHOED_FLAGS = 0x0110 // RD and CD
 
-/** Undefined for what is not a query with a question. */
-export function readQuery(octets: Buffer): Query | undefined {
+/** Undefined if the packet is not a query with a question. */
+export function readQuery(bytes: Buffer): Query | undefined {
   try {
-    const packet = decode(octets)
+    const packet = decode(bytes)
     const question = packet.questions?.[0]
     if (!question) return undefined
     const opt = packet.additionals?.find((record) => record.type === 'OPT')
@@ -39,11 +39,11 @@ export function readQuery(octets: Buffer): Query | undefined {
   }
 }
 
-/** The answer's packet; only a truncated header where it needs more than `payloadLimit` octets. */
-export function encodeReply(query: Query, { authoritative, found, ede, payloadLimit }: Reply): Buffer {
-  const { answers = [], authorities = [], additionals = [], isReferral = false } = found as Partial<Found> // a mere rcode has none
+/** The response packet. If it is longer than `payloadLimit` bytes, it has TC and no records. */
+export function encodeReply(query: Query, { authoritative, result, ede, payloadLimit }: Reply): Buffer {
+  const { answers = [], authorities = [], additionals = [], isReferral = false } = result as Partial<LookupResult> // absent if there is only an rcode
   const mode = authoritative ? AUTHORITATIVE_ANSWER : isReferral ? 0 : RECURSION_AVAILABLE
-  const flags = ((query.packet.flags ?? 0) & KEPT_FLAGS) | mode | rcodeNumber(found.rcode)
+  const flags = ((query.packet.flags ?? 0) & ECHOED_FLAGS) | mode | rcodeNumber(result.rcode)
   const reply: Packet = {
     type: 'response',
     id: query.packet.id ?? 0,
@@ -56,10 +56,10 @@ export function encodeReply(query: Query, { authoritative, found, ede, payloadLi
 }
 
 function optRecord(ede: ExtendedError | undefined): Answer {
-  const octets = ede ? Buffer.concat([Buffer.from([ede.code >> 8, ede.code & 255]), Buffer.from(ede.text)]) : undefined
-  const options = octets ? [{ code: 15, data: octets }] : []
+  const data = ede ? Buffer.concat([Buffer.from([ede.code >> 8, ede.code & 255]), Buffer.from(ede.text)]) : undefined
+  const options = data ? [{ code: 15, data }] : []
   const opt = { type: 'OPT', name: '.', udpPayloadSize: 1232, extendedRcode: 0, ednsVersion: 0, flags: 0, options }
-  return opt as unknown as Answer // the types know no EDE, the encoder takes any code
+  return opt as unknown as Answer // the types lack EDE, but the encoder accepts any option code
 }
 
 function rcodeNumber(name: string): number {

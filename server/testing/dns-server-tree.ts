@@ -1,38 +1,38 @@
 import { formatServer } from '../dns/server-address.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 
-/** A small DNS of its own: every server on an address of its own, all on one port, as glue names no port. */
+/** A small DNS with its own root. Each server has its own address; all use one port, because glue contains no port. */
 export type DnsTree = {
   root: DnsServer
-  /** A further server; `zones` are those it serves. Without `zones` it is recursive. */
+  /** Starts another server, authoritative for `zones`, or recursive without them. */
   server(zones?: string[]): Promise<DnsServer>
-  /** A server for a zone below the root, delegated there with glue under the given names. */
+  /** Starts a server for each of the name servers and delegates the zone to them, with glue. */
   zone(zone: string, nameServers: string[], parent?: DnsServer[]): Promise<DnsServer[]>
   close(): Promise<void>
 }
 
 const FIRST_PORT = 12_000
 const PORTS = 18_000
-let network = 0
+let lastNetwork = 0
 
 export async function startDnsTree(): Promise<DnsTree> {
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await startOn(FIRST_PORT + Math.floor(Math.random() * PORTS))
+      return await startOnPort(FIRST_PORT + Math.floor(Math.random() * PORTS))
     } catch (error) {
-      if (tries === 20) throw error // else somebody has the port
+      if (attempt === 20) throw error // otherwise the port is in use
     }
   }
 }
 
-async function startOn(port: number): Promise<DnsTree> {
-  const servers: DnsServer[] = []
-  const block = ++network
+async function startOnPort(port: number): Promise<DnsTree> {
+  const started: DnsServer[] = []
+  const network = ++lastNetwork
   const start = async (zones?: string[]) => {
-    const ip = `127.${100 + (block >> 8)}.${block & 255}.${servers.length + 1}`
+    const ip = `127.${100 + (network >> 8)}.${network & 255}.${started.length + 1}`
     const options = zones ? { authoritative: true, zones } : {}
     const server = await startDnsServer({ ip, port, ...options })
-    servers.push(server)
+    started.push(server)
     return server
   }
   const root = await start([''])
@@ -41,20 +41,20 @@ async function startOn(port: number): Promise<DnsTree> {
     root,
     server: start,
     async zone(zone, nameServers, parents = [root]) {
-      const serving: DnsServer[] = []
-      for (const _ of nameServers) serving.push(await start([zone]))
-      const glue = Object.fromEntries(nameServers.map((name, at) => [name, [serving[at]!.address.ip]]))
+      const servers: DnsServer[] = []
+      for (const _ of nameServers) servers.push(await start([zone]))
+      const glue = Object.fromEntries(nameServers.map((name, index) => [name, [servers[index]!.address.ip]]))
       for (const parent of parents) parent.delegate(zone, glue)
-      for (const server of serving) server.set(zone, 'NS', nameServers)
-      return serving
+      for (const server of servers) server.set(zone, 'NS', nameServers)
+      return servers
     },
     async close() {
-      await Promise.all(servers.map((server) => server.close()))
+      await Promise.all(started.map((server) => server.close()))
     },
   }
 }
 
-/** The addresses of servers as a setting takes them. */
+/** The addresses of servers in the format of a setting. */
 export function formatServers(servers: readonly DnsServer[]): string {
   return servers.map(({ address }) => formatServer(address)).join(',')
 }

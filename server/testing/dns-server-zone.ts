@@ -2,15 +2,15 @@ import type { Answer } from 'dns-packet'
 import type { QuestionType } from '../dns/outcome.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 
-/** The names and records of a test DNS server, looked up as a recursive server would. */
+/** The names and records of a test DNS server. */
 export type Zone = {
-  /** `values` in canonical text, of types that are not in `toAnswer` as octets: `\\# 4 c0000201`. An empty list makes the name exist without records of the type. */
+  /** `values` in canonical text, or as `\\# 4 c0000201` for types that `toAnswer` lacks. With an empty list the name exists without records of the type. */
   set(name: string, type: QuestionType, values: string[], ttl: number): void
   remove(name: string, type: QuestionType): void
-  lookUp(name: string, type: string, chase: boolean): Found
+  lookUp(name: string, type: string, followCnames: boolean): LookupResult
 }
 
-export type Found = {
+export type LookupResult = {
   rcode: 'NOERROR' | 'NXDOMAIN'
   answers: Answer[]
   authorities: Answer[]
@@ -24,39 +24,39 @@ const MAX_CHAIN = 20
 
 export function createZone(): Zone {
   const names = new Map<string, Map<string, RecordSet>>()
-  const below = new Map<string, number>() // how many names stand at or below each
-  const isThere = (name: string) => below.has(name)
+  const namesAtOrBelow = new Map<string, number>()
+  const exists = (name: string) => namesAtOrBelow.has(name)
 
-  function count(name: string, step: number): void {
-    for (let at: string | undefined = name; at !== undefined; at = parentOf(at)) {
-      const now = (below.get(at) ?? 0) + step
-      if (now === 0) below.delete(at)
-      else below.set(at, now)
+  function countName(name: string, change: number): void {
+    for (let ancestor: string | undefined = name; ancestor !== undefined; ancestor = parentOf(ancestor)) {
+      const total = (namesAtOrBelow.get(ancestor) ?? 0) + change
+      if (total === 0) namesAtOrBelow.delete(ancestor)
+      else namesAtOrBelow.set(ancestor, total)
     }
   }
 
   // RFC 4592: a wildcard answers for names below the closest one that exists.
   function recordsOf(name: string): Map<string, RecordSet> | undefined {
-    if (isThere(name)) return names.get(name) ?? new Map()
+    if (exists(name)) return names.get(name) ?? new Map()
     for (let parent = parentOf(name); parent !== undefined; parent = parentOf(parent)) {
       const wildcard = names.get(parent === '' ? '*' : `*.${parent}`)
-      if (wildcard || isThere(parent)) return wildcard
+      if (wildcard || exists(parent)) return wildcard
     }
     return undefined
   }
 
   function follow(name: string, type: string, answers: Answer[]): string {
-    const aliases = type === 'CNAME' ? undefined : recordsOf(name)?.get('CNAME')
-    if (!aliases?.values[0] || answers.length > MAX_CHAIN) return name
-    answers.push(...aliases.values.map((value) => toAnswer(name, 'CNAME', value, aliases.ttl)))
-    return follow(lower(aliases.values[0]), type, answers)
+    const cname = type === 'CNAME' ? undefined : recordsOf(name)?.get('CNAME')
+    if (!cname?.values[0] || answers.length > MAX_CHAIN) return name
+    answers.push(...cname.values.map((value) => toAnswer(name, 'CNAME', value, cname.ttl)))
+    return follow(lower(cname.values[0]), type, answers)
   }
 
   return {
     set(name, type, values, ttl) {
       const owner = lower(name)
       const records = names.get(owner) ?? new Map<string, RecordSet>()
-      if (!names.has(owner)) count(owner, 1)
+      if (!names.has(owner)) countName(owner, 1)
       names.set(owner, records.set(type, { type, values, ttl }))
     },
     remove(name, type) {
@@ -64,20 +64,21 @@ export function createZone(): Zone {
       const records = names.get(owner)
       if (!records?.delete(type) || records.size > 0) return
       names.delete(owner)
-      count(owner, -1)
+      countName(owner, -1)
     },
-    lookUp(name, type, chase) {
+    lookUp(name, type, followCnames) {
       const answers: Answer[] = []
-      const last = follow(lower(name), type, answers)
-      if (!chase && answers.length > 0) return { rcode: 'NOERROR', answers: answers.slice(0, 1), authorities: [] }
-      const records = recordsOf(last)
+      const target = follow(lower(name), type, answers)
+      if (!followCnames && answers.length > 0)
+        return { rcode: 'NOERROR', answers: answers.slice(0, 1), authorities: [] }
+      const records = recordsOf(target)
       const set = records?.get(type)
       if (!set || set.values.length === 0) {
-        const tooLong = answers.length > MAX_CHAIN
-        const authorities = tooLong ? [] : [startOfAuthority(last, names)]
+        const isTooLong = answers.length > MAX_CHAIN
+        const authorities = isTooLong ? [] : [startOfAuthority(target, names)]
         return { rcode: records ? 'NOERROR' : 'NXDOMAIN', answers, authorities }
       }
-      answers.push(...set.values.map((value) => toAnswer(last, set.type, value, set.ttl)))
+      answers.push(...set.values.map((value) => toAnswer(target, set.type, value, set.ttl)))
       return { rcode: 'NOERROR', answers, authorities: [] }
     },
   }
@@ -94,8 +95,8 @@ function startOfAuthority(name: string, names: Map<string, Map<string, RecordSet
 
 export function toAnswer(name: string, type: QuestionType, value: string, ttl: number): Answer {
   if (value.startsWith('\\# ')) {
-    const data = octetsOf(value)
-    return { type: `UNKNOWN_${RDATA_FORMATS[type].code}`, name, ttl, data } as unknown as Answer // any number is encoded
+    const data = parseBytes(value)
+    return { type: `UNKNOWN_${RDATA_FORMATS[type].code}`, name, ttl, data } as unknown as Answer // the encoder accepts any type number
   }
   switch (type) {
     case 'A':
@@ -114,7 +115,7 @@ export function toAnswer(name: string, type: QuestionType, value: string, ttl: n
       const [, flags, tag, quoted = ''] = value.match(/^(\d+) (\S+) "(.*)"$/s) ?? []
       if (tag === undefined) throw new Error(`Not a CAA record: ${value}`)
       const text = quoted.replace(/\\(["\\])/g, '$1')
-      return { type, name, ttl, data: { flags: Number(flags), tag: tag as 'issue', value: text } } // any tag is encoded
+      return { type, name, ttl, data: { flags: Number(flags), tag: tag as 'issue', value: text } } // the encoder accepts any tag
     }
     case 'SOA': {
       const [mname = '', rname = '', ...numbers] = value.split(' ')
@@ -127,21 +128,21 @@ export function toAnswer(name: string, type: QuestionType, value: string, ttl: n
       }
     }
     default:
-      throw new Error(`A test server takes ${type} as octets only: \\# 4 c0000201`)
+      throw new Error(`Write ${type} records as rdata bytes: \\# 4 c0000201`)
   }
 }
 
-/** Of `\\# 4 c0000201`. RFC 3597 section 5. */
-function octetsOf(value: string): Buffer {
+/** Parses `\\# 4 c0000201`. RFC 3597 section 5. */
+function parseBytes(value: string): Buffer {
   const [, length, hex = ''] = value.split(' ')
-  const octets = Buffer.from(hex, 'hex')
-  if (octets.length !== Number(length)) throw new Error(`Not rdata in octets: ${value}`)
-  return octets
+  const bytes = Buffer.from(hex, 'hex')
+  if (bytes.length !== Number(length)) throw new Error(`Not rdata in the format of RFC 3597: ${value}`)
+  return bytes
 }
 
 function chunks(text: Buffer): Buffer[] {
   const parts: Buffer[] = []
-  for (let at = 0; at === 0 || at < text.length; at += 255) parts.push(text.subarray(at, at + 255))
+  for (let start = 0; start === 0 || start < text.length; start += 255) parts.push(text.subarray(start, start + 255))
   return parts
 }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { formatServer } from '../dns/server-address.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 
-// Node's own resolver is another implementation than ours: what it reads is what was meant.
+// Node's resolver is an independent implementation, so it shows what the server really sends.
 let dns: DnsServer
 let resolver: Resolver
 beforeEach(async () => {
@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 afterEach(() => dns.close())
 
-test('records are what another resolver reads', async () => {
+test('another resolver reads the records as they were set', async () => {
   dns.set('example.com', 'MX', ['10 mail.example.com'])
   dns.set('example.com', 'TXT', [`v=spf1 -all ${'x'.repeat(300)}`])
   dns.set('example.com', 'CAA', ['128 issue "ca.example"'])
@@ -26,14 +26,14 @@ test('records are what another resolver reads', async () => {
   expect(await resolver.resolveSoa('example.com')).toMatchObject({ nsname: 'ns.example.com', minttl: 5 })
 })
 
-test('an alias is chased', async () => {
+test('the server follows a CNAME', async () => {
   dns.set('www.example.com', 'CNAME', ['host.example.net'])
   dns.set('host.example.net', 'AAAA', ['2001:db8::1'])
   expect(await resolver.resolve6('www.example.com')).toEqual(['2001:db8::1'])
   expect(await resolver.resolveCname('www.example.com')).toEqual(['host.example.net'])
 })
 
-test('a wildcard answers for names that do not exist, and only for those', async () => {
+test('a wildcard answers only for names that do not exist', async () => {
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   dns.set('a.b.example.com', 'A', ['192.0.2.2'])
   expect(await resolver.resolve4('x.y.example.com')).toEqual(['192.0.2.1'])
@@ -42,7 +42,7 @@ test('a wildcard answers for names that do not exist, and only for those', async
   await expect(resolver.resolve4('c.b.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
 })
 
-test('NODATA where a name is at or below, else NXDOMAIN', async () => {
+test('the answer is NODATA if a name exists at or below the queried one, otherwise NXDOMAIN', async () => {
   dns.set('a.b.example.com', 'A', ['192.0.2.1'])
   await expect(resolver.resolveTxt('a.b.example.com')).rejects.toMatchObject({ code: 'ENODATA' })
   await expect(resolver.resolve4('b.example.com')).rejects.toMatchObject({ code: 'ENODATA' })
@@ -51,13 +51,13 @@ test('NODATA where a name is at or below, else NXDOMAIN', async () => {
   await expect(resolver.resolve4('b.example.com')).rejects.toMatchObject({ code: 'ENOTFOUND' })
 })
 
-test('what is too long for UDP is truncated there and whole over TCP', async () => {
+test('an answer that is too long for UDP is truncated and fetched over TCP', async () => {
   dns.set('example.com', 'TXT', [`${'x'.repeat(3000)}`])
   expect((await resolver.resolveTxt('example.com'))[0]!.join('')).toHaveLength(3000)
-  expect(dns.asked).toMatchObject({ total: 2, udp: 1, tcp: 1 })
+  expect(dns.queries).toMatchObject({ total: 2, udp: 1, tcp: 1 })
 })
 
-test('scripts fail, drop and delay by name, until the name recovers', async () => {
+test('scripts fail, drop and delay answers for a name until recover() is called', async () => {
   dns.set('example.com', 'A', ['192.0.2.1'])
   dns.fail('example.com', 'SERVFAIL')
   await expect(resolver.resolve4('example.com')).rejects.toMatchObject({ code: 'ESERVFAIL' })
@@ -67,6 +67,6 @@ test('scripts fail, drop and delay by name, until the name recovers', async () =
   dns.recover('*')
   dns.delay('example.com', 50)
   expect(await resolver.resolve4('example.com')).toEqual(['192.0.2.1'])
-  expect(dns.asked.of('example.com')).toBe(3)
-  expect(dns.asked.of('example.com', 'AAAA')).toBe(0)
+  expect(dns.queries.count('example.com')).toBe(3)
+  expect(dns.queries.count('example.com', 'AAAA')).toBe(0)
 })
