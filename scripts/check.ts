@@ -6,6 +6,7 @@ import { tooManyLevels } from './import-levels.ts'
 import { importsOf, wrongImports } from './import-rule.ts'
 import { findLongSentences } from './readability.ts'
 import { startAndStop } from './start-and-stop.ts'
+import { findUnknownNames } from './unknown-names.ts'
 
 /** Everything that `npm run check` holds the code to. A step resolves with what is wrong, or with nothing. */
 const STEPS: [name: string, run: () => Promise<string>][] = [
@@ -24,6 +25,10 @@ const STEPS: [name: string, run: () => Promise<string>][] = [
   [
     'short sentences for newcomers',
     async () => documents().filter(isForNewcomers).flatMap(findLongSentences).join('\n'),
+  ],
+  [
+    'names in documents and comments exist',
+    async () => findUnknownNames(documents().filter(isCurrent), sources().filter(isNoExample), otherFiles()).join('\n'),
   ],
   ['weight of the dashboard', overBudget],
   ['the server starts and stops under plain node', startAndStop],
@@ -65,8 +70,26 @@ function isForNewcomers({ path }: { path: string }): boolean {
   return path === 'README.md' || path.startsWith('docs/tutorials/')
 }
 
+/** The changelog also has names of earlier versions. */
+function isCurrent({ path }: { path: string }): boolean {
+  return path !== 'CHANGELOG.md'
+}
+
+/** The test of unknown names has some. */
+function isNoExample({ path }: { path: string }): boolean {
+  return path !== 'scripts/unknown-names.test.ts'
+}
+
+/** More that documents can name: files of deployment and configuration, and scripts. */
+function otherFiles(): { path: string; text: string }[] {
+  const paths = globSync('**/*.{yml,yaml,json,toml,conf,sh,js,md}', {
+    exclude: (path) => /node_modules|dist/.test(path),
+  })
+  return paths.map((path) => ({ path, text: path.endsWith('.md') ? '' : readFileSync(path, 'utf8') }))
+}
+
 function sources(): { path: string; text: string }[] {
-  const paths = globSync('{contract,server,client,dashboard,e2e,bench,scripts,examples}/**/*.{ts,tsx}', {
+  const paths = globSync('{contract,server,dashboard,e2e,bench,scripts,examples}/**/*.{ts,tsx}', {
     exclude: (path) => path.includes('node_modules'),
   })
   return paths.sort().map((path) => ({ path, text: readFileSync(path, 'utf8') }))

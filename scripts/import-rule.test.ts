@@ -28,7 +28,7 @@ test.each([
   ['server/checks/store.ts', 'server/events/routes.ts'],
   ['contract/events.ts', 'server/clock.ts'],
   ['contract/events.ts', 'dashboard/api.ts'],
-  ['client/client.ts', 'server/clock.ts'],
+  ['examples/receiver.ts', 'server/clock.ts'],
   ['server/http/server.ts', 'dashboard/api.ts'],
   ['server/new-folder/thing.ts', 'server/dns/client.ts'],
 ])('%s may not import %s', (from, to) => {

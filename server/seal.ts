@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, ti
 
 /** Makes tokens that cannot be altered. */
 export type Signer = {
-  /** `SIGNATURE_OCTETS` that only this server can compute. `keyId`: under that key where it is known, else under the one in use. */
+  /** `SIGNATURE_BYTES` that only this server can compute. `keyId`: under that key where it is known, else under the one in use. */
   sign(text: string, keyId?: string): Buffer
   /** Under any known key, so that what was signed before a rotation stays good. */
   isSigned(text: string, signature: Uint8Array): boolean

@@ -6,6 +6,7 @@ import type { Database } from '../database/database.ts'
 import { getTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { alertToken, openAlertToken } from '../mail/links.ts'
+import { listOwnerEmails } from '../mail/notifications.ts'
 import { queueMail } from '../mail/outbox.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -15,7 +16,6 @@ import type { Seal } from '../seal.ts'
 const DAY_MS = 24 * 60 * 60_000
 /** Each unconfirmed address received a mail that somebody else requested. */
 const MAX_UNCONFIRMED = 20
-const MAX_OWNERS = 20
 
 export type Recipient = { email: string; addressId: string }
 
@@ -27,7 +27,7 @@ export async function recipientsOf(
   now: number,
 ): Promise<{ recipients: Recipient[]; unconfirmed: string[] }> {
   const members = await memberEmails(db, organizationId, addresses)
-  const ownersList = owners ? await ownerEmails(db, organizationId) : []
+  const ownersList = owners ? await listOwnerEmails(db, organizationId) : []
   const emails = [...new Set([...ownersList, ...addresses])]
   const rows = await ensureAddresses(db, organizationId, emails, now)
   const trusted = new Set([...ownersList, ...members])
@@ -131,18 +131,6 @@ async function memberEmails(db: Database, organizationId: string, addresses: rea
     .where(isOneOf(db, 'email', addresses))
     .execute()
   return rows.map(({ email }) => email)
-}
-
-async function ownerEmails(db: Database, organizationId: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('agents')
-    .select(['email', 'notification_email'])
-    .where('organization_id', '=', organizationId)
-    .where('role', '=', 'owner')
-    .orderBy('id')
-    .limit(MAX_OWNERS)
-    .execute()
-  return rows.map(({ email, notification_email }) => notification_email ?? email)
 }
 
 /** Every recipient needs a row, because its id is in the unsubscribe link. */

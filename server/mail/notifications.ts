@@ -62,6 +62,15 @@ async function notifyOwners(
     .where('id', '=', organizationId)
     .executeTakeFirst()
   if (!organization) return
+  const ownerEmails = await listOwnerEmails(db, organizationId)
+  const recipients = [...ownerEmails, ...(JSON.parse(organization.alert_emails) as string[])]
+  await queueMail(db, organizationId, { about, recipients, content: contentFor(organization.name) }, now)
+}
+
+const MAX_OWNERS = 20
+
+/** The addresses for notifications to the owners of an organization. */
+export async function listOwnerEmails(db: Database, organizationId: string): Promise<string[]> {
   const owners = await db
     .selectFrom('agents')
     .select(['email', 'notification_email'])
@@ -70,12 +79,9 @@ async function notifyOwners(
     .orderBy('id')
     .limit(MAX_OWNERS)
     .execute()
-  const addresses = owners.map(({ email, notification_email }) => notification_email ?? email)
-  const recipients = [...addresses, ...(JSON.parse(organization.alert_emails) as string[])]
-  await queueMail(db, organizationId, { about, recipients, content: contentFor(organization.name) }, now)
+  return owners.map(({ email, notification_email }) => notification_email ?? email)
 }
 
-const MAX_OWNERS = 20
 /**
  * Mails in 24 hours for an organization and the other organizations of its owners. Without a limit users could send any number
  * of mails to other people. The dashboard still shows the state of the webhook.

@@ -99,7 +99,7 @@ async function resolveName(hostname: string, lookup: Lookup, exchange: Connectio
   return addresses
 }
 
-/** Rejects with the socket's error, and with `Orphaned` if the exchange ends before the connection is open. */
+/** Rejects with the socket's error, and with `ExchangeEnded` if the exchange ends before the connection is open. */
 async function open(
   { hostname, protocol, port: explicitPort }: buildConnector.Options,
   addresses: string[],

@@ -31,8 +31,8 @@ export type ClaimResult = {
 }
 
 export const WEBHOOK_BATCH_SIZE = 250
-/** Manual requests of one webhook that are claimed at a time, in addition to its scheduled ones. */
-const MAX_MANUAL = 2
+/** Manual requests of one webhook at a time, in addition to the scheduled ones. */
+export const MAX_MANUAL = 2
 /** A webhook with more due requests than were claimed is due again after this, for any process with capacity. */
 const RECHECK_MS = 1_000
 

@@ -1,5 +1,6 @@
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claimed.ts'
+import { MAX_MANUAL } from './claims.ts'
 
 export type DispatcherLimits = {
   /** Concurrent requests of all webhooks, not counting slow ones. */
@@ -17,8 +18,6 @@ const AHEAD_FACTOR = 5
 /** A claimed request should start within this, so that few claims are released when the webhook changes. */
 const AHEAD_MS = 1_000
 const MAX_AHEAD = 1_024
-/** Manual requests of one webhook at a time, in addition to the scheduled ones. */
-const MAX_MANUAL = 2
 const FIRST_WINDOW = 2
 const MAX_QUEUES = 20_000
 

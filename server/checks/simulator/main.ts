@@ -192,7 +192,7 @@ function table(figures: Totals, seconds: number, threads: number): string {
   return [...lines, ...faults].join('\n')
 }
 
-/** The cases in which more worlds are than docs/checks.md permits. */
+/** The cases in which more worlds are than docs/explanation/checks.md permits. */
 function tooManyUndecidable({ worlds, undecidable }: Totals): string[] {
   if (worlds < MIN_WORLDS) return []
   return UNDECIDABLE.filter((each) => {

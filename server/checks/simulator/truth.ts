@@ -155,7 +155,7 @@ function memberLifetime(world: World): number {
 type Undecidable = {
   /** As in docs/explanation/checks.md. */
   case: string
-  /** Of all worlds that are drawn: more would hide faults. As in docs/checks.md. */
+  /** Of all worlds that are drawn: more would hide faults. As in docs/explanation/checks.md. */
   maxPercent: number
   isIn(world: World): boolean
   /** Whether the rule for the case permits an event that is false; none where it is absent. */
