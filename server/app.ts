@@ -52,7 +52,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   })
   // Stripe's library takes a tenth of the start time, and few servers use it.
   const { stripe } = deps.config
-  const payments = stripe ? (await import('./organization/payments.ts')).openPayments(stripe) : null
+  const payments = stripe ? (await import('./organization/payments.ts')).createPayments(stripe) : null
   await describeApi(app)
   await app.register(documentation)
   await app.register(healthRoutes(deps))

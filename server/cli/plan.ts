@@ -1,6 +1,6 @@
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
-import { givePlan } from '../organization/subscription-store.ts'
+import { setPlan } from '../organization/subscription-store.ts'
 import { getOrganizationBySlug } from './arguments.ts'
 import { withDatabase } from './open.ts'
 
@@ -12,8 +12,8 @@ export async function assignPlan(organization: string, plan: string): Promise<vo
       throw new CliError(`Unknown plan "${plan}". PLANS has ${known.join(', ')}.`)
     }
     const { id, slug } = await getOrganizationBySlug(db, organization)
-    const isGiven = await givePlan(db, { organizationId: id }, plan, systemClock.now())
-    if (!isGiven) {
+    const isSet = await setPlan(db, { organizationId: id }, plan, systemClock.now())
+    if (!isSet) {
       throw new CliError(`${slug} has a paid subscription, which sets its plan. Cancel the subscription first.`)
     }
     process.stdout.write(`${slug} now has the plan ${plan}. Its limits apply from the next request.\n`)

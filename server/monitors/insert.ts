@@ -14,7 +14,7 @@ import {
   UNKNOWN_GROUP,
 } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
-import { type Quota, withinKnownQuota } from '../organization/quota.ts'
+import { enforceQuota, type Quota } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { yieldToEventLoop } from '../yield.ts'
@@ -52,7 +52,7 @@ export async function insertMonitors(
   const { quota } = options
   return await inTransaction(db, async (transaction) => {
     const insert = () => insertAll(transaction, { context, drafts, ...options })
-    return quota ? await withinKnownQuota(transaction, context, quota, insert) : await insert()
+    return quota ? await enforceQuota(transaction, context, quota, insert) : await insert()
   })
 }
 

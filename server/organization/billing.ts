@@ -8,7 +8,7 @@ import { type Match, refuseStale, versionOf, withVersion } from '../database/ver
 import type { FieldErrors } from '../problem.ts'
 import { isCountry, isCurrency } from './iso-codes.ts'
 
-const NOTHING: Billing = {
+const EMPTY_BILLING: Billing = {
   name: null,
   email: null,
   line1: null,
@@ -24,17 +24,17 @@ const NOTHING: Billing = {
 export async function getBilling(db: Database, { organizationId }: Tenant): Promise<Billing> {
   const row = await db
     .selectFrom('billing_details')
-    .select(Object.keys(NOTHING) as (keyof Billing)[])
+    .select(Object.keys(EMPTY_BILLING) as (keyof Billing)[])
     .select('version')
     .where('organization_id', '=', organizationId)
     .executeTakeFirst()
-  if (!row) return withVersion({ ...NOTHING }, 0)
+  if (!row) return withVersion({ ...EMPTY_BILLING }, 0)
   const { version, ...billing } = row
   return withVersion(billing, version)
 }
 
-/** What the schema cannot judge; it may be called with what the schema refuses. */
-export function refusalsOfBilling({ country, currency }: BillingChange): FieldErrors {
+/** What the schema does not check. Ignores values of a wrong type: the schema reports them. */
+export function billingErrors({ country, currency }: BillingChange): FieldErrors {
   const errors: FieldErrors = {}
   if (typeof country === 'string' && !isCountry(country.toUpperCase())) {
     errors.country = fieldError('invalid_country', { given: JSON.stringify(country) })
@@ -45,7 +45,7 @@ export function refusalsOfBilling({ country, currency }: BillingChange): FieldEr
   return errors
 }
 
-/** `change`: judged already. What is absent stays; null and empty text clear. Country and currency are kept in capitals. */
+/** `change`: validated. Absent fields keep their values, null and an empty text clear them. Stores country and currency in upper case. */
 export async function updateBilling(
   db: Database,
   context: RequestContext,
@@ -58,7 +58,7 @@ export async function updateBilling(
     const before = await getBilling(transaction, context)
     const version = versionOf(before)!.version
     refuseStale({ version }, match)
-    const billing = newBilling(before, change)
+    const billing = applyChange(before, change)
     const row = { ...billing, version: version + 1 }
     await transaction
       .insertInto('billing_details')
@@ -70,12 +70,12 @@ export async function updateBilling(
   })
 }
 
-function newBilling(before: Billing, change: BillingChange): Billing {
+function applyChange(before: Billing, change: BillingChange): Billing {
   const billing = { ...before }
-  for (const name of Object.keys(NOTHING) as (keyof Billing)[]) {
-    const given = change[name]
-    if (given === undefined) continue
-    const text = given?.trim() || null
+  for (const name of Object.keys(EMPTY_BILLING) as (keyof Billing)[]) {
+    const value = change[name]
+    if (value === undefined) continue
+    const text = value?.trim() || null
     billing[name] = name === 'country' || name === 'currency' ? (text?.toUpperCase() ?? null) : text
   }
   return billing

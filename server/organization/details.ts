@@ -20,8 +20,8 @@ export async function getOrganizationDetails(db: Database, { organizationId }: T
   return toOrganization(row)
 }
 
-/** What the schema cannot judge; it may be called with what the schema refuses. */
-export function refusalsOfOrganization({ settings }: OrganizationChange): FieldErrors {
+/** What the schema does not check. Ignores values of a wrong type: the schema reports them. */
+export function organizationErrors({ settings }: OrganizationChange): FieldErrors {
   const { timezone, logo } = settings ?? {}
   const errors: FieldErrors = {}
   if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
@@ -31,22 +31,21 @@ export function refusalsOfOrganization({ settings }: OrganizationChange): FieldE
   return errors
 }
 
-/** How such files begin. No format with scripts or references, as SVG is. */
-const SIGNATURES: Record<string, (octets: Buffer) => boolean> = {
-  png: (octets) => octets.toString('latin1', 1, 4) === 'PNG',
-  jpeg: (octets) => octets.toString('hex', 0, 3) === 'ffd8ff',
-  webp: (octets) => octets.toString('latin1', 8, 12) === 'WEBP',
+/** The first bytes of a file. Not SVG, which can contain scripts and references. */
+const SIGNATURES: Record<string, (bytes: Buffer) => boolean> = {
+  png: (bytes) => bytes.toString('latin1', 1, 4) === 'PNG',
+  jpeg: (bytes) => bytes.toString('hex', 0, 3) === 'ffd8ff',
+  webp: (bytes) => bytes.toString('latin1', 8, 12) === 'WEBP',
 }
 
-/** Public pages show it to strangers. */
+/** Strict, because public pages show the image. */
 function isImage(dataUrl: string): boolean {
   const [, type, base64 = ''] = /^data:image\/(png|jpeg|webp);base64,(.*)$/.exec(dataUrl) ?? []
-  const octets = Buffer.from(base64, 'base64')
-  if (type === undefined || octets.length > MAX_LOGO_BYTES) return false
-  return SIGNATURES[type]!(octets)
+  const bytes = Buffer.from(base64, 'base64')
+  return type !== undefined && bytes.length <= MAX_LOGO_BYTES && SIGNATURES[type]!(bytes)
 }
 
-/** `change`: judged already. What is absent stays. Throws 409 when the slug is taken, 402 when the plan keeps events for a shorter time. */
+/** `change`: validated. Absent fields keep their values. Throws 409 for a taken slug, 402 if the plan has a shorter event retention. */
 export async function updateOrganization(
   db: Database,
   plans: Plans,
@@ -57,7 +56,7 @@ export async function updateOrganization(
   const { organizationId } = context
   const { name, slug, settings = {} } = change
   return await inTransaction(db, async (transaction) => {
-    await refuseRetention(transaction, plans, organizationId, settings.event_retention_days)
+    await refuseLongRetention(transaction, plans, context, settings.event_retention_days)
     const row = await transaction
       .selectFrom('organizations')
       .selectAll()
@@ -67,35 +66,35 @@ export async function updateOrganization(
     if (!row) throw notFound()
     refuseStale(row, match)
     if (slug !== undefined && slug !== row.slug) await refuseTakenSlug(transaction, slug)
-    const alerts = settings.alert_emails
+    const { timezone, event_retention_days, alert_emails, logo } = settings
     const set = {
       name: name ?? row.name,
       slug: slug ?? row.slug,
-      timezone: settings.timezone === undefined ? row.timezone : findTimeZone(settings.timezone)!,
-      event_retention_days:
-        settings.event_retention_days === undefined ? row.event_retention_days : settings.event_retention_days,
-      alert_emails: alerts === undefined ? row.alert_emails : JSON.stringify([...new Set(alerts ?? [])]),
-      logo: settings.logo === undefined ? row.logo : settings.logo,
+      timezone: timezone === undefined ? row.timezone : findTimeZone(timezone)!,
+      event_retention_days: event_retention_days === undefined ? row.event_retention_days : event_retention_days,
+      alert_emails: alert_emails === undefined ? row.alert_emails : JSON.stringify([...new Set(alert_emails ?? [])]),
+      logo: logo === undefined ? row.logo : logo,
     }
     await transaction
       .updateTable('organizations')
       .set({ ...set, ...nextVersion })
       .where('id', '=', organizationId)
       .execute()
-    const [before, after] = [row, { ...row, ...set, version: row.version + 1 }].map(toOrganization)
-    const audited = (organization: Organization) => {
-      const { logo, ...others } = organization.settings
-      // Which one, without the image.
-      return { ...organization, ...others, logo: logo === null ? null : hash('sha256', logo, 'hex').slice(0, 16) }
-    }
+    const before = toOrganization(row)
+    const after = toOrganization({ ...row, ...set, version: row.version + 1 })
     await recordAudit(transaction, context, {
       action: 'organization.updated',
       object: { id: organizationId, label: row.name },
-      before: audited(before!),
-      after: audited(after!),
+      before: auditedFields(before),
+      after: auditedFields(after),
     })
-    return after!
+    return after
   })
+}
+
+/** With a hash instead of the image. */
+function auditedFields({ settings: { logo, ...settings }, ...organization }: Organization) {
+  return { ...organization, ...settings, logo: logo === null ? null : hash('sha256', logo, 'hex').slice(0, 16) }
 }
 
 function toOrganization(row: Selectable<OrganizationsTable>): Organization {
@@ -114,9 +113,9 @@ function toOrganization(row: Selectable<OrganizationsTable>): Organization {
   return withVersion(organization, row.version)
 }
 
-async function refuseRetention(db: Database, plans: Plans, organizationId: string, days: number | null | undefined) {
+async function refuseLongRetention(db: Database, plans: Plans, tenant: Tenant, days: number | null | undefined) {
   if (typeof days !== 'number') return
-  const { name, limits } = await currentPlan(db, plans, { organizationId })
+  const { name, limits } = await currentPlan(db, plans, tenant)
   if (limits.event_retention_days === null || days <= limits.event_retention_days) return
   throw new Problem(
     402,

@@ -6,55 +6,43 @@ import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { InvoicesTable } from '../database/schema-people.ts'
 import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
-import type { PaidInvoice } from './stripe.ts'
 
 type InvoiceRow = Selectable<InvoicesTable>
 
 const ORDERS = { created: { column: 'invoices.created_at' } }
 
-/** As the payment provider last reported them: reading does not wait for it. */
+/** As Stripe last reported them. */
 export async function listInvoices(
   db: Database,
   seal: Seal,
   { organizationId }: Tenant,
   query: PageQuery,
 ): Promise<Page<Invoice>> {
-  const base = db.selectFrom('invoices').selectAll('invoices').where('invoices.organization_id', '=', organizationId)
+  const rows = db.selectFrom('invoices').selectAll('invoices').where('invoices.organization_id', '=', organizationId)
   const scope = ['invoices', organizationId]
-  const page = await listPage<InvoiceRow>(base as never, { seal, query, id: 'invoices.id', orders: ORDERS, scope })
+  const page = await listPage<InvoiceRow>(rows as never, { seal, query, id: 'invoices.id', orders: ORDERS, scope })
   return { ...page, data: page.data.map(toInvoice) }
 }
 
-/** An answer older than the one recorded changes nothing. */
-export async function followInvoice(
+/** An invoice as Stripe returns it, in the columns of the table. */
+export type StripeInvoice = Omit<InvoiceRow, 'organization_id' | 'as_of'> & { customer: string }
+
+/** `asOf`: when it was requested from Stripe. An older state than the stored one changes nothing. */
+export async function storeInvoice(
   db: Database,
   { organizationId }: Tenant,
-  found: PaidInvoice,
+  { id, customer: _, ...columns }: StripeInvoice,
   asOf: number,
 ): Promise<void> {
-  const values = {
-    created_at: found.createdAt,
-    number: found.number,
-    status: found.status,
-    currency: found.currency,
-    total: found.total,
-    amount_due: found.amountDue,
-    amount_paid: found.amountPaid,
-    period_start: found.periodStart,
-    period_end: found.periodEnd,
-    url: found.url,
-    pdf: found.pdf,
-    as_of: asOf,
-  }
+  const values = { ...columns, as_of: asOf }
   await db
     .insertInto('invoices')
-    .values({ id: found.id, organization_id: organizationId, ...values })
+    .values({ id, organization_id: organizationId, ...values })
     .onConflict((conflict) => conflict.column('id').doUpdateSet(values).where('invoices.as_of', '<=', asOf))
     .execute()
 }
 
-/** For a draft that was deleted. */
-export async function forgetInvoice(db: Database, id: string): Promise<void> {
+export async function deleteInvoice(db: Database, id: string): Promise<void> {
   await db.deleteFrom('invoices').where('id', '=', id).execute()
 }
 

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { PlanLimits } from '#contract/subscription.ts'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
@@ -9,79 +9,74 @@ import { Problem } from '../problem.ts'
 
 type QuotaDeps = { db: Database; clock: Clock; config: { plans: Plans } }
 
-/** How many there may be by the plan in force. */
-export type Quota = { plan: string; what: QuotaResource; limit: number; now: number }
+/** The limit of the current plan. */
+export type Quota = { plan: string; resource: QuotaResource; limit: number; now: number }
 
-/** Undefined where the plan has no limit. */
+/** Undefined without a limit. */
 export async function findQuota(
   { db, clock, config }: QuotaDeps,
   tenant: Tenant,
-  what: QuotaResource,
+  resource: QuotaResource,
 ): Promise<Quota | undefined> {
   const plan = await currentPlan(db, config.plans, tenant)
-  const limit = plan.limits[what]
-  return limit === null ? undefined : { plan: plan.name, what, limit, now: clock.now() }
+  const limit = plan.limits[resource]
+  return limit === null ? undefined : { plan: plan.name, resource, limit, now: clock.now() }
 }
 
 /**
- * Runs work that makes more of something, in one transaction, and takes it back when that is more than the plan allows.
- * Throws 402 with what is used and what is allowed. Two at the same time cannot share one last place. Costs nothing
- * where the plan has no limit.
+ * Runs work that creates resources in one transaction. Throws 402 and rolls back if that exceeds the plan. Concurrent requests
+ * cannot exceed it together. Costs nothing without a limit.
  */
 export async function withinQuota<T>(
   deps: QuotaDeps,
   tenant: Tenant,
-  what: QuotaResource,
+  resource: QuotaResource,
   work: (transaction: Database) => Promise<T>,
 ): Promise<T> {
-  const quota = await findQuota(deps, tenant, what)
+  const quota = await findQuota(deps, tenant, resource)
   if (!quota) return await work(deps.db)
   return await inTransaction(deps.db, (transaction) =>
-    withinKnownQuota(transaction, tenant, quota, () => work(transaction)),
+    enforceQuota(transaction, tenant, quota, () => work(transaction)),
   )
 }
 
-/** The same in a transaction that is open. */
-export async function withinKnownQuota<T>(
+/** Like `withinQuota`, in an open transaction. */
+export async function enforceQuota<T>(
   transaction: Database,
   tenant: Tenant,
-  { plan, what, limit, now }: Quota,
+  { plan, resource, limit, now }: Quota,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { organizationId } = tenant
-  await lockOrganization(transaction, organizationId)
-  const before = await countUsage(transaction, tenant, what, now)
-  const made = await work()
-  const after = await countUsage(transaction, tenant, what, now)
-  if (after <= limit || after <= before) return made
-  throw new Problem(402, LIMIT_REACHED[what]({ plan, limit, used: before, added: after - before }))
+  await lockOrganization(transaction, tenant.organizationId)
+  const before = await countUsage(transaction, tenant, resource, now)
+  const result = await work()
+  const after = await countUsage(transaction, tenant, resource, now)
+  if (after <= limit || after <= before) return result
+  throw new Problem(402, LIMIT_REACHED[resource]({ plan, limit, used: before, added: after - before }))
 }
 
-/**
- * How often an organization may check, as a function: of the minutes that were asked for, or of nothing for the shortest
- * that its plan allows. The function throws 402 for less than that.
- */
+/** Returns a function for frequencies in minutes: it throws 402 below the minimum of the plan, and defaults to the minimum. */
 export async function frequencyLimiter(
   { db, config }: Pick<QuotaDeps, 'db' | 'config'>,
   tenant: Tenant,
-): Promise<(asked?: number | undefined) => number> {
+): Promise<(requested?: number | undefined) => number> {
   const { name, limits } = await currentPlan(db, config.plans, tenant)
-  const least = Math.max(SHORTEST, limits.min_frequency ?? SHORTEST)
-  return (asked = least) => {
-    if (asked >= least) return asked
+  const min = Math.max(MIN_FREQUENCY, limits.min_frequency ?? MIN_FREQUENCY)
+  return (requested = min) => {
+    if (requested >= min) return requested
     throw new Problem(
       402,
-      `Plan limit reached: the plan ${name} allows a check every ${least} minutes, not every ${asked}. Use ${least} or more, or change the plan.`,
+      `Plan limit reached: the plan ${name} allows a check every ${min} minutes, not every ${requested}. Use ${min} or more, or change the plan.`,
     )
   }
 }
 
-/** Minutes: what the API itself allows. */
-const SHORTEST = 5
+/** Minutes: the minimum of the API. */
+const MIN_FREQUENCY = 5
 
-type Use = { plan: string; limit: number; used: number; added: number }
+type QuotaUsage = { plan: string; limit: number; used: number; added: number }
 
-const LIMIT_REACHED: Record<QuotaResource, (use: Use) => string> = {
+const LIMIT_REACHED: Record<QuotaResource, (usage: QuotaUsage) => string> = {
   monitors: ({ plan, limit, used, added }) =>
     `Plan limit reached: ${used} of ${limit} monitors are in use on the plan ${plan}, and this request adds ${added}. Delete monitors or change the plan.`,
   webhooks: ({ plan, limit, used, added }) =>
@@ -95,7 +90,7 @@ const LIMIT_REACHED: Record<QuotaResource, (use: Use) => string> = {
 /** What a plan limits by number. */
 export type QuotaResource = Exclude<keyof PlanLimits, 'min_frequency' | 'event_retention_days'>
 
-/** The plan in force. A plan that the settings no longer name counts as the free one. */
+/** A plan that is no longer in the settings counts as the free plan. */
 export async function currentPlan(db: Database, plans: Plans, { organizationId }: Tenant): Promise<Plan> {
   if (plans.length === 1) return plans[0]
   const row = await db
@@ -106,19 +101,14 @@ export async function currentPlan(db: Database, plans: Plans, { organizationId }
   return plans.find(({ id }) => id === row?.plan) ?? freePlan(plans)
 }
 
-/** How many there are. Monitors are counted by their groups, so that the cost does not grow with them. */
-export async function countUsage(
-  db: Database,
-  { organizationId }: Tenant,
-  what: QuotaResource,
-  now: number,
-): Promise<number> {
-  const { rows } = await sql<{ count: number }>`${countOf(what, organizationId, now)}`.execute(db)
+export async function countUsage(db: Database, tenant: Tenant, resource: QuotaResource, now: number): Promise<number> {
+  const { rows } = await usageQuery(tenant, resource, now).execute(db)
   return rows[0]!.count
 }
 
-function countOf(what: QuotaResource, organizationId: string, now: number) {
-  switch (what) {
+/** The groups count their monitors, so that the cost does not grow with them. */
+function usageQuery({ organizationId }: Tenant, resource: QuotaResource, now: number): RawBuilder<{ count: number }> {
+  switch (resource) {
     case 'monitors':
       return sql`select cast(coalesce(sum(monitors), 0) as bigint) as count from groups where organization_id = ${organizationId}`
     case 'webhooks':
@@ -133,7 +123,7 @@ function countOf(what: QuotaResource, organizationId: string, now: number) {
   }
 }
 
-/** In minutes; null without monitors. */
+/** Minutes; null without monitors. */
 export async function shortestFrequency(db: Database, { organizationId }: Tenant): Promise<number | null> {
   const row = await db
     .selectFrom('monitors')
@@ -145,15 +135,14 @@ export async function shortestFrequency(db: Database, { organizationId }: Tenant
   return row?.frequency ?? null
 }
 
-/** How many days events are kept: the organization's own wish within its plan; null for good. */
+/** The setting of the organization, limited by its plan; null: events are never deleted. */
 export async function eventRetentionDays(db: Database, plans: Plans, tenant: Tenant): Promise<number | null> {
-  const { organizationId } = tenant
   const row = await db
     .selectFrom('organizations')
     .select('event_retention_days')
-    .where('id', '=', organizationId)
+    .where('id', '=', tenant.organizationId)
     .executeTakeFirst()
   const { limits } = await currentPlan(db, plans, tenant)
-  const days = [row?.event_retention_days, limits.event_retention_days].filter((each) => typeof each === 'number')
+  const days = [row?.event_retention_days, limits.event_retention_days].filter((limit) => typeof limit === 'number')
   return days.length === 0 ? null : Math.min(...days)
 }

@@ -7,10 +7,10 @@ import { requireWriteRole } from '../http/authorization.ts'
 import { Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { throwIfInvalid } from '../problem.ts'
-import { getBilling, refusalsOfBilling, updateBilling } from './billing.ts'
-import { getOrganizationDetails, refusalsOfOrganization, updateOrganization } from './details.ts'
+import { billingErrors, getBilling, updateBilling } from './billing.ts'
+import { getOrganizationDetails, organizationErrors, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
-import { passOnBilling } from './purchase.ts'
+import { sendBillingToStripe } from './purchase.ts'
 
 const tags = ['Organization']
 
@@ -18,7 +18,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
   const { db, config, seal } = deps
   return async (app) => {
     requireWriteRole(app, 'admin')
-    // What the schema refuses and what only we can judge are reported together.
+    // The handlers report the errors of the schema together with their own.
     const attachValidation = true
 
     app.get(
@@ -50,8 +50,8 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
       },
       (request) => {
         const { body, context } = request
-        const refused = schemaErrors(request)
-        throwIfInvalid({ ...refusalsOfOrganization(body), ...refused })
+        const errors = schemaErrors(request)
+        throwIfInvalid({ ...organizationErrors(body), ...errors })
         return updateOrganization(db, config.plans, context, body, request.match)
       },
     )
@@ -102,10 +102,10 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
       },
       async (request) => {
         const { body, context, log, match } = request
-        const refused = schemaErrors(request)
-        throwIfInvalid({ ...refusalsOfBilling(body), ...refused })
+        const errors = schemaErrors(request)
+        throwIfInvalid({ ...billingErrors(body), ...errors })
         const billing = await updateBilling(db, context, body, match)
-        await passOnBilling(deps, payments, context).catch((err: unknown) =>
+        await sendBillingToStripe(deps, payments, context).catch((err: unknown) =>
           log.warn({ err }, 'Billing details could not be sent to Stripe. They are sent with the next change.'),
         )
         return billing

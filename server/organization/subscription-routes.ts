@@ -4,23 +4,23 @@ import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } fr
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
 import { Responses, type Routes } from '../http/routes.ts'
-import type { Plan as OwnPlan } from '../plan.ts'
+import type { Plan as ConfiguredPlan } from '../plan.ts'
 import { listInvoices } from './invoices.ts'
 import type { Payments } from './payments.ts'
 import { cancelPlan, choosePlan, openPortal } from './purchase.ts'
-import { handleStripeEvent } from './stripe.ts'
+import { handleStripeEvent } from './stripe-events.ts'
 import { getSubscription } from './subscription-store.ts'
 
 const tags = ['Organization']
 
-/** 200 when nothing is left to do, 202 when a person has to pay or confirm first. */
-const ChoiceAnswers = { ...Responses(200, Subscription), 202: PaymentPage }
+/** 202: someone has to pay or confirm first. */
+const ChoiceResponses = { ...Responses(200, Subscription), 202: PaymentPage }
 
 export function subscriptionRoutes(deps: Deps, payments: Payments | null): Routes {
   const { db, clock, seal, config } = deps
   return async (app) => {
     requireWriteRole(app, 'owner')
-    retryLater(app)
+    setRetryAfter(app)
 
     app.get(
       '/organization/subscription',
@@ -45,12 +45,12 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           description:
             'Returns 200 if the plan has changed. Returns 202 with a URL if someone has to pay or confirm in a browser.',
           body: PlanChoice,
-          response: ChoiceAnswers,
+          response: ChoiceResponses,
         },
       },
       async ({ body, context }, reply) => {
-        const answer = await choosePlan(deps, payments, context, body)
-        return 'url' in answer ? reply.code(202).send(answer) : reply.code(200).send(answer)
+        const result = await choosePlan(deps, payments, context, body)
+        return 'url' in result ? reply.code(202).send(result) : reply.code(200).send(result)
       },
     )
 
@@ -116,29 +116,29 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
   }
 }
 
-function toPlan({ id, name, prices, limits }: OwnPlan): Plan {
+function toPlan({ id, name, prices, limits }: ConfiguredPlan): Plan {
   return { id, name, prices: prices.map(({ currency, amount, interval }) => ({ currency, amount, interval })), limits }
 }
 
-/** Where Stripe reports to. Its signature stands for the API key, and covers the octets of the body as they came. */
+/** Receives the events of Stripe. Their signature replaces the API key, and covers the bytes of the body. */
 export function stripeRoutes(deps: Deps, payments: Payments): FastifyPluginAsync {
   return async (app) => {
-    retryLater(app)
+    setRetryAfter(app)
     app.removeAllContentTypeParsers()
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
     app.post<{ Body: Buffer | undefined }>('/stripe/webhook', async ({ body, headers }) => {
-      const signature = headers['stripe-signature']
-      const report = payments.readReport(body ?? Buffer.alloc(0), String(signature ?? ''), deps.clock.now())
-      await handleStripeEvent(deps, payments, report)
+      const signature = String(headers['stripe-signature'] ?? '')
+      const event = payments.parseEvent(body ?? Buffer.alloc(0), signature, deps.clock.now())
+      await handleStripeEvent(deps, payments, event)
       return { received: true }
     })
   }
 }
 
-/** In this scope a 503 says when to come again. Seconds. */
-function retryLater(scope: Pick<FastifyInstance, 'addHook'>, seconds = 60): void {
+/** Adds `Retry-After` to the 503 responses of this scope. */
+function setRetryAfter(scope: Pick<FastifyInstance, 'addHook'>): void {
   scope.addHook('onSend', async (_request, reply) => {
-    if (reply.statusCode === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', String(seconds))
+    if (reply.statusCode === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '60')
   })
 }

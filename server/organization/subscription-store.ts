@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import type { PlanLimits, Subscription } from '#contract/subscription.ts'
+import type { Subscription } from '#contract/subscription.ts'
 import { recordAudit } from '../audit-log.ts'
 import { operatorContext, type RequestContext, systemContext, type Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -8,11 +8,11 @@ import { lockOrganization } from '../database/tenant-row.ts'
 import type { Plans } from '../plan.ts'
 import { toIsoOrNull } from '../times.ts'
 import { countUsage, currentPlan, eventRetentionDays, shortestFrequency } from './quota.ts'
-import { type PaidSubscription, standingOf } from './subscription.ts'
+import { type PaymentState, paymentStateOf, type StripeSubscription } from './subscription.ts'
 
 export type SubscriptionRow = Selectable<SubscriptionsTable>
 
-/** Undefined for an organization that never had to do with payments. */
+/** Undefined for an organization without payments. */
 export async function findSubscriptionRow(
   db: Database,
   { organizationId }: Tenant,
@@ -26,7 +26,6 @@ export async function findSubscriptionRow(
 
 /** The current plan and how much of it is used. */
 export async function getSubscription(db: Database, plans: Plans, tenant: Tenant, now: number): Promise<Subscription> {
-  const { organizationId } = tenant
   const row = await findSubscriptionRow(db, tenant)
   const plan = await currentPlan(db, plans, tenant)
   return {
@@ -37,17 +36,17 @@ export async function getSubscription(db: Database, plans: Plans, tenant: Tenant
     current_period_end: toIsoOrNull(row?.current_period_end ?? null),
     cancel_at: toIsoOrNull(row?.cancel_at ?? null),
     limits: plan.limits,
-    usage: await usageOf(db, plans, organizationId, now),
+    usage: await getUsage(db, plans, tenant, now),
   }
 }
 
-/** The subscription that is or will be paid for; null when there is none, or it ended. */
-export function liveSubscription(row: SubscriptionRow | undefined): string | null {
+/** The id at Stripe; null without a subscription, or after its end. */
+export function activeSubscription(row: SubscriptionRow | undefined): string | null {
   return row && row.status !== 'canceled' ? row.stripe_subscription : null
 }
 
-/** The customer at the payment provider, noted once. */
-export async function noteCustomer(db: Database, { organizationId }: Tenant, customer: string): Promise<void> {
+/** Stores the id of the organization at Stripe. */
+export async function storeCustomer(db: Database, { organizationId }: Tenant, customer: string): Promise<void> {
   await db
     .insertInto('subscriptions')
     .values({ organization_id: organizationId, status: 'active', quantity: 1, stripe_customer: customer, as_of: 0 })
@@ -64,81 +63,81 @@ export async function findOrganizationOfCustomer(db: Database, customer: string)
   return row?.organization_id
 }
 
-/** Gives a plan that nobody pays for. False where a subscription is paid for: that decides the plan. */
-export async function givePlan(db: Database, tenant: Tenant, plan: string, now: number): Promise<boolean> {
+/** Assigns a plan without payment. Returns false if a paid subscription sets the plan. */
+export async function setPlan(db: Database, tenant: Tenant, plan: string, now: number): Promise<boolean> {
   const { organizationId } = tenant
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await findSubscriptionRow(transaction, tenant)
-    if (liveSubscription(row) !== null) return false
-    // As one that begins now, so that a late report of an earlier subscription's end does not take the plan away.
-    const given = { ...NOTHING_PAID, plan, status: 'active' as const, stripe_subscription: null, subscribed_at: now }
+    if (activeSubscription(row) !== null) return false
+    // `subscribed_at` is set, so that a late event about the end of an earlier subscription does not remove the plan.
+    const values = { ...NOTHING_PAID, plan, status: 'active' as const, stripe_subscription: null, subscribed_at: now }
     await transaction
       .insertInto('subscriptions')
-      .values({ organization_id: organizationId, ...given, as_of: now })
-      .onConflict((conflict) => conflict.column('organization_id').doUpdateSet({ ...given, as_of: now }))
+      .values({ organization_id: organizationId, ...values, as_of: now })
+      .onConflict((conflict) => conflict.column('organization_id').doUpdateSet({ ...values, as_of: now }))
       .execute()
-    await recordUpdated(transaction, operatorContext(organizationId, now), row, given)
+    await recordUpdated(transaction, operatorContext(organizationId, now), row, values)
     return true
   })
 }
 
-/** The result of a report. The subscription can be unknown, or one that the row need not follow. */
-export type Followed = 'recorded' | 'unchanged' | 'not_ours' | 'unknown_price' | 'second'
+type StoreResult = 'stored' | 'unchanged' | 'unknown_customer' | 'unknown_price' | 'second'
 
 /**
- * Makes the organization's row say what the provider said when it was asked at `asOf`. Reports may come twice and in any
- * order: an answer older than the one recorded changes nothing, so that the last state wins.
+ * Stores the state that was requested from Stripe at `asOf`. Events can arrive twice and in any order: a state older than the
+ * stored one changes nothing.
  */
-export async function followSubscription(
+export async function storeSubscription(
   db: Database,
   plans: Plans,
-  found: PaidSubscription,
+  subscription: StripeSubscription,
   asOf: number,
-): Promise<Followed> {
+): Promise<StoreResult> {
   const row = await db
     .selectFrom('subscriptions')
     .selectAll()
-    .where('stripe_customer', '=', found.customer)
+    .where('stripe_customer', '=', subscription.customer)
     .modifyEnd(forUpdate(db))
     .executeTakeFirst()
-  if (!row) return 'not_ours'
-  const isCurrent = row.stripe_subscription === found.id
+  if (!row) return 'unknown_customer'
+  const isCurrent = row.stripe_subscription === subscription.id
   if (isCurrent && row.as_of > asOf) return 'unchanged'
-  const standing = standingOf(plans, found)
-  if (standing.kind === 'unknown_price') return 'unknown_price'
-  if (standing.kind === 'not_begun') return 'unchanged'
-  const isOlder = !isCurrent && (row.subscribed_at ?? 0) > found.createdAt
-  const isSecond = !isCurrent && liveSubscription(row) !== null
-  // The end of one that never was current is noted too: an earlier answer about it may still be on its way.
-  if (standing.kind === 'ended' && (isOlder || isSecond)) return 'unchanged'
+  const state = paymentStateOf(plans, subscription)
+  if (state.kind === 'unknown_price') return 'unknown_price'
+  if (state.kind === 'incomplete') return 'unchanged'
+  const isOlder = !isCurrent && (row.subscribed_at ?? 0) > subscription.createdAt
+  const isSecond = !isCurrent && activeSubscription(row) !== null
+  // Otherwise the end is stored even if the subscription was never current: an earlier state of it may still arrive.
+  if (state.kind === 'ended' && (isOlder || isSecond)) return 'unchanged'
   if (isOlder) return isSecond ? 'second' : 'unchanged'
-  const values = { ...NOTHING_PAID, ...valuesOf(standing, found) }
+  const values = { ...NOTHING_PAID, ...columnsOf(state, subscription) }
   await db
     .updateTable('subscriptions')
     .set({ ...values, as_of: asOf })
     .where('organization_id', '=', row.organization_id)
     .execute()
   await recordUpdated(db, systemContext(row.organization_id, asOf, STRIPE), row, values)
-  return isSecond ? 'second' : 'recorded'
+  return isSecond ? 'second' : 'stored'
 }
 
 const STRIPE = { type: 'system', id: 'stripe', label: 'Stripe' } as const
 
-type Paid = Pick<SubscriptionRow, 'plan' | 'status' | 'quantity' | 'cancel_at'>
+type AuditedColumns = Pick<SubscriptionRow, 'plan' | 'status' | 'quantity' | 'cancel_at'>
 
 async function recordUpdated(
   db: Database,
   context: RequestContext,
-  before: Paid | undefined,
-  after: Paid,
+  before: AuditedColumns | undefined,
+  after: AuditedColumns,
 ): Promise<void> {
-  const fields = ({ plan, status, quantity, cancel_at }: Paid) => ({
-    ...{ plan, status, quantity },
-    cancel_at: toIsoOrNull(cancel_at),
+  const fields = (row: AuditedColumns) => ({ ...row, cancel_at: toIsoOrNull(row.cancel_at) })
+  await recordAudit(db, context, {
+    action: 'subscription.updated',
+    object: {},
+    ...(before && { before: fields(before) }),
+    after: fields(after),
   })
-  const audited = { object: {}, ...(before && { before: fields(before) }), after: fields(after) }
-  await recordAudit(db, context, { action: 'subscription.updated', ...audited })
 }
 
 const NOTHING_PAID = {
@@ -149,34 +148,30 @@ const NOTHING_PAID = {
   cancel_at: null,
 }
 
-type Counting = Exclude<ReturnType<typeof standingOf>, { kind: 'unknown_price' | 'not_begun' }>
+type StoredState = Exclude<PaymentState, { kind: 'unknown_price' | 'incomplete' }>
 
-function valuesOf(standing: Counting, found: PaidSubscription) {
-  const of = { stripe_subscription: found.id, subscribed_at: found.createdAt }
-  if (standing.kind === 'ended') return { ...of, status: 'canceled' as const }
-  const isPaid = standing.kind === 'paid'
+function columnsOf(state: StoredState, subscription: StripeSubscription) {
+  const key = { stripe_subscription: subscription.id, subscribed_at: subscription.createdAt }
+  if (state.kind === 'ended') return { ...key, status: 'canceled' as const }
+  const isPaid = state.kind === 'paid'
   return {
-    plan: isPaid ? standing.plan.id : null,
-    status: isPaid ? standing.status : ('past_due' as const),
-    quantity: found.quantity,
-    current_period_start: found.currentPeriodStart,
-    current_period_end: found.currentPeriodEnd,
-    cancel_at: found.cancelAt,
-    ...of,
+    plan: isPaid ? state.plan.id : null,
+    status: isPaid ? state.status : ('past_due' as const),
+    quantity: subscription.quantity,
+    current_period_start: subscription.currentPeriodStart,
+    current_period_end: subscription.currentPeriodEnd,
+    cancel_at: subscription.cancelAt,
+    ...key,
   }
 }
 
-async function usageOf(db: Database, plans: Plans, organizationId: string, now: number) {
-  const usage: Record<keyof PlanLimits, number | null> = {
-    monitors: null,
-    min_frequency: await shortestFrequency(db, { organizationId }),
-    event_retention_days: await eventRetentionDays(db, plans, { organizationId }),
-    webhooks: null,
-    agents: null,
-    api_keys: null,
+async function getUsage(db: Database, plans: Plans, tenant: Tenant, now: number): Promise<Subscription['usage']> {
+  return {
+    monitors: await countUsage(db, tenant, 'monitors', now),
+    min_frequency: await shortestFrequency(db, tenant),
+    event_retention_days: await eventRetentionDays(db, plans, tenant),
+    webhooks: await countUsage(db, tenant, 'webhooks', now),
+    agents: await countUsage(db, tenant, 'agents', now),
+    api_keys: await countUsage(db, tenant, 'api_keys', now),
   }
-  for (const what of ['monitors', 'webhooks', 'agents', 'api_keys'] as const) {
-    usage[what] = await countUsage(db, { organizationId }, what, now)
-  }
-  return usage as Subscription['usage']
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parsePlans } from '../plan.ts'
-import { changeTo, type PaidSubscription, priceOf, standingOf } from './subscription.ts'
+import { paymentStateOf, planChange, priceOf, type StripeSubscription } from './subscription.ts'
 
 const price = (stripe_price: string, currency: string, interval: string) => ({
   amount: 900,
@@ -8,7 +8,7 @@ const price = (stripe_price: string, currency: string, interval: string) => ({
   currency,
   interval,
 })
-const read = parsePlans(
+const parsed = parsePlans(
   JSON.stringify([
     { id: 'free', name: 'Free', limits: { monitors: 10 } },
     { id: 'partner', name: 'Partner', limits: {} },
@@ -21,8 +21,8 @@ const read = parsePlans(
     { id: 'firm', name: 'Firm', limits: {}, prices: [price('f-eur', 'EUR', 'month')] },
   ]),
 )
-if (!read.ok) throw new Error(read.reason)
-const { plans } = read
+if (!parsed.ok) throw new Error(parsed.reason)
+const { plans } = parsed
 const [free, partner, team, firm] = plans as unknown as [
   (typeof plans)[0],
   (typeof plans)[0],
@@ -30,7 +30,7 @@ const [free, partner, team, firm] = plans as unknown as [
   (typeof plans)[0],
 ]
 
-describe('what a subscription at the provider means', () => {
+describe('the payment state of a subscription', () => {
   test.each([
     ['active', 'm-eur', { kind: 'paid', plan: team, status: 'active' }],
     ['trialing', 'y-eur', { kind: 'paid', plan: team, status: 'trialing' }],
@@ -39,39 +39,34 @@ describe('what a subscription at the provider means', () => {
     ['unpaid', 'm-eur', { kind: 'unpaid' }],
     ['paused', 'm-eur', { kind: 'unpaid' }],
     ['canceled', 'm-eur', { kind: 'ended' }],
-    ['incomplete_expired', 'm-eur', { kind: 'not_begun' }],
-    ['incomplete', 'm-eur', { kind: 'not_begun' }],
-  ])('%s for %s', (status, paidPrice, standing) => {
-    const found = { status, price: paidPrice } as PaidSubscription
+    ['incomplete_expired', 'm-eur', { kind: 'incomplete' }],
+    ['incomplete', 'm-eur', { kind: 'incomplete' }],
+  ])('%s with the price %s', (status, paidPrice, state) => {
+    const subscription = { status, price: paidPrice } as StripeSubscription
 
-    expect(standingOf(plans, found)).toEqual(standing)
+    expect(paymentStateOf(plans, subscription)).toEqual(state)
   })
 })
 
-describe('how an organization comes to a plan', () => {
+describe('changing the plan', () => {
   const nothing = { subscription: null, cancelAt: null }
   const paid = { subscription: 'sub_1', cancelAt: null }
   test.each([
-    ['from free to a paid one: it buys', team, { plan: free, ...nothing }, 'buy'],
-    ['from one paid to another: a person confirms', firm, { plan: team, ...paid }, 'confirm'],
-    ['from paid to free: it cancels', free, { plan: team, ...paid }, 'cancel'],
-    ['to what it has: nothing', team, { plan: team, ...paid }, 'none'],
+    ['free to paid: buy', team, { plan: free, ...nothing }, 'buy'],
+    ['paid to another paid: confirm', firm, { plan: team, ...paid }, 'confirm'],
+    ['paid to free: cancel', free, { plan: team, ...paid }, 'cancel'],
+    ['the current plan: nothing', team, { plan: team, ...paid }, 'none'],
     [
-      'to what it has, after cancelling: it resumes',
+      'the current plan after a cancellation: resume',
       team,
       { plan: team, subscription: 'sub_1', cancelAt: 5 },
       'resume',
     ],
-    ['to what it does not pay for any more: a person confirms', team, { plan: free, ...paid }, 'confirm'],
-    [
-      'to a free one that is not the first: the operator assigns it',
-      partner,
-      { plan: free, ...nothing },
-      'not_for_sale',
-    ],
-    ['from that one to the first: nothing is to be cancelled', free, { plan: partner, ...nothing }, 'none'],
-  ])('%s', (_what, target, current, change) => {
-    expect(changeTo(target, current, 'free')).toBe(change)
+    ['a plan that is no longer paid: confirm', team, { plan: free, ...paid }, 'confirm'],
+    ['another free plan: not for sale', partner, { plan: free, ...nothing }, 'not_for_sale'],
+    ['another free plan to the first: nothing', free, { plan: partner, ...nothing }, 'none'],
+  ])('%s', (_title, target, current, change) => {
+    expect(planChange(target, current, 'free')).toBe(change)
   })
 })
 
@@ -80,7 +75,7 @@ test.each([
   [undefined, 'USD', 'm-usd'],
   ['year', 'USD', 'y-eur'],
   ['month', 'GBP', 'm-eur'],
-] as const)('of the interval %s in %s the price is %s', (interval, currency, expected) => {
+] as const)('the price for the interval %s and the currency %s is %s', (interval, currency, expected) => {
   expect(priceOf(team, { interval, currency })?.stripe_price).toBe(expected)
   expect(priceOf(firm, { interval: 'year', currency: null })).toBeUndefined()
 })

@@ -1,11 +1,11 @@
 import type { Interval, SubscriptionStatus } from '#contract/subscription.ts'
 import { isFree, type Plan, type Plans, type Price, planOfPrice } from '../plan.ts'
 
-/** A subscription as the payment provider tells it now. Instants in UTC epoch milliseconds. */
-export type PaidSubscription = {
+/** A subscription as Stripe returns it. Instants in UTC epoch milliseconds. */
+export type StripeSubscription = {
   id: string
   customer: string
-  /** The provider's own word. */
+  /** One of Stripe's statuses. */
   status: string
   price: string | null
   quantity: number
@@ -15,17 +15,17 @@ export type PaidSubscription = {
   cancelAt: number | null
 }
 
-export type Standing =
+export type PaymentState =
   | { kind: 'paid'; plan: Plan; status: SubscriptionStatus }
-  /** It exists and is not paid for: the free plan's limits hold until it is. */
+  /** The limits of the free plan apply until it is paid. */
   | { kind: 'unpaid' }
   | { kind: 'ended' }
-  /** The first payment is still to come, or never came: nothing changes. */
-  | { kind: 'not_begun' }
+  /** The first payment has not arrived, so nothing changes. */
+  | { kind: 'incomplete' }
   | { kind: 'unknown_price' }
 
-/** What a provider's subscription means for an organization. */
-export function standingOf(plans: Plans, { status, price }: PaidSubscription): Standing {
+/** What a subscription at Stripe means for the organization. */
+export function paymentStateOf(plans: Plans, { status, price }: StripeSubscription): PaymentState {
   switch (status) {
     case 'active':
     case 'trialing':
@@ -39,23 +39,27 @@ export function standingOf(plans: Plans, { status, price }: PaidSubscription): S
     case 'paused':
       return { kind: 'unpaid' }
     default:
-      return { kind: 'not_begun' }
+      return { kind: 'incomplete' }
   }
 }
 
-export type Current = { plan: Plan; subscription: string | null; cancelAt: number | null }
-export type Change = 'none' | 'buy' | 'confirm' | 'resume' | 'cancel' | 'not_for_sale'
+type CurrentPlan = { plan: Plan; subscription: string | null; cancelAt: number | null }
+type PlanChange = 'none' | 'buy' | 'confirm' | 'resume' | 'cancel' | 'not_for_sale'
 
-/** How an organization comes from its plan to another. */
-export function changeTo(target: Plan, { plan, subscription, cancelAt }: Current, freePlanId: string): Change {
+/** What has to be done to change from the current plan to another. */
+export function planChange(
+  target: Plan,
+  { plan, subscription, cancelAt }: CurrentPlan,
+  freePlanId: string,
+): PlanChange {
   if (target.id === plan.id) return cancelAt !== null && subscription !== null ? 'resume' : 'none'
   if (!isFree(target)) return subscription === null ? 'buy' : 'confirm'
-  // Other plans without a price are the operator's to give.
+  // Only the operator assigns other plans without a price.
   if (target.id !== freePlanId) return 'not_for_sale'
   return subscription === null ? 'none' : 'cancel'
 }
 
-/** The price to pay: of the interval that was asked for, in the organization's currency where there is one. */
+/** The price for the interval, in the organization's currency if the plan has it. */
 export function priceOf(
   { prices }: Plan,
   { interval, currency }: { interval?: Interval | undefined; currency: string | null },
