@@ -15,7 +15,7 @@ import { listPage, type Page } from '../database/pagination.ts'
 import type { ApiKeysTable } from '../database/schema-people.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
-import type { Limits, OwnLimits } from '../http/limits.ts'
+import type { KeyLimits, Limits } from '../http/limits.ts'
 import { newId } from '../ids.ts'
 import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
@@ -166,7 +166,7 @@ export type NewKey = {
   createdBy?: string | null
   createdByKey?: string | undefined
   expiresAt?: number | null | undefined
-  limits?: OwnLimits
+  limits?: KeyLimits
   /** A key that the operator chose, instead of a random one. */
   key?: string
 }
@@ -334,9 +334,9 @@ async function auditKeys(
 export function parseLimits(
   { limits, limits_by }: Pick<ApiKeysTable, 'limits' | 'limits_by'>,
   { keyLimitMax }: KeySettings,
-): OwnLimits | undefined {
+): KeyLimits | undefined {
   if (limits === null) return undefined
-  const parsed: OwnLimits = JSON.parse(limits)
+  const parsed: KeyLimits = JSON.parse(limits)
   if (limits_by === 'operator' || keyLimitMax === 0) return parsed
   return Object.fromEntries(
     Object.entries(parsed).map(([kind, limit]) => [kind, limit === 0 ? keyLimitMax : Math.min(limit, keyLimitMax)]),
@@ -344,13 +344,13 @@ export function parseLimits(
 }
 
 /** For the column; null without any. */
-export function stringifyLimits(limits: OwnLimits): string | null {
+export function stringifyLimits(limits: KeyLimits): string | null {
   const entries = KEY_LIMITS.flatMap((kind) => (limits[kind] === undefined ? [] : [[kind, limits[kind]]]))
   return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries))
 }
 
 /** For the API. */
-export const toKeyLimits = (limits: OwnLimits = {}): ApiKey['limits'] =>
+export const toKeyLimits = (limits: KeyLimits = {}): ApiKey['limits'] =>
   Object.fromEntries(KEY_LIMITS.map((kind) => [kind, limits[kind] ?? null])) as ApiKey['limits']
 
 const KEY_PATTERN = /^zw_[0-9A-Za-z]{43}$/

@@ -12,7 +12,7 @@ import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
-import { type Budget, budgetOf, type OwnLimits } from '../http/limits.ts'
+import { type Budget, budgetOf, type KeyLimits } from '../http/limits.ts'
 import { conflict, type FieldErrors, forbidden, invalid, notFound, throwIfInvalid } from '../problem.ts'
 import { parseTime } from '../times.ts'
 import {
@@ -124,7 +124,7 @@ export async function setKeyLimits(
   context: RequestContext,
   id: string,
   change: NewKeyLimits,
-): Promise<OwnLimits> {
+): Promise<KeyLimits> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
     const row = await getUnrevokedRow(transaction, context, id)
@@ -138,7 +138,7 @@ export async function setKeyLimits(
 }
 
 /** What a key may do: how often, and until when. */
-type Rights = { limits: OwnLimits; expiresAt: number | null }
+type Rights = { limits: KeyLimits; expiresAt: number | null }
 
 /** `agentId`: the agent or, if the caller is a key, the agent who created it. */
 type KeyAdmin = { role: AgentRole; agentId: string | null; key?: { id: string; rights: Rights } }
@@ -184,7 +184,7 @@ function parseExpiry(text: string | null | undefined, now: number): number | nul
 }
 
 /** An absent limit stays, null removes it. `max`: 0 for any. Throws 400 for a limit that only the operator can set. */
-function changeLimits(before: OwnLimits, change: NewKeyLimits | null | undefined, max: number): OwnLimits {
+function changeLimits(before: KeyLimits, change: NewKeyLimits | null | undefined, max: number): KeyLimits {
   if (change === undefined) return before
   if (change === null) return {}
   const errors: FieldErrors = {}
@@ -207,7 +207,7 @@ function refuseAdminKey(callerRole: AgentRole, role: KeyRole): void {
 }
 
 /** Throws 403. */
-function refuseLimits(callerRole: AgentRole, before: OwnLimits, after: OwnLimits): void {
+function refuseLimits(callerRole: AgentRole, before: KeyLimits, after: KeyLimits): void {
   if (callerRole === 'owner' || stringifyLimits(before) === stringifyLimits(after)) return
   throw forbidden('Only owners can change the limits of API keys. Ask an owner of the organization.')
 }

@@ -14,10 +14,10 @@ onBothEngines('tries at a secret', (fresh) => {
     let now = NOW
     for (let number = 0; number < 15; number++) {
       expect(await countAttempt(db, ADA, now)).toBeUndefined()
-      const freeAt = (await countAttempt(db, ADA, now)) ?? now
-      if (number >= 2) waits.push((freeAt - now) / SECOND)
+      const nextAttemptAt = (await countAttempt(db, ADA, now)) ?? now
+      if (number >= 2) waits.push((nextAttemptAt - now) / SECOND)
       else await takeBackAttempt(db, ADA.subject)
-      now = freeAt
+      now = nextAttemptAt
     }
     expect(waits).toEqual([15, 15, 15, 15, 15, 60, 60, 60, 60, 60, 900, 900, 900])
   })
@@ -51,7 +51,7 @@ onBothEngines('tries at a secret', (fresh) => {
   test('are counted apart for each subject, and no crowd of them passes', async () => {
     const db = await fresh()
     const crowd = await Promise.all(Array.from({ length: 30 }, (_, number) => countAttempt(db, ADA, NOW + number)))
-    expect(crowd.filter((freeAt) => freeAt === undefined)).toHaveLength(3)
+    expect(crowd.filter((nextAttemptAt) => nextAttemptAt === undefined)).toHaveLength(3)
     expect(await countAttempt(db, { ...ADA, subject: 'account eve' }, NOW)).toBeUndefined()
   })
 })

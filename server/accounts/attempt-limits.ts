@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork, ipv6Network } from '../http/auth-and-rate-limit.ts'
-import { secondsToWait, tryAgainIn } from '../http/limits.ts'
+import { secondsUntil, tryAgainIn } from '../http/limits.ts'
 import { Problem } from '../problem.ts'
 import { readCookie, setCookie } from './sessions.ts'
 
@@ -40,10 +40,10 @@ export async function countAttempts(
 ): Promise<void> {
   for (const [index, counter] of counters.entries()) {
     const now = clock.now()
-    const freeAt = await countAttempt(db, counter, now)
-    if (freeAt === undefined) continue
+    const nextAttemptAt = await countAttempt(db, counter, now)
+    if (nextAttemptAt === undefined) continue
     for (const { subject } of counters.slice(0, index)) await takeBackAttempt(db, subject)
-    const seconds = secondsToWait({ freeAt }, now)
+    const seconds = secondsUntil(nextAttemptAt, now)
     reply.header('retry-after', String(seconds))
     throw new Problem(429, `Too many attempts. ${tryAgainIn(seconds)}`)
   }

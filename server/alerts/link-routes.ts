@@ -14,8 +14,8 @@ export function linkRoutes({ db, clock, seal, config }: Deps): Routes {
     const limiter = new Limiter({ db, clock })
     app.addHook('onRequest', async (request, reply) => {
       const budget = budgetOf('dashboard', config.limits)
-      const standing = await limiter.take(clientNetwork(request.ip), budget)
-      enforceLimit(standing, clock.now(), reply, { ...budget, isKnown: false })
+      const status = await limiter.take(clientNetwork(request.ip), budget)
+      enforceLimit(status, clock.now(), reply, { ...budget, isKnown: false })
     })
     // Mail programs send `List-Unsubscribe=One-Click` as a form, RFC 8058 section 3.1.
     app.addContentTypeParser(

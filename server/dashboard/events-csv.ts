@@ -22,20 +22,20 @@ const COLUMNS = [
 
 export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'> & { is_change?: boolean }
 
-/** The events as CSV (RFC 4180). Throws what `listEvents` throws. After `most` events, it ends with a line that says so. */
+/** The events as CSV (RFC 4180). Throws what `listEvents` throws. After `maxRows` events, it ends with a line that says so. */
 export const eventsCsv = (
   { db, seal }: Pick<Deps, 'db' | 'seal'>,
   tenant: Tenant,
   { is_change: isChange = false, ...query }: EventsQuery,
-  most?: number,
+  maxRows?: number,
 ): Promise<Readable> =>
   streamCsv({
     columns: COLUMNS,
     cellsOf,
-    read: (limit, after) =>
+    readPage: (limit, after) =>
       listEvents(db, seal, tenant, { ...query, limit, ...(after === undefined ? {} : { after }) }, { isChange }),
-    most,
-    atEnd: (most) => `The export is limited to ${most} events. Choose a shorter period.`,
+    maxRows,
+    limitNote: (maxRows) => `The export is limited to ${maxRows} events. Choose a shorter period.`,
   })
 
 function cellsOf({ domain, ...event }: Event): unknown[] {

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { PROBE_HEADER, SEEN_HEADER, type Seen } from '../http/doctor-probe.ts'
+import { PROBE_HEADER, SEEN_HEADER, type SeenRequest } from '../http/doctor-probe.ts'
 import type { Signer } from '../seal.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
@@ -47,15 +47,15 @@ export async function checkProxy({ baseUrl, seal, clock, trustedProxies }: Proxy
   return proxyFindings(seen, forged, { baseUrl, trustedProxies })
 }
 
-function seenIn(response: Response): Seen | undefined {
+function seenIn(response: Response): SeenRequest | undefined {
   const header = response.headers.get(SEEN_HEADER)
-  return header === null ? undefined : (JSON.parse(Buffer.from(header, 'base64url').toString()) as Seen)
+  return header === null ? undefined : (JSON.parse(Buffer.from(header, 'base64url').toString()) as SeenRequest)
 }
 
 /** `forged`: what the server saw of a request with a forged X-Forwarded-For. */
 export function proxyFindings(
-  seen: Seen,
-  forged: Seen | undefined,
+  seen: SeenRequest,
+  forged: SeenRequest | undefined,
   { baseUrl, trustedProxies }: Pick<ProxyOptions, 'baseUrl' | 'trustedProxies'>,
 ): Finding[] {
   const check = 'reverse proxy'

@@ -6,19 +6,19 @@ import { Problem, unauthorized } from '../problem.ts'
 import type { Limiter } from './limiter.ts'
 import {
   budgetOf,
-  type Counted,
+  type CountedBudget,
   classOf,
   type LimitStatus,
   type Limits,
   limitHeaders,
   limitReached,
-  secondsToWait,
-  unlimited,
+  secondsUntil,
+  UNLIMITED,
 } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A route of the API: it needs a key and is counted. */
+    /** Set by `requireAuthentication`. */
     requiresAuth?: boolean
   }
 }
@@ -27,19 +27,18 @@ export type AccessDeps = {
   clock: Clock
   limiter: Limiter
   limits: Limits
-  /** Who sends the request; undefined without a valid key. */
+  /** The caller; undefined without a valid API key or session. */
   identify: (request: FastifyRequest) => Promise<Caller | undefined>
-  /** Throws 403 where the request's caller may not do this. */
+  /** Throws 403 if the caller's role does not allow the request. */
   authorize: (request: FastifyRequest) => void
 }
 
-/** What a route takes that says nothing of a query or a body: none. */
-const Nothing = { type: 'object', properties: {}, additionalProperties: false }
-/** Fastify gives a body that was not sent to the validator as null. */
-const NoBody = { ...Nothing, type: ['object', 'null'] }
-const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+const NO_FIELDS = { type: 'object', properties: {}, additionalProperties: false }
+/** Fastify validates a missing body as null. */
+const NO_BODY = { ...NO_FIELDS, type: ['object', 'null'] }
+const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** Makes every route of this scope, and of the scopes in it, one that needs a key and takes what it describes. */
+/** Routes of this scope need an API key or a session, and refuse unknown fields. */
 export function requireAuthentication(scope: FastifyInstance): void {
   refuseUnknownFields(scope)
   scope.addHook('onRoute', (route) => {
@@ -47,69 +46,64 @@ export function requireAuthentication(scope: FastifyInstance): void {
   })
 }
 
-/** Routes of this scope refuse every query parameter and every body field that they do not describe. */
+/** Routes of this scope refuse every query parameter and every body field that their schema does not have. */
 export function refuseUnknownFields(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
-    const body = [route.method].flat().some((method) => WITH_BODY.has(method)) ? { body: NoBody } : {}
-    route.schema = { querystring: Nothing, ...body, ...route.schema }
+    const body = [route.method].flat().some((method) => METHODS_WITH_BODY.has(method)) ? { body: NO_BODY } : {}
+    route.schema = { querystring: NO_FIELDS, ...body, ...route.schema }
   })
 }
 
-/** What a request passes before anything else: it is identified, counted, and then refused or let through. */
-export function authenticateAndLimit(app: FastifyInstance, gate: AccessDeps): void {
+/** Identifies and counts every request before anything else, also one to an unknown path. Refuses it if it is not authorized. */
+export function authenticateAndLimit(app: FastifyInstance, access: AccessDeps): void {
   app.addHook('onRequest', async (request, reply) => {
     const isApi = request.routeOptions.config.requiresAuth === true
     if (!isApi && !request.is404) return
-    const caller = await identifyAndCount(gate, request, reply)
+    const caller = await identifyAndCount(access, request, reply)
     if (!isApi) return
     if (!caller) throw unauthorized()
-    request.context = { ...caller, ...requestOrigin(request, gate.clock.now()) }
-    gate.authorize(request)
+    request.context = { ...caller, ...requestOrigin(request, access.clock.now()) }
+    access.authorize(request)
   })
 }
 
-/** Counts a request by its key or person, or by the client's address where it has neither. Throws 429. */
+/** Counts a request by API key or user, or else by address. Throws 429. */
 export async function identifyAndCount(
   { clock, limiter, limits, identify }: AccessDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-) {
+): Promise<Caller | undefined> {
   const kind = classOf(request.method, request.is404 ? undefined : request.routeOptions.url, request.query)
-  // Stands until the database has answered; when it does not, this goes with the 503.
-  const limit = budgetOf(kind, limits).limit || unlimited(0).limit
-  const unknown = { limit, remaining: 0, freeAt: clock.now() + 5_000, isRefused: true }
+  // For the 503 that is sent if the database is unavailable.
+  const limit = budgetOf(kind, limits).limit || UNLIMITED
+  const unknown = { limit, remaining: 0, resetAt: clock.now() + 5_000, isRefused: true }
   reply.headers(limitHeaders(unknown, clock.now()))
-  const identified = await settled(identify(request))
+  const [identified] = await Promise.allSettled([identify(request)])
+  // A caller who is refused is counted too. Any other error fails at once.
+  if (identified.status === 'rejected' && !(identified.reason instanceof Problem)) throw identified.reason
   const caller = identified.status === 'fulfilled' ? identified.value : undefined
   const budget = budgetOf(caller?.userId === undefined ? kind : 'dashboard', limits, caller?.limits)
-  const standing = await limiter.take(caller?.userId ?? caller?.actor.id ?? clientNetwork(request.ip), budget)
-  enforceLimit(standing, clock.now(), reply, { ...budget, isKnown: caller !== undefined })
+  const status = await limiter.take(caller?.userId ?? caller?.actor.id ?? clientNetwork(request.ip), budget)
+  enforceLimit(status, clock.now(), reply, { ...budget, isKnown: caller !== undefined })
   if (identified.status === 'rejected') throw identified.reason
   return caller
 }
 
-/** Sets the headers of the limit. Throws 429 when it is reached. */
-export function enforceLimit(standing: LimitStatus, now: number, reply: FastifyReply, counted: Counted): void {
-  reply.headers(limitHeaders(standing, now))
-  if (!standing.isRefused) return
-  const seconds = secondsToWait(standing, now)
+/** Sets the headers of the limit. Throws 429. */
+export function enforceLimit(status: LimitStatus, now: number, reply: FastifyReply, budget: CountedBudget): void {
+  reply.headers(limitHeaders(status, now))
+  if (!status.isRefused) return
+  const seconds = secondsUntil(status.resetAt, now)
   reply.header('retry-after', String(seconds))
-  throw new Problem(429, limitReached(counted, standing, seconds))
+  throw new Problem(429, limitReached(budget, status.limit, seconds))
 }
 
-/** Who is refused is counted like everybody else. What is no refusal fails at once. */
-async function settled<T>(work: Promise<T>) {
-  const [result] = await Promise.allSettled([work])
-  if (result.status === 'rejected' && !(result.reason instanceof Problem)) throw result.reason
-  return result
-}
-
-/** An IPv4 address, or the /64 of an IPv6 address: anyone who has one address of it has them all. */
+/** An IPv4 address, or the /64 of an IPv6 address: one client usually has the whole /64. */
 export function clientNetwork(address: string): string {
   return ipv6Network(address, 64) ?? (ipaddr.isValid(address) ? ipaddr.process(address).toString() : 'unknown')
 }
 
-/** Undefined if it is not an IPv6 address. */
+/** Undefined for any other address. */
 export function ipv6Network(address: string, bits: number): string | undefined {
   if (!ipaddr.isValid(address)) return undefined
   const parsed = ipaddr.process(address)

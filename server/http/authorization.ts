@@ -4,50 +4,50 @@ import { forbidden } from '../problem.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who changes what this route is about; without it members do. Everyone of the organization reads. */
-    writeRole?: Changer
-    /** Who reads it, where that is not everyone. */
-    readRole?: Changer
+    /** The lowest role that may send writes to this route; by default `member`. */
+    writeRole?: RequiredRole
+    /** The lowest role that may read; by default every role. */
+    readRole?: RequiredRole
   }
 }
 
-type Changer = 'member' | 'admin' | 'owner'
+type RequiredRole = Exclude<AgentRole, 'viewer'>
 
 const RANKS: Record<AgentRole, number> = { viewer: 0, member: 1, admin: 2, owner: 3 }
-const READING = new Set(['GET', 'HEAD'])
+const READ_METHODS = new Set(['GET', 'HEAD'])
 
-/** Routes of this scope that do not say it themselves are changed by these. Before the routes. */
-export function requireWriteRole(scope: Pick<FastifyInstance, 'addHook'>, who: Changer): void {
+/** Sets the `writeRole` of routes without one. Call it before the routes of the scope. */
+export function requireWriteRole(scope: Pick<FastifyInstance, 'addHook'>, writeRole: RequiredRole): void {
   scope.addHook('onRoute', (route) => {
-    route.config = { writeRole: who, ...route.config }
+    route.config = { writeRole, ...route.config }
   })
 }
 
-/** Throws 403 where the caller may not do this. The one place that says who may what. */
+/** Throws 403 if the role of the caller is too low for the route. */
 export function authorize({ context, method, routeOptions }: FastifyRequest): void {
   const { role, userId } = context
-  const { writeRole: changer = 'member', readRole } = routeOptions.config
-  const needed = READING.has(method) ? readRole : changer
-  if (needed === undefined || RANKS[role] >= RANKS[needed]) return
-  throw forbidden(userId === undefined ? keySentence(needed) : PERSON_SENTENCES[needed](role))
+  const { writeRole = 'member', readRole } = routeOptions.config
+  const required = READ_METHODS.has(method) ? readRole : writeRole
+  if (required === undefined || RANKS[role] >= RANKS[required]) return
+  throw forbidden(userId === undefined ? keyText(required) : USER_TEXTS[required](role))
 }
 
-/** Whether somebody with the role `by` may give this role, change or remove who has it, and see links that give it. */
-export const canGrantRole = (by: AgentRole, role: AgentRole): boolean =>
-  by === 'owner' || (by === 'admin' && role !== 'owner')
+/** Whether a caller may grant this role, change or remove agents who have it, and see invitation links that grant it. */
+export const canGrantRole = (callerRole: AgentRole, role: AgentRole): boolean =>
+  callerRole === 'owner' || (callerRole === 'admin' && role !== 'owner')
 
-/** Anyone who could make owners could make oneself one. Throws 403. */
-export function refuseToGrant(by: AgentRole | undefined, ...roles: AgentRole[]): void {
-  if (by !== undefined && roles.every((role) => canGrantRole(by, role))) return
+/** Throws 403. */
+export function refuseToGrant(callerRole: AgentRole | undefined, ...roles: AgentRole[]): void {
+  if (callerRole !== undefined && roles.every((role) => canGrantRole(callerRole, role))) return
   throw forbidden('Only owners can invite, change and remove owners. Ask an owner of the organization.')
 }
 
-const keySentence = (changer: Changer) =>
-  changer === 'member'
+const keyText = (required: RequiredRole) =>
+  required === 'member'
     ? 'This API key is read-only. Use a key with the role write or admin.'
     : 'This API key cannot change this resource. Use a key with the role admin.'
 
-const PERSON_SENTENCES: Record<Changer, (role: AgentRole) => string> = {
+const USER_TEXTS: Record<RequiredRole, (role: AgentRole) => string> = {
   member: () => 'Your role viewer is read-only. Ask an admin of the organization for the role member.',
   admin: (role) =>
     `This requires the role admin or owner; your role is ${role}. Ask an admin or owner of the organization.`,

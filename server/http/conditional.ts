@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Match, type Versioned, versionOf } from '../database/versions.ts'
 import { Problem } from '../problem.ts'
 
@@ -9,11 +9,11 @@ declare module 'fastify' {
     takesIfMatch?: boolean
   }
   interface FastifyRequest {
-    /** Which versions of the resource may be changed. */
+    /** The versions of `If-Match`; undefined: any version. */
     match: Match
   }
   interface FastifyReply {
-    /** Of the resource that is answered, where it has one. */
+    /** The version of the resource in the response. */
     versioned: Versioned | undefined
   }
 }
@@ -21,31 +21,31 @@ declare module 'fastify' {
 type ObjectSchema = { type?: string; properties?: Record<string, unknown> }
 
 /**
- * Conditional requests, RFC 9110 section 13: `ETag` where an answer is one resource, `If-None-Match` where it is read, and
- * `If-Match` where it is changed or deleted. A tag is the resource's version and a digest of the representation.
- * `If-None-Match` compares all of it. `If-Match` compares the version, in the statement that changes the row, so that of two
- * requests with one tag only the first changes something, in whichever processes they are. A page of a list has a weak tag, a
- * digest of its text: it saves sending the page, not reading it.
+ * Conditional requests, RFC 9110 section 13. The ETag of a resource is its version and a digest of the representation.
+ * `If-None-Match` compares the whole tag. `If-Match` compares the version in the statement that changes the row, so that of two
+ * requests with the same tag only the first succeeds, in any process. A page of a list has a weak tag, the digest of its text:
+ * it saves sending the page, not reading it.
  */
 export function handleConditionalRequests(app: FastifyInstance): void {
-  /** Addresses of single resources. */
-  const resources = new Set<string>()
-  const lists = new Set<string>()
+  const resourceRoutes = new Set<string>()
+  const listRoutes = new Set<string>()
   app.decorateRequest('match', undefined)
   app.decorateReply('versioned', undefined)
 
   app.addHook('onRoute', (route) => {
     if (![route.method].flat().includes('GET')) return
-    if (answersOne(route)) resources.add(route.url)
-    if (answersPage(route)) lists.add(route.url)
+    const schema = (route.schema?.response as Record<string, ObjectSchema> | undefined)?.[200]
+    const isList = 'has_more' in (schema?.properties ?? {})
+    if (isList) listRoutes.add(route.url)
+    else if (schema?.type === 'object') resourceRoutes.add(route.url)
   })
 
   app.addHook('preHandler', async (request) => {
     const header = request.headers['if-match']?.trim()
     const { config } = request.routeOptions
-    if (header === undefined || header === '*' || !config.requiresAuth || !CHANGING.has(request.method)) return
-    if (!config.takesIfMatch) throw notTaken()
-    request.match = versionsIn(header)
+    if (header === undefined || header === '*' || !config.requiresAuth || !CHANGE_METHODS.has(request.method)) return
+    if (!config.takesIfMatch) throw new Problem(412, 'This resource has no ETag. Send the request without If-Match.')
+    request.match = parseIfMatch(header)
   })
 
   app.addHook('preSerialization', async (_request, reply, payload) => {
@@ -55,26 +55,26 @@ export function handleConditionalRequests(app: FastifyInstance): void {
 
   app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' || reply.statusCode >= 300) return payload
-    const isRead = reply.statusCode === 200 && READING.has(request.method)
-    const isPage = isRead && isOneOf(request, lists)
-    const isTagged = isPage || (isRead && isOneOf(request, resources))
+    const isRead = reply.statusCode === 200 && READ_METHODS.has(request.method)
+    const isPage = isRead && isApiRoute(request, listRoutes)
+    const isTagged = isPage || (isRead && isApiRoute(request, resourceRoutes))
     if (isPage) reply.header('etag', `W/"${digestOf(payload)}"`)
-    else if (reply.versioned || isTagged) tag(reply, reply.versioned, payload)
-    const known = request.headers['if-none-match']
-    if (!isTagged || known === undefined || !namesTag(known, String(reply.getHeader('etag')))) return payload
+    else if (reply.versioned || isTagged) setTag(reply, reply.versioned, payload)
+    const header = request.headers['if-none-match']
+    if (!isTagged || header === undefined || !matchesTag(header, String(reply.getHeader('etag')))) return payload
     reply.code(304).removeHeader('content-type')
     return request.method === 'HEAD' ? '' : null
   })
 }
 
-/** For an answer that is written before it is sent. */
+/** For a response that is serialized before it is sent. */
 export function setETag(reply: FastifyReply, representation: unknown, text: string): void {
   const versioned = versionOf(representation)
-  if (versioned) tag(reply, versioned, text)
+  if (versioned) setTag(reply, versioned, text)
 }
 
-/** `text`: of the answer. The tag is that of the text which GET answers. */
-function tag(reply: FastifyReply, versioned: Versioned | undefined, text: string): void {
+/** `text`: the response. The tag is the one that GET returns. */
+function setTag(reply: FastifyReply, versioned: Versioned | undefined, text: string): void {
   const read = versioned?.asRead ? String(reply.serialize(versioned.asRead)) : text
   const digest = digestOf(read)
   reply.header('etag', versioned ? `"${versioned.version}.${digest}"` : `"${digest}"`)
@@ -82,30 +82,22 @@ function tag(reply: FastifyReply, versioned: Versioned | undefined, text: string
 
 const digestOf = (text: string) => hash('sha256', text, 'base64url').slice(0, 16)
 
-/** What an `If-Match` names; strong comparison, RFC 9110 section 13.1.1. */
-function versionsIn(header: string): number[] {
-  const versions = listOf(header).map((each) => /^"(\d{1,15})\.[\w-]{16}"$/.exec(each)?.[1])
-  return versions.filter((each) => each !== undefined).map(Number)
+/** Strong comparison, RFC 9110 section 13.1.1. */
+function parseIfMatch(header: string): number[] {
+  const versions = splitTags(header).map((tag) => /^"(\d{1,15})\.[\w-]{16}"$/.exec(tag)?.[1])
+  return versions.filter((version) => version !== undefined).map(Number)
 }
 
-/** Whether an `If-None-Match` names this tag; weak comparison, RFC 9110 section 13.1.2. */
-const namesTag = (header: string, tag: string) =>
-  header.trim() === '*' || listOf(header).some((each) => opaque(each) === opaque(tag))
+/** Weak comparison, RFC 9110 section 13.1.2. */
+const matchesTag = (header: string, current: string) =>
+  header.trim() === '*' || splitTags(header).some((tag) => withoutWeak(tag) === withoutWeak(current))
 
-const opaque = (tag: string) => tag.replace(/^W\//, '')
+const withoutWeak = (tag: string) => tag.replace(/^W\//, '')
 
-const listOf = (header: string) => header.split(',').map((each) => each.trim())
+const splitTags = (header: string) => header.split(',').map((tag) => tag.trim())
 
-const CHANGING = new Set(['PUT', 'PATCH', 'DELETE'])
-const READING = new Set(['GET', 'HEAD'])
+const CHANGE_METHODS = new Set(['PUT', 'PATCH', 'DELETE'])
+const READ_METHODS = new Set(['GET', 'HEAD'])
 
-const isOneOf = ({ routeOptions: { config, url } }: FastifyRequest, routes: ReadonlySet<string>) =>
+const isApiRoute = ({ routeOptions: { config, url } }: FastifyRequest, routes: ReadonlySet<string>) =>
   config.requiresAuth === true && url !== undefined && routes.has(url)
-
-/** A page or a bare list is not one resource. */
-const answersOne = (route: RouteOptions) => answerOf(route)?.type === 'object' && !answersPage(route)
-const answersPage = (route: RouteOptions) => 'has_more' in (answerOf(route)?.properties ?? {})
-
-const answerOf = ({ schema }: RouteOptions) => (schema?.response as Record<string, ObjectSchema> | undefined)?.[200]
-
-const notTaken = () => new Problem(412, 'This resource has no ETag. Send the request without If-Match.')

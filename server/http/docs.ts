@@ -20,7 +20,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** Nothing is fetched from anywhere else: no fonts, no telemetry, no proxy for requests that are tried out. */
+/** Requests nothing from other servers: no fonts, no telemetry, no proxy for test requests. */
 const START = `Scalar.createApiReference('#app', {
   url: '/openapi.json',
   withDefaultFonts: false,
@@ -32,14 +32,14 @@ const START = `Scalar.createApiReference('#app', {
 })
 `
 
-/** The page styles itself from its script; requests go to this server only. */
+/** The script inserts styles. Requests go to this server only. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** Built from docs/ by npm (`scripts/docs-site/build.ts`), never by the server. */
 const PAGES = fileURLToPath(new URL('../../dashboard/dist/docs/', import.meta.url))
 
-/** `GET /docs`: the documentation, as it was built. Its scripts and styles are beside those of the dashboard. */
+/** `GET /docs`: the documentation. The dashboard serves its scripts and styles. */
 export async function documentation(app: FastifyInstance): Promise<void> {
   await app.register(fastifyStatic, { root: PAGES, serve: false, preCompressed: true, cacheControl: false })
   app.addHook('onSend', async (_request, reply) => {
@@ -58,7 +58,7 @@ export async function documentation(app: FastifyInstance): Promise<void> {
   await app.register(apiReference)
 }
 
-/** `GET /docs/api`: the API's reference for people, with everything that it needs from here. */
+/** `GET /docs/api`: the API reference with its scripts. */
 async function apiReference(app: FastifyInstance): Promise<void> {
   app.addHook('onSend', async (_request, reply) => {
     reply.headers({
@@ -67,7 +67,7 @@ async function apiReference(app: FastifyInstance): Promise<void> {
       'cache-control': 'public, max-age=3600',
     })
   })
-  /** Octets, not text: text would be copied for each connection that does not read on. */
+  /** A buffer, because text would be copied for each slow connection. */
   let reference: Promise<Buffer> | undefined
   app.get('/docs/api', async (_request, reply) => reply.type('text/html; charset=utf-8').send(PAGE))
   app.get('/docs/api/start.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(START))
@@ -77,12 +77,12 @@ async function apiReference(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** The script lies within a large module that only offers it to a server: read when somebody first opens the page. */
+/** The module offers the script only through a server. It is large, so it is loaded when the page is first opened. */
 async function loadReference(): Promise<Buffer> {
   const { default: reference } = await import('@scalar/fastify-api-reference')
-  const holder = fastify()
-  await holder.register(reference, { routePrefix: '/', configuration: { url: '/openapi.json' } })
-  const { rawPayload } = await holder.inject('/js/scalar.js')
-  await holder.close()
+  const server = fastify()
+  await server.register(reference, { routePrefix: '/', configuration: { url: '/openapi.json' } })
+  const { rawPayload } = await server.inject('/js/scalar.js')
+  await server.close()
   return rawPayload
 }

@@ -1,20 +1,20 @@
 import type { FastifyRequest } from 'fastify'
 import type { Signer } from '../seal.ts'
 
-/** `zonewatch doctor` asks what the server sees of a request, and proves with SECRET that it may know. */
+/** `zonewatch doctor` signs this header with SECRET, to see a request as the server sees it behind its proxies. */
 export const PROBE_HEADER = 'x-zonewatch-probe'
 export const SEEN_HEADER = 'x-zonewatch-seen'
 const VALID_MS = 60_000
 
-/** `peer`: who connects. `address`: the client, if `peer` is trusted to name it. */
-export type Seen = { peer: string; address: string; host: string; forwardedFor: string | null }
+/** `peer`: the address of the connection. `address`: the client, if `peer` is a trusted proxy. */
+export type SeenRequest = { peer: string; address: string; host: string; forwardedFor: string | null }
 
-/** The value of `SEEN_HEADER`; undefined for a request without a good probe. */
-export function seenOf({ headers, socket, ip, host }: FastifyRequest, seal: Signer, now: number): string | undefined {
-  const [at = '', signature = ''] = String(headers[PROBE_HEADER] ?? '').split('.')
-  if (signature === '' || !(Math.abs(Number(at) - now) < VALID_MS)) return undefined
-  if (!seal.isSigned(`probe ${at}`, Buffer.from(signature, 'base64url'))) return undefined
+/** The value of `SEEN_HEADER`; undefined without a valid probe. */
+export function seenHeader({ headers, socket, ip, host }: FastifyRequest, seal: Signer, now: number) {
+  const [signedAt = '', signature = ''] = String(headers[PROBE_HEADER] ?? '').split('.')
+  if (signature === '' || !(Math.abs(Number(signedAt) - now) < VALID_MS)) return undefined
+  if (!seal.isSigned(`probe ${signedAt}`, Buffer.from(signature, 'base64url'))) return undefined
   const forwardedFor = headers['x-forwarded-for'] === undefined ? null : String(headers['x-forwarded-for'])
-  const seen: Seen = { peer: socket.remoteAddress ?? '', address: ip, host, forwardedFor }
+  const seen: SeenRequest = { peer: socket.remoteAddress ?? '', address: ip, host, forwardedFor }
   return Buffer.from(JSON.stringify(seen)).toString('base64url')
 }

@@ -4,18 +4,18 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { ErrorBody } from '#contract/common.ts'
 import { isDatabaseUnavailable, isDeadlock } from '../database/unavailable.ts'
 import { errorCodeOf, fieldCodesHeader, fieldTexts, invalid, Problem } from '../problem.ts'
-import { limitHeaders, unlimited } from './limits.ts'
+import { limitHeaders, unlimitedStatus } from './limits.ts'
 import { InvalidInput } from './validation.ts'
 
-/** Every failure leaves here, in the one shape of the specification. */
+/** All errors have the same shape. */
 export function handleErrors(app: FastifyInstance): void {
   const allowedMethods = methodsByPath(app)
   app.setErrorHandler((error: FastifyError, request, reply) => sendError(error, request, reply))
   app.setNotFoundHandler((_request, reply) => send(reply, { code: 404, error: 'Not found' }))
-  // Before the body is read: an unknown route does not need it.
+  // Before the body is read, which an unknown route does not need.
   app.addHook('preParsing', async (request, reply) => {
     const allowed = allowedMethods(request.url.split('?')[0]!)
-    // `/monitors/bulk` is no monitor, although GET of any other path like it is one. Files below a wildcard are not listed.
+    // GET /monitors/bulk would match `/monitors/:monitor`, but the path is fixed. Wildcard routes have no methods here.
     if (!request.is404 && (allowed.length === 0 || allowed.includes(request.method))) return
     if (allowed.length === 0 || allowed.includes(request.method)) throw new Problem(404, 'Not found')
     reply.header('allow', allowed.join(', '))
@@ -26,13 +26,13 @@ export function handleErrors(app: FastifyInstance): void {
 export function sendError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   if (error instanceof InvalidInput) return sendProblem(invalid(error.errors), request, reply)
   if (error instanceof Problem) return sendProblem(error, request, reply)
-  const known = KNOWN[error.code]
-  if (known) return send(reply, known)
-  if (isTaken(error) || isDeadlock(error)) {
+  const fastifyError = FASTIFY_ERRORS[error.code]
+  if (fastifyError) return send(reply, fastifyError)
+  if (isUniqueViolation(error) || isDeadlock(error)) {
     reply.header('retry-after', '1')
     return send(reply, { code: 409, error: 'Another request changed the same resource. Try again.' })
   }
-  // What carries a status came with the request: a connection that its client broke off is no fault of the database.
+  // An error with a status is the client's: a connection that the client closed looks like an unavailable database.
   if (error.statusCode === undefined && isDatabaseUnavailable(error)) {
     request.log.error({ err: error }, 'The database is unavailable.')
     reply.header('retry-after', '5')
@@ -72,7 +72,7 @@ const invalidInput = (errors: Record<string, string>): ErrorBody => ({
   errors,
 })
 
-const KNOWN: Record<string, ErrorBody> = {
+const FASTIFY_ERRORS: Record<string, ErrorBody> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: invalidInput({ body: 'has another length than Content-Length says.' }),
   FST_ERR_CTP_BODY_TOO_LARGE: {
     code: 413,
@@ -81,58 +81,54 @@ const KNOWN: Record<string, ErrorBody> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 415, error: 'Send JSON, with the header Content-Type: application/json.' },
 }
 
-/** A unique index refused the row. */
-function isTaken(error: FastifyError & { errcode?: number }): boolean {
+function isUniqueViolation(error: FastifyError & { errcode?: number }): boolean {
   return error.code === '23505' || error.errcode === 2067 || error.errcode === 1555
 }
 
-/** Which methods a path has, for 405 and `Allow`. A path without parameters has its own methods alone. */
+/** The methods of a path, for 405 and `Allow`. A path without parameters takes precedence over a pattern. */
 function methodsByPath(app: FastifyInstance): (path: string) => string[] {
   const fixed = new Map<string, string[]>()
   const routes: { pattern: RegExp; methods: string[] }[] = []
-  const plain = (path: string) => path.replace(/(?<=.)\/$/, '')
+  const withoutSlash = (path: string) => path.replace(/(?<=.)\/$/, '')
   app.addHook('onRoute', ({ url, method }) => {
     const methods = [method].flat()
-    if (!/[:*]/.test(url)) return void fixed.set(plain(url), [...(fixed.get(plain(url)) ?? []), ...methods])
+    const path = withoutSlash(url)
+    if (!/[:*]/.test(url)) return void fixed.set(path, [...(fixed.get(path) ?? []), ...methods])
     const pattern = url.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[^/]+/g, '[^/]+')
     routes.push({ pattern: new RegExp(`^${pattern.replace(/\/$/, '')}/?$`), methods })
   })
   return (path) => {
-    const found =
-      fixed.get(plain(path)) ?? routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)
-    return [...new Set(found)].sort()
+    const matching = routes.filter(({ pattern }) => pattern.test(path))
+    const methods = fixed.get(withoutSlash(path)) ?? matching.flatMap((route) => route.methods)
+    return [...new Set(methods)].sort()
   }
 }
 
 type ConnectionError = Error & { code: string; rawPacket: unknown }
 
-/**
- * Answers what is not HTTP, before there is a request: in the shape of every other error. It is not counted, because the
- * connection ends with it.
- */
+/** Answers malformed HTTP, for which Fastify has no request. Not rate-limited, because the connection is closed. */
 export function createClientErrorHandler(now: () => number) {
   return (error: ConnectionError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) return void socket.destroy(error)
     const code = statusOf(error)
-    const body = JSON.stringify({ code, error: SENTENCES[code], ...(code === 400 ? { errors: NOT_HTTP } : {}) })
+    const errors = code === 400 ? { request: 'is malformed HTTP.' } : undefined
+    const body = JSON.stringify({ code, error: CONNECTION_ERRORS[code], errors })
     const headers = {
       'content-type': 'application/json; charset=utf-8',
       'content-length': String(Buffer.byteLength(body)),
       connection: 'close',
       'x-error-code': errorCodeOf(code),
       'x-request-id': randomUUID(),
-      ...limitHeaders(unlimited(now()), now()),
+      ...limitHeaders(unlimitedStatus(now()), now()),
     }
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-    // No reason phrase, but its space (RFC 9112, section 4).
+    // The reason phrase is optional, the space before it is not: RFC 9112 section 4.
     socket.end([`HTTP/1.1 ${code} `, ...lines, '', body].join('\r\n'))
   }
 }
 
-const NOT_HTTP = { request: 'is malformed HTTP.' }
-
-const SENTENCES: Record<number, string> = {
+const CONNECTION_ERRORS: Record<number, string> = {
   400: 'Malformed HTTP request.',
   408: 'The request timed out before it was complete.',
   413: 'The request body is too large.',
@@ -144,7 +140,7 @@ function statusOf({ code, rawPacket }: ConnectionError): 400 | 408 | 413 | 414 |
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 408
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 413
   if (code !== 'HPE_HEADER_OVERFLOW') return 400
-  // The limit is one for the first line and the headers; which of them was too much shows in what came.
-  const firstLine = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf('\r\n') : 0
-  return firstLine < 0 || firstLine > 8_192 ? 414 : 431
+  // One limit covers the request line and the headers. The received bytes show which of them is too large.
+  const requestLineLength = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf('\r\n') : 0
+  return requestLineLength < 0 || requestLineLength > 8_192 ? 414 : 431
 }

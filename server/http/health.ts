@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { isMigrated } from '../database/migrate.ts'
 import type { Deps } from '../deps.ts'
 import type { LoopHealth } from '../loop-health.ts'
-import { SEEN_HEADER, seenOf } from './doctor-probe.ts'
+import { SEEN_HEADER, seenHeader } from './doctor-probe.ts'
 import { plainJsonSerializer } from './routes.ts'
 
 const Healthy = StrictObject(
@@ -22,10 +22,10 @@ const NotReady = StrictObject(
   { title: 'NotReady', description: 'The problems.' },
 )
 
-/** `security`: no key is needed. */
+/** `security`: these routes need no API key. */
 const shared = { tags: ['Health'], security: [] }
 
-/** For anyone who runs the server: no key is needed and nothing is shown but whether it works. */
+/** Shows nothing except whether the server works. */
 export function healthRoutes(deps: Deps): FastifyPluginAsync {
   const { seal, clock } = deps
   return async (app) => {
@@ -38,7 +38,7 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
       response: { 200: Healthy },
     }
     app.get('/healthz', { schema: healthz }, async (request, reply) => {
-      const seen = seenOf(request, seal, clock.now())
+      const seen = seenHeader(request, seal, clock.now())
       if (seen !== undefined) reply.header(SEEN_HEADER, seen)
       return { status: 'ok' }
     })
@@ -67,10 +67,10 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
   }
 }
 
-/** A loop that made no turn for this long hangs. */
-const SILENT_MS = 30_000
+/** A loop hangs if it did not report for this time. */
+const HANG_TIMEOUT_MS = 30_000
 
-/** Why a process is not ready, as clauses; empty when it is. */
+/** Empty if the process is ready. */
 export async function readinessProblems({
   db,
   clock,
@@ -84,6 +84,6 @@ export async function readinessProblems({
   const migrated = await isMigrated(db).catch(() => null)
   if (migrated === null) problems.push('the database does not answer')
   if (migrated === false) problems.push('database migrations are pending')
-  for (const loop of loopHealth.hangingLoops(clock.elapsed(), SILENT_MS)) problems.push(`the ${loop} hangs`)
+  for (const loop of loopHealth.hangingLoops(clock.elapsed(), HANG_TIMEOUT_MS)) problems.push(`the ${loop} hangs`)
   return problems
 }

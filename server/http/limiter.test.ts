@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
 import { Limiter, pruneRateLog } from './limiter.ts'
-import { limitHeaders, secondsToWait } from './limits.ts'
+import { limitHeaders, secondsUntil } from './limits.ts'
 
 const START = Date.UTC(2026, 0, 1) + 250
 
@@ -49,14 +49,14 @@ onBothEngines('rate limits', (fresh, engine) => {
     const clock = givenClock()
     const limiter = new Limiter({ db: await fresh(), clock })
     const first = await limiter.take('key_a', write)
-    expect(first).toEqual({ limit: 5, remaining: 4, freeAt: START + 60_000, isRefused: false })
+    expect(first).toEqual({ limit: 5, remaining: 4, resetAt: START + 60_000, isRefused: false })
     clock.pass(10_000)
     for (let left = 3; left >= 0; left--) expect((await limiter.take('key_a', write)).remaining).toBe(left)
     const refused = await limiter.take('key_a', write)
-    expect(refused).toEqual({ limit: 5, remaining: 0, freeAt: START + 60_000, isRefused: true })
+    expect(refused).toEqual({ limit: 5, remaining: 0, resetAt: START + 60_000, isRefused: true })
     const now = clock.now()
     expect(Number(limitHeaders(refused, now)['x-ratelimit-reset']) - Math.floor(now / 1_000)).toBe(50)
-    expect(secondsToWait(refused, now)).toBe(50)
+    expect(secondsUntil(refused.resetAt, now)).toBe(50)
   })
 
   test('a client that waits for Retry-After is let in', async () => {
@@ -67,7 +67,7 @@ onBothEngines('rate limits', (fresh, engine) => {
       clock.pass(pause)
       const refused = await limiter.take('key_a', read)
       expect(refused.isRefused).toBe(true)
-      const seconds = secondsToWait(refused, clock.now())
+      const seconds = secondsUntil(refused.resetAt, clock.now())
       expect(seconds).toBeLessThanOrEqual(60)
       clock.pass(seconds * 1_000)
       expect(await taken(limiter, 1)).toBe(1)

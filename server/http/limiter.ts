@@ -1,18 +1,17 @@
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type Budget, type LimitStatus, unlimited, WINDOW_MS } from './limits.ts'
+import { type Budget, type LimitStatus, unlimitedStatus, WINDOW_MS } from './limits.ts'
 
-/** Full buckets that are kept in memory; beyond that, the oldest is read from the database again. */
-const REMEMBERED = 20_000
+const MAX_FULL_BUCKETS = 20_000
 
 /**
- * A sliding-window log that all processes share in the database. That a bucket is full, and until when, is remembered
- * here: a refusal costs the database nothing.
+ * A sliding window that all processes share in the database. Full buckets are also kept in memory, so that refusals do not
+ * query the database.
  */
 export class Limiter {
   readonly #deps: { db: Database; clock: Clock }
-  /** When the next place gets free. By bucket and limit: a limit that is raised holds at once. */
+  /** When the next request is allowed, by bucket and limit: a higher limit applies at once. */
   readonly #full = new Map<string, number>()
   readonly #queues = new Map<string, Promise<LimitStatus>>()
 
@@ -20,64 +19,63 @@ export class Limiter {
     this.#deps = deps
   }
 
-  /** Counts one request of `who` (an API key or an address), or refuses it. */
-  async take(who: string, { kind, limit }: Pick<Budget, 'kind' | 'limit'>): Promise<LimitStatus> {
-    if (limit === 0) return unlimited(this.#deps.clock.now())
-    const bucket = `${who} ${kind}`
-    return this.#refusal(bucket, limit) ?? (await this.#inTurn(bucket, () => this.#count(bucket, limit)))
+  /** Counts or refuses one request. `subject`: an API key, a user or a network. */
+  async take(subject: string, { kind, limit }: Pick<Budget, 'kind' | 'limit'>): Promise<LimitStatus> {
+    if (limit === 0) return unlimitedStatus(this.#deps.clock.now())
+    const bucket = `${subject} ${kind}`
+    return this.#refusal(bucket, limit) ?? (await this.#enqueue(bucket, () => this.#count(bucket, limit)))
   }
 
   async #count(bucket: string, limit: number): Promise<LimitStatus> {
     const { db, clock } = this.#deps
-    // Another process may take the number at the same moment; each round that is lost that way fills the bucket by one.
-    for (let lost = 0; lost <= limit; lost++) {
+    // Another process may insert the same number first. Each lost attempt means one more counted request in the bucket.
+    for (let attempt = 0; attempt <= limit; attempt++) {
       const refusal = this.#refusal(bucket, limit)
       if (refusal) return refusal
       const now = clock.now()
       const number = await countRequest(db, bucket, limit, now)
-      const { counted, oldestAt } = await readWindow(db, bucket, now)
-      const freeAt = oldestAt + WINDOW_MS
-      if (counted >= limit) this.#remember(`${bucket} ${limit}`, freeAt, now)
-      if (number !== undefined) return { limit, remaining: Math.max(0, limit - counted), freeAt, isRefused: false }
-      if (counted >= limit) return { limit, remaining: 0, freeAt, isRefused: true }
+      const { count, oldestAt } = await readWindow(db, bucket, now)
+      const resetAt = oldestAt + WINDOW_MS
+      if (count >= limit) this.#setFull(`${bucket} ${limit}`, resetAt, now)
+      if (number !== undefined) return { limit, remaining: Math.max(0, limit - count), resetAt, isRefused: false }
+      if (count >= limit) return { limit, remaining: 0, resetAt, isRefused: true }
     }
-    return { limit, remaining: 0, freeAt: clock.now() + 1_000, isRefused: true }
+    return { limit, remaining: 0, resetAt: clock.now() + 1_000, isRefused: true }
   }
 
   #refusal(bucket: string, limit: number): LimitStatus | undefined {
-    const freeAt = this.#full.get(`${bucket} ${limit}`)
-    if (freeAt === undefined) return undefined
-    const left = freeAt - this.#deps.clock.now()
-    if (left > 0 && left <= WINDOW_MS) return { limit, remaining: 0, freeAt, isRefused: true }
+    const resetAt = this.#full.get(`${bucket} ${limit}`)
+    if (resetAt === undefined) return undefined
+    const remainingMs = resetAt - this.#deps.clock.now()
+    if (remainingMs > 0 && remainingMs <= WINDOW_MS) return { limit, remaining: 0, resetAt, isRefused: true }
     this.#full.delete(`${bucket} ${limit}`)
     return undefined
   }
 
-  #remember(full: string, freeAt: number, now: number): void {
-    if (freeAt <= now) return
-    if (this.#full.size >= REMEMBERED) this.#full.delete(this.#full.keys().next().value!)
-    this.#full.set(full, freeAt)
+  #setFull(key: string, resetAt: number, now: number): void {
+    if (resetAt <= now) return
+    if (this.#full.size >= MAX_FULL_BUCKETS) this.#full.delete(this.#full.keys().next().value!)
+    this.#full.set(key, resetAt)
   }
 
-  /** Requests of one bucket one after the other, so that a crowd of them asks the database no more than `limit` times. */
-  async #inTurn(bucket: string, count: () => Promise<LimitStatus>): Promise<LimitStatus> {
-    const before = this.#queues.get(bucket)
-    // When the database is away the first failure is everyone's: nobody waits for it again.
-    const turn = before ? before.then(count) : count()
-    this.#queues.set(bucket, turn)
+  /** Counts the requests of one bucket one after the other, so that a burst runs at most `limit` statements. */
+  async #enqueue(bucket: string, count: () => Promise<LimitStatus>): Promise<LimitStatus> {
+    const previous = this.#queues.get(bucket)
+    // While the database is unavailable, one failure rejects all queued requests.
+    const current = previous ? previous.then(count) : count()
+    this.#queues.set(bucket, current)
     try {
-      return await turn
+      return await current
     } finally {
-      if (this.#queues.get(bucket) === turn) this.#queues.delete(bucket)
+      if (this.#queues.get(bucket) === current) this.#queues.delete(bucket)
     }
   }
 }
 
 /**
- * Counts a request when its bucket has a place, and returns its number; undefined when there was none, or when another
- * process took the same number at this moment. The n-th request has a place when the one `limit` before it has left the
- * window, so one row decides, and the primary key holds for all processes. Times never fall as numbers rise, whatever the
- * clocks of the processes say.
+ * Returns the number of the request; undefined if the bucket is full, or if another process inserted the same number. Request n
+ * is allowed once request n - `limit` has left the window, so one row decides. Times never decrease with rising numbers, even
+ * if the clocks of the processes differ.
  */
 async function countRequest(db: Database, bucket: string, limit: number, now: number): Promise<number | undefined> {
   const { rows } = await sql<{ number: number }>`
@@ -96,29 +94,25 @@ async function countRequest(db: Database, bucket: string, limit: number, now: nu
   return rows[0]?.number
 }
 
-export type Window = { counted: number; oldestAt: number }
-
-/** How many requests the window holds, and when the oldest of them came. Two look-ups, however many there are. */
-async function readWindow(db: Database, bucket: string, now: number): Promise<Window> {
+/** The number of requests in the window, and the time of the oldest. Two index lookups, regardless of the number. */
+async function readWindow(db: Database, bucket: string, now: number): Promise<{ count: number; oldestAt: number }> {
   const { rows } = await sql<{ last: number; number: number; counted_at: number }>`
     select (select max(number) from rate_log where bucket = ${bucket}) as last, number, counted_at
     from rate_log where bucket = ${bucket} and ${inWindow(now)} order by counted_at, number limit 1`.execute(db)
   const [oldest] = rows
-  return oldest
-    ? { counted: oldest.last - oldest.number + 1, oldestAt: oldest.counted_at }
-    : { counted: 0, oldestAt: now }
+  return oldest ? { count: oldest.last - oldest.number + 1, oldestAt: oldest.counted_at } : { count: 0, oldestAt: now }
 }
 
-/** Removes what no window holds any more. Returns whether there may be more. */
+const PRUNE_BATCH_SIZE = 500
+
+/** Deletes a batch of old rows. Returns whether there may be more. */
 export async function pruneRateLog(db: Database, now: number): Promise<boolean> {
   const { rows } = await sql`
     delete from rate_log where (bucket, number) in (
-      select bucket, number from rate_log where counted_at <= ${now - 2 * WINDOW_MS} limit ${PRUNE_BATCH}
-    ) returning 1 as gone`.execute(db)
-  return rows.length === PRUNE_BATCH
+      select bucket, number from rate_log where counted_at <= ${now - 2 * WINDOW_MS} limit ${PRUNE_BATCH_SIZE}
+    ) returning 1 as deleted`.execute(db)
+  return rows.length === PRUNE_BATCH_SIZE
 }
 
-const PRUNE_BATCH = 500
-
-/** A row with a later time was written before the machine's clock was set back, and is not counted. */
+/** A row in the future was written before the clock was set back, and is not counted. */
 const inWindow = (now: number) => sql`counted_at > ${now - WINDOW_MS} and counted_at <= ${now + WINDOW_MS}`

@@ -4,14 +4,14 @@ import type { Database } from '../database/database.ts'
 import { pruneIdempotentRequests } from './idempotency-store.ts'
 import { pruneRateLog } from './limiter.ts'
 
-const EVERY_MS = 60_000
-/** Between two batches, so that pruning never holds up a request for long. */
+const INTERVAL_MS = 60_000
+/** Between two batches, so that requests do not wait. */
 const PAUSE_MS = 50
 
-/** Removes a bounded number of rows; resolves with whether there may be more. */
+/** Deletes a batch. Returns whether there may be more. */
 type Prune = (db: Database, now: number) => Promise<boolean>
 
-/** While the server listens, removes once a minute what its requests left behind and nothing needs any more. */
+/** Deletes expired request data once a minute, while the server listens. */
 export function runPeriodicCleanup(
   app: FastifyInstance,
   { db, clock, isStarting = () => false }: { db: Database; clock: Clock; isStarting?: () => boolean },
@@ -35,7 +35,7 @@ export function runPeriodicCleanup(
           app.log.warn({ err }, 'Cleanup of expired request data failed. Retrying in a minute.')
         }
       }
-      await clock.sleep(EVERY_MS, stop.signal)
+      await clock.sleep(INTERVAL_MS, stop.signal)
     }
   }
 }

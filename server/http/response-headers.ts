@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../deps.ts'
 
-/** Scripts and styles from here only, and nobody may frame a page. `style-src-attr`: where a popup stands is a style of its own. */
+/** Only resources of this server, no frames. `style-src-attr`: popups are positioned by inline styles. */
 const POLICY = [
   "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:",
   "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -9,10 +9,7 @@ const POLICY = [
 
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
-/**
- * What a browser must know of every answer, errors included: that its type is the one that is stated, and that no cache keeps
- * what was asked for with a key or a session. Of everything below `/dashboard` and `/docs` it must know more.
- */
+/** Disables content sniffing, and caching of errors and of responses that need authentication. Pages get more headers. */
 export function setSecurityHeaders(app: FastifyInstance, { baseUrl }: Pick<Deps['config'], 'baseUrl'>): void {
   const isSecure = baseUrl.startsWith('https:')
   app.addHook('onSend', async ({ url, is404, routeOptions }, reply) => {
@@ -36,10 +33,10 @@ const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const ALLOWED_HEADERS = 'X-Api-Key, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id'
 const EXPOSED_HEADERS =
   'Allow, ETag, Location, Retry-After, WWW-Authenticate, Idempotent-Replayed, X-Error-Code, X-Error-Fields, X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
-/** Seconds for which a browser need not ask again. */
-const MAX_AGE = '600'
+/** Seconds for which browsers cache a preflight response. */
+const PREFLIGHT_MAX_AGE = '600'
 
-/** Lets pages of these origins (`*`: of all) call the API from a browser. Never with cookies: a page sends its key. */
+/** CORS: pages of these origins (`*`: all) may call the API with a key. Cookies are never allowed. */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   if (origins.length === 0) return
   const isForAll = origins.includes('*')
@@ -53,7 +50,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
     }
     reply.header('access-control-allow-methods', ALLOWED_METHODS)
     reply.header('access-control-allow-headers', ALLOWED_HEADERS)
-    reply.header('access-control-max-age', MAX_AGE)
+    reply.header('access-control-max-age', PREFLIGHT_MAX_AGE)
     return reply.code(204).send()
   })
 }

@@ -20,39 +20,39 @@ import { createClientErrorHandler, handleErrors, sendError } from './errors.ts'
 import { handleIdempotencyKeys } from './idempotency.ts'
 import { acceptOnlyJson } from './json.ts'
 import { Limiter } from './limiter.ts'
-import { limitHeaders, unlimited } from './limits.ts'
+import { limitHeaders, unlimitedStatus } from './limits.ts'
 import { runPeriodicCleanup } from './periodic-cleanup.ts'
 import { allowOrigins, setSecurityHeaders } from './response-headers.ts'
 import { compileLazily, refuseUnreadableInput, validatorCompiler } from './validation.ts'
 
 const MEBIBYTE = 1024 * 1024
-/** How long a connection may take and give nothing while it is answered: what a client does not read stays in memory. */
-const STALLED_MS = 120_000
+/** Closes connections whose client does not read the response, which stays in memory. */
+const STALLED_CONNECTION_MS = 120_000
 
 const serializerOf = compileLazily((schema) => fastJson(schema))
 
-/** A server without routes: what every route shares. */
-export function createHttpServer(deps: Deps, access: Pick<AccessDeps, 'identify' | 'authorize'>) {
+/** What all routes share. */
+export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify' | 'authorize'>) {
   const { clock, db, config } = deps
   const log: FastifyBaseLogger = deps.log
-  const gate: AccessDeps = { clock, limiter: new Limiter({ db, clock }), limits: config.limits, ...access }
+  const access: AccessDeps = { clock, limiter: new Limiter({ db, clock }), limits: config.limits, ...callers }
   const app = fastify({
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MEBIBYTE,
     genReqId: requestId,
     requestTimeout: 30_000,
-    connectionTimeout: STALLED_MS,
+    connectionTimeout: STALLED_CONNECTION_MS,
     trustProxy: config.trustedProxies.length > 0 ? config.trustedProxies : false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     http: { requireHostHeader: false },
     clientErrorHandler: createClientErrorHandler(clock.now),
     routerOptions: { maxParamLength: 1_000, caseSensitive: true, ignoreTrailingSlash: true },
-    // A path that cannot be decoded, or a part of one that is too long: it names nothing.
+    // A path that cannot be decoded or has a parameter that is too long is a 404.
     frameworkErrors: (_error, request, reply) => {
       reply.header('x-request-id', request.id)
-      identifyAndCount(gate, request as never, reply as never)
+      identifyAndCount(access, request as never, reply as never)
         .then(() => new Problem(404, 'Not found'))
         .catch((error: FastifyError) => error)
         .then((error) => sendError(error as FastifyError, request as never, reply as never))
@@ -65,27 +65,22 @@ export function createHttpServer(deps: Deps, access: Pick<AccessDeps, 'identify'
   })
   app.addHook('onRequest', async (request, reply) => {
     const now = clock.now()
-    reply.header('x-request-id', request.id).headers(limitHeaders(unlimited(now), now))
+    reply.header('x-request-id', request.id).headers(limitHeaders(unlimitedStatus(now), now))
   })
   setSecurityHeaders(app, config)
   allowOrigins(app, config.corsOrigins)
   refuseWhileStarting(app, deps)
-  sendAwayWhileStopping(app, deps)
-  refuseOddHeaders(app)
-  authenticateAndLimit(app, gate)
+  closeConnectionsWhileStopping(app, deps)
+  refuseInvalidHeaders(app)
+  authenticateAndLimit(app, access)
   handleErrors(app)
   app.addHook('onResponse', async (request, reply) => {
     const { method } = request
     const route = request.routeOptions.url
-    // Who reads the log must not be able to use a link.
+    // The log must not contain secret links.
     const url = route?.includes(':token') ? route : request.url
     traceRequest(deps, request, reply)
-    deps.metrics.request(
-      method,
-      request.is404 ? undefined : request.routeOptions.url,
-      reply.statusCode,
-      reply.elapsedTime,
-    )
+    deps.metrics.request(method, request.is404 ? undefined : route, reply.statusCode, reply.elapsedTime)
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
   acceptOnlyJson(app)
@@ -116,13 +111,13 @@ function traceRequest({ tracing, clock }: Deps, request: FastifyRequest, reply: 
   })
 }
 
-/** The caller's own id where it is 1 to 128 visible ASCII characters, else a new one. */
+/** The id from the client if it is 1 to 128 visible ASCII characters, or a new one. */
 function requestId(request: IncomingMessage): string {
-  const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+  const id = request.headers['x-request-id']
+  return typeof id === 'string' && /^[\x21-\x7e]{1,128}$/.test(id) ? id : randomUUID()
 }
 
-/** The port is open early, so that anyone who asks meanwhile gets a 503 with Retry-After instead of a refused connection. */
+/** The port opens early, so that clients get a 503 with Retry-After instead of a refused connection. */
 function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }: Deps): void {
   app.addHook('onRequest', async (request, reply) => {
     if (!isStarting() || request.routeOptions.url === '/healthz') return
@@ -131,8 +126,8 @@ function refuseWhileStarting(app: FastifyInstance, { isStarting = () => false }:
   })
 }
 
-/** A load balancer that notices sends nothing more here. Who did not notice is answered, and connects to another node next. */
-function sendAwayWhileStopping(app: FastifyInstance, { isStopping = () => false }: Deps): void {
+/** Load balancers stop sending requests after the 503 of `/readyz`. Other requests are answered, and their connections closed. */
+function closeConnectionsWhileStopping(app: FastifyInstance, { isStopping = () => false }: Deps): void {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
@@ -146,17 +141,16 @@ function sendAwayWhileStopping(app: FastifyInstance, { isStopping = () => false 
   })
 }
 
-/** Node keeps the first of them. A proxy in front may have gone by the other; RFC 9112 section 3.2. */
+/** Node uses the first Host header; a proxy may have used the other one. RFC 9112 section 3.2. */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!
-    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]!.toLowerCase() === 'host') hosts++
   }
   return hosts > 1
 }
 
-function refuseOddHeaders(app: FastifyInstance): void {
+function refuseInvalidHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', async (request) => {
     const { host, expect } = request.headers
     if (host === undefined && request.raw.httpVersion === '1.1') throw invalid({ Host: fieldError('required') })
@@ -165,6 +159,6 @@ function refuseOddHeaders(app: FastifyInstance): void {
       throw new Problem(417, 'Unsupported Expect header. Only 100-continue is allowed.')
     }
   })
-  // Node would answer an unknown Expect without a body.
+  // Otherwise Node answers an unknown Expect without a body.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 }

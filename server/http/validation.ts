@@ -8,16 +8,16 @@ import { type FieldErrors, notFound } from '../problem.ts'
 const compile = compileLazily<ValidateFunction>((schema) => ajv.compile(schema))
 const ajv = new Ajv({ allErrors: true, verbose: true, strict: false, useDefaults: true })
 
-/** Carries every field at fault from the validator to the error handler. */
+/** Carries the errors of all fields from the validator to the error handler. */
 export class InvalidInput extends Error {
   readonly errors: FieldErrors
-  /** Nobody need look further at the input: it may be very large. */
-  readonly isImpossible: boolean
+  /** Handlers must not process the input, which may be very large. */
+  readonly isUnsafe: boolean
 
-  constructor(errors: FieldErrors, { isImpossible = false } = {}) {
+  constructor(errors: FieldErrors, { isUnsafe = false } = {}) {
     super('invalid input')
     this.errors = errors
-    this.isImpossible = isImpossible
+    this.isUnsafe = isUnsafe
   }
 }
 
@@ -26,67 +26,67 @@ export const validatorCompiler: FastifySchemaCompiler<object> = ({ schema, httpP
   const compiled = compile(schema)
   return (input: unknown) => {
     const validate = compiled()
-    if (isQuery) readTexts(schema as QuerySchema, input as Record<string, unknown>)
+    if (isQuery) convertQuery(schema as QuerySchema, input as Record<string, unknown>)
     const value = input === undefined ? {} : input
-    const impossible = findUnsafeInput(value)
-    if (!impossible && validate(value)) return { value }
-    if (httpPart === 'params') return { error: notFound() } // nothing has such a name
-    if (impossible) return { error: new InvalidInput(impossible, { isImpossible: true }) }
+    const unsafe = findUnsafeInput(value)
+    if (!unsafe && validate(value)) return { value }
+    if (httpPart === 'params') return { error: notFound() }
+    if (unsafe) return { error: new InvalidInput(unsafe, { isUnsafe: true }) }
     return { error: new InvalidInput(fieldErrors(validate.errors ?? [], value, isQuery)) }
   }
 }
 
-/** What a schema refuses of a value that lies within a body, by its fields. */
+/** Validates a part of a body. */
 export function findFieldErrors(schema: object, value: unknown): FieldErrors {
   const validate = compile(schema)()
-  const impossible = findUnsafeInput(value)
-  if (impossible) return impossible
+  const unsafe = findUnsafeInput(value)
+  if (unsafe) return unsafe
   return validate(value) ? {} : fieldErrors(validate.errors ?? [], value, false)
 }
 
 type QuerySchema = { properties?: Record<string, { type?: string; enum?: string[] }> }
 
-/** A query string holds text only. What does not read as its schema says stays text, and is refused. */
-function readTexts({ properties = {} }: QuerySchema, query: Record<string, unknown>): void {
+/** Converts the texts of a query to the types of the schema. What cannot be converted stays text, and is refused. */
+function convertQuery({ properties = {} }: QuerySchema, query: Record<string, unknown>): void {
   for (const [name, schema] of Object.entries(properties)) {
-    const given = query[name]
-    if (typeof given === 'string') query[name] = readText(given, schema)
+    const text = query[name]
+    if (typeof text === 'string') query[name] = convertText(text, schema)
   }
 }
 
-/** Values of an enumeration, and `True` as Python writes it, are accepted in any letter case. */
-function readText(given: string, { type, enum: allowed }: { type?: string; enum?: string[] }): unknown {
-  const lower = given.toLowerCase()
-  if (type === 'integer' && /^-?\d{1,15}$/.test(given)) return Number(given)
+/** Values of an enumeration, and `True` of Python clients, are accepted in any letter case. */
+function convertText(text: string, { type, enum: allowed }: { type?: string; enum?: string[] }): unknown {
+  const lower = text.toLowerCase()
+  if (type === 'integer' && /^-?\d{1,15}$/.test(text)) return Number(text)
   if (type === 'boolean' && (lower === 'true' || lower === 'false')) return lower === 'true'
-  return allowed?.find((each) => each.toLowerCase() === lower) ?? given
+  return allowed?.find((value) => value.toLowerCase() === lower) ?? text
 }
 
-/** Fields at fault that one answer names. */
+/** In one response. */
 const MAX_ERRORS = 10_000
 
 function fieldErrors(errors: ErrorObject[], input: unknown, isQuery: boolean): FieldErrors {
-  // Without a prototype, so that a field called `constructor` is a field like any other.
+  // Without a prototype, because a field can have the name `constructor`.
   const fields: FieldErrors = Object.create(null)
-  const named = errors.slice(0, MAX_ERRORS)
+  const reported = errors.slice(0, MAX_ERRORS)
   const mismatches = new Map<string, number>()
-  for (const { schemaPath, instancePath } of named) {
-    if (OTHER_TYPE.test(schemaPath)) mismatches.set(instancePath, (mismatches.get(instancePath) ?? 0) + 1)
+  for (const { schemaPath, instancePath } of reported) {
+    if (ALTERNATIVE_TYPE.test(schemaPath)) mismatches.set(instancePath, (mismatches.get(instancePath) ?? 0) + 1)
   }
-  for (const error of named) {
-    // Of a choice of shapes the one that has the right type says what is wrong; where none has, the choice does.
-    if (OTHER_TYPE.test(error.schemaPath)) continue
+  for (const error of reported) {
+    // The alternative with the type of the value reports its errors. If no alternative has that type, the choice does.
+    if (ALTERNATIVE_TYPE.test(error.schemaPath)) continue
     if (error.keyword === 'anyOf' && mismatches.get(error.instancePath) !== error.parentSchema?.anyOf.length) continue
-    const { path, error: described } = describe(error, input, isQuery)
-    fields[path || (isQuery ? 'query' : 'body')] ??= described
+    const located = locateError(error, input, isQuery)
+    fields[located.path || (isQuery ? 'query' : 'body')] ??= located.error
   }
   return fields
 }
 
-/** The type of an alternative is not that of the value. */
-const OTHER_TYPE = /\/anyOf\/\d+\/type$/
+/** The value has another type than an alternative. */
+const ALTERNATIVE_TYPE = /\/anyOf\/\d+\/type$/
 
-type SchemaAtFault = SchemaOptions & {
+type FieldSchema = SchemaOptions & {
   properties?: object
   required?: string[]
   enum?: unknown[]
@@ -96,25 +96,27 @@ type SchemaAtFault = SchemaOptions & {
   secret?: boolean
 }
 
-type Described = { path: string; error: FieldError }
+type LocatedError = { path: string; error: FieldError }
 
-function describe(error: ErrorObject, input: unknown, isQuery: boolean): Described {
-  const path = keysOf(error.instancePath).join('.')
-  const value = valueAt(input, error.instancePath)
+function locateError(error: ErrorObject, input: unknown, isQuery: boolean): LocatedError {
+  const keys = keysOf(error.instancePath)
+  const path = keys.join('.')
+  const value = keys.reduce<unknown>((parent, key) => (parent as Record<string, unknown> | undefined)?.[key], input)
   if (isQuery && Array.isArray(value)) return { path, error: fieldError('repeated') }
   const { missingProperty, additionalProperty } = error.params
-  const inside = (name: string) => (path === '' ? name : `${path}.${name}`)
-  const schema = error.parentSchema as SchemaAtFault
-  if (error.keyword === 'required') return { path: inside(missingProperty), error: fieldError('required') }
+  const childPath = (name: string) => (path === '' ? name : `${path}.${name}`)
+  const schema = error.parentSchema as FieldSchema
+  if (error.keyword === 'required') return { path: childPath(missingProperty), error: fieldError('required') }
   if (error.keyword === 'additionalProperties') {
-    return { path: inside(additionalProperty), error: unknownField(schema, additionalProperty) }
+    return { path: childPath(additionalProperty), error: unknownField(schema, additionalProperty) }
   }
-  return { path, error: path === '' && error.keyword === 'type' ? wrongBody(schema, value) : wrongValue(error, value) }
+  const isBody = path === '' && error.keyword === 'type'
+  return { path, error: isBody ? invalidBody(schema, value) : invalidValue(error, value) }
 }
 
-function wrongValue({ keyword, params, parentSchema }: ErrorObject, value: unknown): FieldError {
-  const schema = parentSchema as SchemaAtFault
-  const given = schema.secret ? HIDDEN : shown(value)
+function invalidValue({ keyword, params, parentSchema }: ErrorObject, value: unknown): FieldError {
+  const schema = parentSchema as FieldSchema
+  const given = schema.secret ? REDACTED : describeValue(value)
   switch (keyword) {
     case 'anyOf':
       return fieldError('invalid_type', { allowed: (schema.anyOf ?? []).map(({ type }) => type).join(','), given })
@@ -149,45 +151,39 @@ const FORMATS = new Map<string, 'invalid_email' | 'invalid_slug' | 'invalid_text
   [ONE_LINE, 'control_characters'],
 ])
 
-/** The first sentence of the description: the others say what the field is for. Without one, an example. */
-function formatOf({ description, examples: [example] = [] }: SchemaAtFault): string {
+/** The first sentence of the description, or an example. */
+function formatOf({ description, examples: [example] = [] }: FieldSchema): string {
   if (description === undefined) return example === undefined ? 'valid' : `like ${JSON.stringify(example)}`
   const [first = ''] = description.replace(/\.$/, '').split('. ')
   return first.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase())
 }
 
-function unknownField({ properties = {}, 'x-elsewhere': elsewhere = {} }: SchemaAtFault, name: string): FieldError {
+function unknownField({ properties = {}, 'x-elsewhere': elsewhere = {} }: FieldSchema, name: string): FieldError {
   if (Object.hasOwn(elsewhere, name)) return { ...fieldError('read_only'), text: elsewhere[name]! }
   return fieldError('unknown_field', { allowed: Object.keys(properties).join(', ') })
 }
 
-function wrongBody({ required = [] }: SchemaAtFault, value: unknown): FieldError {
+function invalidBody({ required = [] }: FieldSchema, value: unknown): FieldError {
   const fields = required.join(', ')
   return value === null
     ? fieldError('body_required', { fields })
-    : fieldError('invalid_body', { fields, given: shown(value) })
+    : fieldError('invalid_body', { fields, given: describeValue(value) })
 }
 
-function outOfRange({ minimum, maximum }: SchemaAtFault, given: string | number): FieldError {
+function outOfRange({ minimum, maximum }: FieldSchema, given: string | number): FieldError {
   if (minimum === undefined) return fieldError('too_large', { max: maximum!, given })
   if (maximum === undefined) return fieldError('too_small', { min: minimum, given })
   return fieldError('out_of_range', { min: minimum, max: maximum, given })
 }
 
-/** In place of a secret, which need not be repeated where answers are kept. */
-const HIDDEN = '"***"'
+/** Replaces a secret, because clients may log responses. */
+const REDACTED = '"***"'
 
-/** JSON of a value; of a list or an object only the type. */
-function shown(value: unknown): string | number {
+/** The JSON of a value; for an array or an object, the type. */
+function describeValue(value: unknown): string | number {
   if (Number.isInteger(value)) return value as number
   if (Array.isArray(value)) return 'array'
   return typeof value === 'object' && value !== null ? 'object' : `${JSON.stringify(value)?.slice(0, 40)}`
-}
-
-function valueAt(input: unknown, pointer: string): unknown {
-  let value = input
-  for (const key of keysOf(pointer)) value = (value as Record<string, unknown> | undefined)?.[key]
-  return value
 }
 
 /** The keys of a JSON pointer, RFC 6901 section 4. */
@@ -196,63 +192,61 @@ function keysOf(pointer: string): string[] {
   return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** Deeper than anything that a schema of ours describes. */
+/** Deeper than any schema. */
 const MAX_DEPTH = 32
-/** A full bulk request has 22,000. */
+/** The largest bulk request has 22,000. */
 const MAX_VALUES = 100_000
 
-type Place = { value: unknown; path: string; depth: number }
-
 /**
- * What no schema needs to look at: text that cannot be stored (U+0000, halves of surrogate pairs), and nesting or numbers
- * of values that only cost time. Walks with a list instead of calls, because the depth is the sender's choice.
+ * Finds text that cannot be stored (U+0000, unpaired surrogates), and too many or too deeply nested values. Uses a stack instead
+ * of recursion, because the client chooses the depth.
  */
 export function findUnsafeInput(input: unknown): FieldErrors | undefined {
-  const waiting: Place[] = [{ value: input, path: '', depth: 0 }]
-  for (let seen = 1; ; seen++) {
-    const place = waiting.pop()
-    if (!place) return undefined
-    const { value, path, depth } = place
+  const stack: { value: unknown; path: string; depth: number }[] = [{ value: input, path: '', depth: 0 }]
+  for (let visited = 1; ; visited++) {
+    const next = stack.pop()
+    if (!next) return undefined
+    const { value, path, depth } = next
     if (typeof value === 'string') {
-      const fault = faultOf(value)
-      if (fault) return { [path || 'body']: fieldError(fault) }
+      const code = invalidCharacter(value)
+      if (code) return { [path || 'body']: fieldError(code) }
     } else if (value !== null && typeof value === 'object') {
       if (depth >= MAX_DEPTH) return { body: fieldError('too_deep', { max: MAX_DEPTH }) }
       const isList = Array.isArray(value)
       const entries = isList ? value.entries() : Object.entries(value)
       const count = isList ? value.length : (entries as unknown[]).length
-      if (seen + waiting.length + count > MAX_VALUES)
+      if (visited + stack.length + count > MAX_VALUES)
         return { body: fieldError('too_many_values', { max: MAX_VALUES }) }
       for (const [key, child] of entries) {
-        const fault = typeof key === 'string' && faultOf(key)
-        if (fault) return { [path || 'body']: fieldError(IN_NAME[fault]) }
-        waiting.push({ value: child, path: path === '' ? String(key) : `${path}.${key}`, depth: depth + 1 })
+        const code = typeof key === 'string' && invalidCharacter(key)
+        if (code) return { [path || 'body']: fieldError(CODES_IN_NAMES[code]) }
+        stack.push({ value: child, path: path === '' ? String(key) : `${path}.${key}`, depth: depth + 1 })
       }
     }
   }
 }
 
-const IN_NAME = { nul_character: 'nul_in_name', unpaired_surrogate: 'surrogate_in_name' } as const
+const CODES_IN_NAMES = { nul_character: 'nul_in_name', unpaired_surrogate: 'surrogate_in_name' } as const
 
-function faultOf(text: string): keyof typeof IN_NAME | undefined {
+function invalidCharacter(text: string): keyof typeof CODES_IN_NAMES | undefined {
   if (text.includes('\0')) return 'nul_character'
   return text.isWellFormed() ? undefined : 'unpaired_surrogate'
 }
 
 /**
- * Compiles a schema when it is first used, and once for each text of it: of one route and another the refusals are alike.
- * Compiling all of them took a quarter of a start, and most processes use few. Returns what compiles, or gives what was compiled.
+ * Compiles a schema when it is first used, and equal schemas once. Compiling all schemas takes a quarter of the start time, and
+ * most processes use few of them.
  */
 export function compileLazily<T>(compile: (schema: object) => T): (schema: object) => () => T {
   const compiled = new Map<string, T>()
   return (schema) => {
-    let own: T | undefined
+    let result: T | undefined
     return () => {
-      if (own !== undefined) return own
+      if (result !== undefined) return result
       const text = JSON.stringify(schema)
-      own = compiled.get(text) ?? compile(schema)
-      compiled.set(text, own)
-      return own
+      result = compiled.get(text) ?? compile(schema)
+      compiled.set(text, result)
+      return result
     }
   }
 }
@@ -264,7 +258,7 @@ export function compileLazily<T>(compile: (schema: object) => T): (schema: objec
 export const schemaErrors = ({ validationError: error }: FastifyRequest): FieldErrors | undefined =>
   error instanceof InvalidInput ? error.errors : undefined
 
-/** Before the handler of a route with `attachValidation`, refuses what it could not combine with other errors: a body that is no object, or unsafe. */
+/** Refuses unsafe input and a body that is not an object before the handler of a route with `attachValidation`. */
 export function refuseUnreadableInput(app: FastifyInstance): void {
   app.addHook('preHandler', (request, _reply, done) =>
     done(hasReadableInput(request) ? undefined : request.validationError),
@@ -273,7 +267,7 @@ export function refuseUnreadableInput(app: FastifyInstance): void {
 
 function hasReadableInput({ validationError: error, body }: FastifyRequest): boolean {
   if (!error) return true
-  if (!(error instanceof InvalidInput) || error.isImpossible) return false
+  if (!(error instanceof InvalidInput) || error.isUnsafe) return false
   if (error.validationContext === 'querystring') return body === undefined
   return error.validationContext === 'body' && typeof body === 'object' && body !== null && !Array.isArray(body)
 }

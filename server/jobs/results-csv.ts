@@ -16,11 +16,11 @@ export const resultsCsv = (
   streamCsv({
     columns: COLUMNS,
     cellsOf,
-    read: (limit, after) => {
+    readPage: (limit, after) => {
       const query = { limit, ...(state === undefined ? {} : { state }), ...(after === undefined ? {} : { after }) }
       return readList(tenant, (db) => listResults(db, seal, tenant, { job, query }))
     },
-    atEnd: (most) => `The export is limited to ${most} results. GET /jobs/{job}/results lists all of them.`,
+    limitNote: (maxRows) => `The export is limited to ${maxRows} results. GET /jobs/{job}/results lists all of them.`,
   })
 
 function cellsOf({ id, name, state, code, error, errors, field_codes: codes, before, after }: JobResult): unknown[] {

@@ -3,7 +3,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork } from '../http/auth-and-rate-limit.ts'
-import { secondsToWait, tryAgainIn } from '../http/limits.ts'
+import { secondsUntil, tryAgainIn } from '../http/limits.ts'
 import { type Exposition, expose } from '../metrics/families.ts'
 import { Problem } from '../problem.ts'
 
@@ -22,9 +22,9 @@ export function metricsRoutes({
 
     app.get('/metrics', { schema: { hide: true } }, async ({ headers, ip }, reply) => {
       const network = clientNetwork(ip)
-      const freeAt = failures.refusedUntil(network)
-      if (freeAt !== undefined) {
-        const seconds = secondsToWait({ freeAt }, clock.now())
+      const refusedUntil = failures.refusedUntil(network)
+      if (refusedUntil !== undefined) {
+        const seconds = secondsUntil(refusedUntil, clock.now())
         reply.header('retry-after', String(seconds))
         throw new Problem(429, `Too many wrong tokens. ${tryAgainIn(seconds)}`)
       }

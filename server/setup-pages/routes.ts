@@ -104,8 +104,8 @@ export function publicPageRoutes({ db, clock, config }: Deps): Routes {
         'cross-origin-resource-policy': 'same-origin',
       })
       const budget = budgetOf('setup_page', config.limits)
-      const usage = await limiter.take(clientNetwork(request.ip), budget)
-      enforceLimit(usage, clock.now(), reply, { ...budget, isKnown: false })
+      const status = await limiter.take(clientNetwork(request.ip), budget)
+      enforceLimit(status, clock.now(), reply, { ...budget, isKnown: false })
     })
     const params = Params('token')
     const hide = true

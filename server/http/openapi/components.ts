@@ -2,8 +2,6 @@ import type { ErrorBody } from '#contract/common.ts'
 import { ERROR_CODES } from '#contract/error-codes.ts'
 import { FIELD_ERRORS } from '#contract/field-errors.ts'
 
-/** What the operations of the document share, to be referred to by name. */
-
 const integer = (description: string) => ({ description, schema: { type: 'integer' } })
 const text = (description: string) => ({ description, schema: { type: 'string' } })
 
@@ -12,7 +10,7 @@ const listOf = (codes: Record<string, string>) =>
     .map(([code, about]) => `- \`${code}\`: ${about}`)
     .join('\n')
 const FIELD_ABOUT = Object.fromEntries(Object.entries(FIELD_ERRORS).map(([code, { about }]) => [code, about]))
-const choice = (description: string, codes: Record<string, string>) => ({
+const codeList = (description: string, codes: Record<string, string>) => ({
   description: `${description}\n\n${listOf(codes)}`,
   schema: { type: 'string', enum: Object.keys(codes) },
 })
@@ -23,7 +21,7 @@ export const headers = {
   'X-RateLimit-Remaining': integer('Requests left in the window.'),
   'X-RateLimit-Reset': integer('Unix time in seconds at which the oldest counted request leaves the window.'),
   'Retry-After': integer('Seconds to wait.'),
-  'X-Error-Code': choice('A stable code for the error.', ERROR_CODES),
+  'X-Error-Code': codeList('A stable code for the error.', ERROR_CODES),
   'X-Error-Fields': text(
     `A code with parameters for each invalid field, as a dictionary of RFC 9651: \`frequency=out_of_range;min=5;max=120\`. It lists at most 50 fields, and only those with plain names. Codes:\n\n${listOf(FIELD_ABOUT)}`,
   ),
@@ -64,16 +62,15 @@ export const securitySchemes = {
   },
 } as const
 
-type Failure = {
+type ErrorResponse = {
   name: string
   description: string
   headers?: HeaderName[]
-  /** A body as the server sends it, without `code`. */
+  /** A body, without `code`. */
   example: Omit<ErrorBody, 'code'>
 }
 
-/** What each status means, and headers that come with it. */
-export const failures: Record<number, Failure> = {
+export const errorResponses: Record<number, ErrorResponse> = {
   400: {
     name: 'BadRequest',
     description: 'The input is invalid. `errors` has a message for each wrong field.',
@@ -189,7 +186,7 @@ export const headerRefs = (more: HeaderName[] = []) =>
   Object.fromEntries([...ALWAYS, ...more].map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 export const responses = Object.fromEntries(
-  Object.entries(failures).map(([status, { name, description, headers, example }]) => [
+  Object.entries(errorResponses).map(([status, { name, description, headers, example }]) => [
     name,
     {
       description,

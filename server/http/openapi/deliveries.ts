@@ -9,7 +9,7 @@ const header = (name: string, type: 'string' | 'integer', description: string) =
   schema: { type },
 })
 
-/** What this service sends, for the document's `webhooks`. */
+/** The requests that Zonewatch sends. */
 export const webhooks = {
   change: {
     post: {

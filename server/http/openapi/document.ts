@@ -1,16 +1,23 @@
 import { ErrorBody } from '#contract/common.ts'
-import { failures, type HeaderName, headerRefs, headers, parameters, responses, securitySchemes } from './components.ts'
+import {
+  errorResponses,
+  type HeaderName,
+  headerRefs,
+  headers,
+  parameters,
+  responses,
+  securitySchemes,
+} from './components.ts'
 import { webhooks } from './deliveries.ts'
-import { errorStatusesOf, type Shape } from './failures.ts'
 import { hoistTitled } from './hoist.ts'
 
-/** The parts of a document and of an operation that are looked at or changed here. */
+/** Only the properties that are read or changed here. */
 export type Operation = {
   operationId?: string
   summary?: string
   description?: string
   tags?: string[]
-  /** Empty: no key is needed. */
+  /** Empty for an operation that needs no key. */
   security?: unknown[]
   parameters?: Parameter[]
   'x-takes-if-match'?: boolean
@@ -32,20 +39,24 @@ export type Document = {
   tags?: { name: string; description?: string }[]
 }
 
-/** What the route schemas do not say, the same for every route: shared headers, conditions and errors. */
-export function complete(document: Document): Document {
+/** Adds what the route schemas do not contain: shared headers, conditional requests and errors. */
+export function completeDocument(document: Document): Document {
   const versioned = versionedTitles(document)
   for (const [path, operations] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(operations)) {
-      if (operation.security) completeOpen(operation)
+      if (operation.security) completePublicOperation(operation)
       else completeOperation(method, path, operation, versioned)
+      delete operation['x-takes-if-match']
+      delete operation['x-writes-nothing']
+      delete operation['x-takes-idempotency-key']
     }
   }
   const schemas = hoistTitled(document.paths)
   document.webhooks = webhooks
   document.components = {
     ...document.components,
-    schemas: { ...document.components.schemas, ...schemas, Error: plain(ErrorBody) },
+    // The schema has hidden properties that JSON leaves out.
+    schemas: { ...document.components.schemas, ...schemas, Error: JSON.parse(JSON.stringify(ErrorBody)) },
     responses,
     headers,
     parameters,
@@ -54,29 +65,22 @@ export function complete(document: Document): Document {
   return document
 }
 
-/** The titles of what is changed or deleted with `If-Match`: resources that carry an ETag in whichever answer they come. */
+/** The titles of resources that take `If-Match`. Every response with one of them has an ETag. */
 function versionedTitles({ paths }: Document): Set<string | undefined> {
-  const isVersioned = (path: Record<string, Operation>) =>
-    Object.values(path).some((operation) => operation['x-takes-if-match'])
   const operations = Object.values(paths)
-    .filter(isVersioned)
+    .filter((path) => Object.values(path).some((operation) => operation['x-takes-if-match']))
     .flatMap((path) => path.get ?? [])
   return new Set(
     operations.flatMap(({ responses }) => responses['200']?.content?.['application/json']?.schema?.title ?? []),
   )
 }
 
-/** An operation that needs no key, and describes its answers itself. */
-function completeOpen(operation: Operation): void {
-  delete operation['x-takes-if-match']
-  delete operation['x-writes-nothing']
-  delete operation['x-takes-idempotency-key']
+/** An operation that needs no key. Its schema has all its responses. */
+function completePublicOperation(operation: Operation): void {
   for (const [status, response] of Object.entries(operation.responses)) {
     response.headers = headerRefs(status === '503' ? ['Retry-After'] : [])
   }
-  for (const status of [400, 405, 414, 431, 500, 503]) {
-    operation.responses[status] ??= { $ref: `#/components/responses/${failures[status]!.name}` } as never
-  }
+  for (const status of [400, 405, 414, 431, 500, 503]) operation.responses[status] ??= errorRef(status)
 }
 
 function completeOperation(
@@ -87,51 +91,74 @@ function completeOperation(
 ): void {
   correctBody(operation)
   for (const parameter of operation.parameters ?? []) listInclude(parameter)
-  const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
-  const schema = answers[0]?.[1].content?.['application/json']?.schema
-  const answersPage = 'has_more' in (schema?.properties ?? {})
-  const answersOne = schema?.type === 'object' && !answersPage
-  if (answersPage) {
+  const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
+  const schema = successes[0]?.[1].content?.['application/json']?.schema
+  const returnsPage = 'has_more' in (schema?.properties ?? {})
+  const returnsResource = schema?.type === 'object' && !returnsPage
+  if (returnsPage) {
     operation.description ??= 'Returns one page in the requested order. An item must match all filters.'
     operation.description += ' Returns 304 if the page is the one that the ETag in If-None-Match belongs to.'
   }
-  if (answersOne && method === 'get') operation.description ??= 'Returns 304 if the ETag in If-None-Match is current.'
-
-  const { 'x-takes-if-match': takesIfMatch, 'x-writes-nothing': writesNothing } = operation
-  const isRepeatable = (method === 'post' && !writesNothing) || operation['x-takes-idempotency-key'] === true
-  delete operation['x-takes-if-match']
-  delete operation['x-writes-nothing']
-  delete operation['x-takes-idempotency-key']
-  const isRead = method === 'get' && (answersOne || answersPage)
-  const conditions = { IfMatch: takesIfMatch, IfNoneMatch: isRead, IdempotencyKey: isRepeatable }
+  if (returnsResource && method === 'get') {
+    operation.description ??= 'Returns 304 if the ETag in If-None-Match is current.'
+  }
+  const takesIfMatch = operation['x-takes-if-match'] === true
+  const takesIdempotencyKey =
+    (method === 'post' && !operation['x-writes-nothing']) || operation['x-takes-idempotency-key'] === true
+  const isRead = method === 'get' && (returnsResource || returnsPage)
+  const conditions = { IfMatch: takesIfMatch, IfNoneMatch: isRead, IdempotencyKey: takesIdempotencyKey }
   for (const [name, isTaken] of Object.entries(conditions)) {
     if (isTaken) operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${name}` }]
   }
-  for (const answer of answers) {
-    if (answer[1].description === 'Default Response') answer[1].description = 'Success.'
-    const tagged = isRead || (answersOne && versioned.has(schema.title))
-    const more: [HeaderName, boolean][] = [
-      ['Location', answer[0] === '201' && answersOne],
-      ['ETag', tagged],
-      ['Idempotent-Replayed', isRepeatable],
+  for (const [status, response] of successes) {
+    if (response.description === 'Default Response') response.description = 'Success.'
+    const hasTag = isRead || (returnsResource && versioned.has(schema.title))
+    const optional: [HeaderName, boolean][] = [
+      ['Location', status === '201' && returnsResource],
+      ['ETag', hasTag],
+      ['Idempotent-Replayed', takesIdempotencyKey],
     ]
-    answer[1].headers = headerRefs(more.flatMap(([name, isSent]) => (isSent ? [name] : [])))
-    if (tagged && method === 'get') {
+    response.headers = headerRefs(optional.flatMap(([name, isSent]) => (isSent ? [name] : [])))
+    if (hasTag && method === 'get') {
       operation.responses['304'] = { description: 'Nothing changed.', headers: headerRefs(['ETag']) }
     }
   }
-  completeFailures(operation, { method, path, isRepeatable, takesIfMatch: takesIfMatch === true })
-}
-
-function completeFailures(operation: Operation, shape: Shape): void {
   for (const status of ['4XX', '5XX']) delete operation.responses[status]
-  for (const status of errorStatusesOf(shape)) {
-    const failure = failures[status]
-    if (failure) operation.responses[status] = { $ref: `#/components/responses/${failure.name}` } as never
+  for (const status of errorStatuses({ method, path, takesIdempotencyKey, takesIfMatch })) {
+    operation.responses[status] = errorRef(status)
   }
 }
 
-/** Several values, separated by commas. */
+const errorRef = (status: number) =>
+  ({ $ref: `#/components/responses/${errorResponses[status]!.name}` }) as Operation['responses'][string]
+
+type OperationTraits = { method: string; path: string; takesIdempotencyKey: boolean; takesIfMatch: boolean }
+
+function errorStatuses({ method, path, takesIdempotencyKey, takesIfMatch }: OperationTraits): number[] {
+  const isWrite = method !== 'get'
+  const statuses: [number, boolean][] = [
+    [400, true],
+    [401, true],
+    [402, ['post', 'put', 'patch'].includes(method)],
+    [403, isWrite],
+    [404, path.includes('{')],
+    [405, true],
+    [409, isWrite],
+    [412, method === 'patch' || method === 'delete' || takesIfMatch],
+    // Also of operations without a body, because a client can send one.
+    [413, isWrite],
+    [414, true],
+    [415, isWrite],
+    [422, takesIdempotencyKey || method === 'post'],
+    [429, true],
+    [431, true],
+    [500, true],
+    [503, true],
+  ]
+  return statuses.flatMap(([status, isPossible]) => (isPossible ? [status] : []))
+}
+
+/** Describes `include` as a comma-separated list. */
 function listInclude(parameter: Parameter): void {
   if (parameter.name !== 'include') return
   const { description = '' } = parameter
@@ -141,7 +168,7 @@ function listInclude(parameter: Parameter): void {
   Object.assign(parameter, { description, schema, style: 'form', explode: false, example: names.slice(0, 2) })
 }
 
-/** A route that takes no body refuses one with fields; the document shows none. A body that may be null can be left out. */
+/** Removes the body of operations that take none. A body that can be null is optional. */
 function correctBody(operation: Operation): void {
   const { requestBody } = operation
   const json = requestBody?.content['application/json']
@@ -153,6 +180,3 @@ function correctBody(operation: Operation): void {
     json.schema = object!
   }
 }
-
-/** Schemas are made with hidden properties that are no part of the document. */
-const plain = (schema: unknown): unknown => JSON.parse(JSON.stringify(schema))

@@ -4,7 +4,7 @@ const FOLDER = new URL('../../../docs/reference/', import.meta.url)
 
 export type Guide = { description: string; tags: { name: string; description: string }[] }
 
-/** The project's documents as descriptions, because many readers have nothing but the API reference. */
+/** The reference pages as descriptions, because many readers see only the API reference. */
 export async function readGuide(): Promise<Guide> {
   const files = ['api.md', 'states.md', 'matching.md', 'webhooks.md', 'alerts.md', 'jobs.md', 'setup-pages.md']
   const [api, states, matching, webhooks, alerts, jobs, setupPages] = await Promise.all(files.map(textOf))
@@ -30,7 +30,7 @@ export async function readGuide(): Promise<Guide> {
   }
 }
 
-/** Without its title and diagrams, which the API reference does not draw, and with links to the pages below `/docs`. */
+/** Without the title, and without diagrams, which the API reference cannot draw. Links point to the pages below `/docs`. */
 async function textOf(file: string): Promise<string> {
   const text = await readFile(new URL(file, FOLDER), 'utf8')
   return text
@@ -41,7 +41,7 @@ async function textOf(file: string): Promise<string> {
     )
 }
 
-/** The page of a document, for a link as it is written in docs/reference/. */
+/** The path below `/docs` for a link in `docs/reference/`. */
 function pageOf(link: string): string {
   const { pathname, hash } = new URL(link, 'http://docs/docs/reference/')
   return pathname.replace(/(?:\/README)?\.md$/, '') + hash

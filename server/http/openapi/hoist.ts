@@ -22,18 +22,18 @@ const ENUMERATIONS = new Map(
   }).map(([name, values]) => [JSON.stringify(values), name]),
 )
 
-/** A choice of a plain type and null as one schema with two types: OpenAPI 3.1 has both, and one way is enough. */
-function nullable({ anyOf, ...beside }: Json): Json | undefined {
+/** Converts `anyOf` of a plain type and null to one schema with two types. */
+function nullable({ anyOf, ...others }: Json): Json | undefined {
   if (!Array.isArray(anyOf) || anyOf.length !== 2 || anyOf[1]?.type !== 'null') return undefined
   const [schema] = anyOf as Json[]
   if (typeof schema?.type !== 'string') return undefined
   const values = Array.isArray(schema.enum) ? { enum: [...schema.enum, null] } : {}
-  return { ...schema, ...values, type: [schema.type, 'null'], ...beside }
+  return { ...schema, ...values, type: [schema.type, 'null'], ...others }
 }
 
 /**
- * Replaces every schema that has a `title` by a reference to it, in place, and returns them by title: so a generated client
- * has one type `Monitor`, however many operations answer with one. Throws when one title stands for two schemas.
+ * Replaces every schema that has a `title` with a reference, and returns the schemas by title, so that a generated client has one
+ * type `Monitor`. Throws if two schemas have the same title.
  */
 export function hoistTitled(root: unknown): Record<string, unknown> {
   const schemas: Record<string, unknown> = {}
@@ -42,18 +42,18 @@ export function hoistTitled(root: unknown): Record<string, unknown> {
   const visit = (value: unknown): unknown => {
     if (value === null || typeof value !== 'object') return value
     if (Array.isArray(value)) return value.map(visit)
-    const visited = Object.fromEntries(Object.entries(value as Json).map(([key, each]) => [key, visit(each)]))
-    const choice = nullable(visited)
-    if (choice) return visit(choice)
-    const named = ENUMERATIONS.get(JSON.stringify(visited.enum))
-    if (named !== undefined) {
-      const { type: _, enum: values, ...beside } = visited
-      schemas[named] = { type: 'string', enum: values }
-      return { $ref: `#/components/schemas/${named}`, ...beside }
+    const visited = Object.fromEntries(Object.entries(value as Json).map(([key, child]) => [key, visit(child)]))
+    const merged = nullable(visited)
+    if (merged) return visit(merged)
+    const name = ENUMERATIONS.get(JSON.stringify(visited.enum))
+    if (name !== undefined) {
+      const { type: _, enum: values, ...others } = visited
+      schemas[name] = { type: 'string', enum: values }
+      return { $ref: `#/components/schemas/${name}`, ...others }
     }
     const { title } = visited
     if (typeof title !== 'string' || !('type' in visited || 'anyOf' in visited)) return visited
-    // As a request's body it has its examples beside it, as a part of another schema within it.
+    // The examples of a request body are outside of its schema.
     const { examples: _, ...compared } = visited
     const text = JSON.stringify(compared)
     texts[title] ??= text

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance } from 'fastify'
-import { complete, type Document } from './document.ts'
+import { completeDocument, type Document } from './document.ts'
 import { readGuide } from './guide.ts'
 
-/** `GET /openapi.json`, generated from the schemas that validate requests and serialise answers. Before the routes. */
+/** `GET /openapi.json`, generated from the schemas that validate requests and serialize responses. Call it before the routes. */
 export async function describeApi(app: FastifyInstance): Promise<void> {
   const { description, tags } = await readGuide()
   await app.register(swagger, {
@@ -18,7 +18,7 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       servers: [{ url: '/' }],
       tags,
       security: [{ ApiKey: [] }],
-      // The library wants to see it here while it collects the routes.
+      // The library requires it while it collects the routes. `completeDocument` replaces it.
       components: { securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
     },
     stripBasePath: false,
@@ -27,14 +27,14 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
       schema: {
         ...schema,
         ...(isDescribed(url, route.config?.requiresAuth, schema) ? {} : { hide: true }),
-        // Only on their way to the document.
+        // `completeDocument` removes these.
         'x-takes-if-match': route.config?.takesIfMatch,
         'x-writes-nothing': route.config?.writesNothing,
         'x-takes-idempotency-key': route.config?.takesIdempotencyKey,
       },
     }),
     transformObject: (document) =>
-      ('openapiObject' in document ? complete(document.openapiObject as Document) : {}) as never,
+      ('openapiObject' in document ? completeDocument(document.openapiObject as Document) : {}) as never,
   })
   let text: string | undefined
   app.get('/openapi.json', async (_request, reply) => {
@@ -43,6 +43,6 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
   })
 }
 
-/** The API, and the routes whose schema says that they need no key. */
+/** The routes of the API, and those whose schema says that they need no key. */
 const isDescribed = (url: string, requiresAuth = false, schema: { security?: unknown } = {}) =>
   (requiresAuth && !url.startsWith('/dashboard/')) || schema?.security !== undefined
