@@ -21,29 +21,30 @@ type Fields = Readonly<Record<string, unknown>>
 
 export type AuditRecord = {
   action: AuditAction
-  /** Where it is another type than the action begins with, `type`. */
+  /** `type`: by default the first part of the action. */
   object: { type?: AuditObject; id?: string | null; label?: string | null }
-  /** Where one call creates or changes several objects. */
+  /** The objects, if one call changes several. */
   ids?: readonly string[]
-  /** Of an entry to which work in the background adds the objects that it changes: made by `newAuditId`. */
+  /** From `newAuditId`, for an entry to which `appendToAudit` adds objects. */
   id?: string
-  /** How many objects there are, where that is not what `ids` says. */
+  /** The number of objects, if it differs from the number of `ids`. */
   count?: number
-  /** The object before and after, as far as it matters. Absent: it is not there. Only what differs is kept. */
+  /** Absent: the object did not exist. Only the fields that differ are stored. */
   before?: Fields
+  /** Absent: the object no longer exists. */
   after?: Fields
 }
 
-/** What is kept of a field: all of it, or what the function leaves. */
-type Kept = true | ((value: unknown) => unknown)
+/** True: the whole value is stored. A function returns the part that is stored. */
+type StoredField = true | ((value: unknown) => unknown)
 
 const ACCESS = { name: true, role: true } as const
 
 /**
- * The fields that are kept of each type of object: only such as the API shows to everybody who may read the object. Secrets,
- * values of headers, hashes and tokens are not among them.
+ * The stored fields of each object type. Only fields that the API shows to everyone who may read the object: no secrets, header
+ * values, hashes or tokens.
  */
-const KEPT: Record<AuditObject, Record<string, Kept>> = {
+const STORED_FIELDS: Record<AuditObject, Record<string, StoredField>> = {
   monitor: {
     ...{ domain: true, subdomain: true, record_type: true, expected_value: true, is_exact_match: true },
     ...{ is_active: true, notify: true, frequency: true, group: true },
@@ -86,47 +87,44 @@ const KEPT: Record<AuditObject, Record<string, Kept>> = {
 }
 
 /**
- * Records what is done, in the transaction that does it. One entry for each call, also where it changes many objects in
- * the same way. A change after which every field is as before records nothing.
+ * Records a change, in the transaction of the change. One call makes one entry, even if it changes many objects. If no field
+ * differs, it makes none.
  */
-export async function recordAudit(db: Database, context: RequestContext, audited: AuditRecord): Promise<void> {
-  await recordAudits(db, context, [audited])
+export async function recordAudit(db: Database, context: RequestContext, record: AuditRecord): Promise<void> {
+  await recordAudits(db, context, [record])
 }
 
-/** An entry for each, where one call gives several objects different values. */
+/** For a call that gives several objects different values: an entry for each object. */
 export async function recordAudits(
   db: Database,
   context: RequestContext,
-  audited: readonly AuditRecord[],
+  records: readonly AuditRecord[],
 ): Promise<void> {
-  const rows = audited.flatMap((each) => newRow(context, each, each.id ?? newId('aud', context.now)) ?? [])
+  const rows = records.flatMap((record) => newRow(context, record) ?? [])
   await insertEach(db, 'audit_log', COLUMNS, rows)
 }
 
-/**
- * The same for work in several transactions, each of which adds the objects that it changed. `id`: of the entry, made by
- * `newAuditId` before the first of them.
- */
+/** For work in several transactions: each one adds the objects that it changed to the entry with this id, from `newAuditId`. */
 export async function appendToAudit(
   db: Database,
   context: RequestContext,
   id: string,
-  audited: AuditRecord,
+  record: AuditRecord,
 ): Promise<void> {
-  const ids = audited.ids ?? []
+  const ids = record.ids ?? []
   if (ids.length === 0) return
-  const entry = () =>
-    db.selectFrom('audit_log').where('organization_id', '=', context.organizationId).where('id', '=', id)
-  const known = await entry().select(['object_count', 'object_ids']).modifyEnd(forUpdate(db)).executeTakeFirst()
-  if (!known) {
-    const row = newRow(context, audited, id)
-    if (row) await insertEach(db, 'audit_log', COLUMNS, [row])
-    return
-  }
-  const all = [...(JSON.parse(known.object_ids) as string[]), ...ids].slice(0, MAX_OBJECT_IDS)
+  const entry = await db
+    .selectFrom('audit_log')
+    .select(['object_count', 'object_ids'])
+    .where('organization_id', '=', context.organizationId)
+    .where('id', '=', id)
+    .modifyEnd(forUpdate(db))
+    .executeTakeFirst()
+  if (!entry) return await recordAudit(db, context, { ...record, id })
+  const allIds = [...(JSON.parse(entry.object_ids) as string[]), ...ids].slice(0, MAX_OBJECT_IDS)
   await db
     .updateTable('audit_log')
-    .set({ object_count: known.object_count + ids.length, object_ids: JSON.stringify(all) })
+    .set({ object_count: entry.object_count + ids.length, object_ids: JSON.stringify(allIds) })
     .where('organization_id', '=', context.organizationId)
     .where('id', '=', id)
     .execute()
@@ -134,23 +132,21 @@ export async function appendToAudit(
 
 export const newAuditId = ({ now }: Origin): string => newId('aud', now)
 
-/** Somebody may belong to many organizations. Those beyond this many get no entry about the account. */
+/** Further organizations of the user get no entry. */
 const MAX_MEMBERSHIPS = 1_000
 
-/** Records what is done with a person's account, for each organization that the person belongs to. `actor`: the person, if left out. */
+type AccountRecord = Pick<AuditRecord, 'before' | 'after'> & {
+  action: AuditAction & `agent.${string}`
+  /** By default the user. */
+  actor?: Actor
+}
+
+/** Records a change of a user's account, in every organization of the user. */
 export async function recordAccountAudit(
   db: Database,
   origin: Origin,
   userId: string,
-  {
-    action,
-    before,
-    after,
-    actor,
-  }: Pick<AuditRecord, 'before' | 'after'> & {
-    action: AuditAction & `agent.${string}`
-    actor?: Actor
-  },
+  { action, actor, ...change }: AccountRecord,
 ): Promise<void> {
   const memberships = await db
     .selectFrom('agents')
@@ -161,8 +157,7 @@ export async function recordAccountAudit(
     .execute()
   const rows = memberships.flatMap(({ id, organization_id: organizationId, name: label, role }) => {
     const context: RequestContext = { ...origin, organizationId, role, actor: actor ?? { type: 'person', id, label } }
-    const audited = { action, object: { id, label }, ...(before && { before }), ...(after && { after }) }
-    return newRow(context, audited, newId('aud', origin.now)) ?? []
+    return newRow(context, { action, object: { id, label }, ...change }) ?? []
   })
   await insertEach(db, 'audit_log', COLUMNS, rows)
 }
@@ -186,16 +181,17 @@ const COLUMNS = {
   request_id: 'text',
 } as const
 
-/** Undefined where nothing changed. */
-function newRow(context: RequestContext, audited: AuditRecord, id: string): Insertable<AuditLogTable> | undefined {
-  const { action, object, ids = [], before, after } = audited
+/** Undefined if no field differs. */
+function newRow(context: RequestContext, record: AuditRecord): Insertable<AuditLogTable> | undefined {
+  const { action, object, ids = [], before, after } = record
   const type = action.split('.')[0] as AuditObject
-  const kept = KEPT[type]
-  const names = Object.keys(kept).filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]))
+  const names = Object.keys(STORED_FIELDS[type]).filter(
+    (name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]),
+  )
   if (before && after && names.length === 0) return undefined
   return {
     organization_id: context.organizationId,
-    id,
+    id: record.id ?? newAuditId(context),
     occurred_at: context.now,
     actor_type: context.actor.type,
     actor_id: context.actor.id,
@@ -203,39 +199,39 @@ function newRow(context: RequestContext, audited: AuditRecord, id: string): Inse
     action,
     object_type: object.type ?? type,
     object_id: object.id ?? null,
-    object_label: object.label == null ? null : bounded(object.label),
-    object_count: audited.count ?? Math.max(1, ids.length),
+    object_label: object.label == null ? null : truncate(object.label),
+    object_count: record.count ?? Math.max(1, ids.length),
     object_ids: JSON.stringify(ids.slice(0, MAX_OBJECT_IDS)),
-    changed_from: textOf(before, kept, names),
-    changed_to: textOf(after, kept, names),
+    changed_from: serialize(before, type, names),
+    changed_to: serialize(after, type, names),
     address: context.address,
     request_id: context.requestId,
   }
 }
 
-function textOf(fields: Fields | undefined, kept: Record<string, Kept>, names: readonly string[]): string | null {
+function serialize(fields: Fields | undefined, type: AuditObject, names: readonly string[]): string | null {
   if (!fields) return null
-  const given = names.flatMap((name) => {
+  const entries = names.flatMap((name) => {
     const value = fields[name]
-    const keep = kept[name]!
-    return value === undefined ? [] : [[name, bounded(keep === true ? value : keep(value))]]
+    const field = STORED_FIELDS[type][name]!
+    return value === undefined ? [] : [[name, truncate(field === true ? value : field(value))]]
   })
-  return JSON.stringify(Object.fromEntries(given))
+  return JSON.stringify(Object.fromEntries(entries))
 }
 
 const MAX_CHARACTERS = 1_000
 const MAX_ITEMS = 100
 
-/** A value as it is kept: long texts and lists are cut. */
-function bounded<T>(value: T): T
-function bounded(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(bounded)
+/** Cuts long texts and lists. */
+function truncate<T>(value: T): T
+function truncate(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(truncate)
   if (typeof value !== 'string' || value.length <= MAX_CHARACTERS) return value
   return `${value.slice(0, MAX_CHARACTERS).toWellFormed()}…`
 }
 
-/** An id carries at most this much later a time than its entry: see `newId`. */
-const ID_AHEAD_MS = 1_000
+/** The time in an id can be this much later than `occurred_at`: see `newId`. */
+const MAX_ID_AHEAD_MS = 1_000
 
 export async function listAuditLog(
   db: Database,
@@ -244,36 +240,38 @@ export async function listAuditLog(
   query: AuditLogQuery,
 ): Promise<Page<AuditEntry>> {
   const { actor, action, object } = query
-  const { occurred_after: above, occurred_before: below } = parseTimes(query, ['occurred_after', 'occurred_before'])
+  const { occurred_after: after, occurred_before: before } = parseTimes(query, ['occurred_after', 'occurred_before'])
   const isType = object !== undefined && (AUDIT_OBJECTS as readonly string[]).includes(object)
   const filters = [
-    ...(actor === undefined ? [] : [filterBy('audit_log_by_actor', 'actor_id', organizationId, actor)]),
-    ...(action === undefined ? [] : [filterBy('audit_log_by_action', 'action', organizationId, action)]),
-    ...(object === undefined || isType ? [] : [filterBy('audit_log_by_object', 'object_id', organizationId, object)]),
-    ...(isType ? [filterBy('audit_log_by_object_type', 'object_type', organizationId, object)] : []),
+    ...(actor === undefined ? [] : [indexFilter('audit_log_by_actor', 'actor_id', organizationId, actor)]),
+    ...(action === undefined ? [] : [indexFilter('audit_log_by_action', 'action', organizationId, action)]),
+    ...(object === undefined || isType
+      ? []
+      : [indexFilter('audit_log_by_object', 'object_id', organizationId, object)]),
+    ...(isType ? [indexFilter('audit_log_by_object_type', 'object_type', organizationId, object)] : []),
   ]
   const index = (await narrowestIndex(db, 'audit_log', filters))?.filter
   const table = index ? (withIndex('audit_log', index) as never as 'audit_log') : 'audit_log'
   let rows = db.selectFrom(table).selectAll('audit_log').where('audit_log.organization_id', '=', organizationId)
   for (const { columns, values } of filters) rows = rows.where(columns[1], '=', values[1])
-  // By the id only entries of that time are read.
-  if (above !== undefined) rows = rows.where('occurred_at', '>', above).where('id', '>=', lowestIdAt('aud', above))
-  if (below !== undefined) {
-    rows = rows.where('occurred_at', '<', below).where('id', '<', lowestIdAt('aud', below + ID_AHEAD_MS))
+  // The conditions on the id limit the rows that the index reads.
+  if (after !== undefined) rows = rows.where('occurred_at', '>', after).where('id', '>=', lowestIdAt('aud', after))
+  if (before !== undefined) {
+    rows = rows.where('occurred_at', '<', before).where('id', '<', lowestIdAt('aud', before + MAX_ID_AHEAD_MS))
   }
   const page = await listPage<Selectable<AuditLogTable>>(rows as never, {
     seal,
     query,
     id: 'audit_log.id',
     orders: { occurred: { column: 'audit_log.id' } },
-    scope: ['audit log', organizationId, actor, action, object, above, below],
+    scope: ['audit log', organizationId, actor, action, object, after, before],
   })
   return { ...page, data: page.data.map(toAuditEntry) }
 }
 
 type FilterColumn = 'actor_id' | 'action' | 'object_type' | 'object_id'
 
-const filterBy = (index: string, column: FilterColumn, organizationId: string, value: string) => ({
+const indexFilter = (index: string, column: FilterColumn, organizationId: string, value: string) => ({
   index,
   columns: ['organization_id', column] as const,
   values: [organizationId, value] as const,

@@ -4,51 +4,54 @@ import type { KeyLimit } from '#contract/api-keys.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Only on routes that need a key or a session. */
+    /** Only on routes that require authentication. */
     context: RequestContext
   }
 }
 
-/** Who does something. `system`: the server by itself. `operator`: anyone who uses its command line. */
+/** Who causes a change. `system`: the server itself. `operator`: a user of the command line. */
 export type Actor = { type: 'person' | 'key' | 'system' | 'operator'; id: string; label: string }
 
-/** When and from where something is done. `now`: UTC epoch milliseconds, one for all that the request writes. */
+/** `now`: UTC epoch milliseconds, the same for everything that a request writes. */
 export type Origin = { requestId: string | null; address: string | null; now: number }
 
-/** Who sends a request: a key, or a person who is signed in, in one of the person's organizations. */
+/** Who sends a request: an API key, or a signed-in user in one of the user's organizations. */
 export type Caller = {
   organizationId: string
   actor: Actor
-  /** What the actor may do. A key counts as the agent who may do as much. */
+  /** For a key, the role of an agent with the same permissions. */
   role: AgentRole
   /** Undefined for a key. */
   userId?: string
-  /** Requests per minute by class, where the key has limits of its own. */
+  /** Requests per minute by class, if the key has its own limits. */
   limits?: Partial<Record<KeyLimit, number>> | undefined
 }
 
-/** What stores are handed: in which organization, on whose behalf, when, and from where. Plain data. */
+/** What stores know about a request. Plain data. */
 export type RequestContext = Origin & Caller
 
-/** What a read needs of a `RequestContext`; background loops have no more. */
+/** For reads and background loops. */
 export type Tenant = Pick<RequestContext, 'organizationId'>
 
-type Sent = Pick<FastifyRequest, 'id' | 'ip'>
-
-export const requestOrigin = ({ id, ip }: Sent, now: number): Origin => ({ requestId: id, address: ip, now })
-
-const OF_THE_SERVER = { role: 'owner', requestId: null, address: null } as const
-const SYSTEM: Actor = { type: 'system', id: 'system', label: 'Zonewatch' }
-export const OPERATOR: Actor = { type: 'operator', id: 'operator', label: 'Command line' }
-
-/** For background loops; `actor` where another service causes the write. */
-export const systemContext = (organizationId: string, now: number, actor: Actor = SYSTEM): RequestContext => ({
-  ...OF_THE_SERVER,
-  organizationId,
-  actor,
+export const requestOrigin = ({ id, ip }: Pick<FastifyRequest, 'id' | 'ip'>, now: number): Origin => ({
+  requestId: id,
+  address: ip,
   now,
 })
 
-/** For the command line and the settings that the operator starts the server with. */
+const SYSTEM: Actor = { type: 'system', id: 'system', label: 'Zonewatch' }
+export const OPERATOR: Actor = { type: 'operator', id: 'operator', label: 'Command line' }
+
+/** For background loops. `actor`: another service that causes the change. */
+export const systemContext = (organizationId: string, now: number, actor: Actor = SYSTEM): RequestContext => ({
+  organizationId,
+  actor,
+  role: 'owner',
+  requestId: null,
+  address: null,
+  now,
+})
+
+/** For the command line, and for what the settings create at the start. */
 export const operatorContext = (organizationId: string, now: number): RequestContext =>
   systemContext(organizationId, now, OPERATOR)

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
-import type { Plan as PlanAnswer, PlanLimits } from '#contract/subscription.ts'
+import type { PlanLimits, Plan as PlanResponse } from '#contract/subscription.ts'
 
-export type Price = PlanAnswer['prices'][number] & { stripe_price: string }
+export type Price = PlanResponse['prices'][number] & { stripe_price: string }
 export type Plan = { id: string; name: string; prices: Price[]; limits: PlanLimits }
-/** In the operator's order. At least one is free: the first of these is what an organization has that pays nothing. */
+/** In the order of the setting. At least one is free. */
 export type Plans = readonly [Plan, ...Plan[]]
 
 export const NO_LIMITS: PlanLimits = {
@@ -15,10 +15,10 @@ export const NO_LIMITS: PlanLimits = {
   api_keys: null,
 }
 
-/** What a server offers whose operator sells nothing. */
+/** For servers without PLANS. */
 export const SELF_HOSTED: Plans = [{ id: 'self-hosted', name: 'Self-hosted', prices: [], limits: NO_LIMITS }]
 
-/** Loaded only where PLANS is set: TypeBox takes 20 MB in each process. */
+/** Loaded only if PLANS is set, because TypeBox takes 20 MB in each process. */
 function loadSchema() {
   const require = createRequire(import.meta.url)
   const { Type } = require('typebox') as typeof import('typebox')
@@ -27,43 +27,43 @@ function loadSchema() {
   return { Value, Settings: Type.Array(PlanSetting, { minItems: 1, maxItems: 100 }) }
 }
 
-/** Reads the setting PLANS, a JSON list. Limits that are not named are null. `reason` says where and what is wrong. */
+/** Parses the setting PLANS, a JSON array. An absent limit becomes null. */
 export function parsePlans(text: string): { ok: true; plans: Plans } | { ok: false; reason: string } {
-  let given: unknown
+  let value: unknown
   try {
-    given = JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     return { ok: false, reason: 'is not JSON.' }
   }
   const { Value, Settings } = loadSchema()
-  const error = Value.Errors(Settings, given)[0]
-  if (error || !Value.Check(Settings, given)) {
+  const error = Value.Errors(Settings, value)[0]
+  if (error || !Value.Check(Settings, value)) {
     return { ok: false, reason: `has an invalid plan: ${error?.instancePath || '/'} ${error?.message}.` }
   }
-  const plans = given.map(({ prices, limits, ...plan }) => ({
+  const plans = value.map(({ prices, limits, ...plan }) => ({
     ...plan,
     prices: prices ?? [],
     limits: { ...NO_LIMITS, ...limits },
   }))
-  const wrong = refusalOf(plans)
-  return wrong === null ? { ok: true, plans: plans as unknown as Plans } : { ok: false, reason: wrong }
+  const reason = findInconsistency(plans)
+  return reason === null ? { ok: true, plans: plans as unknown as Plans } : { ok: false, reason }
 }
 
 export const isFree = ({ prices }: Plan): boolean => prices.length === 0
 
-/** The plan of those who pay nothing. */
+/** The plan of organizations that do not pay: the first free one. */
 export const freePlan = (plans: Plans): Plan => plans.find(isFree) ?? plans[0]
 
 /** The plan that a Stripe price buys. */
 export const planOfPrice = (plans: Plans, stripePrice: string): Plan | undefined =>
   plans.find(({ prices }) => prices.some(({ stripe_price }) => stripe_price === stripePrice))
 
-function refusalOf(plans: Plan[]): string | null {
+function findInconsistency(plans: Plan[]): string | null {
   const ids = plans.map(({ id }) => id)
   const prices = plans.flatMap(({ prices }) => prices.map(({ stripe_price }) => stripe_price))
-  const twice = [...ids, ...prices].find((each, index, all) => all.indexOf(each) !== index)
-  if (twice !== undefined) return `names ${twice} twice.`
+  const duplicate = [...ids, ...prices].find((id, index, all) => all.indexOf(id) !== index)
+  if (duplicate !== undefined) return `names ${duplicate} twice.`
   if (!plans.some(isFree)) return 'must have one plan without prices, for organizations that do not pay.'
-  const slow = plans.find(({ limits }) => (limits.min_frequency ?? 0) > 120)
-  return slow ? `has a min_frequency above 120 in the plan ${slow.id}. The maximum is 120 minutes.` : null
+  const tooSlow = plans.find(({ limits }) => (limits.min_frequency ?? 0) > 120)
+  return tooSlow ? `has a min_frequency above 120 in the plan ${tooSlow.id}. The maximum is 120 minutes.` : null
 }

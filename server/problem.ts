@@ -1,10 +1,10 @@
 import type { ErrorCode } from '#contract/error-codes.ts'
 import type { FieldError } from '#contract/field-errors.ts'
 
-/** The path of each field at fault (`expected_value.2`). */
+/** By the path of the field: `expected_value.2`. */
 export type FieldErrors = Record<string, FieldError>
 
-/** A failure that the caller can act on. Everything else that throws is a bug, and answers 500. */
+/** An error that the caller can act on. Any other error is a bug, and a 500. */
 export class Problem extends Error {
   readonly status: number
   readonly errors: FieldErrors | undefined
@@ -18,7 +18,6 @@ export class Problem extends Error {
   }
 }
 
-/** Where nothing more is known than the status. */
 export function errorCodeOf(status: number): ErrorCode {
   return CODES[status] ?? (status < 500 ? 'invalid_request' : 'internal_error')
 }
@@ -43,44 +42,42 @@ const CODES: Record<number, ErrorCode> = {
 }
 
 export function fieldTexts(errors: FieldErrors): Record<string, string> {
-  // Without a prototype, so that a field called `constructor` is a field like any other.
+  // Without a prototype, because a field can have the name `constructor`.
   const texts: Record<string, string> = Object.create(null)
   for (const [field, error] of Object.entries(errors)) texts[field] = error.text
   return texts
 }
 
-/** The stable codes of what `fieldTexts` says. */
 export function fieldCodes(errors: FieldErrors): Record<string, FieldError['code']> {
   const codes: Record<string, FieldError['code']> = Object.create(null)
   for (const [field, { code }] of Object.entries(errors)) codes[field] = code
   return codes
 }
 
-/** Fields that one header names, and its characters. */
+/** Of one `X-Error-Fields` header. */
 const MAX_FIELDS = 50
 const MAX_CHARACTERS = 4_096
-/** Characters of a parameter. */
 const MAX_PARAM_CHARACTERS = 60
-/** The keys of a dictionary, RFC 9651 section 3.2. */
+/** A key of a dictionary: RFC 9651 section 3.2. */
 const KEY = /^[a-z*][a-z0-9_.*-]*$/
 
 /**
- * `X-Error-Fields`, a dictionary of RFC 9651: `frequency=out_of_range;min=5;max=120`. Fields whose names cannot be keys, and those
- * beyond the limits, are only in the body.
+ * `X-Error-Fields`, a dictionary of RFC 9651: `frequency=out_of_range;min=5;max=120`. Leaves out fields whose names are not valid
+ * keys, and fields above the limits.
  */
 export function fieldCodesHeader(errors: FieldErrors): string {
-  const named = Object.entries(errors).filter(([field]) => KEY.test(field) && field.length <= 100)
+  const valid = Object.entries(errors).filter(([field]) => KEY.test(field) && field.length <= 100)
   let header = ''
-  for (const [field, { code, params }] of named.slice(0, MAX_FIELDS)) {
-    const written = Object.entries(params).map(([name, value]) => `;${name}=${bareItem(value)}`)
-    const next = `${header === '' ? '' : ', '}${field}=${code}${written.join('')}`
+  for (const [field, { code, params }] of valid.slice(0, MAX_FIELDS)) {
+    const parameters = Object.entries(params).map(([name, value]) => `;${name}=${bareItem(value)}`)
+    const next = `${header === '' ? '' : ', '}${field}=${code}${parameters.join('')}`
     if (header.length + next.length > MAX_CHARACTERS) break
     header += next
   }
   return header
 }
 
-/** An integer, a string, or a display string where there is more than ASCII: RFC 9651 sections 3.3.1, 3.3.3 and 3.3.8. */
+/** An integer, a string or, with characters beyond ASCII, a display string: RFC 9651 sections 3.3.1, 3.3.3 and 3.3.8. */
 function bareItem(value: string | number): string {
   if (Math.abs(Number(value)) < 1e15 && Number.isInteger(value)) return String(value)
   const text = Array.from(
@@ -91,19 +88,19 @@ function bareItem(value: string | number): string {
     .slice(0, MAX_PARAM_CHARACTERS)
     .join('')
   if (/^[\x20-\x7e]*$/.test(text)) return `"${text.replace(/["\\]/g, '\\$&')}"`
-  const octets = Array.from(Buffer.from(text), (octet) => {
-    const character = String.fromCharCode(octet)
-    const isPlain = octet >= 0x20 && octet <= 0x7e && character !== '%' && character !== '"'
-    return isPlain ? character : `%${octet.toString(16).padStart(2, '0')}`
+  const encoded = Array.from(Buffer.from(text), (byte) => {
+    const character = String.fromCharCode(byte)
+    const isPlain = byte >= 0x20 && byte <= 0x7e && character !== '%' && character !== '"'
+    return isPlain ? character : `%${byte.toString(16).padStart(2, '0')}`
   })
-  return `%"${octets.join('')}"`
+  return `%"${encoded.join('')}"`
 }
 
 export function invalid(errors: FieldErrors): Problem {
   return new Problem(400, 'The request is invalid. See errors.', errors)
 }
 
-/** Throws a 400 where there is anything at fault. */
+/** Throws a 400 if there are errors. */
 export function throwIfInvalid(errors: FieldErrors): void {
   if (Object.keys(errors).length > 0) throw invalid(errors)
 }

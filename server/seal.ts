@@ -1,100 +1,98 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** Makes tokens that cannot be altered. */
+/** Signs tokens. */
 export type Signer = {
-  /** `SIGNATURE_BYTES` that only this server can compute. `keyId`: under that key where it is known, else under the one in use. */
+  /** An HMAC of `SIGNATURE_BYTES`. `keyId`: by default, and for an unknown key, the current key. */
   sign(text: string, keyId?: string): Buffer
-  /** Under any known key, so that what was signed before a rotation stays good. */
-  isSigned(text: string, signature: Uint8Array): boolean
+  /** Accepts every known key, so that signatures from before a rotation stay valid. */
+  verify(text: string, signature: Uint8Array): boolean
 }
 
 /**
- * What the server's `SECRET` is used for: keeping secrets in the database, and making tokens. During a rotation several
- * SECRETs are known: all open and verify, one seals and signs.
+ * Encrypts secrets in the database and signs tokens with keys derived from `SECRET`. During a rotation there are several
+ * SECRETs: the current key seals and signs, every known key opens and verifies.
  */
 export type Seal = Signer & {
-  /** AES-256-GCM: version, key id, nonce, tag, ciphertext. `context` must be the same at opening. */
+  /** AES-256-GCM: version, key id, nonce, tag, ciphertext. `open` needs the same `context`. */
   close(text: string, context: string): Buffer
-  /** Throws when the bytes were altered, belong to another context or were sealed under a SECRET that is not known. */
+  /** Throws if the bytes were changed, or if the context or SECRET is another one. */
   open(sealed: Uint8Array, context: string): string
-  /** Whether the bytes were sealed under the key in use. */
+  /** Whether the current key sealed the bytes. */
   isCurrent(sealed: Uint8Array): boolean
-  /** A key of 256 bits for one further use, base64: of the key in use, or of another one that is known. */
-  keyFor(use: string, keyId?: string): string
-  /** The key in use, 8 hexadecimal digits. */
+  /** A key of 256 bits for another purpose, base64. `keyId`: by default, and for an unknown key, the current key. */
+  deriveKey(purpose: string, keyId?: string): string
+  /** The id of the current key, 8 hexadecimal digits. */
   readonly keyId: string
-  /** Every key that is known. */
+  /** The ids of all known keys. */
   keyIds(): string[]
-  /** Adds what is not known yet; forgets nothing. */
-  learn(secrets: readonly string[]): void
-  /** Seals and signs with this key from now on. Throws for one that is not known. */
-  use(keyId: string): void
+  addSecrets(secrets: readonly string[]): void
+  /** Makes a known key the current one. Throws for an unknown key. */
+  useKey(keyId: string): void
 }
 
-/** Of 32: enough, and what is shown stays short. */
+/** Half of an HMAC-SHA256: enough, and tokens stay short. */
 export const SIGNATURE_BYTES = 16
 
 const VERSION = 1
-const NONCE_OCTETS = 12
-const TAG_OCTETS = 16
-const HEAD_OCTETS = 1 + 4
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** Version and key id. */
+const HEADER_BYTES = 1 + 4
 
-type Key = { id: string; encryption: Buffer; signing: Buffer; derive(use: string): Buffer }
+type Key = { id: string; encryption: Buffer; signing: Buffer; derive(purpose: string): Buffer }
 
-function keyOf(secret: string): Key {
-  const derive = (use: string) => Buffer.from(hkdfSync('sha256', secret, 'zonewatch', use, 32))
-  // The id precedes the sealed data and tells which SECRET opens it.
+function newKey(secret: string): Key {
+  const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', secret, 'zonewatch', purpose, 32))
   const id = derive('key id').subarray(0, 4).toString('hex')
   return { id, encryption: derive('encryption'), signing: derive('signing'), derive }
 }
 
-/** The first of them is in use. */
+/** The first secret is the current one. */
 export function createSeal(...secrets: [string, ...string[]]): Seal {
   const keys = new Map<string, Key>()
-  const learn = (more: readonly string[]) => {
-    for (const key of more.map(keyOf)) if (!keys.has(key.id)) keys.set(key.id, key)
+  const addSecrets = (added: readonly string[]) => {
+    for (const key of added.map(newKey)) if (!keys.has(key.id)) keys.set(key.id, key)
   }
-  learn(secrets)
+  addSecrets(secrets)
   let current = keys.values().next().value!
+  const findKey = (keyId = '') => keys.get(keyId) ?? current
 
   const signWith = ({ signing }: Key, text: string) =>
     createHmac('sha256', signing).update(text).digest().subarray(0, SIGNATURE_BYTES)
-  const idIn = (sealed: Uint8Array) =>
-    sealed[0] === VERSION ? Buffer.from(sealed.subarray(1, HEAD_OCTETS)).toString('hex') : undefined
+  const keyIdOf = (sealed: Uint8Array) =>
+    sealed[0] === VERSION ? Buffer.from(sealed.subarray(1, HEADER_BYTES)).toString('hex') : undefined
 
   return {
-    sign: (text, keyId) => signWith((keyId !== undefined && keys.get(keyId)) || current, text),
-    isSigned: (text, signature) =>
+    sign: (text, keyId) => signWith(findKey(keyId), text),
+    verify: (text, signature) =>
       signature.length === SIGNATURE_BYTES &&
       [...keys.values()].some((key) => timingSafeEqual(signWith(key, text), signature)),
-    isCurrent: (sealed) => idIn(sealed) === current.id,
+    isCurrent: (sealed) => keyIdOf(sealed) === current.id,
     close(text, context) {
-      const nonce = randomBytes(NONCE_OCTETS)
+      const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', current.encryption, nonce).setAAD(Buffer.from(context))
       const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      const head = Buffer.concat([Buffer.of(VERSION), Buffer.from(current.id, 'hex')])
-      return Buffer.concat([head, nonce, cipher.getAuthTag(), ciphertext])
+      return Buffer.concat([Buffer.of(VERSION), Buffer.from(current.id, 'hex'), nonce, cipher.getAuthTag(), ciphertext])
     },
     open(sealed, context) {
-      const octets = Buffer.from(sealed)
-      const key = keys.get(idIn(octets) ?? '')
-      if (!key) {
-        throw new Error('This was sealed under another SECRET. Add that one to SECRET_PREVIOUS.')
-      }
-      const tagAt = HEAD_OCTETS + NONCE_OCTETS
-      const decipher = createDecipheriv('aes-256-gcm', key.encryption, octets.subarray(HEAD_OCTETS, tagAt))
-      decipher.setAAD(Buffer.from(context)).setAuthTag(octets.subarray(tagAt, tagAt + TAG_OCTETS))
-      return decipher.update(octets.subarray(tagAt + TAG_OCTETS), undefined, 'utf8') + decipher.final('utf8')
+      const bytes = Buffer.from(sealed)
+      const key = keys.get(keyIdOf(bytes) ?? '')
+      if (!key) throw new Error('This was sealed with another SECRET. Add that SECRET to SECRET_PREVIOUS.')
+      const tagStart = HEADER_BYTES + NONCE_BYTES
+      const tagEnd = tagStart + TAG_BYTES
+      const decipher = createDecipheriv('aes-256-gcm', key.encryption, bytes.subarray(HEADER_BYTES, tagStart))
+      decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(tagStart, tagEnd))
+      return decipher.update(bytes.subarray(tagEnd), undefined, 'utf8') + decipher.final('utf8')
     },
-    keyFor: (use, keyId) => ((keyId !== undefined && keys.get(keyId)) || current).derive(use).toString('base64'),
+    deriveKey: (purpose, keyId) => findKey(keyId).derive(purpose).toString('base64'),
     get keyId() {
       return current.id
     },
     keyIds: () => [...keys.keys()],
-    learn,
-    use(keyId) {
+    addSecrets,
+    useKey(keyId) {
       const key = keys.get(keyId)
-      if (!key) throw new Error(`The key ${keyId} is not known.`)
+      if (!key) throw new Error(`The key ${keyId} is unknown.`)
       current = key
     },
   }

@@ -82,7 +82,7 @@ export function signInAttempt({ seal, config }: DeviceDeps, request: FastifyRequ
   const [, nonce = '', signature = ''] =
     /^([\w-]{16})\.([\w-]{22})$/.exec(readCookie(request, config, 'device') ?? '') ?? []
   const device = `device ${nonce} of ${account}`
-  const isKnown = nonce !== '' && seal.isSigned(device, Buffer.from(signature, 'base64url'))
+  const isKnown = nonce !== '' && seal.verify(device, Buffer.from(signature, 'base64url'))
   return { primary: isKnown ? { subject: device, free: 10 } : { subject: account, free: 5 }, others }
 }
 

@@ -17,7 +17,7 @@ export async function setupToken(db: Database, seal: Seal): Promise<string> {
 }
 
 export async function isSetupToken(db: Database, seal: Seal, token: string): Promise<boolean> {
-  return seal.isSigned(await signedText(db), Buffer.from(token, 'base64url'))
+  return seal.verify(await signedText(db), Buffer.from(token, 'base64url'))
 }
 
 async function signedText(db: Database): Promise<string> {

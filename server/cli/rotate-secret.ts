@@ -46,7 +46,7 @@ function nextKey({ text, previous, source, path }: Secret, seal: Seal, isInterru
   }
   const newSecret = randomBytes(32).toString('base64')
   writeSecrets(path, [newSecret, text])
-  seal.learn([newSecret])
+  seal.addSecrets([newSecret])
   return createSeal(newSecret).keyId
 }
 

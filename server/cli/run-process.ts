@@ -125,7 +125,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
 function keyFollower({ db, seal, log }: Deps, { source, path }: Secret): () => Promise<void> {
   let wasKnown = true
   return async () => {
-    if (source !== 'settings') seal.learn(readSecrets(path))
+    if (source !== 'settings') seal.addSecrets(readSecrets(path))
     const isKnown = await followKey(db, seal)
     if (!isKnown && wasKnown) {
       log.error(

@@ -105,7 +105,7 @@ function cursorsOf(seal: Signer, context: string) {
     read(direction: Direction, cursor: string): Position {
       const bytes = Buffer.from(cursor, 'base64url')
       const payload = bytes.toString('utf8', SIGNATURE_BYTES)
-      const isSigned = seal.isSigned(signed(payload), bytes.subarray(0, SIGNATURE_BYTES))
+      const isSigned = seal.verify(signed(payload), bytes.subarray(0, SIGNATURE_BYTES))
       // The decoder ignores characters that are not base64url, so the text is compared too.
       const isExact = bytes.toString('base64url') === cursor
       const [signedDirection, value, id] = isSigned && isExact ? JSON.parse(payload) : []

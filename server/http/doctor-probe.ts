@@ -13,7 +13,7 @@ export type SeenRequest = { peer: string; address: string; host: string; forward
 export function seenHeader({ headers, socket, ip, host }: FastifyRequest, seal: Signer, now: number) {
   const [signedAt = '', signature = ''] = String(headers[PROBE_HEADER] ?? '').split('.')
   if (signature === '' || !(Math.abs(Number(signedAt) - now) < VALID_MS)) return undefined
-  if (!seal.isSigned(`probe ${signedAt}`, Buffer.from(signature, 'base64url'))) return undefined
+  if (!seal.verify(`probe ${signedAt}`, Buffer.from(signature, 'base64url'))) return undefined
   const forwardedFor = headers['x-forwarded-for'] === undefined ? null : String(headers['x-forwarded-for'])
   const seen: SeenRequest = { peer: socket.remoteAddress ?? '', address: ip, host, forwardedFor }
   return Buffer.from(JSON.stringify(seen)).toString('base64url')

@@ -26,8 +26,7 @@ export function alertToken(
 export function openAlertToken(seal: Seal, purpose: AlertLinkPurpose, token: string) {
   const [organizationId = '', id = '', signature = ''] = token.split('.')
   const octets = Buffer.from(signature, 'base64url')
-  if (octets.length !== SIGNATURE_BYTES || !seal.isSigned(`${purpose} ${organizationId} ${id}`, octets))
-    throw notFound()
+  if (octets.length !== SIGNATURE_BYTES || !seal.verify(`${purpose} ${organizationId} ${id}`, octets)) throw notFound()
   return { organizationId, id }
 }
 

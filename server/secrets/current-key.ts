@@ -5,7 +5,7 @@ import { createSeal, type Seal } from '../seal.ts'
  * The database says which of the known keys seals and signs, so that all processes change it together. What it holds is a
  * value that only the right SECRET gives.
  */
-const checkOf = (seal: Seal, keyId: string) => Buffer.from(seal.keyFor('secret check', keyId), 'base64')
+const checkOf = (seal: Seal, keyId: string) => Buffer.from(seal.deriveKey('secret check', keyId), 'base64')
 
 type Row = { value: Uint8Array; previous: string }
 const idIn = (seal: Seal, { value }: Row) => seal.keyIds().find((id) => checkOf(seal, id).equals(value))
@@ -35,7 +35,7 @@ export async function adoptKey(db: Database, seal: Seal): Promise<Adopted> {
     if (id === undefined) return 'other secret'
     // Until a rotation is over, some values can be opened with the key before alone.
     if (!previousIn(row).every((each) => seal.keyIds().includes(each))) return 'previous secret missing'
-    seal.use(id)
+    seal.useKey(id)
     return 'ok'
   })
 }
@@ -44,7 +44,7 @@ export async function adoptKey(db: Database, seal: Seal): Promise<Adopted> {
 export async function followKey(db: Database, seal: Seal): Promise<boolean> {
   const row = await db.selectFrom('secret_check').select(['value', 'previous']).executeTakeFirst()
   const id = row && idIn(seal, row)
-  if (id !== undefined) seal.use(id)
+  if (id !== undefined) seal.useKey(id)
   return id !== undefined
 }
 
@@ -65,7 +65,7 @@ export async function switchKey(db: Database, seal: Seal, next: string): Promise
       .set({ value: checkOf(seal, next), previous })
       .execute()
   })
-  seal.use(next)
+  seal.useKey(next)
 }
 
 /** Whether a rotation is in progress. */
@@ -83,7 +83,7 @@ export const splitSecrets = (text: string): string[] =>
 
 /** Whether one of these is the SECRET of a database, by the value that the database holds. */
 export const isSecretOf = (secrets: string, value: Uint8Array): boolean =>
-  splitSecrets(secrets).some((each) => Buffer.from(createSeal(each).keyFor('secret check'), 'base64').equals(value))
+  splitSecrets(secrets).some((each) => Buffer.from(createSeal(each).deriveKey('secret check'), 'base64').equals(value))
 
 /** No value needs another key than the one in use any more. */
 export async function forgetPrevious(db: Database): Promise<void> {

@@ -279,8 +279,8 @@ onBothEngines('setup pages', (_fresh, engine) => {
     const world = await givenApp(engine)
     const { page, path } = await givenPage(world)
     const { db, seal, config } = world.deps
-    seal.learn(['another secret of the test, longer than 32'])
-    seal.use(seal.keyIds()[1]!)
+    seal.addSecrets(['another secret of the test, longer than 32'])
+    seal.useKey(seal.keyIds()[1]!)
     expect(await reencrypt(db, seal)).toBeGreaterThan(0)
     const token = await db.selectFrom('setup_pages').select('token').executeTakeFirstOrThrow()
     const only = createSeal('another secret of the test, longer than 32')
