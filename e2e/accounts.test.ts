@@ -5,7 +5,7 @@ import { eventually, givenEnvironment, givenServer } from '#server/testing/test-
 const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse' }
 
 test.each(['sqlite', 'postgres'] as const)(
-  'from an empty database to a session that all processes know, and back in after a forgotten password (%s)',
+  'a user sets up an empty server, is signed in at all of its processes, and resets a forgotten password (%s)',
   async (engine) => {
     const { settings: common } = await givenEnvironment(engine, { isMigrated: false })
     const settings = { ...common, WORKERS: '0' } // two servers start: one process each

@@ -20,7 +20,7 @@ const BOUND_MS = 180_000 + ROUNDS * 40_000
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(
-    `repetitions and escalations on ${engine}, whose processes are killed ${ROUNDS} times, are each sent and recorded once`,
+    `repeated and escalated alerts on ${engine} are each sent and recorded once although their processes are killed ${ROUNDS} times`,
     () => killAgainAndAgain(engine),
     BOUND_MS,
   )

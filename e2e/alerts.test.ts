@@ -8,7 +8,7 @@ import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#se
 type Page<T> = { data: T[] }
 type Message = { kind: string; title: string; incident: string }
 
-test('a record breaks and recovers, and each is sent once, also where the server is killed before it sends', async () => {
+test('an alert for a broken record and one for its recovery are each sent once, even if the server is killed before sending', async () => {
   const { dns, receiver, settings } = await givenEnvironment('sqlite', { isMigrated: false })
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   let server = await givenServer({ ...settings, ...ADMIN })

@@ -32,7 +32,7 @@ async function givenOperated(more: Settings = {}) {
 const idOf = ({ body }: Received) => (JSON.parse(body.toString()) as Delivery).id
 const listed = async <T>(api: Api, path: string) => (await api.get<{ data: T[] }>(`${path}?limit=100`)).body.data
 
-test('made under load and restored, a backup holds every event and request, and deliveries continue under their ids', async () => {
+test('a backup made under load restores every event and request, and deliveries continue with the same ids', async () => {
   const { dns, receiver, data, settings } = await givenOperated()
   receiver.answers(({ path }) => (path === '/down' ? 500 : 200))
   const server = await givenServer(settings)
@@ -128,7 +128,7 @@ test('made under load and restored, a backup holds every event and request, and 
   expect(sent!.headers['x-service-signature']).toBe(first.headers['x-service-signature'])
 })
 
-test('scheduled backups are made while the server runs; where they cannot be, the operator sees why and checks go on', async () => {
+test('backups run on schedule while the server works, and a failed backup is logged with its reason while checks continue', async () => {
   const backups = await givenFolder()
   const { dns, receiver, data, settings } = await givenOperated({ BACKUP_DIR: join(backups, 'kept') })
   const server = await givenServer(settings)
@@ -184,7 +184,7 @@ test('scheduled backups are made while the server runs; where they cannot be, th
   await receiver.waitFor(1)
 })
 
-test('restore says what prevents it, and changes nothing', async () => {
+test('a refused backup or restore says why and changes nothing', async () => {
   const { data, settings } = await givenOperated()
   const server = await givenServer(settings)
   const folder = await givenFolder()

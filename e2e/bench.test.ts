@@ -5,7 +5,7 @@ import { run } from '#server/testing/server-process.ts'
 
 /** The benchmarks behind docs/explanation/scaling.md, with small numbers: they run to their end, and what they print fits together. */
 
-test('nodes: each number of processes checks what is overdue, and the costs of the database and the workers are counted', async () => {
+test('nodes: every number of processes works off overdue checks, and the CPU costs of database and workers are measured', async () => {
   const { rows, stderr } = await bench('nodes', '--monitors', '3000', '--processes', '1,2', '--rounds', '1')
   expect(rows.map(({ processes }) => processes)).toEqual([1, 2])
   for (const row of rows) {
@@ -23,7 +23,7 @@ test('nodes: each number of processes checks what is overdue, and the costs of t
   expectBetween(/A claim that finds nothing: (\d+) µs/.exec(stderr)?.[1], 10, 10_000)
 })
 
-test('schedule: nodes that are enough check everything on time, and nodes that are not fall behind', async () => {
+test('schedule: enough nodes run all checks on time, and too few nodes fall behind', async () => {
   const sizes = ['--monitors', '10000000', '--seconds', '4']
   const { rows } = await bench('schedule', ...sizes, '--workers', '2', '--nodes', '1,4')
   const due = Math.round(10_000_000 / 300)
@@ -47,7 +47,7 @@ test('schedule: nodes that are enough check everything on time, and nodes that a
   }
 })
 
-test('size: a monitor, an event and a request take what docs/explanation/scaling.md says', async () => {
+test('size: a monitor, an event and a request take the space that docs/explanation/scaling.md states', async () => {
   const { rows } = await bench('size', '--engine', 'sqlite', '--rows', '2000')
   const page = readFileSync('docs/explanation/scaling.md', 'utf8')
   const shown = ['monitors', 'events, with 1.5 KB of evidence each', 'delivered webhook requests'].map((name) =>

@@ -13,7 +13,7 @@ import {
 } from '#server/testing/test-server.ts'
 
 test.each(['sqlite', 'postgres'] as const)(
-  'keys are made, listed and revoked while the server runs (%s)',
+  'keys are created, listed and revoked while the server runs (%s)',
   async (engine) => {
     const { settings } = await givenEnvironment(engine, { isMigrated: false })
     const server = await givenServer({ ...settings, ...ADMIN })
@@ -44,7 +44,7 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 )
 
-test('plan assigns a plan while the server runs, and names what it cannot assign', async () => {
+test('plan assigns a plan while the server runs, and names the plans and organizations that it does not know', async () => {
   const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const plans = [
     { id: 'free', name: 'Free', limits: { monitors: 0 } },
@@ -68,7 +68,7 @@ test('plan assigns a plan while the server runs, and names what it cannot assign
   })
 })
 
-test('check prints a verdict with its evidence, and its exit code is 0 only if the record is as expected', async () => {
+test('check prints the verdict with its evidence, and exits with 0 only if the record is as expected', async () => {
   const { dns, settings } = await givenEnvironment('sqlite', { isMigrated: false })
   dns.set('example.com', 'MX', ['10 mail.example.com'])
   const good = await runCommand(['check', 'example.com', 'mx', 'mail.example.com'], settings)
@@ -129,7 +129,7 @@ test('config lists every setting and hides what is secret', async () => {
   }
 })
 
-test('disable-two-factor turns it off for a person, once, and the audit log says who did', async () => {
+test('disable-two-factor turns off two-factor authentication of a user once, and the audit log records it', async () => {
   const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const [email, password] = ['owner@example.com', 'a long password']
   const server = await givenServer({ ...settings, ...ADMIN, ADMIN_EMAIL: email, ADMIN_PASSWORD: password })

@@ -65,7 +65,7 @@ type ComposeFile = { services: Record<string, Service>; networks?: object; volum
 const textOf = (path: string) => readFileSync(join(PROJECT, path), 'utf8')
 
 test.each(['deploy/compose.yaml', 'deploy/compose.postgres.yaml'])(
-  '%s has the fields of the Compose specification, and its parts fit each other and the image',
+  '%s matches the Compose specification, the image and its own references',
   (path) => {
     // As Docker reads it: in YAML 1.1 there is more that is no text.
     const document = parseDocument(textOf(path), { strict: true, version: '1.1', merge: true })

@@ -30,7 +30,7 @@ const KILL_WITHIN_MS = 500
 const BOUND_MS = 360_000 + ROUNDS * 30_000
 
 test(
-  `killed ${ROUNDS} times in the middle of its work, a server on SQLite loses nothing, repeats nothing and waits for nothing`,
+  `a server on SQLite that is killed ${ROUNDS} times during work loses, repeats and delays nothing`,
   async () => {
     const random = givenRandom()
     const { world, watched, webhook, settings } = await givenWatching('sqlite')
@@ -57,7 +57,7 @@ test(
 )
 
 test(
-  'of two servers on PostgreSQL one is killed again and again, and together they lose and repeat nothing',
+  'two servers on PostgreSQL, one of which is killed repeatedly, lose and repeat nothing',
   async () => {
     const random = givenRandom()
     const { world, watched, webhook, settings } = await givenWatching('postgres')

@@ -6,7 +6,7 @@ import { createApi } from '#server/testing/api-client.ts'
 import { startPostgres } from '#server/testing/postgres.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
-test('connections that PostgreSQL ends in the middle of work cost nothing but a new try', async () => {
+test('connections that PostgreSQL ends during work only cause retries', async () => {
   const { dns, receiver, settings, databaseUrl } = await givenEnvironment('postgres')
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   const server = await givenServer({ ...settings, ...ADMIN })
@@ -36,7 +36,7 @@ test('connections that PostgreSQL ends in the middle of work cost nothing but a 
   expect(server.stderr()).toBe('')
 })
 
-test('a PostgreSQL that goes away and comes back is reported by /readyz, and changes found meanwhile are reported', async () => {
+test('/readyz reports a PostgreSQL that is down, and changes found during the outage are reported afterwards', async () => {
   const postgres = await startPostgres()
   onTestFinished(() => postgres.stop())
   const { dns, receiver, settings } = await givenEnvironment('sqlite')

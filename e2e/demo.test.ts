@@ -6,7 +6,7 @@ import { eventually, givenFolder } from '#server/testing/test-server.ts'
 
 const DEMO = [process.execPath, 'server/testing/demo.ts']
 
-test('the demo tells its story within 80 columns, without colours in a pipe, and leaves nothing behind', async () => {
+test('the demo prints at most 80 columns, no colors in a pipe, and leaves no files or processes behind', async () => {
   const folder = await givenFolder()
   const { code, stdout, stderr } = await run(['npm', 'run', '--silent', 'demo'], { TMPDIR: folder }).ended
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -17,24 +17,21 @@ test('the demo tells its story within 80 columns, without colours in a pipe, and
   await isGone(stdout, folder)
 })
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s in the middle of the demo leaves nothing behind either',
-  async (signal) => {
-    const folder = await givenFolder()
-    const demo = run(DEMO, { TMPDIR: folder })
-    onTestFinished(() => demo.send('SIGKILL'))
-    await eventually(
-      async () => demo.stdout(),
-      (said) => said.includes('ready after'),
-    )
-    demo.send(signal)
-    const { code, stdout } = await demo.ended
-    expect(code).toBe(signal === 'SIGINT' ? 130 : 143)
-    await isGone(stdout, folder)
-  },
-)
+test.each(['SIGINT', 'SIGTERM'] as const)('%s during the demo leaves no files or processes behind', async (signal) => {
+  const folder = await givenFolder()
+  const demo = run(DEMO, { TMPDIR: folder })
+  onTestFinished(() => demo.send('SIGKILL'))
+  await eventually(
+    async () => demo.stdout(),
+    (said) => said.includes('ready after'),
+  )
+  demo.send(signal)
+  const { code, stdout } = await demo.ended
+  expect(code).toBe(signal === 'SIGINT' ? 130 : 143)
+  await isGone(stdout, folder)
+})
 
-test('a demo that cannot be shown says why in one sentence', async () => {
+test('a demo that cannot start says why in one sentence', async () => {
   const file = join(await givenFolder(), 'a-file')
   await writeFile(file, '')
   const { code, stdout, stderr } = await run(DEMO, { TMPDIR: file }).ended

@@ -39,7 +39,7 @@ async function doctor(settings: Settings) {
 }
 
 test.each(['sqlite', 'postgres'] as const)(
-  'doctor finds nothing wrong with a server that works, and shows each thing that breaks (%s)',
+  'doctor reports no failure of a healthy server, and one for each broken part (%s)',
   async (engine) => {
     const { dns, receiver, settings: world } = await givenEnvironment(engine)
     const mail = await startMailServer()

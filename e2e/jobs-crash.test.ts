@@ -44,7 +44,7 @@ async function givenKills(engine: Engine) {
 }
 
 test.each(ENGINES)(
-  'a job and its undo, whose processes are killed in the middle, change each monitor exactly once (%s)',
+  'a job and its undo change each monitor exactly once although their processes are killed (%s)',
   async (engine) => {
     const { db, api, killedAndEnded } = await givenKills(engine)
     for (let from = 0; from < MONITORS; from += AT_ONCE) {
@@ -85,7 +85,7 @@ test.each(ENGINES)(
 )
 
 test.each(ENGINES)(
-  'a job that sends requests again, whose processes are killed, queues each once with the same octets (%s)',
+  'a job that resends requests queues each once with an unchanged body although its processes are killed (%s)',
   async (engine) => {
     const { db, api, receiver, killedAndEnded } = await givenKills(engine)
     const { id: webhookId } = (await api.post<Webhook>('/webhooks', { url: receiver.url })).body

@@ -24,7 +24,7 @@ async function watch(url: string): Promise<{ changes: LiveChange[]; over: Promis
 }
 
 test.each(['sqlite', 'postgres'] as const)(
-  'an open page shows a change that another process found, and a server that stops does not wait for it (%s)',
+  'an open page shows a change that another process found, and does not delay the stop of its server (%s)',
   async (engine) => {
     const { dns, settings } = await givenEnvironment(engine)
     dns.set('www.example.com', 'A', ['192.0.2.1'])

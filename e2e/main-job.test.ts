@@ -12,7 +12,7 @@ import { eventually, givenEnvironment, givenServer } from '#server/testing/test-
 type Page<T> = { data: T[] }
 
 test.each(['sqlite', 'postgres'] as const)(
-  'what the README promises: set up, monitor, be notified, and find it all after a restart (%s)',
+  'a user sets up, monitors a record, is notified of a change, and finds everything after a restart (%s)',
   async (engine) => {
     const { dns, receiver, settings } = await givenEnvironment(engine, { isMigrated: false })
     dns.set('www.example.com', 'A', ['192.0.2.1'])

@@ -37,7 +37,7 @@ test(
   INSTALL_MS,
 )
 
-test('an older Node.js gets one sentence', async () => {
+test('an older Node.js gets one sentence that names the required version', async () => {
   const older = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"24.1.0"}})'
   const { code, stderr } = await run([process.execPath, '--import', older, 'bin/zonewatch.js', 'serve'], {}).ended
   expect(code).toBe(1)

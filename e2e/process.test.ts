@@ -10,7 +10,7 @@ test.each([
   { how: 'the server', engine: 'postgres', options: {} },
   { how: 'npm start', engine: 'sqlite', options: { command: NPM_START } },
 ] as const)(
-  'SIGTERM to $how on $engine, in the middle of a check and a delivery, ends it with nothing claimed',
+  'SIGTERM to $how on $engine during a check and a delivery leaves no claims',
   async ({ engine, options }) => {
     const { dns, receiver, settings, databaseUrl } = await givenEnvironment(engine)
     dns.set('*.example.com', 'A', ['192.0.2.1'])
@@ -47,7 +47,7 @@ test.each([
   },
 )
 
-test('while it stops it is not ready and answers every request, and then the port is closed', async () => {
+test('a stopping server is not ready, answers every request, and then closes its port', async () => {
   const { settings } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN })
   const headers = { 'X-Api-Key': ADMIN_KEY }
@@ -68,7 +68,7 @@ test('while it stops it is not ready and answers every request, and then the por
   expect(await server.ended).toMatchObject({ code: 0 })
 }, 30_000)
 
-test('Ctrl-C ends it in order, also when it comes twice as under npm', async () => {
+test('Ctrl-C stops the server cleanly, even twice as npm sends it', async () => {
   const { receiver, dns, settings } = await givenEnvironment('sqlite')
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   const server = await givenServer({ ...settings, ...ADMIN })

@@ -66,7 +66,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
   const signed = (changed: { secret?: string; sentAt?: number } = {}) =>
     signatureHeaders({ requestId: 'req_test_1', body, secret, sentAt: Date.now(), ...changed })
 
-  test('accepts what the service sends', async () => {
+  test('accepts the requests of Zonewatch', async () => {
     const loopback = parseNetworks('127.0.0.0/8')
     const safeFetch = createSafeFetch({
       clock: systemClock,
@@ -102,7 +102,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
     expect(await statusOf(signed({ secret: newWebhookSecret() }))).toBe(401)
   })
 
-  test('refuses a body that differs by one octet', async () => {
+  test('refuses a body that differs by one byte', async () => {
     const changed = Buffer.from(body)
     changed[changed.length - 1]! ^= 1
 
@@ -111,7 +111,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
     expect(await statusOf(signed(), Buffer.alloc(0))).toBe(401)
   })
 
-  test('takes a body of 1 MiB, and no larger one', async () => {
+  test('accepts a body of 1 MiB and refuses a larger one', async () => {
     const bodyOf = (size: number) => Buffer.from(body.toString().replace('ünïcode', 'x'.repeat(size - body.length + 9)))
     const signedBy = (octets: Buffer) =>
       signatureHeaders({ requestId: 'req_test_1', body: octets, secret, sentAt: Date.now() })
@@ -144,7 +144,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
 /** Where there is curl. */
 const senders = spawnSync('curl', ['--version']).status === 0 ? ['docs/reference/webhooks.md'] : []
 
-test.each(senders)('the request that %s shows is accepted', async (document) => {
+test.each(senders)('the example request in %s is accepted', async (document) => {
   const receiver = await started(EXAMPLES[0]!)
   const script = /```sh\n(.*?)```/s.exec(readFileSync(document, 'utf8'))![1]!
   const sending = spawn('sh', ['-c', script.replace('127.0.0.1:8000', `127.0.0.1:${receiver.port}`)], {

@@ -9,7 +9,7 @@ const MONITORS = 300
 const MOMENTS_MS = [5, 30]
 
 test.each(['sqlite', 'postgres'] as const)(
-  'a server on %s that is killed makes nothing twice, and nothing of half a request',
+  'a server on %s that is killed executes a repeated request once, and no request partially',
   async (engine) => {
     const world = await givenEnvironment(engine)
     const settings = { ...world.settings, ...ADMIN, WORKERS: '0', PORT: String(await freePort()) }

@@ -18,7 +18,7 @@ const NEXT = `{
   ],
 }`
 
-test('two neighbouring versions serve side by side under load, and no caller sees an error', async () => {
+test('two consecutive versions run side by side under load without an error for any caller', async () => {
   const { dns, receiver, settings: common } = await givenEnvironment('postgres', { isMigrated: false })
   const settings = { ...common, WORKERS: '0' } // three servers start: one process each
   dns.set('*.example.com', 'A', ['192.0.2.1'])

@@ -89,7 +89,7 @@ const restarted = async (server: ServerProcess, settings: Settings) => {
 const BOUND = { timeout: 400_000 }
 
 test(
-  'an installation with a secret file rotates it by itself while it serves, killed in the middle or not',
+  'an installation with a secret file rotates the secret while it runs, even if it is killed during the rotation',
   BOUND,
   async () => {
     const { receiver, settings: world } = await givenEnvironment('sqlite', { isMigrated: false })
@@ -137,7 +137,7 @@ test(
 )
 
 test(
-  'two nodes on PostgreSQL take a new SECRET one after the other, and nothing is unreadable on either',
+  'two nodes on PostgreSQL switch to a new SECRET one after the other, and both can always read everything',
   BOUND,
   async () => {
     const { receiver, settings: world } = await givenEnvironment('postgres')

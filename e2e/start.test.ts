@@ -39,7 +39,7 @@ test('a file that is not SQLite is reported in one sentence', async () => {
   expect(said).toMatch(/^sqlite:\S+ cannot be used: file is not a database\. Check DATABASE_URL .+\.\n$/)
 })
 
-test('all wrong settings are said at once, one line for each', async () => {
+test('all invalid settings are reported together, one line each', async () => {
   const wrong = { PORT: 'eighty', ROLES: 'api,chef', DNS_SERVERS: '999.1.1.1', LOG_LEVEL: 'loud', SECRET: 'short' }
   const lines = (await refused(wrong)).trimEnd().split('\n')
   expect(lines[0]).toBe('Invalid settings:')
@@ -52,7 +52,7 @@ test('all wrong settings are said at once, one line for each', async () => {
   expect(lines.find((line) => line.includes('PORT'))).toContain('must be a whole number from 0 to 65535, not "eighty".')
 })
 
-test('while it waits for its database it lives, and says when to come again', async () => {
+test('a server that waits for its database is alive and answers with Retry-After', async () => {
   const { settings } = await givenEnvironment('postgres')
   const db = openDatabase(settings.DATABASE_URL!, { connections: 1 })
   onTestFinished(() => db.destroy())
@@ -81,7 +81,7 @@ test('while it waits for its database it lives, and says when to come again', as
   expect((await ask('/monitors'))?.status).toBe(401)
 })
 
-test('it is ready on a new database and on one that exists', async () => {
+test('the server becomes ready on a new and on an existing database', async () => {
   const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const first = await givenServer({ ...settings, ...ADMIN })
   first.send('SIGTERM')
@@ -90,7 +90,7 @@ test('it is ready on a new database and on one that exists', async () => {
   await expect.poll(second.stdout).toContain(`Zonewatch runs at ${second.url.replace('127.0.0.1', 'localhost')}`)
 })
 
-test('without an organization the log says how to make one', async () => {
+test('the log of a server without an organization says how to create one', async () => {
   const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
   const server = await givenServer(settings)
   await expect.poll(server.stdout).toContain('command line: zonewatch setup')

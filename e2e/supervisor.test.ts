@@ -9,7 +9,7 @@ const WORKERS = 2
 const MONITORS = 10
 
 for (const engine of ['sqlite', 'postgres'] as const) {
-  test(`a server on ${engine} survives kill -9 of each of its processes, and no check or delivery is lost`, async () => {
+  test(`a server on ${engine} loses no check or delivery when each of its processes is killed`, async () => {
     const { dns, receiver, settings, databaseUrl } = await givenEnvironment(engine)
     const db = openDatabase(databaseUrl, { connections: 2 })
     onTestFinished(() => db.destroy())
@@ -49,7 +49,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   })
 }
 
-test('all processes end when the supervisor is killed, and give back what they had claimed', async () => {
+test('all processes release their claims and end when the supervisor is killed', async () => {
   const { settings, databaseUrl } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN, WORKERS: String(WORKERS) })
   const db = openDatabase(databaseUrl)
@@ -61,7 +61,7 @@ test('all processes end when the supervisor is killed, and give back what they h
   expect(await processes()).toEqual([])
 })
 
-test('with WORKERS=0 one process does everything', async () => {
+test('with WORKERS=0 one process does all work', async () => {
   const { dns, receiver, settings, databaseUrl } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN, WORKERS: '0' })
   const db = openDatabase(databaseUrl)

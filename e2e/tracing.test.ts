@@ -15,7 +15,7 @@ type Span = {
 }
 type Batch = { resourceSpans: { resource: { attributes: Attribute[] }; scopeSpans: { spans: Span[] }[] }[] }
 
-test('with OTEL_EXPORTER_OTLP_ENDPOINT a check, a delivery and a request each arrive as a span, without names', async () => {
+test('with OTEL_EXPORTER_OTLP_ENDPOINT a check, a delivery and a request are exported as spans without domain names', async () => {
   const { url, batches } = await givenCollector()
   const { dns, receiver, settings } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN, WORKERS: '1', OTEL_EXPORTER_OTLP_ENDPOINT: url })

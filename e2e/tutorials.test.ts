@@ -19,7 +19,7 @@ import {
  * block says what the block before it prints, or the receiver. Comments set up what the reader has already, and change the DNS.
  */
 test.each(globSync('docs/tutorials/*.md').filter((path) => readFileSync(path, 'utf8').includes('```sh')))(
-  'what %s shows works',
+  'the commands and outputs of %s are correct',
   async (path) => {
     const reader = await givenReader()
     for (const step of stepsOf(readFileSync(path, 'utf8'))) await reader.take(step)
@@ -59,7 +59,7 @@ const NOT_RUN: Record<string, string> = {
 const reasonNotToRun = ({ text }: Step) => Object.keys(NOT_RUN).find((begin) => text.startsWith(begin))
 
 /** Every other shell block of the guides runs here, one guide after the other on one server. */
-test('what the guides show works', async () => {
+test('the commands of the guides work', async () => {
   const guides = globSync('docs/guides/*.md').sort()
   const blocks = guides.map((path) => stepsOf(readFileSync(path, 'utf8')).filter(({ kind }) => kind === 'sh'))
   const notRun = blocks.flat().map(reasonNotToRun)

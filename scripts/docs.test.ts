@@ -15,7 +15,7 @@ test('docs/reference/settings.md lists every setting with its default; scripts/s
   expect(document).toBe(withTable(document, settingsTable()))
 })
 
-test.each(DOCUMENTS)('%s links to files, and headings of them, that exist', (path) => {
+test.each(DOCUMENTS)('%s links only to existing files and headings', (path) => {
   const links = [...readFileSync(path, 'utf8').matchAll(/\]\((?!https?:|mailto:|\/)([^)\s]+)\)/g)].map(
     ([, link]) => link!,
   )
@@ -33,19 +33,19 @@ function headingsOf(path: string): string[] {
   return renderMarkdown(path, readFileSync(path, 'utf8'), links).headings.map(({ id }) => id)
 }
 
-test.each(DOCUMENTS)('%s names no file of ours that does not exist', (path) => {
+test.each(DOCUMENTS)('%s names only existing files of the project', (path) => {
   const named = [...readFileSync(path, 'utf8').matchAll(/`((?:contract|server|scripts|docs|e2e)\/[\w./-]+\w)`/g)]
 
   expect(named.map(([, name]) => name!).filter((name) => !existsSync(name))).toEqual([])
 })
 
-test.each(DOCUMENTS)('%s names no script that package.json does not have', (path) => {
+test.each(DOCUMENTS)('%s names only scripts of package.json', (path) => {
   const named = [...readFileSync(path, 'utf8').matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name]) => name!)
 
   expect(named.filter((name) => !(name in packageJson.scripts))).toEqual([])
 })
 
-test('docs/reference/api.md names every route that the server describes, and no other', async () => {
+test('docs/reference/api.md lists exactly the routes of the API description', async () => {
   const { call } = await givenApp('sqlite')
   const { body } = await call('/openapi.json', { key: null })
   const described = Object.entries(body.paths as Record<string, object>).flatMap(([path, operations]) =>
@@ -59,7 +59,7 @@ test('docs/reference/api.md names every route that the server describes, and no 
   expect(described.filter((route) => !named.includes(route))).toEqual([])
 })
 
-test('what docs/reference/api.md says needs no key needs none', async () => {
+test('the routes that docs/reference/api.md marks as public need no key', async () => {
   const { call } = await givenApp('sqlite')
   const [, named] = /with every request\. (.*) need no key\./.exec(readFileSync('docs/reference/api.md', 'utf8'))!
   const paths = [...named!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!)

@@ -8,11 +8,11 @@ const FILES = [
   { path: 'server/d.ts', text: '' },
 ]
 
-test('the longest row of imports is found, without types and what is loaded later', () => {
+test('the longest import chain is found, without type imports and dynamic imports', () => {
   expect(longestChain(FILES)).toEqual(['server/a.ts', 'server/b.ts', 'server/c.ts'])
 })
 
-test('more levels than allowed are refused with the row of files', () => {
+test('too many levels are refused with the chain of files', () => {
   expect(tooManyLevels(FILES, 3)).toEqual([])
   expect(tooManyLevels(FILES, 2)).toEqual([
     '3 files import one another in a row, and 2 may: server/a.ts → server/b.ts → server/c.ts. Move what is shared down, or join files that are one concept.',
@@ -25,7 +25,7 @@ test('tests and the simulator do not count', () => {
   expect(tooManyLevels([...FILES, ...outside], 3)).toEqual([])
 })
 
-test('a circle is refused', () => {
+test('a circular import is refused', () => {
   const circle = [
     { path: 'server/a.ts', text: "import { b } from './b.ts'" },
     { path: 'server/b.ts', text: "export { a } from './a.ts'" },

@@ -9,7 +9,7 @@ import { ServerMetrics } from '#server/metrics/server-metrics.ts'
 import { DatabaseMetrics } from '#server/operations/database-metrics.ts'
 import { freshDatabase } from '#server/testing/database.ts'
 
-test('docs/reference/metrics.md lists every metric with its type and labels, and no other', async () => {
+test('docs/reference/metrics.md lists exactly the existing metrics with their types and labels', async () => {
   const db = await freshDatabase('sqlite')
   const ofDatabase = new DatabaseMetrics({
     db,
@@ -29,7 +29,7 @@ test('docs/reference/metrics.md lists every metric with its type and labels, and
   }
 })
 
-test('the rules and the dashboard use only metrics that exist', () => {
+test('the alert rules and the Grafana dashboard use only existing metrics', () => {
   const page = readFileSync('docs/reference/metrics.md', 'utf8')
   const known = new Set([...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!))
   for (const path of ['deploy/prometheus/zonewatch.rules.yml', 'deploy/grafana/zonewatch.json']) {
@@ -41,7 +41,7 @@ test('the rules and the dashboard use only metrics that exist', () => {
   }
 })
 
-test('their statements use only labels that the metrics have', () => {
+test('the alert rules and the Grafana dashboard use only existing labels', () => {
   const page = readFileSync('docs/reference/metrics.md', 'utf8')
   const labelsOf = new Map(
     [...page.matchAll(/^\| `(\w+)` \| \w+ \| (.*?) \|/gm)].map(([, name, labels]) => [
@@ -164,7 +164,7 @@ test('the dashboard has the fields that Grafana documents', () => {
   expect(isValid.errors ?? []).toEqual([])
 })
 
-test('the panels of the dashboard have ids of their own, and none covers another', () => {
+test('the panels of the dashboard have unique ids and do not overlap', () => {
   const panels = readPanels()
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
   const taken = new Set<string>()

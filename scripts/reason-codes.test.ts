@@ -13,14 +13,14 @@ import { codeTables, withTables } from './reason-codes.ts'
 
 const DOCUMENT = readFileSync('docs/reference/reason-codes.md', 'utf8')
 
-test('the document lists every code with its parameters; write it again with scripts/reason-codes.ts', () => {
+test('docs/reference lists every reason code with its parameters; scripts/reason-codes.ts rewrites it', () => {
   expect(DOCUMENT).toBe(withTables(DOCUMENT, codeTables()))
   for (const code of [...Object.keys(VERDICT_REASONS), ...Object.keys(CONFIRMATION_REASONS)]) {
     expect(DOCUMENT).toContain(`| \`${code}\` |`)
   }
 })
 
-test('the example of the document is a reason, with the text of its code', () => {
+test('the documented example is a reason with the text of its code', () => {
   const [, json] = /```json\n([\s\S]*?)```/.exec(DOCUMENT)!
   const example: VerdictReason & { text: string } = JSON.parse(json!)
   const isReason = new Ajv({ strict: false }).compile(VerdictReasonAnswer)
@@ -28,12 +28,12 @@ test('the example of the document is a reason, with the text of its code', () =>
   expect(textOf(example)).toBe(example.text)
 })
 
-test('no code stands for a verdict and for a confirmation', () => {
+test('no code is used both for a verdict and for a confirmation', () => {
   const shared = Object.keys(VERDICT_REASONS).filter((code) => code in CONFIRMATION_REASONS)
   expect(shared).toEqual(['unclassified'])
 })
 
-test('each template of a field error is a sentence that uses its parameters', () => {
+test('each field error template is a sentence that uses its parameters', () => {
   for (const [code, { params, text }] of Object.entries(FIELD_ERRORS)) {
     const given = Object.fromEntries(params.map((name) => [name, `<${name}>`]))
     const sentence = (text as (params: object) => string)(given)

@@ -13,7 +13,7 @@ const CLIENT = `${PROJECT}e2e/api/client`
 const TOOLS = `${CLIENT}/node_modules/.bin`
 const CHECKS = '--noEmit --strict --noUncheckedIndexedAccess --skipLibCheck --module nodenext --types node'
 
-test('a client that is generated from /openapi.json has types for the main job, and does it on both engines', async () => {
+test('a client generated from /openapi.json type-checks and runs the main workflow on both engines', async () => {
   const [sqlite, postgres] = await Promise.all([givenServerOn('sqlite'), givenServerOn('postgres')])
   const folder = await givenFolder()
   await symlink(`${PROJECT}node_modules`, `${folder}/node_modules`)

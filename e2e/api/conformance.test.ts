@@ -14,7 +14,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 type Case = { operation: Operation; path: string; body: unknown; own: Fixtures }
 type Ask = (sent?: Call, path?: string) => Promise<Answer>
 
-test('every operation does what it says with the example of the document, and answers like the example of its answer', async () => {
+test('every operation accepts its documented example and responds like its documented response', async () => {
   const world = await givenApp('sqlite')
   const { unlikeExample } = await readDocument(world)
   await eachOperation(async ({ operation }, ask) => {
@@ -30,7 +30,7 @@ test('every operation does what it says with the example of the document, and an
   }, world)
 })
 
-test('every filter of every list is accepted with each of its values', async () => {
+test('every list accepts every value of every filter', async () => {
   await eachOperation(async ({ operation, path }, ask) => {
     const queries = operation.parameters.filter((each) => each.in === 'query')
     const values = queries.flatMap(({ name, schema, example }) => {
@@ -47,7 +47,7 @@ test('every filter of every list is accepted with each of its values', async () 
   })
 })
 
-test('every kind of wrong input is a 400 that names the field', async () => {
+test('every kind of invalid input is answered with a 400 that names the field', async () => {
   await eachOperation(async ({ operation, path, body }, ask) => {
     const problems = []
     for (const wrong of wrongInputs(operation, body)) {
@@ -63,7 +63,7 @@ test('every kind of wrong input is a 400 that names the field', async () => {
   })
 })
 
-test('without a key 401, with a key that may only read 403 where something changes', async () => {
+test('requests without a key get 401, and writes with a read-only key get 403', async () => {
   const world = await givenApp('sqlite')
   const reader = await world.key('read')
   await eachOperation(async ({ operation }, ask) => {
@@ -76,7 +76,7 @@ test('without a key 401, with a key that may only read 403 where something chang
   }, world)
 })
 
-test('resources of other organizations, unknown ids and invalid ids are 404', async () => {
+test('resources of other organizations, unknown ids and invalid ids get 404', async () => {
   const world = await givenApp('sqlite')
   const others = await givenFixtures(world, 'Others')
   await eachOperation(async ({ operation, own }, ask) => {
@@ -93,7 +93,7 @@ test('resources of other organizations, unknown ids and invalid ids are 404', as
   }, world)
 })
 
-test('a method that a path does not have is a 405 with those that it has', async () => {
+test('an unsupported method gets 405 and the supported ones in Allow', async () => {
   const world = await givenApp('sqlite')
   const { operations, validate } = await readDocument(world)
   const { ids, key } = await givenFixtures(world, 'Own')
@@ -107,7 +107,7 @@ test('a method that a path does not have is a 405 with those that it has', async
   }
 })
 
-test('the health of the server is described, also where it is not ready', async () => {
+test('the health endpoints respond as documented, even if the server is not ready', async () => {
   const world = await givenApp('sqlite')
   const { open, validate } = await readDocument(world)
   const answers = async () => {
@@ -123,7 +123,7 @@ test('the health of the server is described, also where it is not ready', async 
   expect(await answers()).toEqual(['/healthz 200', '/readyz 503'])
 })
 
-test('a path outside the API has its methods, too', async () => {
+test('paths outside of the API answer unsupported methods with 405 too', async () => {
   const world = await givenApp('sqlite')
   for (const path of ['/healthz', '/readyz', '/openapi.json', '/docs', '/dashboard/api/me', '/']) {
     for (const key of [null, undefined]) {
@@ -139,7 +139,7 @@ test('a path outside the API has its methods, too', async () => {
   expect((await world.call('/agents/invitations', { method: 'PATCH', body: {} })).headers.allow).toBe('GET, HEAD, POST')
 })
 
-test('a body that is not JSON is 415, and one that is cut off 400', async () => {
+test('a body that is not JSON gets 415, and truncated JSON gets 400', async () => {
   await eachOperation(async ({ operation }, ask) => {
     if (!operation.body) return []
     return [

@@ -5,7 +5,7 @@ import { readDocument } from './document.ts'
 
 // That answers are like their examples where all is well, the conformance test says.
 
-test('every body in the document has an example, and every example is as its schema says', async () => {
+test('every body in the API description has an example that matches its schema', async () => {
   const { operations, examples } = await readDocument(await givenApp('sqlite'))
 
   expect(examples.length).toBeGreaterThan(operations.length)

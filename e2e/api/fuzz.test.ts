@@ -15,7 +15,7 @@ const FOREIGN = 'Zqforeignqz'
 const HANGS_MS = 15_000
 
 test.each(RUNS)(
-  'nothing that can be sent makes the API fail, hang or tell of others (%s)',
+  'no input makes the API fail, hang or disclose data of other organizations (%s)',
   async (engine, numRuns) => {
     const world = await givenApp(engine)
     const { operations, validate } = await readDocument(world)

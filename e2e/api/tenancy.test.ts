@@ -14,7 +14,7 @@ const FOREIGN = 'Zqforeignqz'
 const isForeign = (text: string, ids: Record<string, string>) =>
   text.includes(FOREIGN.toLowerCase()) || Object.values(ids).some((id) => text.includes(id))
 
-test.each(ENGINES)('no route shows or changes what another organization has (%s)', async (engine) => {
+test.each(ENGINES)('no route reads or changes data of another organization (%s)', async (engine) => {
   const world = await givenApp(engine)
   const { operations } = await readDocument(world)
   const foreign = await givenFixtures(world, FOREIGN)
@@ -68,7 +68,7 @@ test.each(ENGINES)('no route shows or changes what another organization has (%s)
   expect([...world.statements].filter((statement) => isAcrossOrganizations(statement, tables))).toEqual([])
 })
 
-test.each(ENGINES)('a reference in a body to what another organization has is refused (%s)', async (engine) => {
+test.each(ENGINES)('a reference to an object of another organization in a body is refused (%s)', async (engine) => {
   const world = await givenApp(engine)
   const foreign = await givenFixtures(world, FOREIGN)
   const own = await givenFixtures(world, 'Own')
@@ -100,7 +100,7 @@ test('a cursor of another organization is refused', async () => {
   }
 })
 
-test.each(ENGINES)('no statement for a person in the dashboard goes across organizations (%s)', async (engine) => {
+test.each(ENGINES)('no SQL statement for a dashboard user reads across organizations (%s)', async (engine) => {
   const world = await givenApp(engine, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' })
   const own = await givenFixtures(world, 'Own')
   const person = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner', organizations: ['Own'] })

@@ -83,7 +83,7 @@ test('single monitors are added to a maintenance window by search', async () => 
   expect(saved).toMatchObject({ name: 'Move the mail', monitors: [mail.id], from, to })
 })
 
-test('alerts of a channel are sent again, by period or one by one', async () => {
+test('alerts of a channel are resent, by period or one by one', async () => {
   const { page, server, receiver, dns } = await givenOwner()
   const headers = { origin: server.url }
   const post = async (path: string, data: object) =>

@@ -27,7 +27,7 @@ async function watch(page: Page, name: string, type: string): Promise<void> {
   await page.waitForURL(/monitors\/mon_/)
 }
 
-test('the main workflow, only through the pages', async () => {
+test('a user completes the main workflow in the browser only', async () => {
   const { dns, receiver, ...world } = await givenDashboard()
   dns.set('www.shop.example', 'A', ['203.0.113.10'])
   const { page } = await world.browse()

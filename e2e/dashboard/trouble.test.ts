@@ -33,7 +33,7 @@ test('a failing webhook is at the top of the overview until it delivers again', 
   await page.getByText('no failures').waitFor()
 })
 
-test('undelivered requests of all webhooks are listed with their attempts, and sent again', async () => {
+test('undelivered requests of all webhooks are listed with their attempts, and resent', async () => {
   const { page, post, receiver, webhook } = await givenOverview()
   await page.goto('/dashboard/webhooks')
   await page.getByRole('link', { name: 'Undelivered requests' }).click()
@@ -83,7 +83,7 @@ async function runUntil(page: Page, shown: Locator) {
     .toBe(true)
 }
 
-test('a silent server and a lost network are shown at the top, and pages recover when they are back', async () => {
+test('a banner shows an unresponsive server and a lost network, and pages recover afterwards', async () => {
   const { page, context, server, verdict } = await givenOverview()
   const alert = page.getByRole('alert')
   process.kill(-server.pid, 'SIGSTOP') // the group: the supervisor and its processes

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { doesMainJob, givenImage } from './container.ts'
 
-test('the image for arm64 does the main job; on another machine QEMU emulates it', async () => {
+test('the arm64 image runs the main workflow, emulated by QEMU on other machines', async () => {
   const image = givenImage('arm64')
   onTestFinished(() => image.remove())
   expect(await doesMainJob(image)).toMatchObject({ architecture: 'arm64' })

@@ -17,7 +17,7 @@ beforeAll(() => {
 })
 afterAll(() => podman?.remove())
 
-test('compose.yaml by the guides: installed, backed up, and restored in its volume', async () => {
+test('the guides install, back up and restore compose.yaml', async () => {
   const backups = await givenFolder()
   const block = (guide: string, start: string) => blockOf(guide, start).replaceAll('/backups/', `${backups}/`)
   await ok(podman.sh(block('install', 'docker compose -f deploy/compose.yaml up')))
@@ -49,7 +49,7 @@ test('compose.yaml by the guides: installed, backed up, and restored in its volu
   expect(await ok(podman.call('inspect', '--format', '{{.State.ExitCode}}', 'deploy_zonewatch_1'))).toBe('0\n')
 })
 
-test('compose.postgres.yaml: two nodes behind TLS, each part of which may end', async () => {
+test('compose.postgres.yaml runs two nodes behind TLS, and any one container may fail', async () => {
   await ok(podman.sh(blockOf('install', 'podman network create')))
   const url = `https://${DOMAIN}`
   await patiently(

@@ -52,7 +52,7 @@ afterAll(async () => {
   await lab?.end()
 })
 
-test('the guide makes a cluster of three bare machines, and a node that works with it', async () => {
+test('the guide turns three bare machines into a cluster that a node works with', async () => {
   await servers.install(PASSWORD)
   await ok(node, block('haproxy.cfg'))
   await createDatabase(node, { postgres: PASSWORD, zonewatch: OTHER_PASSWORD })
@@ -62,7 +62,7 @@ test('the guide makes a cluster of three bare machines, and a node that works wi
   await written()
 })
 
-test('the guide dumps the database every night, keeps 14, and each can be restored', async () => {
+test('the guide dumps the database every night and keeps 14 dumps, each of which can be restored', async () => {
   const { debian } = node
   await ok(node, block('zonewatch-dump.timer'))
   expect((await debian.sh('systemctl is-active zonewatch-dump.timer')).stdout).toBe('active\n')
@@ -83,7 +83,7 @@ test('the guide dumps the database every night, keeps 14, and each can be restor
   expect(kept).not.toContain('zonewatch-20200110T030000Z.dump')
 })
 
-test('metrics and doctor show the last dump, and one that failed', async () => {
+test('metrics and doctor show the last dump and a failed one', async () => {
   const metrics = `http://${node.machine.address}:9464/metrics`
   const isFailed = async (is: 0 | 1) =>
     eventually(
@@ -138,7 +138,7 @@ test('the guide restores the cluster to the moment before groups were deleted', 
 })
 
 test.each(['etcd', 'patroni'])(
-  '%s ends on the primary, in order or not, and nothing has to be repaired',
+  'the cluster recovers by itself after %s is stopped or killed on the primary',
   async (service) => {
     for (const signal of ['TERM', 'KILL']) {
       const leader = await servers.withRole('Leader')
@@ -152,13 +152,13 @@ test.each(['etcd', 'patroni'])(
   },
 )
 
-test('PostgreSQL is killed on the primary, and nothing has to be repaired', async () => {
+test('the cluster recovers by itself after PostgreSQL is killed on the primary', async () => {
   await ok(await servers.withRole('Leader'), 'kill -9 $(head -n 1 /var/lib/postgresql/15/zonewatch/postmaster.pid)')
   await written()
   await servers.isWhole()
 })
 
-test('the machine of the primary is lost and comes back, and nothing has to be repaired', async () => {
+test('the cluster recovers by itself after the machine of the primary is lost and returns', async () => {
   const lost = await loseThePrimary()
   expect((await servers.withRole('Leader')).name).not.toBe(lost.name)
   await bringBack(lost)

@@ -155,7 +155,7 @@ async function loseThePrimary(strike: (primary: DatabaseNode) => void, repair: (
   await workload.roundTrip()
 }
 
-test('every event exactly once, every request delivered with one id and body, nothing acknowledged is lost', async () => {
+test('every event exists exactly once, every request keeps its id and body, and no acknowledged write is lost', async () => {
   await workload.stop()
   const result = await workload.verify(DIRECT)
   process.stdout.write(`${JSON.stringify({ ...result, refused: workload.refused() })}\n`)

@@ -38,7 +38,7 @@ test('systemd is notified when the server is ready, and when it stops', async ()
   expect(listener.stdout()).toContain('STOPPING=1')
 })
 
-test('the unit is valid and confines the service as far as V8 lets it', async () => {
+test('the systemd unit is valid and confines the service as far as V8 allows', async () => {
   const verified = await run(['systemd-analyze', 'verify', UNIT], {}).ended
   // What the guide installs in /opt is not here.
   expect(verified.stderr.replace(/^.*\/opt\/zonewatch\/.* is not executable: No such file or directory\n/m, '')).toBe(
@@ -56,7 +56,7 @@ const KINDS: Record<string, string> = {
   PodDisruptionBudget: 'kubernetes-types/policy/v1',
 }
 
-test('the Kubernetes manifests have the fields and values of the schema', async () => {
+test('the Kubernetes manifests match the schema of Kubernetes', async () => {
   const folder = await mkdtemp(join(PROJECT, 'node_modules/.kubernetes-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const manifests = readManifests()
@@ -71,7 +71,7 @@ test('the Kubernetes manifests have the fields and values of the schema', async 
   expect((await run([tsc, ...options, 'manifests.ts'], {}, { cwd: folder }).ended).stdout).toBe('')
 })
 
-test('the Kubernetes manifests fit each other: selectors find pods, and probes and services their ports', () => {
+test('the selectors, probes and services of the Kubernetes manifests refer to existing pods and ports', () => {
   const manifests = readManifests()
   const pods = manifests.flatMap(({ spec }) => (spec?.template ? [spec.template] : []))
   const selects = (labels: object) => pods.filter((pod) => isSubset(labels, pod.metadata.labels))
@@ -116,7 +116,7 @@ const readManifests = (): Manifest[] =>
 const isSubset = (part: object, whole: object) =>
   Object.entries(part).every(([name, value]) => (whole as Record<string, unknown>)[name] === value)
 
-test('each setting that a file of deploy/ names exists', () => {
+test('the files of deploy/ use only settings that exist', () => {
   const known = new Set(readConfig({}).lines.flatMap(({ name }) => [name, `${name}_FILE`]))
   const others = [
     'NODE_ENV',

@@ -15,7 +15,7 @@ import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, serverSettings 
 
 const NAME = 'www.example.com'
 
-test('the disk of the data is full: writes are answered 503, reads go on, and with space again all work does', async () => {
+test('with a full data disk writes get 503 and reads work, and everything works again once there is space', async () => {
   const disk = givenDisk(16)
   const { server, api, dns, receiver, settings } = await givenRunning(disk.folder)
   const id = await monitored(api, receiver)
@@ -66,7 +66,7 @@ test('the disk of the data is full: writes are answered 503, reads go on, and wi
   expect(count).toBe(acknowledged.length)
 })
 
-test('the disk of the backups is full, or becomes it in the middle: it is said, nothing half written stays, and the server goes on', async () => {
+test('a full backup disk is reported, leaves no partial file, and does not stop the server', async () => {
   const disk = givenDisk(4)
   const { server, api, receiver, settings } = await givenRunning(await givenFolder(), { BACKUP_DIR: disk.folder })
   await monitored(api, receiver)

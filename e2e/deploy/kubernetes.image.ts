@@ -42,7 +42,7 @@ type Container = {
   lifecycle?: { preStop: { exec: { command: string[] } } }
 }
 
-test('the Kubernetes pods run confined, answer their probes and end with 0', async () => {
+test('the Kubernetes pods run confined, answer their probes and exit with 0', async () => {
   const network = 'kubernetes'
   await ok(podman.call('network', 'create', network))
   const variables = { POSTGRES_USER: 'zonewatch', POSTGRES_PASSWORD }

@@ -17,12 +17,12 @@ test('the image runs as an ordinary user, has a health check and one volume', as
   })
 })
 
-test('the main job in a container with a read-only root: everything is in the volume, SIGTERM ends it with 0', async () => {
+test('a container with a read-only root runs the main workflow, keeps all data in the volume, and exits with 0 on SIGTERM', async () => {
   const { volume } = await doesMainJob(image)
   expect(await readdir(volume)).toEqual(expect.arrayContaining(['secret', 'zonewatch.db']))
 })
 
-test('where the root can be written, nothing is', async () => {
+test('the server writes nothing to a writable root', async () => {
   const { settings } = await givenNetwork()
   const container = await image.start(settings, { isReadOnly: false })
   expect((await fetch(`${container.url}/docs`)).status).toBe(200)
@@ -31,7 +31,7 @@ test('where the root can be written, nothing is', async () => {
   expect((await container.written()).filter((path) => path !== 'C /etc')).toEqual([])
 })
 
-test('the image has the Node.js of package.json, and so have the documents', async () => {
+test('the image and the documents name the Node.js version of package.json', async () => {
   const { devDependencies } = JSON.parse(await readFile('package.json', 'utf8'))
   expect(await readFile('Dockerfile', 'utf8')).toContain(`/node:${devDependencies.node}-bookworm-slim\n`)
 })

@@ -62,7 +62,7 @@ function startNode(machine: Machine): void {
   machine.service(`node ${machine.address}`, [process.execPath, join(PROJECT, 'server/main.ts'), 'serve'], { env })
 }
 
-test('the guide makes two proxies with one address, each with a certificate of its own', async () => {
+test('the guide sets up two proxies that share an address, each with its own certificate', async () => {
   const [first, second] = proxies as [Proxy, Proxy]
   await installProxies([first, second])
   for (const { debian } of proxies) {
@@ -85,7 +85,7 @@ test('the guide makes two proxies with one address, each with a certificate of i
   expect(redirect.stdout).toMatch(/^HTTP\/1.1 308 [\s\S]*^Location: https:\/\/zonewatch.example.com\/monitors\r$/m)
 })
 
-test('Caddy is killed on one machine, and requests are answered again', async () => {
+test('requests are answered again after Caddy is killed on one machine', async () => {
   const { holder } = await roles()
   const from = systemClock.elapsed()
   await ok(holder, 'systemctl kill --signal=KILL --kill-whom=main caddy')
@@ -96,7 +96,7 @@ test('Caddy is killed on one machine, and requests are answered again', async ()
   )
 })
 
-test('Caddy freezes: the other machine takes the address, and keeps it when Caddy goes on', async () => {
+test('the other machine takes over the address from a frozen Caddy, and keeps it afterwards', async () => {
   const { holder, other } = await roles()
   const from = systemClock.elapsed()
   await ok(holder, 'systemctl kill --signal=STOP --kill-whom=main caddy')
@@ -107,7 +107,7 @@ test('Caddy freezes: the other machine takes the address, and keeps it when Cadd
   expect(await holders()).toEqual([other])
 })
 
-test('keepalived is killed on the machine with the address, and one machine has it', async () => {
+test('exactly one machine has the address after keepalived is killed', async () => {
   const { holder } = await roles()
   const from = systemClock.elapsed()
   await ok(holder, 'kill -9 $(cat /run/keepalived/*.pid /run/keepalived*.pid)')
@@ -120,7 +120,7 @@ test('keepalived is killed on the machine with the address, and one machine has 
   await answered()
 })
 
-test('a machine is cut off: the other one takes the address, and keeps it when the first is back', async () => {
+test('the other machine takes over the address of a disconnected machine, and keeps it afterwards', async () => {
   const { holder, other } = await roles()
   const from = systemClock.elapsed()
   holder.machine.cutOff()
@@ -132,7 +132,7 @@ test('a machine is cut off: the other one takes the address, and keeps it when t
   await answered()
 })
 
-test('a machine is lost and comes back, and then the other one is lost', async () => {
+test('requests are answered while one machine, and later the other, is lost', async () => {
   const { holder, other } = await roles()
   for (const [lost, remaining] of [
     [holder, other],

@@ -28,7 +28,7 @@ const show = async (property: string) => (await inside(`systemctl show zonewatch
 const isServed = async () =>
   (await fetch(`${url}/monitors`, { headers: { 'x-api-key': ADMIN_KEY } }).catch(() => undefined))?.status === 200
 
-test('the guide installs the service: ready when systemd says so, confined, backed up, and up again after each end', async () => {
+test('the guide installs a service that is confined, backed up and restarted, and ready when systemd says so', async () => {
   const block = blockWith('systemctl enable', 'install')
   const installed = await inside(`set -e\napt-get update -qq\n${block}`)
   expect(installed.code, installed.stdout + installed.stderr).toBe(0)

@@ -74,7 +74,7 @@ afterAll(async () => {
   await lab?.end()
 })
 
-test('the guides make an installation of eight bare machines', async () => {
+test('the guides turn eight bare machines into an installation', async () => {
   await servers.install(PASSWORD)
   for (const node of nodes) await ok(node, block('haproxy.cfg'))
   await createDatabase(nodes[0]!, { postgres: PASSWORD, zonewatch: OTHER_PASSWORD })
@@ -145,7 +145,7 @@ test.each([
   expect(ms).toBeLessThan(RESUMED_MS[kind])
 })
 
-test('each event once, each request with one body, and nothing acknowledged is lost', async () => {
+test('every event exists once, every request keeps its body, and no acknowledged write is lost', async () => {
   await ask('stop')
   const { machine } = await servers.withRole('Leader')
   const result = await ask('verify', `postgres://zonewatch:${OTHER_PASSWORD}@${machine.address}/zonewatch`)

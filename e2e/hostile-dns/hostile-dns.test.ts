@@ -37,7 +37,7 @@ const ajv = new Ajv2020({ strict: false })
 addFormats.default(ajv)
 const isDiagnosis = ajv.compile(Diagnosis)
 
-test('the laboratory holds many scenarios, each under a name of its own', () => {
+test('there are many scenarios, each with a unique name', () => {
   expect(ALL.length).toBeGreaterThanOrEqual(150)
   expect(new Set(ALL.map(({ name }) => name)).size).toBe(ALL.length)
   expect(REPLAYED).toHaveLength(Object.keys(ONCE_WRONG).length)

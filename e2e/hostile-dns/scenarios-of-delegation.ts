@@ -38,7 +38,7 @@ export const DELEGATION: Scenario[] = [
     says: 'SERVFAIL',
   },
   {
-    name: 'every name server is silent',
+    name: 'all name servers are unresponsive',
     fault: (lab) => {
       silent(lab.zone)
       failing(lab.resolvers)
@@ -46,7 +46,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'INVALID',
   },
   {
-    name: 'everything is silent',
+    name: 'all servers are unresponsive',
     fault: (lab) => {
       silent(lab.zone)
       silent(lab.resolvers)
@@ -55,7 +55,7 @@ export const DELEGATION: Scenario[] = [
     says: 'no name server answered',
   },
   {
-    name: 'one name server refuses and one is silent',
+    name: 'one name server refuses and one is unresponsive',
     fault: ({ ns1, ns2, resolvers }) => {
       refusing([ns1])
       silent([ns2])
@@ -74,7 +74,7 @@ export const DELEGATION: Scenario[] = [
     says: 'no usable address',
   },
   {
-    name: 'name servers that lead in a circle',
+    name: 'name servers whose names depend on each other',
     fault: (lab) => {
       refusing(lab.zone)
       delegate(lab, { 'ns.circle.test': [] })
@@ -93,7 +93,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'BAD_SETUP',
   },
   {
-    name: 'a cache in the place of the name servers',
+    name: 'a cache answers instead of the name servers',
     fault: async (lab) => {
       const cache = await lab.tree.server()
       cache.set(NAME, 'A', [ADDRESS])
@@ -134,7 +134,7 @@ export const DELEGATION: Scenario[] = [
     values: ['192.0.2.16'],
   },
   {
-    name: 'one dead address beside a good one',
+    name: 'one dead address and one good address',
     fault: (lab) => {
       suspect(lab)
       delegate(lab, { 'ns1.example.test': ['127.0.0.254'], 'ns2.example.test': [lab.ns2.address.ip] })
@@ -142,7 +142,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'glue for a name that the delegating zone does not hold is not believed',
+    name: 'glue outside of the delegating zone is ignored',
     fault: (lab) => {
       suspect(lab)
       const forger = lab.resolvers[0]!.address.ip
@@ -151,7 +151,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'a name server above that denies what it delegates',
+    name: 'the parent name server denies a name that it delegates',
     fault: (lab) => {
       suspect(lab)
       lab.tld.undelegate('example.test')
@@ -169,7 +169,7 @@ export const DELEGATION: Scenario[] = [
     }),
   ),
   {
-    name: 'the root is silent after a while',
+    name: 'the root stops responding after a while',
     fault: (lab) => {
       suspect(lab)
       silent([lab.root, lab.tld])
@@ -177,7 +177,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'a zone below that the zone delegates to nobody',
+    name: 'a child zone without a delegation',
     fault: (lab) => {
       for (const server of lab.zone) server.delegate(NAME, { 'ns.gone.test': [] })
       failing(lab.resolvers)
@@ -185,7 +185,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'BAD_SETUP',
   },
   {
-    name: 'a zone below on a server of its own',
+    name: 'a child zone on its own server',
     fault: async (lab) => {
       const below = await lab.tree.server([NAME])
       below.set(NAME, 'A', ['192.0.2.12'])
@@ -196,7 +196,7 @@ export const DELEGATION: Scenario[] = [
     values: ['192.0.2.12'],
   },
   {
-    name: 'an alias into a zone of another provider, which moves while its old servers still answer',
+    name: 'a CNAME to a zone of another provider that moves while its old servers still answer',
     before: (lab) => aliasTo(lab, EDGE),
     fault: async (lab) => {
       const moved = await lab.tree.server(['cdn.test'])
@@ -216,7 +216,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'the delegation names a server that knows nothing of the zone, beside a good one',
+    name: 'the delegation names a lame server and a good one',
     fault: (lab) => {
       suspect(lab)
       delegate(lab, { 'ns1.example.test': [lab.cdn.address.ip], 'ns2.example.test': [lab.ns2.address.ip] })
@@ -224,7 +224,7 @@ export const DELEGATION: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'zones that need each other, one with glue',
+    name: 'zones that depend on each other, one with glue',
     fault: (lab) => {
       suspect(lab)
       delegate(lab, { 'ns.cdn.test': [], 'ns2.example.test': [lab.ns2.address.ip] })

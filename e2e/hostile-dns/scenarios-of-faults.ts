@@ -76,7 +76,7 @@ export const MISSED: Scenario[] = [
     }),
   ),
   {
-    name: 'a change that one recursive server still has in its cache',
+    name: 'a change while one recursive server still has the old record in its cache',
     fault: (lab) => {
       changeEverywhere(lab)
       lab.resolvers[0]!.set(NAME, 'A', [ADDRESS])
@@ -85,7 +85,7 @@ export const MISSED: Scenario[] = [
     values: [CHANGED],
   },
   {
-    name: 'a removal that one recursive server still has in its cache',
+    name: 'a removal while one recursive server still has the record in its cache',
     fault: (lab) => {
       lab.remove(NAME, 'A')
       lab.resolvers[1]!.set(NAME, 'A', [ADDRESS])
@@ -94,7 +94,7 @@ export const MISSED: Scenario[] = [
     values: [],
   },
   {
-    name: 'a change that one name server of two never gets is held back: half of the zone says what is recorded',
+    name: 'a change that only one of two name servers has is not reported',
     fault: (lab) => {
       changeEverywhere(lab)
       lab.ns1.set(NAME, 'A', [ADDRESS])

@@ -38,21 +38,21 @@ const failValidation = (server: DnsServer, times: number) => {
 
 /** Our own network, what stands between, and names that only some can see. */
 export const NETWORKS: Scenario[] = [
-  { name: 'our own network is gone', lab: { canaries: true }, fault: cutOff, becomes: 'VALID' },
+  { name: 'the network of Zonewatch is down', lab: { canaries: true }, fault: cutOff, becomes: 'VALID' },
   {
-    name: 'our own network is gone, without roots',
+    name: 'the network of Zonewatch is down, without roots',
     lab: { canaries: true, roots: false },
     fault: cutOff,
     becomes: 'VALID',
   },
   {
-    name: 'our recursive servers have lost the way out',
+    name: 'the recursive servers lost their upstream network',
     lab: { canaries: true },
     fault: ({ resolvers }) => resolvers.forEach((server) => void server.fail('*', 'SERVFAIL')),
     becomes: 'VALID',
   },
   {
-    name: 'the zone is gone while the canary sings',
+    name: 'the zone is unreachable while the canary resolves',
     lab: { canaries: true },
     fault: ({ zone, resolvers }) => {
       for (const server of zone) server.drop('*')
@@ -61,7 +61,7 @@ export const NETWORKS: Scenario[] = [
     becomes: 'INVALID',
   },
   {
-    name: 'the canary is gone and nothing else is',
+    name: 'only the canary is unreachable',
     lab: { canaries: true },
     fault: ({ resolvers, set }) => {
       for (const server of resolvers) server.fail('canary.test', 'SERVFAIL')
@@ -86,7 +86,7 @@ export const NETWORKS: Scenario[] = [
     },
   ]),
   {
-    name: 'recursive servers that put an address in the place of names that do not exist are no captive network',
+    name: 'recursive servers that replace NXDOMAIN by an address are no captive network',
     lab: { canaries: true },
     fault: (lab) => {
       for (const server of lab.resolvers) server.set('*', 'A', ['203.0.113.80'])
@@ -107,13 +107,13 @@ export const NETWORKS: Scenario[] = [
     })),
   ),
   {
-    name: 'a name is gone, without roots, while the canary sings',
+    name: 'a name disappears while the canary resolves, without roots',
     lab: { canaries: true, roots: false },
     fault: ({ remove }) => remove(NAME, 'A'),
     becomes: 'NOT_FOUND',
   },
   {
-    name: 'our own network is gone, and the canary comes out of a cache that says that it is stale',
+    name: 'the network of Zonewatch is down, and the canary comes from a stale cache',
     lab: { canaries: true },
     fault: (lab) => {
       block(lab)
@@ -144,7 +144,7 @@ export const NETWORKS: Scenario[] = [
     becomes: 'MISMATCH',
   },
   {
-    name: 'split horizon: another zone of the same name inside',
+    name: 'split horizon: an internal zone with the same name',
     before: ({ resolvers, zone }) => {
       for (const server of resolvers) server.set('example.test', 'NS', ['dc1.internal', 'dc2.internal'])
       for (const server of zone) server.set(NAME, 'A', ['198.51.100.20'])
@@ -155,7 +155,7 @@ export const NETWORKS: Scenario[] = [
     says: 'split horizon',
   },
   {
-    name: 'split horizon: a name that the public does not know',
+    name: 'split horizon: an internal name that is not public',
     before: ({ resolvers, zone }) => {
       for (const server of resolvers) server.set('example.test', 'NS', ['dc1.internal'])
       for (const server of zone) server.remove(NAME, 'A')
@@ -164,7 +164,7 @@ export const NETWORKS: Scenario[] = [
     becomes: 'NOT_FOUND',
   },
   {
-    name: 'split horizon: a zone inside below one that the public sees',
+    name: 'split horizon: an internal zone below a public one',
     monitor: { full_domain: 'db.corp.example.test', expected_value: [ADDRESS] },
     before: ({ resolvers }) => {
       for (const server of resolvers) {
@@ -185,7 +185,7 @@ export const NETWORKS: Scenario[] = [
     values: ['10.0.0.7'],
   },
   {
-    name: 'a name of a private zone that fails inside is not taken for one that does not exist',
+    name: 'an internal name that fails is not reported as nonexistent',
     monitor: { full_domain: 'nas.lan', expected_value: [ADDRESS] },
     before: ({ resolvers }) => resolvers.forEach((server) => void server.set('nas.lan', 'A', [ADDRESS])),
     fault: ({ resolvers }) => resolvers.forEach((server) => void server.fail('nas.lan', 'SERVFAIL')),
@@ -205,7 +205,7 @@ export const NETWORKS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'SERVFAIL that a recursive server remembers for some seconds is no bogus DNSSEC',
+    name: 'a briefly cached SERVFAIL is no DNSSEC failure',
     lab: { resolvers: 1 },
     fault: ({ resolvers }) => failValidation(resolvers[0]!, 2),
     becomes: 'VALID',
@@ -218,28 +218,28 @@ export const NETWORKS: Scenario[] = [
     says: 'fails DNSSEC validation',
   },
   {
-    name: 'without roots, a CNAME loop that recursive servers give up on with SERVFAIL',
+    name: 'without roots, a CNAME loop that recursive servers answer with SERVFAIL',
     lab: { roots: false },
     fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases([NAME, 'loop.example.test', NAME])),
     becomes: 'BAD_SETUP',
     says: 'CNAME loop at',
   },
   {
-    name: 'without roots, a chain of 17 aliases that recursive servers give up on with SERVFAIL',
+    name: 'without roots, a chain of 17 CNAMEs that recursive servers answer with SERVFAIL',
     lab: { roots: false },
     fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases(chainOf(17))),
     becomes: 'BAD_SETUP',
     says: 'is too long',
   },
   {
-    name: 'without roots, SERVFAIL at the end of a chain that is short enough',
+    name: 'without roots, SERVFAIL at the end of a short CNAME chain',
     lab: { roots: false },
     fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases(chainOf(16))),
     becomes: 'INVALID',
     says: 'SERVFAIL',
   },
   {
-    name: 'other answers from other places, each always the same',
+    name: 'each location gets its own constant answer',
     before: ({ resolvers }) => resolvers[0]!.set(NAME, 'A', ['198.51.100.31']),
     fault: ({ resolvers }) => resolvers[1]!.set(NAME, 'A', ['198.51.100.32']),
     becomes: 'VALID',

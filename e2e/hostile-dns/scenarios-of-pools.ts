@@ -97,7 +97,7 @@ export const POOLS: Scenario[] = [
     values: ['192.0.2.17'],
   },
   {
-    name: 'name servers that get two changes one after the other decide when they agree',
+    name: 'name servers that receive two changes one after the other cause an event once they agree',
     fault: ({ ns1, ns2, resolvers }) => {
       for (const server of [ns1, ...resolvers]) server.set(NAME, 'A', ['192.0.2.18'])
       ns2.set(NAME, 'A', ['192.0.2.19'])
@@ -107,14 +107,14 @@ export const POOLS: Scenario[] = [
     values: ['192.0.2.19'],
   },
   {
-    name: 'an answer that comes whole becomes a pool',
+    name: 'a complete answer becomes a rotating RRset',
     fault: (lab) => rotate(lab, lab.everyone, addressesOf(3), 2),
     becomes: 'MISMATCH',
     values: addressesOf(3),
     checks: 8,
   },
   {
-    name: 'a pool whose second member shows seldom',
+    name: 'a rotating RRset whose second member is rare',
     monitor: { expected_value: [ADDRESS, '192.0.2.2'] },
     before: (lab) => weighted(lab, 1),
     fault: (lab) => weighted(lab, 6),
@@ -123,7 +123,7 @@ export const POOLS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'a pool comes to one of its members',
+    name: 'a rotating RRset shrinks to one of its members',
     monitor: { expected_value: [ADDRESS, '192.0.2.2'] },
     before: (lab) => weighted(lab, 1),
     fault: (lab) => {
@@ -137,7 +137,7 @@ export const POOLS: Scenario[] = [
     values: [ADDRESS],
   },
   {
-    name: 'a way that leads over another edge each time, for who accepts any name on the chain',
+    name: 'a CNAME chain with a different edge each time, for a flexible monitor',
     monitor: { record_type: 'CNAME', expected_value: ['pop2.cdn.test'], is_exact_match: false },
     before: (lab) => {
       lab.remove(NAME, 'A')

@@ -32,14 +32,14 @@ export const RECORDS: Scenario[] = [
     values: ['192.0.2.9'],
   },
   {
-    name: 'an address more',
+    name: 'one more address',
     fault: ({ set }) => set(NAME, 'A', [ADDRESS, '192.0.2.9']),
     becomes: 'MISMATCH',
     values: [ADDRESS, '192.0.2.9'],
     says: "The zone's name servers ns1.example.test and ns2.example.test agree",
   },
-  { name: 'the name is gone', fault: ({ remove }) => remove(NAME, 'A'), becomes: 'NOT_FOUND', values: [] },
-  { name: 'the records are gone', fault: ({ set }) => set(NAME, 'A', []), becomes: 'NO_DATA', values: [] },
+  { name: 'the name disappears', fault: ({ remove }) => remove(NAME, 'A'), becomes: 'NOT_FOUND', values: [] },
+  { name: 'the records disappear', fault: ({ set }) => set(NAME, 'A', []), becomes: 'NO_DATA', values: [] },
   {
     name: 'an empty non-terminal remains',
     fault: ({ remove, set }) => {
@@ -50,7 +50,7 @@ export const RECORDS: Scenario[] = [
     values: [],
   },
   {
-    name: 'a wildcard says the same',
+    name: 'a wildcard has the same record',
     fault: ({ remove, set }) => {
       remove(NAME, 'A')
       set('*.example.test', 'A', [ADDRESS])
@@ -58,7 +58,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'a wildcard says something else',
+    name: 'a wildcard has another record',
     fault: ({ remove, set }) => {
       remove(NAME, 'A')
       set('*.example.test', 'A', ['192.0.2.10'])
@@ -66,9 +66,9 @@ export const RECORDS: Scenario[] = [
     becomes: 'MISMATCH',
     values: ['192.0.2.10'],
   },
-  { name: 'an alias to the same address', fault: chainOf(1), becomes: 'VALID' },
-  { name: 'a chain of 16 aliases', fault: chainOf(16), becomes: 'VALID' },
-  { name: 'a chain of 17 aliases', fault: chainOf(17), becomes: 'BAD_SETUP', says: 'is too long' },
+  { name: 'a CNAME to the same address', fault: chainOf(1), becomes: 'VALID' },
+  { name: 'a chain of 16 CNAMEs', fault: chainOf(16), becomes: 'VALID' },
+  { name: 'a chain of 17 CNAMEs', fault: chainOf(17), becomes: 'BAD_SETUP', says: 'is too long' },
   {
     name: 'a CNAME loop',
     fault: ({ remove, set }) => {
@@ -80,7 +80,7 @@ export const RECORDS: Scenario[] = [
     says: 'CNAME loop at',
   },
   {
-    name: 'an alias of itself',
+    name: 'a CNAME to itself',
     fault: ({ remove, set }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', [NAME])
@@ -88,7 +88,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'BAD_SETUP',
   },
   {
-    name: 'a CNAME loop that recursive servers give up on with SERVFAIL',
+    name: 'a CNAME loop that recursive servers answer with SERVFAIL',
     fault: ({ remove, set, resolvers }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', ['loop.example.test'])
@@ -98,7 +98,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'BAD_SETUP',
   },
   {
-    name: 'an alias to another zone with the same address',
+    name: 'a CNAME to another zone with the same address',
     fault: ({ remove, set }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', [ZONE_CDN])
@@ -106,7 +106,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'an alias to another zone, where the address changes',
+    name: 'a CNAME to another zone, where the address changes',
     fault: ({ remove, set, cdn, resolvers }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', [ZONE_CDN])
@@ -116,7 +116,7 @@ export const RECORDS: Scenario[] = [
     values: ['192.0.2.11'],
   },
   {
-    name: 'an alias to another zone, whose servers lie about the target',
+    name: 'a CNAME to another zone whose servers lie about the target',
     fault: ({ remove, set, zone }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', [ZONE_CDN])
@@ -128,7 +128,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'the whole zone is another one (DNAME)',
+    name: 'a DNAME redirects the whole zone',
     lab: { roots: false },
     fault: ({ resolvers }) => {
       for (const server of resolvers) server.respond(NAME, (query) => renamed(query, 0x8180))
@@ -137,7 +137,7 @@ export const RECORDS: Scenario[] = [
     values: ['203.0.113.66'],
   },
   {
-    name: 'an alias that leads to nothing',
+    name: 'a CNAME to a name without records',
     fault: ({ remove, set }) => {
       remove(NAME, 'A')
       set(NAME, 'CNAME', ['gone.cdn.test'])
@@ -154,7 +154,7 @@ export const RECORDS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'a mail server more',
+    name: 'one more mail server',
     ...monitorOf('MX', ['10 mail.example.test']),
     before: ({ set }) => set(NAME, 'MX', ['10 mail.example.test']),
     fault: ({ set }) => set(NAME, 'MX', ['10 mail.example.test', '20 backup.example.test']),
@@ -175,14 +175,14 @@ export const RECORDS: Scenario[] = [
     becomes: 'BAD_SETUP',
   },
   {
-    name: 'another text beside the SPF record is no change',
+    name: 'another TXT record next to the SPF record is no change',
     ...monitorOf('SPF', ['v=spf1 -all']),
     before: ({ set }) => set(NAME, 'TXT', ['v=spf1 -all']),
     fault: ({ set }) => set(NAME, 'TXT', ['v=spf1 -all', 'site-verification=1']),
     becomes: 'VALID',
   },
   {
-    name: 'another alias',
+    name: 'another CNAME target',
     ...monitorOf('CNAME', [ZONE_CDN]),
     before: ({ set, remove }) => {
       remove(NAME, 'A')
@@ -193,7 +193,7 @@ export const RECORDS: Scenario[] = [
     values: ['other.cdn.test'],
   },
   {
-    name: 'an alias in between, for who accepts any name on the chain',
+    name: 'one more CNAME in the chain, for a flexible monitor',
     ...monitorOf('CNAME', [ZONE_CDN], { is_exact_match: false }),
     before: ({ set, remove }) => {
       remove(NAME, 'A')
@@ -207,7 +207,7 @@ export const RECORDS: Scenario[] = [
     events: 1, // the first target is what is recorded, and that changed
   },
   {
-    name: 'mail is not wanted any more (Null MX)',
+    name: 'the domain stops accepting mail (Null MX)',
     ...monitorOf('MX', ['10 mail.example.test']),
     before: ({ set }) => set(NAME, 'MX', ['10 mail.example.test']),
     fault: ({ set }) => set(NAME, 'MX', ['0 .']),
@@ -215,7 +215,7 @@ export const RECORDS: Scenario[] = [
     values: ['0 .'],
   },
   {
-    name: 'more text than fits into any message',
+    name: 'more text than a DNS message can contain',
     ...monitorOf('TXT', ['hello']),
     before: ({ set }) => set(NAME, 'TXT', ['hello']),
     fault: ({ set }) =>
@@ -228,7 +228,7 @@ export const RECORDS: Scenario[] = [
     says: 'truncated over TCP',
   },
   {
-    name: 'a critical property that nobody knows',
+    name: 'an unknown critical property',
     ...monitorOf('CAA', ['issue "ca.test"'], { is_exact_match: false }),
     before: ({ set }) => set(NAME, 'CAA', ['0 issue "ca.test"']),
     fault: ({ set }) => set(NAME, 'CAA', ['128 tbs "unknown"']),

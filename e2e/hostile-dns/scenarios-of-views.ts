@@ -19,7 +19,7 @@ const linked: NonNullable<Scenario['before']> = (lab) => {
 /** What recursive servers know and the zone does not, or the other way round. */
 export const VIEWS: Scenario[] = [
   {
-    name: 'an alias into a zone that only the recursive servers see otherwise',
+    name: 'a CNAME to a zone that only the recursive servers see differently',
     before: linked,
     fault: ({ resolvers }) => resolvers.forEach((server) => void server.set(LINK, 'A', ['10.0.0.6'])),
     becomes: 'MISMATCH',
@@ -27,14 +27,14 @@ export const VIEWS: Scenario[] = [
     says: 'split horizon',
   },
   {
-    name: 'the zone names other servers than its delegation, and the one recursive server is out of date',
+    name: 'the NS records of the zone differ from its delegation, and the only recursive server is out of date',
     lab: { resolvers: 1 },
     before: ({ set }) => set('example.test', 'NS', ['ns1.of-the-child.test', 'ns2.of-the-child.test']),
     fault: ({ resolvers }) => resolvers[0]!.set(NAME, 'A', ['203.0.113.66']),
     becomes: 'VALID',
   },
   {
-    name: 'split horizon: the zone inside fails, and the public one has another address',
+    name: 'split horizon: the internal zone fails, and the public one has another address',
     before: ({ resolvers, zone }) => {
       for (const server of resolvers) server.set('example.test', 'NS', ['dc1.internal', 'dc2.internal'])
       for (const server of zone) server.set(NAME, 'A', ['198.51.100.20'])
@@ -43,7 +43,7 @@ export const VIEWS: Scenario[] = [
     becomes: 'INVALID',
   },
   {
-    name: 'recursive servers that say that they block the zone',
+    name: 'recursive servers that report that they block the zone',
     fault: ({ resolvers }) => {
       for (const server of resolvers) {
         for (const name of [NAME, 'example.test']) server.fail(name, 'NXDOMAIN', { code: 15, text: 'Blocked' })
@@ -52,7 +52,7 @@ export const VIEWS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'a change, while the recursive servers have lost the zone and say that their answers are stale',
+    name: 'a change while the recursive servers cannot reach the zone and mark their answers as stale',
     fault: ({ zone, resolvers }) => {
       for (const server of zone) server.set(NAME, 'A', ['192.0.2.20'])
       for (const server of resolvers) server.respond(NAME, (query) => stale(query, ANSWERED))
@@ -61,7 +61,7 @@ export const VIEWS: Scenario[] = [
     values: ['192.0.2.20'],
   },
   {
-    name: 'the zone is dead, and the recursive servers say that their answers are stale',
+    name: 'the zone is unreachable, and the recursive servers mark their answers as stale',
     fault: ({ zone, resolvers }) => {
       for (const server of zone) server.drop('*')
       for (const server of resolvers) server.respond(NAME, (query) => stale(query, ANSWERED))
@@ -70,7 +70,7 @@ export const VIEWS: Scenario[] = [
     becomes: 'VALID',
   },
   {
-    name: 'a change that is taken back before it can be confirmed',
+    name: 'a change that is reverted before it is confirmed',
     fault: ({ resolvers, set }) => {
       set(NAME, 'A', ['192.0.2.22'])
       resolvers[0]!.respond(NAME, (query) => {

@@ -23,7 +23,7 @@ test.concurrent.for([
   { asked: 'unbound', changed: 'knot' },
   { asked: 'bind', changed: 'nsd' },
 ] as const)(
-  'a record changed at $changed is reported by a server that asks $asked',
+  'a record changed on $changed is reported by a Zonewatch that queries $queried',
   async ({ asked, changed }, { onTestFinished }) => {
     const { product, receiver, webhook } = await givenProduct(asked, onTestFinished)
     const zone = `changing-${changed}.test`

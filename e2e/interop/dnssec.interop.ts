@@ -43,7 +43,7 @@ describe.each(['unbound', 'bind'] as const)('%s', (server) => {
 })
 
 // BIND 9.18 sends no extended error about DNSSEC. RFC 8914 sections 4.7 to 4.11.
-test.concurrent.each(BROKEN)('unbound says what is wrong with %s', async (zone) => {
+test.concurrent.each(BROKEN)('the reason of Unbound for %s is in the verdict', async (zone) => {
   const { verdict } = await check(watched(zone), [world.unbound])
 
   expect(textOf(verdict.reason)).toMatch(/\bEDE (6|7|8|9|10)\b/)

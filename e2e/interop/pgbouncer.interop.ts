@@ -30,7 +30,7 @@ afterAll(async () => {
   await place.remove()
 })
 
-test('two nodes that start at once, and all of their work, through PgBouncer in transaction mode', {
+test('two nodes start at the same time and work through PgBouncer in transaction mode', {
   timeout: 300_000,
 }, async () => {
   await postgres.query('create database zonewatch')

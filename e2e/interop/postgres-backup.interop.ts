@@ -35,7 +35,7 @@ afterAll(async () => {
   await Promise.all([dns.close(), receiver.close(), place.remove()])
 })
 
-test('the guide: a dump, and the way back to a moment; events, requests and secrets are those of then', {
+test('the guide restores a dump and a point in time with the events, requests and secrets of that time', {
   timeout: 300_000,
 }, async () => {
   const [archiving = '', recovering = ''] = await blocksOf('ini')

@@ -60,7 +60,7 @@ afterAll(async () => {
   await place.remove()
 })
 
-test('the rules and the examples of a configuration load', async () => {
+test('Prometheus loads the alert rules and the example configuration', async () => {
   for (const name of ['zonewatch.rules.yml', 'machines.rules.yml']) {
     await run('promtool', ['check', 'rules', RULES.replace('zonewatch.rules.yml', name)])
   }
@@ -69,7 +69,7 @@ test('the rules and the examples of a configuration load', async () => {
   }
 })
 
-test('alerts about backups: one that failed, one that is too old, and none where all is well or none is scheduled', async () => {
+test('the backup alerts fire for a failed and an outdated backup, and not for a recent or unscheduled one', async () => {
   const alerting = (rows: [string, number][], alerts: string[], minutes = 30) => ({
     interval: '1m',
     input_series: rows.map(([name, value]) => ({ series: `${name}{instance="a"}`, values: `${value}x${minutes}` })),
@@ -100,7 +100,7 @@ const EXPECTED: Record<string, object> = {
   ZonewatchBackupOld: { severity: 'critical' },
 }
 
-test('a scrape is clean', async () => {
+test('promtool finds no problem in the metrics', async () => {
   const text = await (await fetch(`${metricsUrl}/metrics`)).text()
   const file = join(folder, 'metrics.txt')
   await writeFile(file, text)
@@ -109,7 +109,7 @@ test('a scrape is clean', async () => {
   expect(await run('sh', ['-c', `promtool check metrics < '${file}' 2>&1`])).toBe('')
 })
 
-test('Prometheus scrapes a live server, as OpenMetrics too', { timeout: 2 * PATIENCE_MS }, async () => {
+test('Prometheus scrapes a live server, also as OpenMetrics', { timeout: 2 * PATIENCE_MS }, async () => {
   const up = async () => (await query('up{job="zonewatch"}'))[0] === 1 || undefined
   await until(up, { withinMs: PATIENCE_MS, otherwise: () => `the target is not up\n${started[1]!.output()}` })
   expect(await query('sum(zonewatch_process_up)')).toEqual([2])
@@ -118,7 +118,7 @@ test('Prometheus scrapes a live server, as OpenMetrics too', { timeout: 2 * PATI
   expect((await query('sum(process_cpu_seconds_total)'))[0]).toBeGreaterThan(0)
 })
 
-test('each panel of the Grafana dashboard shows what the server exports', { timeout: 2 * PATIENCE_MS }, async () => {
+test('every panel of the Grafana dashboard shows data of the server', { timeout: 2 * PATIENCE_MS }, async () => {
   const { panels } = JSON.parse(await readFile(DASHBOARD, 'utf8')) as { panels: Panel[] }
   const targets = panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
   expect(targets.length).toBeGreaterThan(30)
@@ -146,7 +146,7 @@ test('each panel of the Grafana dashboard shows what the server exports', { time
 
 type Panel = { title: string; targets?: { expr: string; legendFormat: string }[] }
 
-test('an alert fires when checks fall behind, and one when nobody checks', { timeout: 2 * PATIENCE_MS }, async () => {
+test('alerts fire when checks are late and when no process runs checks', { timeout: 2 * PATIENCE_MS }, async () => {
   // A minute passes at once.
   const db = openDatabase(`sqlite:${join(dataDir, 'zonewatch.db')}`)
   await db

@@ -12,13 +12,13 @@ beforeAll(async () => {
 afterAll(() => world?.end())
 
 describe.each(SERVERS)('%s', (server) => {
-  test.concurrent.each(CASES)('$type of $name, flexible: $flexible, is $state', async ({ state, ...watched }) => {
+  test.concurrent.each(CASES)('$type of $name (flexible: $flexible) is $state', async ({ state, ...watched }) => {
     const { verdict } = await check(watched, [world[server]])
 
     expect(verdict).toMatchObject({ state })
   })
 
-  test('an answer that does not fit is fetched over TCP', async () => {
+  test('an answer that does not fit into UDP is fetched over TCP', async () => {
     const { evidence } = await check({ name: 'big.zone.test', type: 'TXT', expected: 'x' }, [world[server]])
 
     expect(evidence.slice(0, 2)).toMatchObject([

@@ -23,7 +23,7 @@ const silentChecks = (server: ServerName) =>
   )
 
 // NSD answers from processes of its own, which are not held with it.
-test.concurrent.each(['knot', 'unbound', 'bind'] as const)('%s: a server that is held is TIMEOUT', async (server) => {
+test.concurrent.each(['knot', 'unbound', 'bind'] as const)('a frozen %s leads to TIMEOUT', async (server) => {
   await hold(world[server])
   try {
     expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: timeout']))
@@ -32,7 +32,7 @@ test.concurrent.each(['knot', 'unbound', 'bind'] as const)('%s: a server that is
   }
 })
 
-test.each(SERVERS)('%s: a server that was stopped is TIMEOUT', async (server) => {
+test.each(SERVERS)('a stopped %s leads to TIMEOUT', async (server) => {
   await world[server].stop()
 
   expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: unreachable']))

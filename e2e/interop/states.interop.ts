@@ -41,7 +41,7 @@ describe.each(SERVERS)('%s: every type, exact and flexible', (server) => {
 })
 
 describe.each(SERVERS)('%s', (server) => {
-  test('an alias of a name that does not exist is NOT_FOUND', async () => {
+  test('a CNAME to a name that does not exist is NOT_FOUND', async () => {
     const { verdict } = await check({ name: 'dangling.zone.test', type: 'A', expected: '192.0.2.1' }, [world[server]])
 
     expect(verdict).toMatchObject({
@@ -50,13 +50,13 @@ describe.each(SERVERS)('%s', (server) => {
     })
   })
 
-  test('TXT records without SPF among them are NO_DATA', async () => {
+  test('an SPF monitor of a name with other TXT records only is NO_DATA', async () => {
     const watched = { name: 'nospf.zone.test', type: 'SPF', expected: 'v=spf1 -all' } as const
 
     expect((await check(watched, [world[server]])).verdict.state).toBe('NO_DATA')
   })
 
-  test.each([true, false])('two SPF records are BAD_SETUP, flexible: %s', async (flexible) => {
+  test.each([true, false])('two SPF records are BAD_SETUP (flexible: %s)', async (flexible) => {
     const watched = { name: 'twospf.zone.test', type: 'SPF', expected: 'v=spf1 mx -all', flexible } as const
 
     expect((await check(watched, [world[server]])).verdict.state).toBe('BAD_SETUP')
@@ -89,7 +89,7 @@ test.each([
   expect(verdict.state).toBe('BAD_SETUP')
 })
 
-describe('a delegation to a server that knows nothing of it', () => {
+describe('a lame delegation', () => {
   test.each([
     ['knot', 'referral'],
     ['nsd', 'REFUSED'],

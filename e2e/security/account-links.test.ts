@@ -8,7 +8,7 @@ import { givenApp, type TestApp } from '#server/testing/test-app.ts'
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 const NEW_PASSWORD = 'another horse'
 
-onBothEngines('anyone who once knew the password', (_fresh, engine) => {
+onBothEngines('someone who knew the old password', (_fresh, engine) => {
   test.each([
     ['a reset', resetPassword],
     ['a change', changePassword],
@@ -30,7 +30,7 @@ onBothEngines('anyone who once knew the password', (_fresh, engine) => {
     await signIn(openBrowser(world), 'ada@example.com', NEW_PASSWORD)
   })
 
-  test('keeps no session that began while the password was changed', async () => {
+  test('keeps no session that was created during the password change', async () => {
     const world = await givenApp(engine)
     await givenSignedInBrowser(world, { name: 'Ada' })
     const { db } = world.deps
@@ -47,8 +47,8 @@ onBothEngines('anyone who once knew the password', (_fresh, engine) => {
   })
 })
 
-onBothEngines('anyone who reads the mails to an old address', (_fresh, engine) => {
-  test('resets no password after a change of the address', async () => {
+onBothEngines('someone who reads the mails to an old address', (_fresh, engine) => {
+  test('cannot reset the password after the address was changed', async () => {
     const world = await givenApp(engine, SMTP)
     const ada = await givenSignedInBrowser(world, { name: 'Ada' })
     const thief = openBrowser(world, '198.51.100.1')
@@ -63,7 +63,7 @@ onBothEngines('anyone who reads the mails to an old address', (_fresh, engine) =
     await signIn(openBrowser(world), 'ada@new.example')
   })
 
-  test('resets no password again with a second link', async () => {
+  test('cannot reset the password again with a second link', async () => {
     const world = await givenApp(engine, SMTP)
     const ada = await givenSignedInBrowser(world, { name: 'Ada' })
     const thief = openBrowser(world, '198.51.100.1')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { givenApp } from '#server/testing/test-app.ts'
 
-test('an answer of the API is kept by no cache, and its type is not guessed', async () => {
+test('API responses forbid caching and content type sniffing', async () => {
   const world = await givenApp('sqlite')
   const { body } = await world.call('/groups', { method: 'POST', body: { name: 'Web' } })
   const read = await world.call(`/groups/${body.id}`)

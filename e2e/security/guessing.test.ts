@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openBrowser } from '#server/testing/browser.ts'
 import { givenApp } from '#server/testing/test-app.ts'
 
-test('guessing passwords of many accounts is slowed down over all networks of one IPv6 site', async () => {
+test('guessing passwords of many accounts is rate limited across all networks of an IPv6 site', async () => {
   const world = await givenApp('sqlite', { DASHBOARD_LIMIT: '0' })
   const statuses: number[] = []
   for (let number = 0; number < 104; number++) {

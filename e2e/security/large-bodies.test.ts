@@ -3,13 +3,13 @@ import { givenApp } from '#server/testing/test-app.ts'
 
 const TOO_MANY = { body: 'must have at most 100000 values.' }
 
-test('a bulk request with more values than any needs is refused for that alone, and nothing of it is judged', async () => {
+test('a bulk request with too many values is refused before its monitors are validated', async () => {
   const world = await givenApp('sqlite')
   const answer = await world.call('/monitors/bulk', { method: 'POST', body: { monitors: Array(100_001).fill({}) } })
   expect([answer.status, answer.body.errors]).toEqual([400, TOO_MANY])
 })
 
-test('of a bulk request with too many monitors, those beyond the limit are not judged', async () => {
+test('the monitors beyond the limit of a bulk request are not validated', async () => {
   const world = await givenApp('sqlite')
   const monitors = Array(20_000).fill({ full_domain: 'a b', record_type: 'A', expected_value: 'x' })
   const answer = await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })

@@ -11,7 +11,7 @@ import { givenApp } from '#server/testing/test-app.ts'
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 const PHISHING = 'Acme\n\nYour account is locked. Open https://evil.example now.\n\n'
 
-test('a name with a line break is refused wherever a name is given', async () => {
+test('every field for a name refuses line breaks', async () => {
   const world = await givenApp('sqlite')
   const browser = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
   const { agent_id } = (await browser.call('/dashboard/api/me')).body.organizations[0]
@@ -37,7 +37,7 @@ test('a name with a line break is refused wherever a name is given', async () =>
   expect((await browser.call('/agents/invitations', { body: { email } })).status).toBe(400)
 })
 
-test('a name that an earlier version took is one line in quotes', async () => {
+test('a name with line breaks from an earlier version is one quoted line in mails', async () => {
   const { seal } = (await givenApp('sqlite')).deps
   const content = { kind: 'invitation', organization: PHISHING, role: 'member', issue: 1, expiresAt: 0 } as const
   const { subject, text } = renderMail(content, { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' })
@@ -47,7 +47,7 @@ test('a name that an earlier version took is one line in quotes', async () => {
 })
 
 onBothEngines('invitations', (_fresh, engine) => {
-  test('are sent to no more strangers in a day than the operator allows, however many are revoked or sent again', async () => {
+  test('are limited to the daily number of new addresses, even if some are revoked or resent', async () => {
     const world = await givenApp(engine, { INVITATION_LIMIT: '3' })
     const invite = (name: string) =>
       world.call('/agents/invitations', { method: 'POST', body: { email: `${name}@example.com` } })
@@ -64,7 +64,7 @@ onBothEngines('invitations', (_fresh, engine) => {
     expect((await invite('c')).status).toBe(201)
   })
 
-  test('are no more from a second organization of the same owner', async () => {
+  test('have one limit for all organizations of an owner', async () => {
     const world = await givenApp(engine, { INVITATION_LIMIT: '1' })
     const browser = await givenSignedInBrowser(world, {
       name: 'Eve',
@@ -81,7 +81,7 @@ onBothEngines('invitations', (_fresh, engine) => {
 })
 
 onBothEngines('mails about webhooks', (_fresh, engine) => {
-  test('are no more from a second organization of the same owner', async () => {
+  test('have one limit for all organizations of an owner', async () => {
     const world = await givenApp(engine, SMTP)
     await givenUser(world, { name: 'Eve', role: 'owner', organizations: ['First', 'Second'] })
     const { db, clock } = world.deps
@@ -100,7 +100,7 @@ onBothEngines('a change of the address', (_fresh, engine) => {
   const change = async (browser: Browser, newEmail: string) =>
     (await browser.call('/dashboard/auth/change-email', { body: { newEmail, password: PASSWORD } })).status
 
-  test('mails no stranger after stranger, although the password is right', async () => {
+  test('is limited to a few new addresses, even with the correct password', async () => {
     const world = await given()
     const browser = await givenSignedInBrowser(world, { name: 'Eve' })
     const statuses = []
@@ -109,7 +109,7 @@ onBothEngines('a change of the address', (_fresh, engine) => {
     expect(await world.deps.db.selectFrom('mails').select('id').execute()).toHaveLength(5)
   })
 
-  test('mails one stranger no more often from several accounts', async () => {
+  test('is limited for a target address across accounts', async () => {
     const world = await given()
     const statuses = []
     for (const name of ['Eve', 'Mallory']) {
@@ -124,7 +124,7 @@ onBothEngines('signing up', (_fresh, engine) => {
   const body = { organization: 'Acme', name: 'Ada', email: 'Ada@example.com', password: PASSWORD }
   const SIGN_UP = '/dashboard/api/sign-up'
 
-  test('makes an account once the address is confirmed, and nothing before', async () => {
+  test('creates the account only after the address is confirmed', async () => {
     const world = await givenApp(engine, { ...SMTP, SIGN_UP: 'open' })
     const browser = openBrowser(world)
     expect((await browser.call(SIGN_UP, { body })).body).toEqual({ confirm: true })
@@ -143,7 +143,7 @@ onBothEngines('signing up', (_fresh, engine) => {
     expect((await confirm()).status).toBe(400)
   })
 
-  test('does not tell whether an address has an account', async () => {
+  test('does not disclose whether an address has an account', async () => {
     const world = await givenApp(engine, { ...SMTP, SIGN_UP: 'open' })
     await givenUser(world, { name: 'Ada' })
     const known = await openBrowser(world).call(SIGN_UP, { body })

@@ -33,7 +33,7 @@ const FORMS: Record<string, string> = {
   'two hosts': `GET /groups HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`,
 }
 
-test('of two requests in one that is ambiguous, the second is never answered', async () => {
+test('the second request hidden in an ambiguous one is never answered', async () => {
   const { app } = await givenApp('sqlite')
   const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
   const answered = await Promise.all(

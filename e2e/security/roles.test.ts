@@ -7,7 +7,7 @@ import { givenApp, type TestApp } from '#server/testing/test-app.ts'
 const KEYS = '/api-keys'
 
 onBothEngines('an admin', (_fresh, engine) => {
-  test('sees no link to become an owner, and neither resends nor revokes it', async () => {
+  test('can neither read, resend nor revoke an invitation of an owner', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
@@ -28,7 +28,7 @@ onBothEngines('an admin', (_fresh, engine) => {
     expect((await owner.call(`/agents/invitations/${id}`, { method: 'DELETE' })).status).toBe(204)
   })
 
-  test('neither makes nor ends what only owners do', async () => {
+  test('can neither create nor delete what is reserved for owners', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
@@ -53,8 +53,8 @@ onBothEngines('an admin', (_fresh, engine) => {
   })
 })
 
-onBothEngines('the keys of a person', (_fresh, engine) => {
-  test('may do no more than the person, and are revoked when the person is removed', async () => {
+onBothEngines('the API keys of a user', (_fresh, engine) => {
+  test('have at most the permissions of the user, and are revoked when the user is removed', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
@@ -84,7 +84,7 @@ onBothEngines('the keys of a person', (_fresh, engine) => {
     expect(await mayDo(own)).toEqual([200, 400, 200])
   })
 
-  test('and the open invitations leave no way back', async () => {
+  test('and their open invitations give a removed user no access', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
@@ -104,8 +104,8 @@ onBothEngines('the keys of a person', (_fresh, engine) => {
   })
 })
 
-onBothEngines('somebody who is removed at this moment', (_fresh, engine) => {
-  test('gives away nothing that lasts', async () => {
+onBothEngines('a user who is being removed', (_fresh, engine) => {
+  test('cannot create an API key or invitation that outlives the removal', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
@@ -128,7 +128,7 @@ onBothEngines('somebody who is removed at this moment', (_fresh, engine) => {
   })
 })
 
-onBothEngines('an invitation that was revoked', (_fresh, engine) => {
+onBothEngines('a revoked invitation', (_fresh, engine) => {
   test('is refused before a password is hashed', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })

@@ -7,8 +7,8 @@ import { givenApp, type TestApp } from '#server/testing/test-app.ts'
 
 const COOKIE = 'zonewatch.two_factor'
 
-onBothEngines('anyone who has the password', (_fresh, engine) => {
-  test('signs in with no code that was used before', async () => {
+onBothEngines('someone who knows only the password', (_fresh, engine) => {
+  test('cannot sign in with a used code', async () => {
     const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const code = nextCode(uri)
     await confirmCode(await givenHalfSignedIn(world), code)
@@ -17,16 +17,21 @@ onBothEngines('anyone who has the password', (_fresh, engine) => {
     expect([answer.status, answer.body.errors]).toEqual([400, { code: expect.stringContaining('already used') }])
   })
 
-  test.each(['verify-totp', 'verify-backup-code'])('signs in once of three times at once (%s)', async (kind) => {
-    const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
-    const code = kind === 'verify-totp' ? nextCode(uri) : backupCodes[0]
-    const browsers = [await givenHalfSignedIn(world), await givenHalfSignedIn(world), await givenHalfSignedIn(world)]
-    await Promise.all(browsers.map((browser) => browser.call(`/dashboard/auth/two-factor/${kind}`, { body: { code } })))
-    const reached = await Promise.all(browsers.map((browser) => browser.call('/dashboard/api/me')))
-    expect(reached.map(({ status }) => status).sort()).toEqual([200, 401, 401])
-  })
+  test.each(['verify-totp', 'verify-backup-code'])(
+    'signs in at most once with three simultaneous requests (%s)',
+    async (kind) => {
+      const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
+      const code = kind === 'verify-totp' ? nextCode(uri) : backupCodes[0]
+      const browsers = [await givenHalfSignedIn(world), await givenHalfSignedIn(world), await givenHalfSignedIn(world)]
+      await Promise.all(
+        browsers.map((browser) => browser.call(`/dashboard/auth/two-factor/${kind}`, { body: { code } })),
+      )
+      const reached = await Promise.all(browsers.map((browser) => browser.call('/dashboard/api/me')))
+      expect(reached.map(({ status }) => status).sort()).toEqual([200, 401, 401])
+    },
+  )
 
-  test('needs a code again in a browser that was trusted before the second factor was set up again', async () => {
+  test('needs a code in a browser that was trusted before the second factor was set up again', async () => {
     const { world, uri, browser } = await givenSecondFactor(await givenApp(engine))
     const thief = await givenHalfSignedIn(world)
     await confirmCode(thief, nextCode(uri), { trustDevice: true })
@@ -38,7 +43,7 @@ onBothEngines('anyone who has the password', (_fresh, engine) => {
     expect((await thief.call('/dashboard/auth/sign-in/email', { body })).body).toEqual({ twoFactorRedirect: true })
   })
 
-  test('tries codes no faster by showing a cookie of another account beside', async () => {
+  test('cannot bypass the rate limit of codes with the cookie of another account', async () => {
     const { world } = await givenSecondFactor(await givenApp(engine))
     const { db, clock } = world.deps
     const statuses: number[] = []

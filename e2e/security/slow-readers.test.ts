@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { documentation } from '#server/http/docs.ts'
 import { givenApp } from '#server/testing/test-app.ts'
 
-test('the largest file that anybody may ask for lies in memory once, however many do not read it', async () => {
+test('the largest public file is in memory only once, however many slow clients request it', async () => {
   const app = fastify()
   onTestFinished(() => app.close())
   const sent: unknown[] = []
@@ -17,7 +17,7 @@ test('the largest file that anybody may ask for lies in memory once, however man
   expect(sent[1]).toBe(sent[0])
 })
 
-test('a connection whose client stops reading an answer is closed', async () => {
+test('a connection is closed if its client stops reading the response', async () => {
   const { app } = await givenApp('sqlite')
   expect(app.server.timeout).toBe(120_000)
 })

@@ -7,8 +7,8 @@ import { type FanOutPosition, fanOut } from '#server/webhooks/fan-out.ts'
 const WEBHOOKS = 1_000
 const textOf = (letter: string) => letter.repeat(61_000)
 
-onBothEngines('a TXT of 61 kB and 1,000 webhooks in a group', (fresh) => {
-  test('a change costs one body of at most 64 KiB and slices of 200 small rows, and the monitor keeps the whole value', async () => {
+onBothEngines('a TXT record of 61 kB in a group with 1,000 webhooks', (fresh) => {
+  test('stores one body of at most 64 KiB and batches of 200 small rows for a change, and the whole value in the monitor', async () => {
     const db = await fresh()
     const checks = await givenChecks(db)
     const { id: group_id } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()

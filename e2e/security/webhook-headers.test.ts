@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { givenApp } from '#server/testing/test-app.ts'
 
-test('no answer shows the value of a header of a webhook, to whatever key', async () => {
+test('no response discloses the value of a webhook header to any key', async () => {
   const world = await givenApp('sqlite')
   const headers = { Authorization: 'Bearer 0123456789abcdef', 'X-Pin': '4711' }
   const body = { url: 'http://127.0.0.1:8/hook', headers, groups: ['default'] }

@@ -27,7 +27,7 @@ for (const [engine, processes] of [
   ['postgres', 2],
 ] as const) {
   test(
-    `processes on ${engine} that are killed ${KILLS} times between claim, sending and write-back lose nothing and change nothing`,
+    `webhook requests on ${engine} are neither lost nor changed by ${KILLS} kills between claim, sending and recording`,
     () => killAgainAndAgain(engine, processes),
     BOUND_MS,
   )

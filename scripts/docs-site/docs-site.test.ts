@@ -21,7 +21,7 @@ test.each(pages)('every link of %s leads to a page and a heading of it', (_path,
   expect(wrong.map(([, href]) => href)).toEqual([])
 })
 
-test('each page has a title, a description and an address in the navigation of every page', () => {
+test('each page has a title, a description and a link in the navigation of every page', () => {
   const navigation = files.get('docs/index.html')!
   for (const [path, html] of pages) {
     expect(html.match(/<h1>[^<]+<\/h1>/g), path).toHaveLength(1)
@@ -31,24 +31,24 @@ test('each page has a title, a description and an address in the navigation of e
   }
 })
 
-test('no document links to what the site does not have', () => {
+test('no document links to a file outside of the site', () => {
   const wrong = renderDocuments('.', () => '').flatMap(({ path, broken }) => broken.map((link) => `${path}: ${link}`))
   expect(wrong).toEqual([])
 })
 
-test('a link to what the site does not have is shown as text, and reported', () => {
+test('a link to a file outside of the site becomes text and is reported', () => {
   const links = { urlOf: () => undefined, pictureOf: () => ({ light: '', dark: '', width: 1, height: 1 }) }
   const { html, broken } = renderMarkdown('docs/a.md', '# A\n\n[b](b.md)', links)
   expect([html, broken]).toEqual(['<p>b</p>\n', ['b.md']])
 })
 
-test('anchors are those that GitHub makes, twice the same one with a number', () => {
+test('anchors equal those of GitHub, with a number for repeated headings', () => {
   const links = { urlOf: () => '/docs/a', pictureOf: () => ({ light: '', dark: '', width: 1, height: 1 }) }
   const { headings } = renderMarkdown('docs/a.md', '# A\n\n## `PUT /x`: what & why\n\n## Limits\n\n## Limits\n', links)
   expect(headings.map(({ id }) => id)).toEqual(['put-x-what--why', 'limits', 'limits-1'])
 })
 
-test('the pages need no key, are revalidated, and carry the headers of the dashboard', async () => {
+test('the pages need no key, are revalidated by caches, and have the security headers of the dashboard', async () => {
   const { app, call } = await givenApp('sqlite')
   const { status, headers } = await call('/docs', { key: null })
   expect([status, headers['content-type'], headers['cache-control']]).toEqual([
@@ -67,7 +67,7 @@ test('the pages need no key, are revalidated, and carry the headers of the dashb
 })
 
 test.each(['/docs/nothing', '/docs/404', '/docs/index', '/docs/reference/api.html', '/docs/a%2f..%2findex'])(
-  '%s is answered with a page that says so',
+  '%s gets the page for unknown addresses',
   async (path) => {
     const { call } = await givenApp('sqlite')
     const { status, text, headers } = await call(path, { key: null })

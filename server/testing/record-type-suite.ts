@@ -44,7 +44,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
   const records = fc.uniqueArray(record, { minLength: 1, maxLength: isSingle ? 1 : 6 }).map((values) => values.sort())
 
   describe(type, () => {
-    test('records match themselves in both modes, whatever order and duplicates', () => {
+    test('records match themselves in both modes, in any order and with duplicates', () => {
       fc.assert(
         fc.property(records, fc.boolean(), fc.nat(), (values, isExactMatch, at) => {
           const turned = [...values.slice(at % values.length), ...values.slice(0, at % values.length), values[0]!]
@@ -53,7 +53,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
       )
     })
 
-    test('what matches in exact mode matches in flexible mode', () => {
+    test('values that match in exact mode also match in flexible mode', () => {
       fc.assert(
         fc.property(records, records, (expected, values) => {
           if (!matches(type, expectable(type, expected, true), values, true)) return
@@ -62,7 +62,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
       )
     })
 
-    test('any text is refused with a sentence or stored in a form that is stored as itself', () => {
+    test('any text is refused with a reason, or stored in a form that is stored unchanged', () => {
       const written = fc.oneof(
         record,
         anyText,
@@ -83,7 +83,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
       )
     })
 
-    test('what is read from the wire and can be expected is met by itself; all else is malformed', () => {
+    test('any rdata is malformed, or its text matches itself if it can be expected', () => {
       if (!recordType) return
       fc.assert(
         fc.property(damaged(rdata.map(([hex]) => hex)), (octets) => {
@@ -101,7 +101,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
         expect(textOf(recordType!, Buffer.from(hex, 'hex'))).toBe(text)
       })
 
-      test('rdata that is cut off or goes on is malformed, or another record', () => {
+      test('truncated or extended rdata is malformed or a different record', () => {
         for (const [hex, text] of rdata) {
           const octets = Buffer.from(hex, 'hex')
           expect(textOf(recordType!, octets.subarray(0, -1))).not.toBe(text)
@@ -136,7 +136,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
     }
 
     if (zone) {
-      test('a zone file is imported', async () => {
+      test('the import reads the record from a zone file', async () => {
         const [entry, value] = zone
         const { call } = await givenApp('sqlite')
         const body = { zone: `$ORIGIN example.com.\n${entry}\n` }
@@ -148,7 +148,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
     }
 
     if (!monitored) return
-    test('a monitor is created over the API, finds its record, and notices another', async () => {
+    test('a monitor created by the API finds its record and detects another one', async () => {
       const { name, expected, isExact: is_exact_match = true, found, other } = monitored
       const { call, deps } = await givenApp('sqlite')
       const { set, check } = await givenChecks(deps.db)
