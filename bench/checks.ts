@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 import { runCheckWorker } from '../server/checks/worker.ts'
 import type { Engine } from '../server/database/database.ts'
 import { blackbox } from './blackbox.ts'
-import { flatOut, onSchedule, planAll, type Watched, watch } from './checks-loads.ts'
-import { nameOf, type World, withWorld } from './checks-world.ts'
+import { nameOf, type Setup, withSetup } from './checks-setup.ts'
+import { flatOut, onSchedule, planAll, type Watched, watch } from './checks-workloads.ts'
 import { dnsperfPerSecond, plainUdp } from './dnsperf.ts'
 
 const { values: options } = parseArgs({
@@ -43,7 +43,7 @@ type Row = {
 async function main() {
   const rows: Row[] = []
   for (const count of options.monitors.split(',').map(Number)) {
-    rows.push(await withWorld(options.engine as Engine, count, measure))
+    rows.push(await withSetup(options.engine as Engine, count, measure))
     if (options.json) console.log(JSON.stringify(rows.at(-1)))
   }
   if (!options.json) for (const row of rows) console.table(row)
@@ -54,19 +54,19 @@ async function main() {
   }
 }
 
-async function measure(world: World): Promise<Row> {
-  const { deps, slots, port, folder } = world
+async function measure(setup: Setup): Promise<Row> {
+  const { deps, slots, port, folder } = setup
   const seconds = Number(options.seconds)
   const watched = watch(deps.dns, slots)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
   const scheduler = runCheckWorker({ ...deps, dns: watched.dns, process: 1 }, signals)
-  const busy = await flatOut(world, watched, seconds)
+  const busy = await flatOut(setup, watched, seconds)
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)
   const plain = await plainUdp(port, names, Math.min(seconds, 5))
   const probes = await blackbox(port, names[0]!, Math.min(seconds, 5), folder)
-  const rest = options.quick ? {} : await asEveryDay(world, watched, seconds)
+  const rest = options.quick ? {} : await asEveryDay(setup, watched, seconds)
   stop.abort()
   await deps.dns.close() // what is in progress is given up
   await scheduler
@@ -81,10 +81,10 @@ async function measure(world: World): Promise<Row> {
   return { bench: 'checks', engine, monitors: slots.length, checks_per_second, ...beside, ...costs, ...rest }
 }
 
-async function asEveryDay(world: World, watched: Watched, seconds: number) {
-  const { deps, order } = world
-  const api = askApi(world)
-  await flatOut(world, watched, seconds)
+async function asEveryDay(setup: Setup, watched: Watched, seconds: number) {
+  const { deps, order } = setup
+  const api = askApi(setup)
+  await flatOut(setup, watched, seconds)
   const api_p99_ms_busy = await api.p99()
   await planAll(deps.db)
   await api.p99()
@@ -96,8 +96,8 @@ async function asEveryDay(world: World, watched: Watched, seconds: number) {
   return { ...steady, late_p99_ms_silent: silent.late_p99_ms, api_p99_ms, api_p99_ms_busy }
 }
 
-function askApi({ url, key }: World) {
-  const asker = fork(new URL('./api-asker.ts', import.meta.url), [JSON.stringify({ url, key })])
+function askApi({ url, key }: Setup) {
+  const asker = fork(new URL('./api-latency.ts', import.meta.url), [JSON.stringify({ url, key })])
   return {
     p99: async () => {
       asker.send('tell')

@@ -7,7 +7,7 @@ import { systemClock } from '../server/clock.ts'
 import { type Database, type Engine, inTransaction } from '../server/database/database.ts'
 import { insertEvents, newEventIds } from '../server/events/store.ts'
 import { startReceiver } from '../server/testing/receiver.ts'
-import { type World, withWorld } from './checks-world.ts'
+import { type Setup, withSetup } from './checks-setup.ts'
 
 /**
  * All monitors of one zone fail at once, and recover: how many incidents and messages that makes, how soon, and what checks and
@@ -32,12 +32,12 @@ const TIMEOUT_MS = 120_000
 const NEVER = new AbortController().signal
 
 for (const engine of options.engine.split(',') as Engine[]) {
-  const measured = await withWorld(engine, COUNT, measure)
+  const measured = await withSetup(engine, COUNT, measure)
   if (options.json) console.log(JSON.stringify({ bench: 'incident', engine, ...measured }))
   else console.table({ engine, ...measured })
 }
 
-async function measure({ deps, url, key }: World) {
+async function measure({ deps, url, key }: Setup) {
   const { db } = deps
   const receiver = await startReceiver()
   const call = async (path: string, body?: object) => {

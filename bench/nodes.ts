@@ -10,7 +10,7 @@ import { claimDue } from '../server/database/lease-queue.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
-import { fill, nameOf, startCheckpointer, startResponder } from './checks-world.ts'
+import { fill, nameOf, startCheckpointer, startResponder } from './checks-setup.ts'
 import { cpuOf, databaseCpu } from './cpu.ts'
 import { dnsperfPerSecond } from './dnsperf.ts'
 

@@ -13,7 +13,7 @@ import { openDatabase } from '../server/database/open.ts'
 import { closeDeps, openDeps } from '../server/deps.ts'
 import { lowestIdAt } from '../server/ids.ts'
 import { startPostgres, startReplica } from '../server/testing/postgres.ts'
-import { fill } from './checks-world.ts'
+import { fill } from './checks-setup.ts'
 import { databaseCpu } from './cpu.ts'
 
 /** What a list of the API costs the primary and the replica: without DATABASE_READ_URL, with it, and after a change of the organization. */

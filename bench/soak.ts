@@ -8,8 +8,8 @@ import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { type ServerProcess, type Settings, startServer } from '../server/testing/server-process.ts'
-import { fill, startResponder } from './checks-world.ts'
-import { type Book, findFaults, newBook, randomFrom } from './soak-book.ts'
+import { fill, startResponder } from './checks-setup.ts'
+import { type Expectations, findFaults, newExpectations, randomFrom } from './soak-expectations.ts'
 import { planRound, roundIsOver } from './soak-rounds.ts'
 
 const { values: options } = parseArgs({
@@ -28,7 +28,12 @@ const { values: options } = parseArgs({
 const LOST = 0.05
 const CHANGED = 0.01
 
-type Soak = { db: Database; settings: Settings; book: Book; order: Awaited<ReturnType<typeof startResponder>>['order'] }
+type Soak = {
+  db: Database
+  settings: Settings
+  expectations: Expectations
+  order: Awaited<ReturnType<typeof startResponder>>['order']
+}
 
 async function main() {
   const engine = options.engine as Engine
@@ -51,7 +56,10 @@ async function main() {
     await migrate(db, systemClock.now())
     await fill(db, Number(options.monitors))
     const random = randomFrom(Number(options.seed))
-    const figures = await soak({ db, settings, book: newBook(Number(options.monitors), random), order }, random)
+    const figures = await soak(
+      { db, settings, expectations: newExpectations(Number(options.monitors), random), order },
+      random,
+    )
     const row = { bench: 'soak', engine, monitors: Number(options.monitors), seed: Number(options.seed), ...figures }
     if (options.json) console.log(JSON.stringify(row))
     else console.table(row)
@@ -65,7 +73,7 @@ async function main() {
 }
 
 /** Round after round: some names change, all are checked, and what was recorded is compared with the DNS. */
-async function soak({ db, settings, book, order }: Soak, random: () => number) {
+async function soak({ db, settings, expectations, order }: Soak, random: () => number) {
   const end = systemClock.elapsed() + Number(options.minutes) * 60_000
   const roundMs = (Number(options.monitors) / Number(options.rate)) * 1_000
   const faults = { missed: 0, double: 0, wrong: 0 }
@@ -76,7 +84,7 @@ async function soak({ db, settings, book, order }: Soak, random: () => number) {
     const isFaulty = random() < 0.5
     // Towards the end it is left alone, so that its memory can be compared.
     const isKilled = rounds > 0 && systemClock.elapsed() < end - 0.4 * Number(options.minutes) * 60_000
-    const changed = book.change(CHANGED)
+    const changed = expectations.change(CHANGED)
     await order({ kind: 'set', records: changed })
     await order({ kind: 'lose', share: isFaulty ? LOST : 0 })
     const { since } = await planRound(db, roundMs)
@@ -88,7 +96,7 @@ async function soak({ db, settings, book, order }: Soak, random: () => number) {
     }
     await roundIsOver(db, since, () => server.ended)
     slowest = Math.max(slowest, systemClock.elapsed() - startedAt - roundMs)
-    const found = await findFaults(db, book)
+    const found = await findFaults(db, expectations)
     for (const kind of ['missed', 'double', 'wrong'] as const) faults[kind] = Math.max(faults[kind], found[kind])
     memory = isKilled || memory === undefined ? await rssOf(server.pid) : memory
     rounds++

@@ -70,7 +70,7 @@ async function main() {
   const rows: Row[] = []
   try {
     for (const count of options.webhooks.split(',').map(Number)) {
-      rows.push(await withWorld(engine, options.url ?? postgres?.url, (world) => measure(world, engine, count)))
+      rows.push(await withSetup(engine, options.url ?? postgres?.url, (setup) => measure(setup, engine, count)))
       if (options.json) console.log(JSON.stringify(rows.at(-1)))
     }
   } finally {
@@ -79,9 +79,9 @@ async function main() {
   if (!options.json) console.table(rows)
 }
 
-type World = { db: Database; port: number; ask: () => Promise<Report> }
+type Setup = { db: Database; port: number; ask: () => Promise<Report> }
 
-async function withWorld<T>(engine: Engine, server: string | undefined, work: (world: World) => Promise<T>) {
+async function withSetup<T>(engine: Engine, server: string | undefined, work: (setup: Setup) => Promise<T>) {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
   const receiver = fork(new URL('./webhook-receiver.ts', import.meta.url))
   const url = engine === 'sqlite' ? `sqlite:${join(folder, 'bench.db')}` : await freshOn(server!)
@@ -112,7 +112,7 @@ async function freshOn(server: string): Promise<string> {
   return `${server}/${name}`
 }
 
-async function measure({ db, port, ask }: World, engine: Engine, webhooks: number): Promise<Row> {
+async function measure({ db, port, ask }: Setup, engine: Engine, webhooks: number): Promise<Row> {
   const hanging = Number(options.hanging)
   const { body, ofOne } = await fill(db, port, webhooks, hanging)
   const plain = await plainPosts(port, body, ask)

@@ -53,10 +53,11 @@ async function shootMails(context: BrowserContext, variant: string): Promise<voi
 async function shoot(context: BrowserContext, world: Showcase, isEmpty: boolean, variant: string): Promise<void> {
   const page = await context.newPage()
   let isSignedIn = false
-  for (const { name, path, isOpen, prepare, ofEmpty } of PAGES) {
-    if ((ofEmpty ?? false) !== isEmpty || (wanted.length > 0 && !wanted.some((part) => name.includes(part)))) continue
-    if (!isOpen && !isSignedIn) await signIn(page, world)
-    isSignedIn ||= !isOpen
+  for (const { name, path, isPublic, prepare, isEmptyServer } of PAGES) {
+    if ((isEmptyServer ?? false) !== isEmpty || (wanted.length > 0 && !wanted.some((part) => name.includes(part))))
+      continue
+    if (!isPublic && !isSignedIn) await signIn(page, world)
+    isSignedIn ||= !isPublic
     await page.goto(typeof path === 'string' ? path : path(world))
     await settled(page)
     await prepare?.(page, world)

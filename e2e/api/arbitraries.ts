@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Operation, Schema } from './document.ts'
 import { pathOf } from './fixtures.ts'
+import type { Operation, Schema } from './openapi-document.ts'
 
 const nasty = fc.constantFrom(
   ...[

@@ -17,9 +17,9 @@ test('a client generated from /openapi.json type-checks and runs the main workfl
   const [sqlite, postgres] = await Promise.all([givenServerOn('sqlite'), givenServerOn('postgres')])
   const folder = await givenFolder()
   await symlink(`${PROJECT}node_modules`, `${folder}/node_modules`)
-  for (const file of ['main-job.ts', 'saas.ts', 'package.json'])
+  for (const file of ['main-workflow.ts', 'saas.ts', 'package.json'])
     await copyFile(`${CLIENT}/${file}`, `${folder}/${file}`)
-  const program = `${folder}/main-job.ts`
+  const program = `${folder}/main-workflow.ts`
 
   await runWell(`${TOOLS}/openapi-typescript`, `${sqlite}/openapi.json`, '--output', `${folder}/api.ts`)
   const programs = [program, `${folder}/saas.ts`]

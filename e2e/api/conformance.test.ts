@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Answer, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
-import { type Document, matches, type Operation, readDocument } from './document.ts'
 import { bodyOf, type Fixtures, givenFixtures, pathOf } from './fixtures.ts'
-import { wrongInputs } from './wrong-input.ts'
+import { wrongInputs } from './invalid-input.ts'
+import { type Document, matches, type Operation, readDocument } from './openapi-document.ts'
 
 // Everything here is made from /openapi.json: a new route is tested without a line, or fails with "no example for …".
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Settings } from '#server/testing/server-process.ts'
 import { type Answer, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
-import { readDocument } from './document.ts'
+import { readDocument } from './openapi-document.ts'
 
 // That answers are like their examples where all is well, the conformance test says.
 

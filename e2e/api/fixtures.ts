@@ -3,7 +3,7 @@ import { newId } from '#server/ids.ts'
 import { startWaits } from '#server/monitors/waits.ts'
 import { insertCanceledJob } from '#server/testing/jobs.ts'
 import type { TestApp } from '#server/testing/test-app.ts'
-import type { Operation } from './document.ts'
+import type { Operation } from './openapi-document.ts'
 
 /** One of everything, by the name of its path parameter. */
 export type Fixtures = { organization: string; key: string; ids: Record<string, string> }

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import type { Engine } from '#server/database/database.ts'
 import { givenApp } from '#server/testing/test-app.ts'
 import { requestOf, text } from './arbitraries.ts'
-import { matches, readDocument } from './document.ts'
 import { givenFixtures } from './fixtures.ts'
+import { matches, readDocument } from './openapi-document.ts'
 
 const RUNS: [Engine, number][] = [
   ['sqlite', 1_500],

@@ -5,8 +5,8 @@ import { mailedToken } from '#server/testing/mails.ts'
 import { listRoutes } from '#server/testing/routes.ts'
 import { isAcrossOrganizations, tenantTablesOf } from '#server/testing/tenant-tables.ts'
 import { givenApp, type TestApp } from '#server/testing/test-app.ts'
-import { type Operation, readDocument } from './document.ts'
 import { bodyOf, givenFixtures, pathOf } from './fixtures.ts'
+import { type Operation, readDocument } from './openapi-document.ts'
 
 const ENGINES: Engine[] = ['sqlite', 'postgres']
 /** Stands in every text that one organization's things can hold, and nowhere else. */

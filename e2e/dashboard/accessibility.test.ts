@@ -51,8 +51,8 @@ describe('axe', () => {
   }
 
   test.each(PAGES)('finds nothing on $name, in light mode, and no color problem in dark mode', async (shown) => {
-    const { path, ofEmpty, prepare } = shown
-    const [page, showcase] = ofEmpty ? [pages.empty, showcases.empty] : [pages.full, showcases.full]
+    const { path, isEmptyServer, prepare } = shown
+    const [page, showcase] = isEmptyServer ? [pages.empty, showcases.empty] : [pages.full, showcases.full]
     for (const [colorScheme, rules] of [
       ['light', ALL],
       ['dark', COLOURS],

@@ -1,7 +1,7 @@
 import { TOTP } from 'otpauth'
 import { expect, test } from 'vitest'
-import { setupPathOf } from './setup-path.ts'
-import { givenDashboard, OWNER, setUp, shareDashboard, signIn } from './world.ts'
+import { givenDashboard, OWNER, setUp, shareDashboard, signIn } from './dashboard.ts'
+import { findSetupLink } from './setup-link.ts'
 
 const givenOwner = shareDashboard({ SIGN_UP: 'open' })
 
@@ -10,7 +10,7 @@ test('a new server is set up by the link in its log, once', async () => {
   const { page } = await world.browse()
   await page.goto('/')
   await page.getByText('one-time set-up link').waitFor()
-  const link = await setupPathOf(world.server)
+  const link = await findSetupLink(world.server)
   await setUp(world, page)
   expect(await page.getByText(OWNER.name).isVisible()).toBe(true)
 

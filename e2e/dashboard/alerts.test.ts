@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
-import { shareDashboard } from './world.ts'
+import { shareDashboard } from './dashboard.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const givenOwner = shareDashboard()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shareDashboard } from './world.ts'
+import { shareDashboard } from './dashboard.ts'
 
 const PHONE = { width: 390, height: 844 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Monitor } from '#contract/monitors.ts'
-import { shareDashboard } from './world.ts'
+import { shareDashboard } from './dashboard.ts'
 
 const givenOwner = shareDashboard()
 

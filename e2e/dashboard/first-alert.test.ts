@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { systemClock } from '#server/clock.ts'
 import { type MailServer, startMailServer } from '#server/testing/smtp.ts'
 import { eventually } from '#server/testing/test-server.ts'
-import { givenDashboard, OWNER, setUp } from './world.ts'
+import { givenDashboard, OWNER, setUp } from './dashboard.ts'
 
 const NAME = 'www.shop.example'
 const [OLD, NEW, WRONG] = ['203.0.113.10', '203.0.113.20', '198.51.100.66']

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { shareDashboard } from './world.ts'
+import { shareDashboard } from './dashboard.ts'
 
 const givenOwner = shareDashboard()
 

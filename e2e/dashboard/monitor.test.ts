@@ -1,15 +1,13 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import type { Monitor, NewMonitor } from '#contract/monitors.ts'
-import { type DashboardWorld, shareDashboard } from './world.ts'
+import { type Dashboard, shareDashboard } from './dashboard.ts'
 
 const NAME = 'www.shop.example'
 const givenOwner = shareDashboard()
 
 /** The owner, on the page of a monitor of www.shop.example A that is valid. */
-async function givenMonitor(
-  given: Partial<NewMonitor> = {},
-): Promise<DashboardWorld & { page: Page; monitor: Monitor }> {
+async function givenMonitor(given: Partial<NewMonitor> = {}): Promise<Dashboard & { page: Page; monitor: Monitor }> {
   const { page, ...world } = await givenOwner()
   world.dns.set(NAME, 'A', ['203.0.113.10'])
   const headers = { origin: world.server.url }

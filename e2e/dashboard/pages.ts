@@ -2,14 +2,14 @@ import type { Page } from 'playwright-core'
 import type { ServerStatus } from '#contract/server.ts'
 import type { Showcase } from './showcase.ts'
 
-type Shown = {
+type PageToShow = {
   /** Of the file. */
   name: string
   path: string | ((showcase: Showcase) => string)
   /** Seen by who is not signed in. */
-  isOpen?: boolean
+  isPublic?: boolean
   /** On a server without monitors, groups and webhooks. */
-  ofEmpty?: boolean
+  isEmptyServer?: boolean
   /** What a person does before there is something to see. */
   prepare?: (page: Page, showcase: Showcase) => Promise<void>
 }
@@ -24,24 +24,24 @@ const LOGO =
   'iVBORw0KGgoAAAANSUhEUgAAAKAAAAAoCAYAAAB5LPGYAAAA7klEQVR42u3bwQ3CMBBFwXTAhRMVUAwl0H8boQHEAWX91/Y8yVcibUYWWOY4JEl/dnu9z1/LhDQcHYxqBQ9EtYAHotrgg1BxfBAqjg9CxfFdgfD+eJ5WnwWgNSfAK+GMROilbwgw+ZkALgiwEko1Qi99I4DVuyuAAJYdlwAIYGT3q36Ol74BwJHnjE5jHT4DKAAFIIACUAACqCzAzscwsgtGn5G6wdN12QUHfz50GwHseBkBukW+wsx6HQu6DQF2upAK3UI/4mYcGnQA+mec5kVo4oohNGnFEJqwYghNVhGIJqkIRJPTcIwmJEnStz6brf9+Fw0fvwAAAABJRU5ErkJggg=='
 
 /** Every page of the dashboard and kinds of pages of the documentation: for the screenshots and the accessibility test. */
-export const PAGES: readonly Shown[] = [
-  { name: 'docs', path: '/docs', isOpen: true },
-  { name: 'docs-tutorial', path: '/docs/tutorials/first-monitor', isOpen: true },
-  { name: 'docs-reference', path: '/docs/reference/webhooks', isOpen: true },
+export const PAGES: readonly PageToShow[] = [
+  { name: 'docs', path: '/docs', isPublic: true },
+  { name: 'docs-tutorial', path: '/docs/tutorials/first-monitor', isPublic: true },
+  { name: 'docs-reference', path: '/docs/reference/webhooks', isPublic: true },
   {
     name: 'docs-search',
     path: '/docs/guides',
-    isOpen: true,
+    isPublic: true,
     prepare: async (page) => {
       await page.keyboard.press('Control+k')
       await page.getByRole('combobox').fill('signature')
       await page.getByRole('option').first().waitFor()
     },
   },
-  { name: 'sign-in', path: '/dashboard/sign-in', isOpen: true },
-  { name: 'forgot', path: '/dashboard/forgot', isOpen: true },
+  { name: 'sign-in', path: '/dashboard/sign-in', isPublic: true },
+  { name: 'forgot', path: '/dashboard/forgot', isPublic: true },
   { name: 'overview', path: '/dashboard' },
-  { name: 'overview-empty', path: '/dashboard', ofEmpty: true },
+  { name: 'overview-empty', path: '/dashboard', isEmptyServer: true },
   { name: 'monitors', path: '/dashboard/monitors' },
   {
     name: 'monitors-search',
@@ -52,7 +52,7 @@ export const PAGES: readonly Shown[] = [
       await page.keyboard.press('ArrowDown')
     },
   },
-  { name: 'monitors-empty', path: '/dashboard/monitors', ofEmpty: true },
+  { name: 'monitors-empty', path: '/dashboard/monitors', isEmptyServer: true },
   { name: 'monitor-mismatch', path: monitor('www.orchard.example A') },
   { name: 'monitor-valid', path: monitor('www.northwind.example A') },
   { name: 'monitor-not-found', path: monitor('docs.lumen.example CNAME') },
@@ -84,9 +84,9 @@ export const PAGES: readonly Shown[] = [
       await page.getByText('Finished').first().waitFor()
     },
   },
-  { name: 'jobs-empty', path: '/dashboard/jobs', ofEmpty: true },
+  { name: 'jobs-empty', path: '/dashboard/jobs', isEmptyServer: true },
   { name: 'events', path: '/dashboard/events' },
-  { name: 'events-empty', path: '/dashboard/events', ofEmpty: true },
+  { name: 'events-empty', path: '/dashboard/events', isEmptyServer: true },
   { name: 'groups', path: '/dashboard/groups' },
   { name: 'group', path: '/dashboard/groups/northwind' },
   { name: 'alerts', path: '/dashboard/alerts' },
@@ -98,7 +98,7 @@ export const PAGES: readonly Shown[] = [
       await page.getByRole('button', { name: 'Acknowledge' }).or(page.getByText('Resolved')).first().waitFor()
     },
   },
-  { name: 'alerts-empty', path: '/dashboard/alerts', ofEmpty: true },
+  { name: 'alerts-empty', path: '/dashboard/alerts', isEmptyServer: true },
   { name: 'alert-rules', path: '/dashboard/alerts?tab=rules' },
   {
     name: 'alert-rule-new',
@@ -153,8 +153,8 @@ export const PAGES: readonly Shown[] = [
   },
   { name: 'webhooks', path: '/dashboard/webhooks' },
   { name: 'undelivered', path: '/dashboard/webhooks/undelivered' },
-  { name: 'undelivered-empty', path: '/dashboard/webhooks/undelivered', ofEmpty: true },
-  { name: 'webhooks-empty', path: '/dashboard/webhooks', ofEmpty: true },
+  { name: 'undelivered-empty', path: '/dashboard/webhooks/undelivered', isEmptyServer: true },
+  { name: 'webhooks-empty', path: '/dashboard/webhooks', isEmptyServer: true },
   {
     name: 'webhook',
     path: '/dashboard/webhooks',
@@ -204,7 +204,7 @@ export const PAGES: readonly Shown[] = [
       await page.getByText('Checks are late.').waitFor()
     },
   },
-  { name: 'server-empty', path: '/dashboard/server', ofEmpty: true },
+  { name: 'server-empty', path: '/dashboard/server', isEmptyServer: true },
   { name: 'profile', path: '/dashboard/profile' },
   {
     name: 'palette',

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '#server/database/open.ts'
 import { formatServers, startDnsTree } from '#server/testing/dns-server-tree.ts'
-import { givenDashboard, setUp } from './world.ts'
+import { givenDashboard, setUp } from './dashboard.ts'
 
 const NAME = 'shop.harbor.test'
 const TARGET = 'stores.pages.test'

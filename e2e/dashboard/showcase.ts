@@ -10,9 +10,9 @@ import { formatServer } from '#server/dns/server-address.ts'
 import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, startServer } from '#server/testing/server-process.ts'
-import { writePast } from './history.ts'
-import { setupPathOf } from './setup-path.ts'
-import { BESIDE, STORY, type Watched } from './story.ts'
+import { findSetupLink } from './setup-link.ts'
+import { writeHistory } from './showcase-history.ts'
+import { OTHER_RECORDS, SHOWCASE_MONITORS, type ShowcaseMonitor } from './showcase-monitors.ts'
 
 /**
  * A real server with something to show, on loopback only, for looking at the dashboard: `node e2e/dashboard/showcase.ts
@@ -60,13 +60,13 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
   try {
     const key = await setUp(server)
     const call = caller(server.url, key)
-    const story = STORY.slice(0, monitors)
+    const story = SHOWCASE_MONITORS.slice(0, monitors)
     const made = monitors === 0 ? [] : await tellStory({ call, dns, receiver }, story)
     await makeMany({ call, dns }, monitors - story.length)
     if (made.length > 0) {
       await checked(call, made)
       const db = openDatabase(`sqlite:${join(folder, 'zonewatch.db')}`)
-      await writePast(db, story, made)
+      await writeHistory(db, story, made)
       await db.destroy()
     }
     const named = made.map((monitor, at) => [`${story[at]!.name} ${monitor.record_type}`, monitor] as const)
@@ -81,7 +81,7 @@ const OWNER = { email: 'ada@northwind.example', password: 'a long password' }
 
 /** Claims the fresh server by the link in its log, and makes an API key, as its owner would in the dashboard. */
 async function setUp(server: ServerProcess): Promise<string> {
-  const token = (await setupPathOf(server)).split('/').at(-1)
+  const token = (await findSetupLink(server)).split('/').at(-1)
   const headers = { 'content-type': 'application/json', origin: server.url }
   const person = { ...OWNER, token, organization: 'Northwind Digital', name: 'Ada Example' }
   const made = await fetch(`${server.url}/dashboard/api/setup`, {
@@ -119,9 +119,9 @@ function caller(url: string, key: string): Call {
 /** Groups, webhooks (one well, one failing) and the story's monitors, in its order. */
 async function tellStory(
   { call, dns, receiver }: Pick<Showcase, 'call' | 'dns' | 'receiver'>,
-  story: readonly Watched[],
+  story: readonly ShowcaseMonitor[],
 ) {
-  for (const [name, type, values] of BESIDE) dns.set(name, type, values)
+  for (const [name, type, values] of OTHER_RECORDS) dns.set(name, type, values)
   for (const { name, answer, fault } of story) {
     if (answer) dns.set(name, ...answer)
     if (fault === 'servfail') dns.fail(name, 'SERVFAIL', { code: 22, text: 'no reachable authority at quarry.example' })

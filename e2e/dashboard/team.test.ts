@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startMailServer } from '#server/testing/smtp.ts'
 import { eventually } from '#server/testing/test-server.ts'
-import { givenDashboard, setUp } from './world.ts'
+import { givenDashboard, setUp } from './dashboard.ts'
 
 /** Quoted-printable as mails are written, RFC 2045 section 6.7; enough of it for a link. */
 const textOf = (source: string) =>

@@ -132,7 +132,7 @@ export function givenImage(architecture?: Architecture): Image {
 }
 
 /** A monitor whose change is reported, the dashboard, a command, and the end, in a container with a read-only root. */
-export async function doesMainJob(image: Image): Promise<{ volume: string; architecture: string }> {
+export async function runMainWorkflow(image: Image): Promise<{ volume: string; architecture: string }> {
   const { dns, receiver, settings } = await givenNetwork()
   const container = await image.start(settings)
   const api = createApi(container.url, ADMIN_KEY)

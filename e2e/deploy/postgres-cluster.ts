@@ -133,8 +133,8 @@ function patroniSettings(number: number, disk: string, folder: string) {
 
 function isAtLeast(least: readonly number[], text: string): boolean {
   const version = /\d+(\.\d+)+/.exec(text)![0].split('.').map(Number)
-  const place = least.findIndex((part, index) => part !== (version[index] ?? 0))
-  return place === -1 || (version[place] ?? 0) > least[place]!
+  const workspace = least.findIndex((part, index) => part !== (version[index] ?? 0))
+  return workspace === -1 || (version[workspace] ?? 0) > least[workspace]!
 }
 
 /** At the hub: port 5000 leads to the primary, 5001 to a standby, 8080 to a Zonewatch that is ready. 6432 is PgBouncer. */

@@ -1,11 +1,11 @@
 import { createSocket } from 'node:dgram'
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { NAME } from './lab.ts'
-import { answerWith, FORGED, RAW } from './raw.ts'
+import { encodeResponse, FORGED, MALFORMED_RESPONSES } from './raw-responses.ts'
 
 /**
- * What can be wrong with one server. `lie`: it answers well, and wrongly. `failure`: it gives no usable answer. `harmless`:
- * odd, and yet the right answer comes.
+ * A fault of one server. `lie`: a well-formed wrong answer. `failure`: no usable answer. `harmless`: an unusual but correct
+ * answer.
  */
 export type Fault = { kind: 'lie' | 'failure' | 'harmless'; on(server: DnsServer): void }
 
@@ -14,8 +14,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'one address more': lie((server) => server.set(NAME, 'A', ['192.0.2.1', '203.0.113.66'])),
   NXDOMAIN: lie((server) => server.remove(NAME, 'A')),
   NODATA: lie((server) => server.set(NAME, 'A', [])),
-  'nothing at all': lie((server) => server.respond(NAME, (query) => answerWith(query, flagsOf(server), []))),
-  'an alias to elsewhere': lie((server) => {
+  'an empty answer without SOA': lie((server) =>
+    server.respond(NAME, (query) => encodeResponse(query, flagsOf(server), [])),
+  ),
+  'a CNAME to another address': lie((server) => {
     server.remove(NAME, 'A')
     server.set(NAME, 'CNAME', ['evil.example.test'])
     server.set('evil.example.test', 'A', ['203.0.113.66'])
@@ -31,10 +33,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   NOTIMP: failure((server) => server.fail('*', 'NOTIMP')),
   FORMERR: failure((server) => server.fail('*', 'FORMERR')),
   'SERVFAIL with EDE': failure((server) => server.fail('*', 'SERVFAIL', { code: 22, text: 'no reachable authority' })),
-  silence: failure((server) => server.drop('*')),
-  'an answer that comes too late': failure((server) => server.delay('*', 900)),
+  'no response': failure((server) => server.drop('*')),
+  'a late answer': failure((server) => server.delay('*', 900)),
   ...Object.fromEntries(
-    Object.entries(RAW).map(([name, raw]) => [
+    Object.entries(MALFORMED_RESPONSES).map(([name, raw]) => [
       name,
       failure((server) => server.respond(NAME, (query, transport) => raw(query, flagsOf(server), transport))),
     ]),
@@ -42,7 +44,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'an answer from another port': failure((server) => {
     server.respond(NAME, (query) => {
       const socket = createSocket('udp4')
-      const forged = answerWith(query, flagsOf(server), [FORGED])
+      const forged = encodeResponse(query, flagsOf(server), [FORGED])
       socket.send(forged, server.queries.log.at(-1)!.port, '127.0.0.1', () => socket.close())
       return null
     })

@@ -13,13 +13,13 @@ export const NAME = 'www.example.test'
 export const ADDRESS = '192.0.2.1'
 export const CANARY = 'canary.test'
 
-/** The network's deadlines are real; short, as all is on one machine, yet long enough for a busy one. */
+/** Real time. Short, because everything is on one machine, but long enough for a busy one. */
 const TIMEOUT_MS = 400
 
-/** `roots`: whether delegation is followed. `canaries`: whether there is a canary. */
+/** `roots`: Zonewatch queries the authoritative servers too. `canaries`: there is a canary name. */
 export type LabOptions = { roots?: boolean; canaries?: boolean; resolvers?: number }
 
-/** A small internet: a root, a top-level domain, a zone on two servers, one of a provider, and recursive servers. */
+/** A small DNS: a root, a top-level domain, a zone on two servers, a zone of a CDN, and recursive servers. */
 export type Lab = {
   tree: DnsTree
   root: DnsServer
@@ -30,21 +30,21 @@ export type Lab = {
   resolvers: DnsServer[]
   /** Both name servers of the zone. */
   zone: DnsServer[]
-  /** Who would know a record of the zone: its servers and the recursive ones. */
-  everyone: DnsServer[]
+  /** The authoritative servers of the zone and the recursive servers. */
+  allServers: DnsServer[]
   set(name: string, type: QuestionType, values: string[]): void
   remove(name: string, type: QuestionType): void
-  /** As it is when nothing is wrong. */
+  /** Removes all faults. */
   restore(): void
   deps: CheckDeps
-  /** What the operator was notified of about our own network. */
+  /** The notices to the operator about the network of Zonewatch. */
   notices: string[]
   clock: Clock & { advance(ms: number): void }
   random: () => number
   close(): Promise<void>
 }
 
-/** `seed`: of all that is left to chance. */
+/** `seed` of all random numbers. */
 export async function startLab(
   { roots = true, canaries = false, resolvers = 2 }: LabOptions,
   seed: number,
@@ -64,7 +64,7 @@ export async function startLab(
     timeoutMs: TIMEOUT_MS,
     attempts: 2,
   })
-  const others = createDnsClient({ formats: RDATA_FORMATS, servers: [], clock: patientClock })
+  const authoritativeDns = createDnsClient({ formats: RDATA_FORMATS, servers: [], clock: patientClock })
   const notices: string[] = []
   const onOutage = () => notices.push('outage')
   const onRecovery = () => notices.push('recovery')
@@ -73,7 +73,7 @@ export async function startLab(
     clock,
     authoritativeClient: roots
       ? createAuthoritativeClient({
-          dns: others,
+          dns: authoritativeDns,
           clock: patientClock,
           roots: [tree.root.address],
           timeoutMs: TIMEOUT_MS,
@@ -90,29 +90,29 @@ export async function startLab(
     cdn,
     resolvers: recursive,
     zone: [ns1, ns2],
-    everyone: [ns1, ns2, ...recursive],
+    allServers: [ns1, ns2, ...recursive],
     set: (...record) => {
-      for (const server of lab.everyone) server.set(...record)
+      for (const server of lab.allServers) server.set(...record)
     },
     remove: (...record) => {
-      for (const server of lab.everyone) server.remove(...record)
+      for (const server of lab.allServers) server.remove(...record)
     },
     deps,
     notices,
     random: randomFrom(seed),
     clock,
     async close() {
-      await Promise.all([dns.close(), others.close()])
+      await Promise.all([dns.close(), authoritativeDns.close()])
       await tree.close()
     },
   }
-  const restore = () => build(lab)
+  const restore = () => configureServers(lab)
   restore()
   return { ...lab, restore }
 }
 
-function build({ root, tld, ns1, ns2, cdn, resolvers, everyone, set }: Omit<Lab, 'restore'>): void {
-  for (const server of [root, tld, cdn, ...everyone]) server.reset()
+function configureServers({ root, tld, ns1, ns2, cdn, resolvers, allServers, set }: Omit<Lab, 'restore'>): void {
+  for (const server of [root, tld, cdn, ...allServers]) server.reset()
   root.set('', 'SOA', ['root. hostmaster. 1 1800 900 604800 86400'])
   root.delegate('test', { 'a.nic.test': [tld.address.ip] })
   tld.set('test', 'NS', ['a.nic.test'])
@@ -124,7 +124,7 @@ function build({ root, tld, ns1, ns2, cdn, resolvers, everyone, set }: Omit<Lab,
   for (const server of resolvers) server.set(CANARY, 'A', ['192.0.2.200'])
 }
 
-/** Mulberry32: small, and the same everywhere. */
+/** Mulberry32: a small generator with the same numbers on every machine. */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -135,7 +135,7 @@ function randomFrom(seed: number): () => number {
   }
 }
 
-/** Pauses pass at once and move the time on, so that what is known for a while grows old. */
+/** Pauses advance the time at once, so that cached knowledge expires. */
 function labClock(): Lab['clock'] {
   let passed = 0
   const advance = (ms: number) => {

@@ -2,29 +2,29 @@ import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
 import type { Lab, LabOptions } from './lab.ts'
 
 /**
- * One thing that happens to a monitor that was VALID. `fault` strikes, the monitor is checked again and again, then all is
- * restored and it is checked again and again.
+ * A fault that happens to a VALID monitor. The monitor is checked several times during the fault, and several times after
+ * everything is restored.
  */
 export type Scenario = {
   name: string
   lab?: LabOptions
-  /** Else an A record of `www.example.test` in exact mode. */
+  /** By default an A record of `www.example.test` in exact mode. */
   monitor?: Partial<NewMonitor>
-  /** What is otherwise than usual from the beginning. */
+  /** Changes the network before the first check. */
   before?: (lab: Lab) => void
   fault: (lab: Lab) => void | Promise<void>
-  /** What else happens, after two further checks. */
-  later?: (lab: Lab) => void
-  /** The state that the fault leads to and stays at. */
+  /** A second fault, after two more checks. */
+  secondFault?: (lab: Lab) => void
+  /** The state during the fault. */
   becomes: MonitorState
   values?: string[]
-  /** How many events the fault may make, 1 unless the state stays VALID. */
+  /** How many events the fault causes. By default 1, or 0 if the state stays VALID. */
   events?: number
-  /** Part of what the last event's diagnosis says. */
-  says?: string
+  /** A part of the text of the last diagnosis. */
+  diagnosisContains?: string
   recover?: (lab: Lab) => void
-  /** Checks before the fault, 2 unless given. */
+  /** Checks before the fault, 2 by default. */
   warmUp?: number
-  /** Checks while the fault lasts, and after it: as many as disagreeing paths need. */
+  /** Checks during and after the fault. Disagreeing servers need more. */
   checks?: number
 }

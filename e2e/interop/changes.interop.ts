@@ -5,17 +5,17 @@ import type { Delivery, Event } from '#contract/events.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { type Received, startReceiver } from '#server/testing/receiver.ts'
-import { type Product, startProduct } from './product.ts'
+import { type DnsNetwork, type ServerName, startDnsNetwork } from './dns-network.ts'
 import { until } from './until.ts'
-import { type ServerName, startWorld, type World } from './world.ts'
+import { startZonewatch, type Zonewatch } from './zonewatch.ts'
 
-let world: World
+let network: DnsNetwork
 
 beforeAll(async () => {
-  world = await startWorld()
+  network = await startDnsNetwork()
 })
 
-afterAll(() => world?.end())
+afterAll(() => network?.end())
 
 test.concurrent.for([
   { asked: 'knot', changed: 'knot' },
@@ -25,18 +25,18 @@ test.concurrent.for([
 ] as const)(
   'a record changed on $changed is reported by a Zonewatch that queries $queried',
   async ({ asked, changed }, { onTestFinished }) => {
-    const { product, receiver, webhook } = await givenProduct(asked, onTestFinished)
+    const { zonewatch, receiver, webhook } = await givenZonewatch(asked, onTestFinished)
     const zone = `changing-${changed}.test`
-    const monitor = await product.call<Monitor>('POST', '/monitors', {
+    const monitor = await zonewatch.call<Monitor>('POST', '/monitors', {
       domain: zone,
       subdomain: asked,
       record_type: 'A',
       expected_value: ['192.0.2.1'],
     })
-    await eventTo(product, monitor, 'VALID')
+    await eventTo(zonewatch, monitor, 'VALID')
 
-    await world[changed].change(zone, asked, 'A', ['192.0.2.7', '192.0.2.8'])
-    const event = await eventTo(product, monitor, 'MISMATCH')
+    await network[changed].change(zone, asked, 'A', ['192.0.2.7', '192.0.2.8'])
+    const event = await eventTo(zonewatch, monitor, 'MISMATCH')
 
     expect(event).toMatchObject({
       old_state: 'VALID',
@@ -50,20 +50,20 @@ test.concurrent.for([
   },
 )
 
-async function givenProduct(asked: ServerName, onTestFinished: TestContext['onTestFinished']) {
+async function givenZonewatch(asked: ServerName, onTestFinished: TestContext['onTestFinished']) {
   const receiver = await startReceiver()
   onTestFinished(() => receiver.close())
-  const product = await startProduct(world.place.folder, world[asked])
-  onTestFinished(() => product.stop())
-  const webhook = await product.call<Webhook>('POST', '/webhooks', { url: receiver.url, groups: ['default'] })
-  return { product, receiver, webhook }
+  const zonewatch = await startZonewatch(network.workspace.folder, network[asked])
+  onTestFinished(() => zonewatch.stop())
+  const webhook = await zonewatch.call<Webhook>('POST', '/webhooks', { url: receiver.url, groups: ['default'] })
+  return { zonewatch, receiver, webhook }
 }
 
 /** Has the monitor checked until an event with this state comes: a server may take a moment to serve what was changed. */
-async function eventTo(product: Product, { id }: Monitor, state: string): Promise<Event> {
+async function eventTo(zonewatch: Zonewatch, { id }: Monitor, state: string): Promise<Event> {
   const look = async () => {
-    await product.call('POST', `/monitors/${id}/check`)
-    const { data } = await product.call<{ data: Event[] }>('GET', `/monitors/${id}/events`)
+    await zonewatch.call('POST', `/monitors/${id}/check`)
+    const { data } = await zonewatch.call<{ data: Event[] }>('GET', `/monitors/${id}/events`)
     return data.find(({ new_state }) => new_state === state)
   }
   return await until(look, { everyMs: 500, otherwise: () => `the monitor did not become ${state}` })

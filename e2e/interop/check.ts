@@ -9,25 +9,25 @@ import { parseMonitor } from '#server/monitors/parse-monitor.ts'
 import { RDATA_FORMATS, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
 import type { Server } from './servers/server.ts'
 
-/** A monitor in short: what is watched and what is expected, both as a person writes them. */
-export type Watched = { name: string; type: MonitorRecordType; expected: string | string[]; flexible?: boolean }
+/** The name, type and expected values of a monitor, as a user writes them. */
+export type MonitorInput = { name: string; type: MonitorRecordType; expected: string | string[]; flexible?: boolean }
 
-export type Checked = { verdict: Verdict; outcome: Outcome; evidence: Evidence[] }
+export type CheckResult = { verdict: Verdict; outcome: Outcome; evidence: Evidence[] }
 
-/** One first check of a new monitor, as the product does it, on the given recursive or authoritative servers. */
+/** Runs the first check of a new monitor against these recursive or authoritative servers. */
 export async function check(
-  { name, type, expected, flexible = false }: Watched,
+  { name, type, expected, flexible = false }: MonitorInput,
   servers: readonly Server[],
   { timeoutMs = 2_000 } = {},
-): Promise<Checked> {
-  const monitor = parseMonitor({
+): Promise<CheckResult> {
+  const parsed = parseMonitor({
     full_domain: name,
     record_type: type,
     expected_value: expected,
     is_exact_match: !flexible,
   })
-  if (!monitor.ok) throw new Error(JSON.stringify(monitor.errors))
-  const watched = { ...monitor.draft, recordType: recordTypeOf(monitor.draft.recordType) }
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
+  const monitor = { ...parsed.draft, recordType: recordTypeOf(parsed.draft.recordType) }
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: servers.map(({ address }) => address),
@@ -36,10 +36,10 @@ export async function check(
   })
   const { signal } = new AbortController()
   try {
-    const found = await checkOnce(watched, { dns, clock: systemClock }, signal)
-    const evidence = evidenceOf(found.observations)
-    if (found.kind !== 'verdict') throw new Error(`No verdict: ${JSON.stringify(evidence)}`)
-    return { verdict: evaluate(watched, found.outcome), outcome: found.outcome, evidence }
+    const result = await checkOnce(monitor, { dns, clock: systemClock }, signal)
+    const evidence = evidenceOf(result.observations)
+    if (result.kind !== 'verdict') throw new Error(`No verdict: ${JSON.stringify(evidence)}`)
+    return { verdict: evaluate(monitor, result.outcome), outcome: result.outcome, evidence }
   } finally {
     await dns.close()
   }

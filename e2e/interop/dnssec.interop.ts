@@ -5,26 +5,26 @@ import { createDnsClient } from '#server/dns/client.ts'
 import type { Reply } from '#server/dns/outcome.ts'
 import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import { check } from './check.ts'
-import { startWorld, type World } from './world.ts'
+import { type DnsNetwork, startDnsNetwork } from './dns-network.ts'
 
-let world: World
+let network: DnsNetwork
 
 beforeAll(async () => {
-  world = await startWorld()
+  network = await startDnsNetwork()
 })
 
-afterAll(() => world?.end())
+afterAll(() => network?.end())
 
-const watched = (zone: string) => ({ name: `www.${zone}`, type: 'A', expected: '192.0.2.80' }) as const
+const monitor = (zone: string) => ({ name: `www.${zone}`, type: 'A', expected: '192.0.2.80' }) as const
 const BROKEN = ['expired.test', 'forged.test']
 
 describe.each(['unbound', 'bind'] as const)('%s', (server) => {
   test('a signed zone is VALID', async () => {
-    expect((await check(watched('signed.test'), [world[server]])).verdict.state).toBe('VALID')
+    expect((await check(monitor('signed.test'), [network[server]])).verdict.state).toBe('VALID')
   })
 
   test.concurrent.each(BROKEN)('%s is INVALID', async (zone) => {
-    const { verdict } = await check(watched(zone), [world[server]])
+    const { verdict } = await check(monitor(zone), [network[server]])
 
     expect(verdict).toMatchObject({
       state: 'INVALID',
@@ -44,20 +44,20 @@ describe.each(['unbound', 'bind'] as const)('%s', (server) => {
 
 // BIND 9.18 sends no extended error about DNSSEC. RFC 8914 sections 4.7 to 4.11.
 test.concurrent.each(BROKEN)('the reason of Unbound for %s is in the verdict', async (zone) => {
-  const { verdict } = await check(watched(zone), [world.unbound])
+  const { verdict } = await check(monitor(zone), [network.unbound])
 
   expect(textOf(verdict.reason)).toMatch(/\bEDE (6|7|8|9|10)\b/)
 })
 
 test('the two recursive servers agree that a broken zone is INVALID', async () => {
-  const { verdict, evidence } = await check(watched('forged.test'), [world.unbound, world.bind])
+  const { verdict, evidence } = await check(monitor('forged.test'), [network.unbound, network.bind])
 
   expect(verdict.state).toBe('INVALID')
   expect(new Set(evidence.map(({ server }) => server)).size).toBe(2)
 })
 
 async function askUnchecked(name: string, server: 'unbound' | 'bind'): Promise<Reply> {
-  const dns = createDnsClient({ formats: RDATA_FORMATS, servers: [world[server].address], clock: systemClock })
+  const dns = createDnsClient({ formats: RDATA_FORMATS, servers: [network[server].address], clock: systemClock })
   try {
     return await dns.query({ name, type: 'A' }, { checkingDisabled: true })
   } finally {

@@ -9,25 +9,25 @@ import { startDnsServer } from '#server/testing/dns-server.ts'
 import { startReceiver } from '#server/testing/receiver.ts'
 import { runCommand } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, serverSettings } from '#server/testing/test-server.ts'
-import { folderFor, newPlace, type Place } from './place.ts'
 import { Postgres, startPgBouncer } from './postgres.ts'
+import { createFolder, createWorkspace, type Workspace } from './workspace.ts'
 
 const MONITORS = 25
 const POOL_SIZE = 3
 
-let place: Place
+let workspace: Workspace
 let postgres: Postgres
 let pooler: Awaited<ReturnType<typeof startPgBouncer>>
 beforeAll(async () => {
-  place = await newPlace()
-  await chmod(place.folder, 0o755)
-  postgres = await Postgres.create(await folderFor(place, 'postgres'))
-  pooler = await startPgBouncer(join(place.folder, 'pgbouncer'), postgres, POOL_SIZE)
+  workspace = await createWorkspace()
+  await chmod(workspace.folder, 0o755)
+  postgres = await Postgres.create(await createFolder(workspace, 'postgres'))
+  pooler = await startPgBouncer(join(workspace.folder, 'pgbouncer'), postgres, POOL_SIZE)
 })
 afterAll(async () => {
   await pooler?.stop()
   await postgres?.stop()
-  await place.remove()
+  await workspace.remove()
 })
 
 test('two nodes start at the same time and work through PgBouncer in transaction mode', {

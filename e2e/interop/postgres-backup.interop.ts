@@ -11,28 +11,28 @@ import { type DnsServer, startDnsServer } from '#server/testing/dns-server.ts'
 import { type Received, type Receiver, startReceiver } from '#server/testing/receiver.ts'
 import { runCommand } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenFolder, givenServer, serverSettings } from '#server/testing/test-server.ts'
-import { folderFor, newPlace, type Place } from './place.ts'
 import { giveToPostgres, Postgres } from './postgres.ts'
+import { createFolder, createWorkspace, type Workspace } from './workspace.ts'
 
 const GUIDE = 'docs/guides/back-up-and-restore.md'
 const NAME = 'www.example.com'
 const [FIRST, SECOND, LOST, NEW] = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'] as const
 
-let place: Place
+let workspace: Workspace
 let folder: string
 let dns: DnsServer
 let receiver: Receiver
 const running: Postgres[] = []
 beforeAll(async () => {
-  place = await newPlace()
-  await chmod(place.folder, 0o755)
-  folder = await folderFor(place, 'postgres')
-  for (const name of ['archive', 'backups']) await folderFor({ ...place, folder }, name)
+  workspace = await createWorkspace()
+  await chmod(workspace.folder, 0o755)
+  folder = await createFolder(workspace, 'postgres')
+  for (const name of ['archive', 'backups']) await createFolder({ ...workspace, folder }, name)
   ;[dns, receiver] = await Promise.all([startDnsServer(), startReceiver()])
 })
 afterAll(async () => {
   for (const postgres of running) await postgres.stop()
-  await Promise.all([dns.close(), receiver.close(), place.remove()])
+  await Promise.all([dns.close(), receiver.close(), workspace.remove()])
 })
 
 test('the guide restores a dump and a point in time with the events, requests and secrets of that time', {

@@ -4,9 +4,9 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { freePort } from './place.ts'
 import { type Running, run, startProcess } from './process.ts'
 import { until } from './until.ts'
+import { freePort } from './workspace.ts'
 
 const PATIENCE_MS = 60_000
 const isRoot = userInfo().uid === 0

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '#server/database/open.ts'
-import { folderFor, freePort, newPlace, type Place } from './place.ts'
 import { type Running, run, startProcess } from './process.ts'
 import { until } from './until.ts'
+import { createFolder, createWorkspace, freePort, type Workspace } from './workspace.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 const RULES = fileURLToPath(new URL('../../deploy/prometheus/zonewatch.rules.yml', import.meta.url))
@@ -14,7 +14,7 @@ const DASHBOARD = fileURLToPath(new URL('../../deploy/grafana/zonewatch.json', i
 const PATIENCE_MS = 150_000
 const API_KEY = `zw_${'Interop'.repeat(7).slice(0, 43)}`
 
-let place: Place
+let workspace: Workspace
 let folder: string
 let dataDir: string
 let metricsUrl: string
@@ -22,8 +22,8 @@ let prometheusUrl: string
 const started: Running[] = []
 
 beforeAll(async () => {
-  place = await newPlace()
-  folder = await folderFor(place, 'prometheus')
+  workspace = await createWorkspace()
+  folder = await createFolder(workspace, 'prometheus')
   dataDir = join(folder, 'zonewatch')
   await mkdir(dataDir)
   const [port, metricsPort] = [await freePort(), await freePort()]
@@ -57,7 +57,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(started.map(({ stop }) => stop()))
-  await place.remove()
+  await workspace.remove()
 })
 
 test('Prometheus loads the alert rules and the example configuration', async () => {

@@ -1,10 +1,10 @@
-import type { Watched } from './check.ts'
+import type { MonitorInput } from './check.ts'
 import { BIG_TEXTS, DKIM } from './zones/texts.ts'
 
 /** What a monitor of each type and mode is to come to. */
-export type Case = Watched & { state: 'VALID' | 'MISMATCH' }
+export type Case = MonitorInput & { state: 'VALID' | 'MISMATCH' }
 
-const exact = (name: string, type: Watched['type'], valid: string[], mismatch: string[]): Case[] => [
+const exact = (name: string, type: MonitorInput['type'], valid: string[], mismatch: string[]): Case[] => [
   { name, type, expected: valid, flexible: false, state: 'VALID' },
   { name, type, expected: mismatch, flexible: false, state: 'MISMATCH' },
 ]
@@ -75,8 +75,8 @@ export const CASES: readonly Case[] = [
 ]
 
 /** A monitor of every type in both modes for a name; what it expects does not matter where there are no records. */
-export function everyMonitorOf(name: string): Watched[] {
-  const expected: [Watched['type'], string][] = [
+export function monitorsOfEveryType(name: string): MonitorInput[] {
+  const expected: [MonitorInput['type'], string][] = [
     ['A', '192.0.2.1'],
     ['AAAA', '2001:db8::1'],
     ['CNAME', 'www.zone.test'],

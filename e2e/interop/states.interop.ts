@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { check } from './check.ts'
-import { everyMonitorOf } from './records.ts'
+import { type DnsNetwork, SERVERS, startDnsNetwork } from './dns-network.ts'
+import { monitorsOfEveryType } from './records.ts'
 import type { Server } from './servers/server.ts'
-import { SERVERS, startWorld, type World } from './world.ts'
 
-let world: World
+let network: DnsNetwork
 
 beforeAll(async () => {
-  world = await startWorld()
+  network = await startDnsNetwork()
 })
 
-afterAll(() => world?.end())
+afterAll(() => network?.end())
 
 /** The states that monitors of every type and mode come to for a name, each with the kinds of what was found. */
 async function statesOf(name: string, server: Server): Promise<string[]> {
-  const checks = await Promise.all(everyMonitorOf(name).map((watched) => check(watched, [server])))
+  const checks = await Promise.all(monitorsOfEveryType(name).map((monitor) => check(monitor, [server])))
   return [...new Set(checks.map(({ verdict, outcome }) => `${verdict.state}: ${codeOf(outcome)}`))].sort()
 }
 
@@ -24,25 +24,25 @@ function codeOf(outcome: Awaited<ReturnType<typeof check>>['outcome']): string {
 
 describe.each(SERVERS)('%s: every type, exact and flexible', (server) => {
   test.concurrent('a name that does not exist is NOT_FOUND', async () => {
-    expect(await statesOf('absent.zone.test', world[server])).toEqual(['NOT_FOUND: nxdomain'])
+    expect(await statesOf('absent.zone.test', network[server])).toEqual(['NOT_FOUND: nxdomain'])
   })
 
   test.concurrent('an empty non-terminal is NO_DATA', async () => {
-    expect(await statesOf('ent.zone.test', world[server])).toEqual(['NO_DATA: nodata'])
+    expect(await statesOf('ent.zone.test', network[server])).toEqual(['NO_DATA: nodata'])
   })
 
   test.concurrent('a zone that cannot be loaded is INVALID', async () => {
-    expect(await statesOf('www.unloaded.test', world[server])).toEqual(['INVALID: SERVFAIL'])
+    expect(await statesOf('www.unloaded.test', network[server])).toEqual(['INVALID: SERVFAIL'])
   })
 
   test.concurrent('a server that refuses is INVALID', async () => {
-    expect(await statesOf('www.refused.test', world[server])).toEqual(['INVALID: REFUSED'])
+    expect(await statesOf('www.refused.test', network[server])).toEqual(['INVALID: REFUSED'])
   })
 })
 
 describe.each(SERVERS)('%s', (server) => {
   test('a CNAME to a name that does not exist is NOT_FOUND', async () => {
-    const { verdict } = await check({ name: 'dangling.zone.test', type: 'A', expected: '192.0.2.1' }, [world[server]])
+    const { verdict } = await check({ name: 'dangling.zone.test', type: 'A', expected: '192.0.2.1' }, [network[server]])
 
     expect(verdict).toMatchObject({
       state: 'NOT_FOUND',
@@ -51,23 +51,23 @@ describe.each(SERVERS)('%s', (server) => {
   })
 
   test('an SPF monitor of a name with other TXT records only is NO_DATA', async () => {
-    const watched = { name: 'nospf.zone.test', type: 'SPF', expected: 'v=spf1 -all' } as const
+    const monitor = { name: 'nospf.zone.test', type: 'SPF', expected: 'v=spf1 -all' } as const
 
-    expect((await check(watched, [world[server]])).verdict.state).toBe('NO_DATA')
+    expect((await check(monitor, [network[server]])).verdict.state).toBe('NO_DATA')
   })
 
   test.each([true, false])('two SPF records are BAD_SETUP (flexible: %s)', async (flexible) => {
-    const watched = { name: 'twospf.zone.test', type: 'SPF', expected: 'v=spf1 mx -all', flexible } as const
+    const monitor = { name: 'twospf.zone.test', type: 'SPF', expected: 'v=spf1 mx -all', flexible } as const
 
-    expect((await check(watched, [world[server]])).verdict.state).toBe('BAD_SETUP')
+    expect((await check(monitor, [network[server]])).verdict.state).toBe('BAD_SETUP')
   })
 
   test.each(['loop1.zone.test', 'long0.zone.test'])(
     'the CNAME loop of %s is BAD_SETUP for a flexible CNAME',
     async (name) => {
-      const watched = { name, type: 'CNAME', expected: 'www.zone.test', flexible: true } as const
+      const monitor = { name, type: 'CNAME', expected: 'www.zone.test', flexible: true } as const
 
-      expect((await check(watched, [world[server]])).verdict.state).toBe('BAD_SETUP')
+      expect((await check(monitor, [network[server]])).verdict.state).toBe('BAD_SETUP')
     },
   )
 })
@@ -83,7 +83,7 @@ test.each([
 ] as const)('the CNAME loop of %s is BAD_SETUP, asked of %s', async (name, servers) => {
   const { verdict } = await check(
     { name, type: 'A', expected: '192.0.2.1' },
-    servers.map((server) => world[server]),
+    servers.map((server) => network[server]),
   )
 
   expect(verdict.state).toBe('BAD_SETUP')
@@ -97,7 +97,7 @@ describe('a lame delegation', () => {
     ['bind', 'SERVFAIL'],
   ] as const)('%s: INVALID by %s', async (server, code) => {
     const { verdict, outcome } = await check({ name: 'www.sub.lame.test', type: 'A', expected: '192.0.2.1' }, [
-      world[server],
+      network[server],
     ])
 
     expect(`${verdict.state}: ${codeOf(outcome)}`).toBe(`INVALID: ${code}`)

@@ -1,22 +1,22 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { folderFor, type Place } from '../place.ts'
+import { createFolder, type Workspace } from '../workspace.ts'
 import { HINTS } from '../zones/root.ts'
 import type { Recursive } from './recursive.ts'
 import { type Server, startServer } from './server.ts'
 
 /** BIND as a validating recursive server that begins at our own root and follows the delegations from there. */
-export async function startBind(place: Place, recursive: Recursive): Promise<Server> {
-  const folder = await folderFor(place, `bind-${recursive.ip}`)
+export async function startBind(workspace: Workspace, recursive: Recursive): Promise<Server> {
+  const folder = await createFolder(workspace, `bind-${recursive.ip}`)
   const config = join(folder, 'named.conf')
   await writeFile(join(folder, 'root.hints'), HINTS)
   await writeFile(join(folder, 'refused.zone'), '$TTL 300\n@ SOA . . 1 3600 600 86400 300\n@ NS .\n')
-  await writeFile(config, configText(folder, place.port, recursive))
+  await writeFile(config, configText(folder, workspace.port, recursive))
   return await startServer({
     name: 'BIND',
     command: 'named',
     args: ['-f', '-c', config, '-n', '1'],
-    address: { ip: recursive.ip, port: place.port },
+    address: { ip: recursive.ip, port: workspace.port },
     ready: { name: recursive.zones[0]!.name, type: 'SOA' },
   })
 }

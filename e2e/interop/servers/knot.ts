@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { folderFor, type Place } from '../place.ts'
 import { run } from '../process.ts'
+import { createFolder, type Workspace } from '../workspace.ts'
 import type { Zone } from '../zones/zone.ts'
 import { type AuthoritativeServer, inTurn, startServer } from './server.ts'
 
@@ -9,17 +9,17 @@ import { type AuthoritativeServer, inTurn, startServer } from './server.ts'
 export type Knot = { ip: string; zones: readonly Omit<Zone, 'servers'>[]; missing?: readonly string[] }
 
 /** Knot as an authoritative server. Records are changed by transactions of `knotc`. */
-export async function startKnot(place: Place, { ip, zones, missing = [] }: Knot): Promise<AuthoritativeServer> {
-  const folder = await folderFor(place, `knot-${ip}`)
+export async function startKnot(workspace: Workspace, { ip, zones, missing = [] }: Knot): Promise<AuthoritativeServer> {
+  const folder = await createFolder(workspace, `knot-${ip}`)
   const socket = join(folder, 'knot.sock')
   const files = [...zones, ...missing.map((name) => ({ name, file: join(folder, 'missing') }))]
   const config = join(folder, 'knot.conf')
-  await writeFile(config, configText({ folder, socket, listen: `${ip}@${place.port}`, files }))
+  await writeFile(config, configText({ folder, socket, listen: `${ip}@${workspace.port}`, files }))
   const server = await startServer({
     name: 'Knot',
     command: 'knotd',
     args: ['-c', config],
-    address: { ip, port: place.port },
+    address: { ip, port: workspace.port },
     ready: { name: zones.at(-1)!.name, type: 'SOA' },
   })
   const control = (...args: string[]) => run('knotc', ['-s', socket, '-b', ...args])

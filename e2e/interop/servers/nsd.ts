@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { folderFor, type Place } from '../place.ts'
 import { run } from '../process.ts'
+import { createFolder, type Workspace } from '../workspace.ts'
 import type { Zone } from '../zones/zone.ts'
 import { type AuthoritativeServer, inTurn, startServer } from './server.ts'
 
@@ -9,16 +9,16 @@ import { type AuthoritativeServer, inTurn, startServer } from './server.ts'
 export type Nsd = { ip: string; zones: readonly Zone[]; missing: readonly string[] }
 
 /** NSD as an authoritative server. Records are changed in the zone's file, which `nsd-control` has it read again. */
-export async function startNsd(place: Place, { ip, zones, missing }: Nsd): Promise<AuthoritativeServer> {
-  const folder = await folderFor(place, `nsd-${ip}`)
+export async function startNsd(workspace: Workspace, { ip, zones, missing }: Nsd): Promise<AuthoritativeServer> {
+  const folder = await createFolder(workspace, `nsd-${ip}`)
   const files = [...zones, ...missing.map((name) => ({ name, file: join(folder, 'missing') }))]
   const config = join(folder, 'nsd.conf')
-  await writeFile(config, configText({ folder, listen: `${ip}@${place.port}`, files }))
+  await writeFile(config, configText({ folder, listen: `${ip}@${workspace.port}`, files }))
   const server = await startServer({
     name: 'NSD',
     command: 'nsd',
     args: ['-d', '-c', config],
-    address: { ip, port: place.port },
+    address: { ip, port: workspace.port },
     ready: { name: zones.at(-1)!.name, type: 'SOA' },
   })
   let serial = 1

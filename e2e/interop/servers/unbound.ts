@@ -1,20 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ROOT } from '../addresses.ts'
-import { folderFor, type Place } from '../place.ts'
+import { createFolder, type Workspace } from '../workspace.ts'
 import type { Recursive } from './recursive.ts'
 import { type Server, startServer } from './server.ts'
 
 /** Unbound as a validating recursive server. It asks delegated servers on port 53 only, so each zone is a stub zone. */
-export async function startUnbound(place: Place, recursive: Recursive): Promise<Server> {
-  const folder = await folderFor(place, `unbound-${recursive.ip}`)
+export async function startUnbound(workspace: Workspace, recursive: Recursive): Promise<Server> {
+  const folder = await createFolder(workspace, `unbound-${recursive.ip}`)
   const config = join(folder, 'unbound.conf')
-  await writeFile(config, configText(folder, place.port, recursive))
+  await writeFile(config, configText(folder, workspace.port, recursive))
   return await startServer({
     name: 'Unbound',
     command: 'unbound',
     args: ['-d', '-p', '-c', config],
-    address: { ip: recursive.ip, port: place.port },
+    address: { ip: recursive.ip, port: workspace.port },
     ready: { name: recursive.zones[0]!.name, type: 'SOA' },
   })
 }

@@ -94,7 +94,7 @@ export const SIGNED: readonly ZoneContent[] = ['signed.test', 'expired.test', 'f
   lines: signed,
 }))
 
-/** What is changed while it is watched: a record for each server that is asked. Nothing may remember it. */
+/** What is changed while it is monitor: a record for each server that is asked. Nothing may remember it. */
 export const CHANGING: readonly ZoneContent[] = [
   { name: 'changing-knot.test', servers: [KNOT], ttl: 0, lines: 'knot A 192.0.2.1\nunbound A 192.0.2.1' },
   { name: 'changing-nsd.test', servers: [NSD], ttl: 0, lines: 'nsd A 192.0.2.1\nbind A 192.0.2.1' },

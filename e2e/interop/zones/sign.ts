@@ -9,7 +9,7 @@ export type SignedZone = Zone & { key: string }
 /** When signatures hold, as `YYYYMMDDHHMMSS`; from an hour ago for a month when absent. */
 export type Validity = { from: string; to: string }
 
-/** Signs a zone's file in its place, with a new key that signs everything. */
+/** Signs a zone's file in its workspace, with a new key that signs everything. */
 export async function signZone(folder: string, zone: Zone, validity?: Validity): Promise<SignedZone> {
   const name = await run('dnssec-keygen', ['-q', '-a', 'ECDSAP256SHA256', '-f', 'KSK', '-K', folder, zone.name])
   const key = join(folder, name.trim())

@@ -1,43 +1,45 @@
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { ADDRESS, CANARY, type Lab, NAME } from './lab.ts'
-import { answerWith, captive, TRUE } from './raw.ts'
+import { CORRECT, captive, encodeResponse } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
-const outside = ({ root, tld, zone, cdn }: Lab) => [root, tld, ...zone, cdn]
-const everybody = (lab: Lab) => [...outside(lab), ...lab.resolvers]
-const cutOff = (lab: Lab) => everybody(lab).forEach((server) => void server.drop('*'))
-const block = (lab: Lab) => outside(lab).forEach((server) => void server.drop('*'))
+const remoteServers = ({ root, tld, zone, cdn }: Lab) => [root, tld, ...zone, cdn]
+const everyServer = (lab: Lab) => [...remoteServers(lab), ...lab.resolvers]
+const cutOff = (lab: Lab) => everyServer(lab).forEach((server) => void server.drop('*'))
+const block = (lab: Lab) => remoteServers(lab).forEach((server) => void server.drop('*'))
 const bogus = ({ resolvers }: Lab) => {
   for (const server of resolvers) server.validate(NAME, { code: 7, text: 'signature expired' })
 }
 
-const chainOf = (length: number) => [NAME, ...Array.from({ length }, (_, at) => `n${at + 1}.example.test`)]
-/** Each link can be asked for, and no address. */
-const servfailOnAliases = (names: string[]) => (server: DnsServer) => {
+const chainOf = (length: number) => [NAME, ...Array.from({ length }, (_, index) => `n${index + 1}.example.test`)]
+/** Answers CNAME queries for each name of a chain, and address queries with SERVFAIL. */
+const failAddressesOfChain = (names: string[]) => (server: DnsServer) => {
   server.remove(NAME, 'A')
   server.failType('A', 'SERVFAIL')
   for (const [at, target] of names.slice(1).entries()) server.set(names[at]!, 'CNAME', [target])
 }
 
-const ANSWERED = 0x8180
-const AUTHORITY = 0x8580
+const RECURSIVE_FLAGS = 0x8180
+const AUTHORITATIVE_FLAGS = 0x8580
 const SERVFAIL = 2
 
 const isCheckingDisabled = (query: Buffer) => (query.readUInt16BE(2) & 0x0010) !== 0
-const isOfAddress = (query: Buffer) => query.readUInt16BE(12 + NAME.length + 2) === 1
+const isAddressQuery = (query: Buffer) => query.readUInt16BE(12 + NAME.length + 2) === 1
 
-/** SERVFAIL to this many questions for the address that are to be validated. */
+/** Answers the first `times` address queries without CD with SERVFAIL. */
 const failValidation = (server: DnsServer, times: number) => {
   let failed = 0
   server.respond(NAME, (query) => {
-    if (!isOfAddress(query)) return answerWith(query, ANSWERED, [])
+    if (!isAddressQuery(query)) return encodeResponse(query, RECURSIVE_FLAGS, [])
     const fails = !isCheckingDisabled(query) && failed++ < times
-    return fails ? answerWith(query, ANSWERED, [], SERVFAIL) : answerWith(query, ANSWERED, [TRUE])
+    return fails
+      ? encodeResponse(query, RECURSIVE_FLAGS, [], SERVFAIL)
+      : encodeResponse(query, RECURSIVE_FLAGS, [CORRECT])
   })
 }
 
-/** Our own network, what stands between, and names that only some can see. */
-export const NETWORKS: Scenario[] = [
+/** Faults of the local network, interception, split horizon and DNSSEC. */
+export const NETWORK_SCENARIOS: Scenario[] = [
   { name: 'the network of Zonewatch is down', lab: { canaries: true }, fault: cutOff, becomes: 'VALID' },
   {
     name: 'the network of Zonewatch is down, without roots',
@@ -69,19 +71,19 @@ export const NETWORKS: Scenario[] = [
     },
     becomes: 'MISMATCH',
   },
-  ...([ANSWERED, AUTHORITY] as const).flatMap((flags): Scenario[] => [
+  ...([RECURSIVE_FLAGS, AUTHORITATIVE_FLAGS] as const).flatMap((flags): Scenario[] => [
     {
-      name: `a network that has one address for every name${flags === AUTHORITY ? ', with authority' : ''}`,
+      name: `a network that has one address for every name${flags === AUTHORITATIVE_FLAGS ? ', with authority' : ''}`,
       lab: { canaries: true },
-      fault: (lab) => everybody(lab).forEach((server) => void server.respond('*', (query) => captive(query, flags))),
+      fault: (lab) => everyServer(lab).forEach((server) => void server.respond('*', (query) => captive(query, flags))),
       becomes: 'VALID',
     },
     {
-      name: `a network that has one address for every name, and no mail server${flags === AUTHORITY ? ', with authority' : ''}`,
+      name: `a network that has one address for every name, and no mail server${flags === AUTHORITATIVE_FLAGS ? ', with authority' : ''}`,
       lab: { canaries: true },
       monitor: { record_type: 'MX', expected_value: ['10 mail.example.test'] },
       before: ({ set }) => set(NAME, 'MX', ['10 mail.example.test']),
-      fault: (lab) => everybody(lab).forEach((server) => void server.respond('*', (query) => captive(query, flags))),
+      fault: (lab) => everyServer(lab).forEach((server) => void server.respond('*', (query) => captive(query, flags))),
       becomes: 'VALID',
     },
   ]),
@@ -129,7 +131,7 @@ export const NETWORKS: Scenario[] = [
     before: block,
     fault: ({ set }) => set(NAME, 'A', ['192.0.2.14']),
     becomes: 'MISMATCH',
-    says: 'A firewall may block port 53',
+    diagnosisContains: 'A firewall may block port 53',
   },
   {
     name: 'port 53 is blocked, and one recursive server lies',
@@ -152,7 +154,7 @@ export const NETWORKS: Scenario[] = [
     fault: ({ resolvers }) => resolvers.forEach((server) => void server.set(NAME, 'A', ['10.0.0.5'])),
     becomes: 'MISMATCH',
     values: ['10.0.0.5'],
-    says: 'split horizon',
+    diagnosisContains: 'split horizon',
   },
   {
     name: 'split horizon: an internal name that is not public',
@@ -191,13 +193,18 @@ export const NETWORKS: Scenario[] = [
     fault: ({ resolvers }) => resolvers.forEach((server) => void server.fail('nas.lan', 'SERVFAIL')),
     becomes: 'INVALID',
   },
-  { name: 'DNSSEC: the signatures have expired', fault: bogus, becomes: 'INVALID', says: 'fails DNSSEC validation' },
+  {
+    name: 'DNSSEC: the signatures have expired',
+    fault: bogus,
+    becomes: 'INVALID',
+    diagnosisContains: 'fails DNSSEC validation',
+  },
   {
     name: 'DNSSEC: the signatures have expired, without roots',
     lab: { roots: false },
     fault: bogus,
     becomes: 'INVALID',
-    says: 'EDE 7: signature expired',
+    diagnosisContains: 'EDE 7: signature expired',
   },
   {
     name: 'DNSSEC: one of two recursive servers cannot validate',
@@ -215,28 +222,28 @@ export const NETWORKS: Scenario[] = [
     lab: { resolvers: 1 },
     fault: ({ resolvers }) => failValidation(resolvers[0]!, Number.POSITIVE_INFINITY),
     becomes: 'INVALID',
-    says: 'fails DNSSEC validation',
+    diagnosisContains: 'fails DNSSEC validation',
   },
   {
     name: 'without roots, a CNAME loop that recursive servers answer with SERVFAIL',
     lab: { roots: false },
-    fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases([NAME, 'loop.example.test', NAME])),
+    fault: ({ resolvers }) => resolvers.forEach(failAddressesOfChain([NAME, 'loop.example.test', NAME])),
     becomes: 'BAD_SETUP',
-    says: 'CNAME loop at',
+    diagnosisContains: 'CNAME loop at',
   },
   {
     name: 'without roots, a chain of 17 CNAMEs that recursive servers answer with SERVFAIL',
     lab: { roots: false },
-    fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases(chainOf(17))),
+    fault: ({ resolvers }) => resolvers.forEach(failAddressesOfChain(chainOf(17))),
     becomes: 'BAD_SETUP',
-    says: 'is too long',
+    diagnosisContains: 'is too long',
   },
   {
     name: 'without roots, SERVFAIL at the end of a short CNAME chain',
     lab: { roots: false },
-    fault: ({ resolvers }) => resolvers.forEach(servfailOnAliases(chainOf(16))),
+    fault: ({ resolvers }) => resolvers.forEach(failAddressesOfChain(chainOf(16))),
     becomes: 'INVALID',
-    says: 'SERVFAIL',
+    diagnosisContains: 'SERVFAIL',
   },
   {
     name: 'each location gets its own constant answer',

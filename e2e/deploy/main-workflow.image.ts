@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { doesMainJob, givenImage, givenNetwork, type Image } from './container.ts'
+import { givenImage, givenNetwork, type Image, runMainWorkflow } from './container.ts'
 
 let image: Image
 beforeAll(() => {
@@ -18,7 +18,7 @@ test('the image runs as an ordinary user, has a health check and one volume', as
 })
 
 test('a container with a read-only root runs the main workflow, keeps all data in the volume, and exits with 0 on SIGTERM', async () => {
-  const { volume } = await doesMainJob(image)
+  const { volume } = await runMainWorkflow(image)
   expect(await readdir(volume)).toEqual(expect.arrayContaining(['secret', 'zonewatch.db']))
 })
 

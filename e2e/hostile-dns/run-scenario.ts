@@ -10,38 +10,42 @@ import { parseMonitor } from '#server/monitors/parse-monitor.ts'
 import { ADDRESS, type Lab, NAME, startLab } from './lab.ts'
 import type { Scenario } from './scenario.ts'
 
-/** The states of the events before, during and after the fault; what was recorded while it lasted. */
-export type Course = {
+/** The states of the events before, during and after the fault, and the values and diagnosis recorded during it. */
+export type ScenarioResult = {
   before: string[]
   during: string[]
   after: string[]
   values: string[] | null
-  last: Diagnosis | null
+  lastDiagnosis: Diagnosis | null
   longestDiagnosis: number
   notices: string[]
 }
 
 const CHECKS = 6
-const BETWEEN_MS = 6 * 60_000
+const CHECK_INTERVAL_MS = 6 * 60_000
 
-/** Plays a scenario to its end. */
-export async function play(db: Database, organizationId: string, scenario: Scenario, seed: number): Promise<Course> {
+export async function runScenario(
+  db: Database,
+  organizationId: string,
+  scenario: Scenario,
+  seed: number,
+): Promise<ScenarioResult> {
   const lab = await startLab(scenario.lab ?? {}, seed)
   try {
     scenario.before?.(lab)
     const monitor = await newMonitor(db, organizationId, lab, scenario)
-    const checkMore = async (count: number) => {
+    const runChecks = async (count: number) => {
       for (let round = 0; round < count; round++) await checkOnce(db, lab, monitor)
     }
     const count = scenario.checks ?? CHECKS
-    await checkMore(scenario.warmUp ?? 2)
+    await runChecks(scenario.warmUp ?? 2)
     const before = await eventsOf(db, monitor)
     await scenario.fault(lab)
-    if (scenario.later) {
-      await checkMore(2)
-      scenario.later(lab)
+    if (scenario.secondFault) {
+      await runChecks(2)
+      scenario.secondFault(lab)
     }
-    await checkMore(count)
+    await runChecks(count)
     const during = (await eventsOf(db, monitor)).slice(before.length)
     const { current_values: values, diagnosis } = await rowOf(db, monitor)
     if (scenario.recover) scenario.recover(lab)
@@ -49,14 +53,14 @@ export async function play(db: Database, organizationId: string, scenario: Scena
       lab.restore()
       scenario.before?.(lab)
     }
-    await checkMore(count)
+    await runChecks(count)
     const all = await eventsOf(db, monitor)
     return {
       before: before.map(({ new_state }) => new_state),
       during: during.map(({ new_state }) => new_state),
       after: all.slice(before.length + during.length).map(({ new_state }) => new_state),
       values: values === null ? null : JSON.parse(values),
-      last: diagnosis === null ? null : toDiagnosis(diagnosis),
+      lastDiagnosis: diagnosis === null ? null : toDiagnosis(diagnosis),
       longestDiagnosis: Math.max(...all.map((event) => event.diagnosis?.length ?? 0)),
       notices: lab.notices,
     }
@@ -68,13 +72,13 @@ export async function play(db: Database, organizationId: string, scenario: Scena
 async function newMonitor(db: Database, id: string, { clock }: Lab, { monitor = {} }: Scenario): Promise<string> {
   const parsed = parseMonitor({ full_domain: NAME, record_type: 'A', expected_value: [ADDRESS], ...monitor })
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-  const [made] = await insertMonitors(db, systemContext(id, clock.now()), [parsed.draft])
-  return made!.id
+  const [inserted] = await insertMonitors(db, systemContext(id, clock.now()), [parsed.draft])
+  return inserted!.id
 }
 
-/** Claims this monitor alone, whenever it is due: many scenarios share a database, each with a time of its own. */
+/** Claims only this monitor, even if it is not due: many scenarios with different clocks share a database. */
 async function checkOnce(db: Database, lab: Lab, monitor: string): Promise<void> {
-  lab.clock.advance(BETWEEN_MS)
+  lab.clock.advance(CHECK_INTERVAL_MS)
   const claim = await db
     .updateTable('due_checks')
     .set({ due_at: lab.clock.now() + LEASE_MS, claimed_by: 1 })

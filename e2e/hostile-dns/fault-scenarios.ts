@@ -1,14 +1,14 @@
 import { FAULTS, faultsOf, flagsOf } from './faults.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
-import { ODD } from './raw.ts'
+import { UNUSUAL_RESPONSES } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
 const CHANGED = '198.51.100.7'
 
 const changeEverywhere = (lab: Lab) => lab.set(NAME, 'A', [CHANGED])
 
-/** One bad server or two, while the others tell the truth: no event. */
-export const FOOLED: Scenario[] = [
+/** One or two faulty servers while the others answer correctly: no event. */
+export const SINGLE_FAULTS: Scenario[] = [
   ...Object.entries(FAULTS).map(
     ([name, fault]): Scenario => ({
       name: `one recursive server: ${name}`,
@@ -33,11 +33,11 @@ export const FOOLED: Scenario[] = [
       becomes: 'VALID',
     }),
   ),
-  ...Object.entries(ODD).map(
+  ...Object.entries(UNUSUAL_RESPONSES).map(
     ([name, odd]): Scenario => ({
       name: `every server: ${name}`,
-      fault: ({ everyone }) =>
-        everyone.forEach((server) => void server.respond(NAME, (query) => odd(query, flagsOf(server), 'udp'))),
+      fault: ({ allServers }) =>
+        allServers.forEach((server) => void server.respond(NAME, (query) => odd(query, flagsOf(server), 'udp'))),
       becomes: 'VALID',
     }),
   ),
@@ -51,8 +51,8 @@ export const FOOLED: Scenario[] = [
   ),
 ]
 
-/** The record changes while one server is bad: the change is reported once. */
-export const MISSED: Scenario[] = [
+/** The record changes while one server is faulty: one event. */
+export const CHANGES_WITH_FAULT: Scenario[] = [
   ...Object.entries(FAULTS).map(
     ([name, fault]): Scenario => ({
       name: `a change, and one recursive server: ${name}`,

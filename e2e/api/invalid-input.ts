@@ -1,4 +1,4 @@
-import type { Operation, Parameter, Schema } from './document.ts'
+import type { Operation, Parameter, Schema } from './openapi-document.ts'
 
 /** One thing wrong, and the field that the answer must name. */
 export type WrongInput = { field: string; query?: Record<string, string>; body?: unknown }

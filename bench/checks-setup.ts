@@ -22,7 +22,7 @@ import { startPostgres } from '../server/testing/postgres.ts'
 import type { Order, Report } from './dns-responder.ts'
 
 /** The real server's deps and API on a database full of monitors, and a name server in a process of its own. */
-export type World = {
+export type Setup = {
   deps: Deps
   url: string
   key: string
@@ -40,7 +40,7 @@ const ANSWER: Outcome = {
 }
 const SECRET = 'a secret of the benchmark, longer than 32 characters'
 
-export async function withWorld<T>(engine: Engine, count: number, work: (world: World) => Promise<T>): Promise<T> {
+export async function withSetup<T>(engine: Engine, count: number, work: (setup: Setup) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
   const postgres = engine === 'postgres' ? await startPostgres() : undefined
   const { port, order, responder } = await startResponder()

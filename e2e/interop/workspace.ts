@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Where a run keeps its files, and the one port that all of its servers use, each on a loopback address of its own. */
-export type Place = { folder: string; port: number; remove(): Promise<void> }
+export type Workspace = { folder: string; port: number; remove(): Promise<void> }
 
 /** Below the ports that systems hand out by themselves, so that no client socket sits on one. */
 const FIRST_PORT = 20_000
 const PORTS = 10_000
 
-export async function newPlace(): Promise<Place> {
+export async function createWorkspace(): Promise<Workspace> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-interop-'))
   const removeWithUs = () => rmSync(folder, { recursive: true, force: true })
@@ -29,8 +29,8 @@ export async function newPlace(): Promise<Place> {
 }
 
 /** A new folder of its own for one server. */
-export async function folderFor(place: Place, name: string): Promise<string> {
-  const folder = join(place.folder, name)
+export async function createFolder(workspace: Workspace, name: string): Promise<string> {
+  const folder = join(workspace.folder, name)
   await mkdir(folder)
   return folder
 }

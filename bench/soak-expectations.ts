@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database } from '../server/database/database.ts'
 
 /** What the DNS says of each name, and how many events that must have made. */
-export type Book = {
+export type Expectations = {
   /** Changes a share of all records; returns them as first label and last octet, null for one that fails. */
   change(share: number): [label: string, last: number | null][]
   records: (number | null)[]
@@ -14,7 +14,7 @@ export type Faults = { missed: number; double: number; wrong: number }
 const FIRST = 1
 const FAILING = 0.2
 
-export function newBook(count: number, random: () => number): Book {
+export function newExpectations(count: number, random: () => number): Expectations {
   const records: (number | null)[] = Array(count).fill(FIRST)
   const events: number[] = Array(count).fill(0)
   const other = (before: number | null): number | null => {
@@ -38,18 +38,18 @@ export function newBook(count: number, random: () => number): Book {
   }
 }
 
-/** Compares every monitor and its events with the book. */
-export async function findFaults(db: Database, book: Book): Promise<Faults> {
+/** Compares every monitor and its events with the expectations. */
+export async function findFaults(db: Database, expectations: Expectations): Promise<Faults> {
   const { rows } = await sql<{ owner: string; state: string; current_values: string; events: number }>`
     select owner, state, current_values, (select count(*) from events where events.monitor_id = monitors.id) as events
     from monitors`.execute(db)
   const faults = { missed: 0, double: 0, wrong: 0 }
   for (const { owner, state, current_values, events } of rows) {
     const number = Number.parseInt(owner.slice(1), 10)
-    const last = book.records[number]!
+    const last = expectations.records[number]!
     const isValue = last === null || current_values === JSON.stringify([`192.0.2.${last}`])
     if (state !== stateOf(last) || !isValue) faults.wrong++
-    const more = Number(events) - book.events[number]!
+    const more = Number(events) - expectations.events[number]!
     if (more > 0) faults.double += more
     if (more < 0) faults.missed -= more
   }

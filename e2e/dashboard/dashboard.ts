@@ -13,15 +13,15 @@ import { startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, type Settings, startServer } from '#server/testing/server-process.ts'
 import { givenEnvironment, givenServer, serverSettings, type TestEnvironment } from '#server/testing/test-server.ts'
 import { openBrowser } from './browser.ts'
-import { setupPathOf } from './setup-path.ts'
+import { findSetupLink } from './setup-link.ts'
 
-export type DashboardWorld = TestEnvironment & { server: ServerProcess; browse: Browse }
+export type Dashboard = TestEnvironment & { server: ServerProcess; browse: Browse }
 
 /** A window of its own: cookies, storage. Whatever its pages complain of fails the test. */
 export type Browse = (options?: BrowserContextOptions) => Promise<{ page: Page; context: BrowserContext }>
 
 /** A running server without an organization, unless the settings make one, and a browser to open it with. */
-export async function givenDashboard(settings: Settings = {}): Promise<DashboardWorld> {
+export async function givenDashboard(settings: Settings = {}): Promise<Dashboard> {
   const world = await givenEnvironment('sqlite')
   const server = await givenServer({ ...world.settings, ...settings })
   return { ...world, server, browse: await givenBrowser(server.url) }
@@ -53,7 +53,7 @@ function browseWith(browser: Browser, baseURL: string): Browse {
 }
 
 type Owner = { name: string; email: string; password: string; organization: string }
-type Shared = Omit<DashboardWorld, 'browse'> & { browser: Browser; db: Database; close(): Promise<void> }
+type Shared = Omit<Dashboard, 'browse'> & { browser: Browser; db: Database; close(): Promise<void> }
 
 /**
  * One server and one browser for all tests of a file, of which each gets an organization of its own and a window in which
@@ -66,7 +66,7 @@ export function shareDashboard(settings: Settings = {}) {
     shared = await startShared(settings)
   })
   afterAll(() => shared?.close())
-  return async (): Promise<DashboardWorld & { owner: Owner; page: Page; context: BrowserContext }> => {
+  return async (): Promise<Dashboard & { owner: Owner; page: Page; context: BrowserContext }> => {
     const { browser, db, ...world } = shared
     const email = `ada${++organizations}@example.com`
     const owner = { ...OWNER, name: `ada${organizations}`, email }
@@ -112,8 +112,8 @@ export const OWNER = {
 }
 
 /** Fills in the set-up page and ends on the overview, as the owner. */
-export async function setUp({ server }: Pick<DashboardWorld, 'server'>, page: Page): Promise<void> {
-  await page.goto(await setupPathOf(server))
+export async function setUp({ server }: Pick<Dashboard, 'server'>, page: Page): Promise<void> {
+  await page.goto(await findSetupLink(server))
   await page.getByLabel('Organization').fill(OWNER.organization)
   await page.getByLabel('Your name').fill(OWNER.name)
   await page.getByLabel('Email').fill(OWNER.email)

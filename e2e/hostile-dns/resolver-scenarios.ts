@@ -1,5 +1,5 @@
 import { ADDRESS, NAME } from './lab.ts'
-import { answerWith, stale } from './raw.ts'
+import { encodeResponse, stale } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
 const LINK = 'edge.link.cdn.test'
@@ -16,15 +16,15 @@ const linked: NonNullable<Scenario['before']> = (lab) => {
   }
 }
 
-/** What recursive servers know and the zone does not, or the other way round. */
-export const VIEWS: Scenario[] = [
+/** Recursive servers that see other records than the zone has. */
+export const RESOLVER_SCENARIOS: Scenario[] = [
   {
     name: 'a CNAME to a zone that only the recursive servers see differently',
     before: linked,
     fault: ({ resolvers }) => resolvers.forEach((server) => void server.set(LINK, 'A', ['10.0.0.6'])),
     becomes: 'MISMATCH',
     values: ['10.0.0.6'],
-    says: 'split horizon',
+    diagnosisContains: 'split horizon',
   },
   {
     name: 'the NS records of the zone differ from its delegation, and the only recursive server is out of date',
@@ -76,7 +76,7 @@ export const VIEWS: Scenario[] = [
       resolvers[0]!.respond(NAME, (query) => {
         set(NAME, 'A', [ADDRESS])
         resolvers[0]!.recover(NAME)
-        return answerWith(query, ANSWERED, [Buffer.from('c00c000100010000003c0004c0000216', 'hex')])
+        return encodeResponse(query, ANSWERED, [Buffer.from('c00c000100010000003c0004c0000216', 'hex')])
       })
       resolvers[1]!.set(NAME, 'A', [ADDRESS])
     },

@@ -2,19 +2,19 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatServer } from '#server/dns/server-address.ts'
-import { freePort } from './place.ts'
 import { type Running, startProcess } from './process.ts'
 import type { Server } from './servers/server.ts'
 import { until } from './until.ts'
+import { freePort } from './workspace.ts'
 
 /** Zonewatch itself, in a process of its own. `call` answers the body of a 2xx and throws on any other status. */
-export type Product = { call<T>(method: string, path: string, body?: object): Promise<T>; stop(): Promise<void> }
+export type Zonewatch = { call<T>(method: string, path: string, body?: object): Promise<T>; stop(): Promise<void> }
 
 const MAIN = fileURLToPath(new URL('../../server/main.ts', import.meta.url))
 const API_KEY = `zw_${'Interop'.repeat(7).slice(0, 43)}`
 
 /** Starts it with an SQLite database in a new folder below `folder`, asking `dns` and nothing else. */
-export async function startProduct(folder: string, dns: Server): Promise<Product> {
+export async function startZonewatch(folder: string, dns: Server): Promise<Zonewatch> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const dataDir = join(folder, `data-${port}`)
@@ -48,12 +48,12 @@ export async function startProduct(folder: string, dns: Server): Promise<Product
 const START_MS = 100_000
 const NO_LIMITS = { READ_LIMIT: '0', WRITE_LIMIT: '0', CREATE_LIMIT: '0', DNS_ROOTS: 'off', DNS_CANARIES: 'off' }
 
-function caller(url: string, { output }: Running): Product['call'] {
+function caller(url: string, { output }: Running): Zonewatch['call'] {
   return async <T>(method: string, path: string, body?: object) => {
     const headers = { 'x-api-key': API_KEY, ...(body ? { 'content-type': 'application/json' } : {}) }
     const answer = await fetch(`${url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) })
     const text = await answer.text()
     if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}\n${output()}`)
-    return JSON.parse(text) as T // the product's own tests hold it to its schemas
+    return JSON.parse(text) as T // the zonewatch's own tests hold it to its schemas
   }
 }

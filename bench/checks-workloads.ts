@@ -5,13 +5,13 @@ import type { Database } from '../server/database/database.ts'
 import type { DnsClient } from '../server/dns/client.ts'
 import type { Reply } from '../server/dns/outcome.ts'
 import { nextDueAt } from '../server/monitors/schedule.ts'
-import type { World } from './checks-world.ts'
+import type { Setup } from './checks-setup.ts'
 import { databaseCpu } from './cpu.ts'
 
 const FREQUENCY = 5
 
 /** Everything is overdue, over and over: how much can be done. Only the time from a round's first to its last answer counts. */
-export async function flatOut({ deps: { db }, order }: World, watched: Watched, seconds: number) {
+export async function flatOut({ deps: { db }, order }: Setup, watched: Watched, seconds: number) {
   let [checks, busyMs, cpuUs, dnsS, dbS] = [0, 0, 0, 0, 0]
   while (busyMs < seconds * 1_000) {
     await makeOverdue(db)

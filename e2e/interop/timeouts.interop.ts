@@ -1,39 +1,39 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { check } from './check.ts'
-import { everyMonitorOf } from './records.ts'
+import { type DnsNetwork, SERVERS, type ServerName, startDnsNetwork } from './dns-network.ts'
+import { monitorsOfEveryType } from './records.ts'
 import type { Server } from './servers/server.ts'
 import { until } from './until.ts'
-import { SERVERS, type ServerName, startWorld, type World } from './world.ts'
 
-let world: World
+let network: DnsNetwork
 
 beforeAll(async () => {
-  world = await startWorld()
+  network = await startDnsNetwork()
 })
 
-afterAll(() => world?.end())
+afterAll(() => network?.end())
 
 const silentChecks = (server: ServerName) =>
   Promise.all(
-    everyMonitorOf('www.zone.test').map(async (watched) => {
-      const { verdict, outcome } = await check(watched, [world[server]], { timeoutMs: 250 })
+    monitorsOfEveryType('www.zone.test').map(async (monitor) => {
+      const { verdict, outcome } = await check(monitor, [network[server]], { timeoutMs: 250 })
       return `${verdict.state}: ${outcome.kind}`
     }),
   )
 
 // NSD answers from processes of its own, which are not held with it.
 test.concurrent.each(['knot', 'unbound', 'bind'] as const)('a frozen %s leads to TIMEOUT', async (server) => {
-  await hold(world[server])
+  await hold(network[server])
   try {
     expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: timeout']))
   } finally {
-    process.kill(world[server].pid, 'SIGCONT')
+    process.kill(network[server].pid, 'SIGCONT')
   }
 })
 
 test.each(SERVERS)('a stopped %s leads to TIMEOUT', async (server) => {
-  await world[server].stop()
+  await network[server].stop()
 
   expect(new Set(await silentChecks(server))).toEqual(new Set(['TIMEOUT: unreachable']))
 })

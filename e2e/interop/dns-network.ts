@@ -1,12 +1,12 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BIND, KNOT, NSD, ROOT, UNBOUND } from './addresses.ts'
-import { folderFor, newPlace, type Place } from './place.ts'
 import { startBind } from './servers/bind.ts'
 import { startKnot } from './servers/knot.ts'
 import { startNsd } from './servers/nsd.ts'
 import type { AuthoritativeServer, Server } from './servers/server.ts'
 import { startUnbound } from './servers/unbound.ts'
+import { createFolder, createWorkspace, type Workspace } from './workspace.ts'
 import { CHANGING, CONTENTS, LAME, REFUSED, SIGNED, UNLOADED } from './zones/contents.ts'
 import { rootText } from './zones/root.ts'
 import { forge, type SignedZone, signZone } from './zones/sign.ts'
@@ -16,8 +16,8 @@ export const SERVERS = ['knot', 'nsd', 'unbound', 'bind'] as const
 export type ServerName = (typeof SERVERS)[number]
 
 /** A small internet on loopback: a root, two authoritative servers and two recursive ones. */
-export type World = {
-  place: Place
+export type DnsNetwork = {
+  workspace: Workspace
   knot: AuthoritativeServer
   nsd: AuthoritativeServer
   unbound: Server
@@ -27,33 +27,33 @@ export type World = {
 }
 
 /** Leaves nothing behind when it fails. */
-export async function startWorld(): Promise<World> {
+export async function startDnsNetwork(): Promise<DnsNetwork> {
   await using begun = new AsyncDisposableStack()
-  const place = await newPlace()
-  begun.defer(place.remove)
+  const workspace = await createWorkspace()
+  begun.defer(workspace.remove)
   const started = async <T extends Server>(starting: Promise<T>): Promise<T> => {
     const server = await starting
     begun.defer(server.stop)
     return server
   }
-  const { plain, signed } = await writeZones(place)
+  const { plain, signed } = await writeZones(workspace)
   const zones = [...plain, ...signed]
   const at = (ip: string) => zones.filter(({ servers }) => servers.includes(ip))
   const missing = [UNLOADED.name]
-  const root = { name: '', file: join(place.folder, 'root.zone') }
+  const root = { name: '', file: join(workspace.folder, 'root.zone') }
   await writeFile(root.file, rootText([...zones, UNLOADED]))
-  await started(startKnot(place, { ip: ROOT, zones: [root] }))
-  const knot = await started(startKnot(place, { ip: KNOT, zones: at(KNOT), missing }))
-  const nsd = await started(startNsd(place, { ip: NSD, zones: at(NSD), missing }))
+  await started(startKnot(workspace, { ip: ROOT, zones: [root] }))
+  const knot = await started(startKnot(workspace, { ip: KNOT, zones: at(KNOT), missing }))
+  const nsd = await started(startNsd(workspace, { ip: NSD, zones: at(NSD), missing }))
   const recursive = { zones: [...zones, UNLOADED, LAME], anchors: signed, refused: REFUSED }
-  const unbound = await started(startUnbound(place, { ...recursive, ip: UNBOUND }))
-  const bind = await started(startBind(place, { ...recursive, ip: BIND }))
+  const unbound = await started(startUnbound(workspace, { ...recursive, ip: UNBOUND }))
+  const bind = await started(startBind(workspace, { ...recursive, ip: BIND }))
   const all = begun.move()
-  return { place, knot, nsd, unbound, bind, end: () => all.disposeAsync() }
+  return { workspace, knot, nsd, unbound, bind, end: () => all.disposeAsync() }
 }
 
-async function writeZones(place: Place): Promise<{ plain: Zone[]; signed: SignedZone[] }> {
-  const folder = await folderFor(place, 'zones')
+async function writeZones(workspace: Workspace): Promise<{ plain: Zone[]; signed: SignedZone[] }> {
+  const folder = await createFolder(workspace, 'zones')
   const plain = await Promise.all([...CONTENTS, ...CHANGING].map((content) => writeZone(folder, content)))
   const signed = await Promise.all(SIGNED.map(async (content) => sign(folder, await writeZone(folder, content))))
   return { plain, signed }

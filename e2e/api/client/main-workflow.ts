@@ -7,7 +7,7 @@ import createClient from 'openapi-fetch'
 import type { components, paths } from './api.ts'
 
 // The main job of an integration, with the types that openapi-typescript generates from /openapi.json and nothing else of Zonewatch.
-// client.test.ts generates ./api.ts beside a copy of this file, checks the types of both, and runs it: main-job.ts <url> <API key>
+// client.test.ts generates ./api.ts beside a copy of this file, checks the types of both, and runs it: main-workflow.ts <url> <API key>
 
 type Schemas = components['schemas']
 

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Monitor } from '#contract/monitors.ts'
 import type { Database } from '#server/database/database.ts'
 import { newId } from '#server/ids.ts'
-import type { Watched } from './story.ts'
+import type { ShowcaseMonitor } from './showcase-monitors.ts'
 
 const HOUR = 3_600_000
 
@@ -10,7 +10,11 @@ const HOUR = 3_600_000
  * Gives the story's monitors their history: what happened in past weeks cannot be made to happen now. The event that the first
  * check just made becomes the last of it.
  */
-export async function writePast(db: Database, story: readonly Watched[], made: readonly Monitor[]): Promise<void> {
+export async function writeHistory(
+  db: Database,
+  story: readonly ShowcaseMonitor[],
+  made: readonly Monitor[],
+): Promise<void> {
   const now = Date.now()
   for (const [at, { past, expected, type }] of story.entries()) {
     const { id } = made[at]!

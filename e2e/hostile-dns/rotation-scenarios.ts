@@ -1,29 +1,29 @@
 import type { DnsServer } from '#server/testing/dns-server.ts'
 import { flagsOf } from './faults.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
-import { answerWith, TRUE } from './raw.ts'
+import { CORRECT, encodeResponse } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
 const EDGE = 'edge.cdn.test'
 const NXDOMAIN = 3
 const addressesOf = (count: number) => Array.from({ length: count }, (_, at) => `192.0.2.${100 + at}`)
 
-/** Each question gets `size` members of the pool, at random. */
+/** Answers each query with `size` random members. */
 const rotate = ({ random }: Lab, servers: DnsServer[], members: string[], size: number) => {
   for (const server of servers) server.rotate(NAME, 'A', members, size, random)
 }
 
-/** One machine of several behind an address denies the name. */
+/** Denies the name in three of ten responses, like one of several machines behind an address. */
 const denySometimes = ({ random }: Lab, servers: DnsServer[], rcode: number) => {
   for (const server of servers) {
     const flags = flagsOf(server)
     server.respond(NAME, (query) =>
-      random() < 0.3 ? answerWith(query, flags, [], rcode) : answerWith(query, flags, [TRUE]),
+      random() < 0.3 ? encodeResponse(query, flags, [], rcode) : encodeResponse(query, flags, [CORRECT]),
     )
   }
 }
 
-/** `rotates`: who gives parts, else everyone. Without a cache between, as with a TTL of zero. */
+/** All servers rotate the members, as with a TTL of zero and without caches. */
 function pool(
   name: string,
   members: string[],
@@ -33,8 +33,8 @@ function pool(
   return {
     name: `a pool of ${members.length}, ${size} at a time: ${name}`,
     monitor: { expected_value: members.slice(0, 10) },
-    before: (lab: Lab) => rotate(lab, lab.everyone, members, size),
-    // Until all members were seen there may be events; then no more.
+    before: (lab: Lab) => rotate(lab, lab.allServers, members, size),
+    // There may be events until all members were seen.
     warmUp: 40,
     checks: 8,
     ...more,
@@ -43,7 +43,7 @@ function pool(
 
 const nothing = () => {}
 
-export const POOLS: Scenario[] = [
+export const ROTATION_SCENARIOS: Scenario[] = [
   pool('nothing happens', addressesOf(2), 1, { fault: nothing, becomes: 'VALID' }),
   pool('nothing happens', addressesOf(3), 2, { fault: nothing, becomes: 'VALID' }),
   pool('nothing happens', addressesOf(4), 2, { fault: nothing, becomes: 'VALID' }),
@@ -55,17 +55,17 @@ export const POOLS: Scenario[] = [
     becomes: 'VALID',
   }),
   pool('one member is exchanged', addressesOf(3), 2, {
-    fault: (lab) => rotate(lab, lab.everyone, ['192.0.2.100', '192.0.2.101', '203.0.113.66'], 2),
+    fault: (lab) => rotate(lab, lab.allServers, ['192.0.2.100', '192.0.2.101', '203.0.113.66'], 2),
     becomes: 'MISMATCH',
     values: ['192.0.2.100', '192.0.2.101', '203.0.113.66'],
   }),
   pool('one member is gone', addressesOf(4), 2, {
-    fault: (lab) => rotate(lab, lab.everyone, addressesOf(3), 2),
+    fault: (lab) => rotate(lab, lab.allServers, addressesOf(3), 2),
     becomes: 'MISMATCH',
     values: addressesOf(3),
   }),
   pool('all members are others', addressesOf(3), 1, {
-    fault: (lab) => rotate(lab, lab.everyone, ['203.0.113.1', '203.0.113.2', '203.0.113.3'], 1),
+    fault: (lab) => rotate(lab, lab.allServers, ['203.0.113.1', '203.0.113.2', '203.0.113.3'], 1),
     becomes: 'MISMATCH',
     values: ['203.0.113.1', '203.0.113.2', '203.0.113.3'],
   }),
@@ -86,11 +86,11 @@ export const POOLS: Scenario[] = [
   }),
   {
     name: 'a change that takes minutes to reach all of an anycast cluster is one event',
-    fault: ({ everyone, random }) => {
-      for (const server of everyone) server.rotate(NAME, 'A', [ADDRESS, '192.0.2.17'], 1, random)
+    fault: ({ allServers, random }) => {
+      for (const server of allServers) server.rotate(NAME, 'A', [ADDRESS, '192.0.2.17'], 1, random)
     },
-    later: (lab) => {
-      for (const server of lab.everyone) server.recover(NAME)
+    secondFault: (lab) => {
+      for (const server of lab.allServers) server.recover(NAME)
       lab.set(NAME, 'A', ['192.0.2.17'])
     },
     becomes: 'MISMATCH',
@@ -102,13 +102,13 @@ export const POOLS: Scenario[] = [
       for (const server of [ns1, ...resolvers]) server.set(NAME, 'A', ['192.0.2.18'])
       ns2.set(NAME, 'A', ['192.0.2.19'])
     },
-    later: ({ set }) => set(NAME, 'A', ['192.0.2.19']),
+    secondFault: ({ set }) => set(NAME, 'A', ['192.0.2.19']),
     becomes: 'MISMATCH',
     values: ['192.0.2.19'],
   },
   {
     name: 'a complete answer becomes a rotating RRset',
-    fault: (lab) => rotate(lab, lab.everyone, addressesOf(3), 2),
+    fault: (lab) => rotate(lab, lab.allServers, addressesOf(3), 2),
     becomes: 'MISMATCH',
     values: addressesOf(3),
     checks: 8,
@@ -116,8 +116,8 @@ export const POOLS: Scenario[] = [
   {
     name: 'a rotating RRset whose second member is rare',
     monitor: { expected_value: [ADDRESS, '192.0.2.2'] },
-    before: (lab) => weighted(lab, 1),
-    fault: (lab) => weighted(lab, 6),
+    before: (lab) => rotateWeighted(lab, 1),
+    fault: (lab) => rotateWeighted(lab, 6),
     warmUp: 8,
     checks: 30,
     becomes: 'VALID',
@@ -125,9 +125,9 @@ export const POOLS: Scenario[] = [
   {
     name: 'a rotating RRset shrinks to one of its members',
     monitor: { expected_value: [ADDRESS, '192.0.2.2'] },
-    before: (lab) => weighted(lab, 1),
+    before: (lab) => rotateWeighted(lab, 1),
     fault: (lab) => {
-      for (const server of lab.everyone) server.recover(NAME)
+      for (const server of lab.allServers) server.recover(NAME)
       lab.set(NAME, 'A', [ADDRESS])
     },
     warmUp: 8,
@@ -158,7 +158,7 @@ export const POOLS: Scenario[] = [
     return [
       {
         name: `one machine of several behind every name server ${denial} the name`,
-        fault: (lab) => denySometimes(lab, lab.everyone, rcode),
+        fault: (lab) => denySometimes(lab, lab.allServers, rcode),
         checks: 24,
         becomes: 'VALID',
       },
@@ -173,8 +173,8 @@ export const POOLS: Scenario[] = [
   }),
 ]
 
-/** So many times as often the first of two members as the second. */
-function weighted({ everyone, random }: Lab, weight: number): void {
+/** Answers with the first of two members `weight` times as often as with the second. */
+function rotateWeighted({ allServers, random }: Lab, weight: number): void {
   const members = [...Array<string>(weight).fill(ADDRESS), '192.0.2.2']
-  for (const server of everyone) server.rotate(NAME, 'A', members, 1, random)
+  for (const server of allServers) server.rotate(NAME, 'A', members, 1, random)
 }

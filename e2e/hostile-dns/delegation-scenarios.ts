@@ -2,93 +2,93 @@ import type { DnsServer } from '#server/testing/dns-server.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
 import type { Scenario } from './scenario.ts'
 
-const silent = (servers: DnsServer[]) => servers.forEach((server) => void server.drop('*'))
-const failing = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'SERVFAIL'))
-const refusing = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'REFUSED'))
+const dropAll = (servers: DnsServer[]) => servers.forEach((server) => void server.drop('*'))
+const failAll = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'SERVFAIL'))
+const refuseAll = (servers: DnsServer[]) => servers.forEach((server) => void server.fail('*', 'REFUSED'))
 
 const EDGE = 'edge.cdn.test'
-const aliasTo = ({ remove, set }: Lab, target: string) => {
+const replaceByCname = ({ remove, set }: Lab, target: string) => {
   remove(NAME, 'A')
   set(NAME, 'CNAME', [target])
 }
 
-/** A delegation as the registry has it from now on; what was learned of it before is asked for again. */
+/** Changes the delegation at the registry. */
 const delegate = ({ tld }: Lab, nameServers: Record<string, string[]>) => tld.delegate('example.test', nameServers)
 
-/** One recursive server lies, so that the zone is asked at all. */
-const suspect = ({ resolvers }: Lab) => resolvers[0]!.set(NAME, 'A', ['203.0.113.66'])
+/** One recursive server lies, so that Zonewatch queries the zone. */
+const provokeConfirmation = ({ resolvers }: Lab) => resolvers[0]!.set(NAME, 'A', ['203.0.113.66'])
 
-export const DELEGATION: Scenario[] = [
+export const DELEGATION_SCENARIOS: Scenario[] = [
   {
     name: 'every name server refuses',
     fault: (lab) => {
-      refusing(lab.zone)
-      failing(lab.resolvers)
+      refuseAll(lab.zone)
+      failAll(lab.resolvers)
     },
     becomes: 'BAD_SETUP',
-    says: 'do not serve it',
+    diagnosisContains: 'do not serve it',
   },
   {
     name: 'every name server fails',
     fault: (lab) => {
-      failing(lab.zone)
-      failing(lab.resolvers)
+      failAll(lab.zone)
+      failAll(lab.resolvers)
     },
     becomes: 'INVALID',
-    says: 'SERVFAIL',
+    diagnosisContains: 'SERVFAIL',
   },
   {
     name: 'all name servers are unresponsive',
     fault: (lab) => {
-      silent(lab.zone)
-      failing(lab.resolvers)
+      dropAll(lab.zone)
+      failAll(lab.resolvers)
     },
     becomes: 'INVALID',
   },
   {
     name: 'all servers are unresponsive',
     fault: (lab) => {
-      silent(lab.zone)
-      silent(lab.resolvers)
+      dropAll(lab.zone)
+      dropAll(lab.resolvers)
     },
     becomes: 'TIMEOUT',
-    says: 'no name server answered',
+    diagnosisContains: 'no name server answered',
   },
   {
     name: 'one name server refuses and one is unresponsive',
     fault: ({ ns1, ns2, resolvers }) => {
-      refusing([ns1])
-      silent([ns2])
-      failing(resolvers)
+      refuseAll([ns1])
+      dropAll([ns2])
+      failAll(resolvers)
     },
     becomes: 'INVALID',
   },
   {
     name: 'name servers without an address',
     fault: (lab) => {
-      refusing(lab.zone)
+      refuseAll(lab.zone)
       delegate(lab, { 'ns.gone.test': [] })
-      failing(lab.resolvers)
+      failAll(lab.resolvers)
     },
     becomes: 'BAD_SETUP',
-    says: 'no usable address',
+    diagnosisContains: 'no usable address',
   },
   {
     name: 'name servers whose names depend on each other',
     fault: (lab) => {
-      refusing(lab.zone)
+      refuseAll(lab.zone)
       delegate(lab, { 'ns.circle.test': [] })
       lab.tld.delegate('circle.test', { 'ns.example.test': [] })
-      failing(lab.resolvers)
+      failAll(lab.resolvers)
     },
     becomes: 'BAD_SETUP',
-    says: 'no usable address',
+    diagnosisContains: 'no usable address',
   },
   {
     name: 'name servers that refer to the root',
     fault: (lab) => {
       for (const server of lab.zone) server.delegate('', { 'root.test': [lab.root.address.ip] })
-      failing(lab.resolvers)
+      failAll(lab.resolvers)
     },
     becomes: 'BAD_SETUP',
   },
@@ -97,9 +97,9 @@ export const DELEGATION: Scenario[] = [
     fault: async (lab) => {
       const cache = await lab.tree.server()
       cache.set(NAME, 'A', [ADDRESS])
-      refusing(lab.zone)
+      refuseAll(lab.zone)
       delegate(lab, { 'ns1.example.test': [cache.address.ip] })
-      failing(lab.resolvers)
+      failAll(lab.resolvers)
     },
     becomes: 'BAD_SETUP',
   },
@@ -107,7 +107,7 @@ export const DELEGATION: Scenario[] = [
     name: 'the delegation is gone',
     fault: (lab) => {
       lab.tld.undelegate('example.test')
-      refusing(lab.zone)
+      refuseAll(lab.zone)
       for (const server of lab.resolvers) {
         server.remove(NAME, 'A')
         server.remove('example.test', 'NS')
@@ -118,8 +118,8 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'the zone moves to another server with the same records',
     fault: async (lab) => {
-      suspect(lab)
-      refusing(lab.zone)
+      provokeConfirmation(lab)
+      refuseAll(lab.zone)
       await move(lab, ADDRESS)
     },
     becomes: 'VALID',
@@ -136,7 +136,7 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'one dead address and one good address',
     fault: (lab) => {
-      suspect(lab)
+      provokeConfirmation(lab)
       delegate(lab, { 'ns1.example.test': ['127.0.0.254'], 'ns2.example.test': [lab.ns2.address.ip] })
     },
     becomes: 'VALID',
@@ -144,7 +144,7 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'glue outside of the delegating zone is ignored',
     fault: (lab) => {
-      suspect(lab)
+      provokeConfirmation(lab)
       const forger = lab.resolvers[0]!.address.ip
       delegate(lab, { 'ns1.example.test': [lab.ns1.address.ip], 'dns.elsewhere': [forger] })
     },
@@ -153,7 +153,7 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'the parent name server denies a name that it delegates',
     fault: (lab) => {
-      suspect(lab)
+      provokeConfirmation(lab)
       lab.tld.undelegate('example.test')
     },
     becomes: 'VALID',
@@ -162,7 +162,7 @@ export const DELEGATION: Scenario[] = [
     (rcode): Scenario => ({
       name: `the top-level domain's server answers ${rcode}`,
       fault: (lab) => {
-        suspect(lab)
+        provokeConfirmation(lab)
         lab.tld.fail('*', rcode)
       },
       becomes: 'VALID',
@@ -171,8 +171,8 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'the root stops responding after a while',
     fault: (lab) => {
-      suspect(lab)
-      silent([lab.root, lab.tld])
+      provokeConfirmation(lab)
+      dropAll([lab.root, lab.tld])
     },
     becomes: 'VALID',
   },
@@ -180,16 +180,16 @@ export const DELEGATION: Scenario[] = [
     name: 'a child zone without a delegation',
     fault: (lab) => {
       for (const server of lab.zone) server.delegate(NAME, { 'ns.gone.test': [] })
-      failing(lab.resolvers)
+      failAll(lab.resolvers)
     },
     becomes: 'BAD_SETUP',
   },
   {
     name: 'a child zone on its own server',
     fault: async (lab) => {
-      const below = await lab.tree.server([NAME])
-      below.set(NAME, 'A', ['192.0.2.12'])
-      for (const server of lab.zone) server.delegate(NAME, { [`ns.${NAME}`]: [below.address.ip] })
+      const childServer = await lab.tree.server([NAME])
+      childServer.set(NAME, 'A', ['192.0.2.12'])
+      for (const server of lab.zone) server.delegate(NAME, { [`ns.${NAME}`]: [childServer.address.ip] })
       for (const server of lab.resolvers) server.set(NAME, 'A', ['192.0.2.12'])
     },
     becomes: 'MISMATCH',
@@ -197,7 +197,7 @@ export const DELEGATION: Scenario[] = [
   },
   {
     name: 'a CNAME to a zone of another provider that moves while its old servers still answer',
-    before: (lab) => aliasTo(lab, EDGE),
+    before: (lab) => replaceByCname(lab, EDGE),
     fault: async (lab) => {
       const moved = await lab.tree.server(['cdn.test'])
       moved.set(EDGE, 'A', ['192.0.2.16'])
@@ -210,7 +210,7 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'glue for one of two name servers below the zone itself is missing',
     fault: (lab) => {
-      suspect(lab)
+      provokeConfirmation(lab)
       delegate(lab, { 'ns1.example.test': [], 'ns2.example.test': [lab.ns2.address.ip] })
     },
     becomes: 'VALID',
@@ -218,7 +218,7 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'the delegation names a lame server and a good one',
     fault: (lab) => {
-      suspect(lab)
+      provokeConfirmation(lab)
       delegate(lab, { 'ns1.example.test': [lab.cdn.address.ip], 'ns2.example.test': [lab.ns2.address.ip] })
     },
     becomes: 'VALID',
@@ -226,7 +226,7 @@ export const DELEGATION: Scenario[] = [
   {
     name: 'zones that depend on each other, one with glue',
     fault: (lab) => {
-      suspect(lab)
+      provokeConfirmation(lab)
       delegate(lab, { 'ns.cdn.test': [], 'ns2.example.test': [lab.ns2.address.ip] })
       lab.tld.delegate('cdn.test', { 'ns2.example.test': [] })
       lab.ns2.set('ns2.example.test', 'A', [lab.ns2.address.ip])

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
+import { givenBrowser, givenDashboard, setUp } from './dashboard.ts'
 import { PAGES } from './pages.ts'
 import { startShowcase } from './showcase.ts'
-import { givenBrowser, givenDashboard, setUp } from './world.ts'
 
 /** What a person without a mouse does: Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: RegExp, most = 60): Promise<void> {
@@ -60,8 +60,8 @@ test('no page is wider than the screen of a phone, or of a small phone', async (
     headers: { origin: showcase.server.url },
   })
   const tooWide: string[] = []
-  for (const { name, path, isOpen, ofEmpty, prepare } of PAGES) {
-    if (isOpen || ofEmpty) continue
+  for (const { name, path, isPublic, isEmptyServer, prepare } of PAGES) {
+    if (isPublic || isEmptyServer) continue
     await page.goto(typeof path === 'string' ? path : path(showcase))
     await page.getByRole('heading', { level: 1 }).first().waitFor()
     await page.locator('.skeleton').first().waitFor({ state: 'detached' })

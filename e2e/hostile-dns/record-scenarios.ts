@@ -1,13 +1,13 @@
 import type { NewMonitor } from '#contract/monitors.ts'
 import { ADDRESS, type Lab, NAME } from './lab.ts'
-import { renamed } from './raw.ts'
+import { renamed } from './raw-responses.ts'
 import type { Scenario } from './scenario.ts'
 
 const chainOf =
   (length: number) =>
   ({ set, remove }: Lab) => {
     remove(NAME, 'A')
-    const nameAt = (at: number) => (at === 0 ? NAME : `n${at}.example.test`)
+    const nameAt = (index: number) => (index === 0 ? NAME : `n${index}.example.test`)
     for (let at = 0; at < length; at++) set(nameAt(at), 'CNAME', [nameAt(at + 1)])
     set(nameAt(length), 'A', [ADDRESS])
   }
@@ -20,11 +20,11 @@ const monitorOf = (
   monitor: { record_type, expected_value, ...more },
 })
 
-const MANY = Array.from({ length: 900 }, (_, at) => `10.0.${at >> 8}.${at & 255}`).sort()
+const MANY = Array.from({ length: 900 }, (_, index) => `10.0.${index >> 8}.${index & 255}`).sort()
 const ZONE_CDN = 'edge.cdn.test'
 
-/** What a zone can say: every true change is reported once, and an equivalent answer is no change. */
-export const RECORDS: Scenario[] = [
+/** Every real change is reported once, and an equivalent answer is no change. */
+export const RECORD_SCENARIOS: Scenario[] = [
   {
     name: 'another address',
     fault: ({ set }) => set(NAME, 'A', ['192.0.2.9']),
@@ -36,7 +36,7 @@ export const RECORDS: Scenario[] = [
     fault: ({ set }) => set(NAME, 'A', [ADDRESS, '192.0.2.9']),
     becomes: 'MISMATCH',
     values: [ADDRESS, '192.0.2.9'],
-    says: "The zone's name servers ns1.example.test and ns2.example.test agree",
+    diagnosisContains: "The zone's name servers ns1.example.test and ns2.example.test agree",
   },
   { name: 'the name disappears', fault: ({ remove }) => remove(NAME, 'A'), becomes: 'NOT_FOUND', values: [] },
   { name: 'the records disappear', fault: ({ set }) => set(NAME, 'A', []), becomes: 'NO_DATA', values: [] },
@@ -68,7 +68,7 @@ export const RECORDS: Scenario[] = [
   },
   { name: 'a CNAME to the same address', fault: chainOf(1), becomes: 'VALID' },
   { name: 'a chain of 16 CNAMEs', fault: chainOf(16), becomes: 'VALID' },
-  { name: 'a chain of 17 CNAMEs', fault: chainOf(17), becomes: 'BAD_SETUP', says: 'is too long' },
+  { name: 'a chain of 17 CNAMEs', fault: chainOf(17), becomes: 'BAD_SETUP', diagnosisContains: 'is too long' },
   {
     name: 'a CNAME loop',
     fault: ({ remove, set }) => {
@@ -77,7 +77,7 @@ export const RECORDS: Scenario[] = [
       set('loop.example.test', 'CNAME', [NAME])
     },
     becomes: 'BAD_SETUP',
-    says: 'CNAME loop at',
+    diagnosisContains: 'CNAME loop at',
   },
   {
     name: 'a CNAME to itself',
@@ -143,7 +143,7 @@ export const RECORDS: Scenario[] = [
       set(NAME, 'CNAME', ['gone.cdn.test'])
     },
     becomes: 'NOT_FOUND',
-    says: 'points to gone.cdn.test (CNAME)',
+    diagnosisContains: 'points to gone.cdn.test (CNAME)',
   },
   { name: 'hundreds of addresses', fault: ({ set }) => set(NAME, 'A', MANY), becomes: 'MISMATCH', values: MANY },
   {
@@ -204,7 +204,7 @@ export const RECORDS: Scenario[] = [
       set('between.example.test', 'CNAME', [ZONE_CDN])
     },
     becomes: 'VALID',
-    events: 1, // the first target is what is recorded, and that changed
+    events: 1, // the recorded first target changed
   },
   {
     name: 'the domain stops accepting mail (Null MX)',
@@ -225,7 +225,7 @@ export const RECORDS: Scenario[] = [
         Array.from({ length: 70 }, (_, at) => `${at}${'x'.repeat(1_000)}`),
       ),
     becomes: 'INVALID',
-    says: 'truncated over TCP',
+    diagnosisContains: 'truncated over TCP',
   },
   {
     name: 'an unknown critical property',

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { givenDashboard, setUp, shareDashboard } from './world.ts'
+import { givenDashboard, setUp, shareDashboard } from './dashboard.ts'
 
 const givenOwner = shareDashboard()
 

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { ADMIN } from '#server/testing/test-server.ts'
-import { givenDashboard } from './world.ts'
+import { givenDashboard } from './dashboard.ts'
 
 /** The owner, on the overview, with a monitor that is valid and a webhook that delivered. */
 async function givenOverview() {

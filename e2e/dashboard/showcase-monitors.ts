@@ -7,7 +7,7 @@ import type { QuestionType } from '#server/dns/outcome.ts'
  * stands in the DNS; absent, the name does not exist. `past`: earlier changes, hours ago, oldest first, the last one being what led
  * to the state of today.
  */
-export type Watched = {
+export type ShowcaseMonitor = {
   name: string
   type: MonitorRecordType
   expected: string[]
@@ -20,7 +20,7 @@ export type Watched = {
 
 const WEB = ['203.0.113.10', '203.0.113.11']
 
-export const STORY: readonly Watched[] = [
+export const SHOWCASE_MONITORS: readonly ShowcaseMonitor[] = [
   {
     name: 'www.northwind.example',
     type: 'A',
@@ -167,7 +167,7 @@ export const STORY: readonly Watched[] = [
 ]
 
 /** What the names above lead to. */
-export const BESIDE: readonly [name: string, type: QuestionType, values: string[]][] = [
+export const OTHER_RECORDS: readonly [name: string, type: QuestionType, values: string[]][] = [
   ['loop2.quarry.example', 'CNAME', ['loop.quarry.example']],
   ['status.pages.example', 'A', ['203.0.113.20']],
   ['old-shop.hosting.example', 'A', ['198.51.100.9']],

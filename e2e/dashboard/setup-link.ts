@@ -3,7 +3,7 @@ import type { ServerProcess } from '#server/testing/server-process.ts'
 const WAIT_MS = 10_000
 
 /** The one-time link that a server without an organization writes to its log, without the address. */
-export async function setupPathOf(server: Pick<ServerProcess, 'stdout'>): Promise<string> {
+export async function findSetupLink(server: Pick<ServerProcess, 'stdout'>): Promise<string> {
   const until = Date.now() + WAIT_MS
   for (;;) {
     const path = /\/dashboard\/setup\/[\w.-]+/.exec(server.stdout())?.[0]
