@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Answer, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
+import { type AppResponse, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
 import { bodyOf, type Fixtures, givenFixtures, pathOf } from './fixtures.ts'
 import { wrongInputs } from './invalid-input.ts'
 import { type Document, matches, type Operation, readDocument } from './openapi-document.ts'
@@ -12,7 +12,7 @@ const ONLY_WITH_PAYMENT = new Set(['deleteOrganizationSubscription', 'createOrga
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 type Case = { operation: Operation; path: string; body: unknown; own: Fixtures }
-type Ask = (sent?: Call, path?: string) => Promise<Answer>
+type Ask = (sent?: Call, path?: string) => Promise<AppResponse>
 
 test('every operation accepts its documented example and responds like its documented response', async () => {
   const world = await givenApp('sqlite')
@@ -188,5 +188,5 @@ function asking(
   }
 }
 
-const unexpected = ({ status, text }: Answer, expected: number): string[] =>
+const unexpected = ({ status, text }: AppResponse, expected: number): string[] =>
   status === expected ? [] : [`answered ${status} instead of ${expected}: ${text.slice(0, 200)}`]

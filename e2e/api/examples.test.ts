@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Settings } from '#server/testing/server-process.ts'
-import { type Answer, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
+import { type AppResponse, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
 import { readDocument } from './openapi-document.ts'
 
 // That answers are like their examples where all is well, the conformance test says.
@@ -18,7 +18,7 @@ const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_val
 const WEBHOOK = { url: 'http://127.0.0.1:8/' }
 const SMALL = { PLANS: JSON.stringify([{ id: 'small', name: 'Small', limits: { monitors: 0 } }]) }
 
-type Case = [status: number, ask: (world: TestApp) => Promise<Answer>, settings?: Settings]
+type Case = [status: number, ask: (world: TestApp) => Promise<AppResponse>, settings?: Settings]
 const ERRORS: Case[] = [
   [400, create('/monitors', { ...MONITOR, frequency: 1 })],
   [401, create('/groups', GROUP, { key: null })],
@@ -56,7 +56,7 @@ function create(path: string, body: unknown, more: Call = {}) {
   return ({ call }: TestApp) => call(path, { method: 'POST', body, ...more })
 }
 
-function twice(ask: (name: string) => (world: TestApp) => Promise<Answer>) {
+function twice(ask: (name: string) => (world: TestApp) => Promise<AppResponse>) {
   return async (world: TestApp) => {
     await ask('First')(world)
     return await ask('Second')(world)

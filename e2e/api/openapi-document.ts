@@ -1,6 +1,6 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { Answer, TestApp } from '#server/testing/test-app.ts'
+import type { AppResponse, TestApp } from '#server/testing/test-app.ts'
 
 export type Schema = {
   $ref?: string
@@ -39,11 +39,11 @@ export type Operation = {
 export type Document = {
   operations: Operation[]
   open: Operation[]
-  validate(operation: Operation | null, answer: Answer): string[]
+  validate(operation: Operation | null, answer: AppResponse): string[]
   /** Of every body in the document that has to have some, and of every schema that has some. */
   examples: Example[]
   /** The keys that an answer has and its example has not, and the other way round. */
-  unlikeExample(operation: Operation, answer: Answer): string[]
+  unlikeExample(operation: Operation, answer: AppResponse): string[]
 }
 
 /** `problems`: in what the examples are not as their schema says. */
@@ -122,7 +122,7 @@ function valuesOf({ components }: Raw, { schema, example, examples }: Media): un
 function comparerOf(raw: Raw) {
   // Other keys are those of maps, such as the headers of a webhook.
   const named = new Set([...JSON.stringify(raw.components.schemas).matchAll(/"(\w+)":\{/g)].map(([, name]) => name!))
-  return ({ responses }: Operation, { status, body }: Answer): string[] => {
+  return ({ responses }: Operation, { status, body }: AppResponse): string[] => {
     const response = responses[status]
     const { content } = response?.$ref ? raw.components.responses[nameOf(response.$ref)]! : (response ?? {})
     const [example] = content ? valuesOf(raw, content['application/json']!) : []
@@ -186,7 +186,7 @@ function validatorOf(raw: Raw) {
   const ajv = ajvOf(raw)
   const errorPointer = '/components/schemas/Error'
 
-  return (operation: Operation | null, { status, body, headers }: Answer): string[] => {
+  return (operation: Operation | null, { status, body, headers }: AppResponse): string[] => {
     const pointer = operation === null ? errorPointer : pointerOf(raw, operation, status)
     if (pointer === undefined) return [`${status} is not in the document`]
     if (

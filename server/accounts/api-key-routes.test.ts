@@ -74,7 +74,7 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
 
   test("is nobody's business in another organization", async () => {
     const world = await givenApp(engine)
-    const { id } = await world.key('read', { of: 'Second' })
+    const { id } = await world.key('read', { organizationName: 'Second' })
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     expect((await browser.call(`${KEYS}/${id}`, { method: 'DELETE' })).status).toBe(404)
     expect(JSON.stringify((await browser.call(KEYS)).body)).not.toContain(id)

@@ -21,7 +21,7 @@ onBothEngines('alerts', (_fresh, engine) => {
     const { change, send } = givenAlerting(world)
     const shop = await monitorOf(world, 'shop.example.com')
 
-    await change({ monitor: shop, to: 'MISMATCH', found: ['192.0.2.9'] })
+    await change({ monitor: shop, to: 'MISMATCH', currentValues: ['192.0.2.9'] })
     world.pass(9 * MINUTE_MS)
     await send()
     expect(mail.received).toEqual([])

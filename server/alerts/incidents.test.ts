@@ -58,8 +58,8 @@ onBothEngines('incidents', (_fresh, engine) => {
     const [one, two, three, four, five, six] = await Promise.all(names.map((name) => createMonitor(world, name)))
     const silent = (path: string, name: string) => ({ path, name, server: name, outcome: { kind: 'timeout' } })
     await change(
-      { monitor: one!, to: 'MISMATCH', found: ['192.0.2.66'] },
-      { monitor: two!, to: 'MISMATCH', found: ['192.0.2.66'] },
+      { monitor: one!, to: 'MISMATCH', currentValues: ['192.0.2.66'] },
+      { monitor: two!, to: 'MISMATCH', currentValues: ['192.0.2.66'] },
       { monitor: three!, to: 'TIMEOUT', paths: [silent('authoritative', 'ns1.host.example')] },
       {
         monitor: four!,
@@ -77,7 +77,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     ])
     // Once resolved, the cause opens another incident.
     await change(...[one!, two!].map((monitor) => ({ monitor, from: 'MISMATCH', to: 'VALID' })))
-    await change({ monitor: two!, to: 'MISMATCH', found: ['192.0.2.66'] })
+    await change({ monitor: two!, to: 'MISMATCH', currentValues: ['192.0.2.66'] })
     expect((await incidents()).at(-1)).toMatchObject({ zone: 'example.org', cause: 'zone', monitors: 1 })
   })
 
@@ -85,7 +85,7 @@ onBothEngines('incidents', (_fresh, engine) => {
     const { world, receiver, incidents, change, passing } = await givenAlertReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.edu', 'e.example.info']
     const [one, two, three, four, five] = await Promise.all(names.map((name) => createMonitor(world, name)))
-    const wrong = (monitor: string) => change({ monitor, to: 'MISMATCH', found: ['192.0.2.66'] })
+    const wrong = (monitor: string) => change({ monitor, to: 'MISMATCH', currentValues: ['192.0.2.66'] })
     await wrong(one!)
     await passing(61 * MINUTE_MS)
     await wrong(two!)
@@ -153,11 +153,11 @@ onBothEngines('incidents', (_fresh, engine) => {
   test('a cause that an older version left at a resolved incident does not block a new incident', async () => {
     const { world, incidents, change } = await givenAlertReceiver(engine, { delay: 0 })
     const [one, two] = [await createMonitor(world, 'a.example.com'), await createMonitor(world, 'b.example.org')]
-    await change({ monitor: one, to: 'MISMATCH', found: ['192.0.2.66'] })
+    await change({ monitor: one, to: 'MISMATCH', currentValues: ['192.0.2.66'] })
     const causes = await world.deps.db.selectFrom('incident_causes').selectAll().execute()
     await change({ monitor: one, from: 'MISMATCH', to: 'VALID' })
     await world.deps.db.insertInto('incident_causes').values(causes).execute()
-    await change({ monitor: two, to: 'MISMATCH', found: ['192.0.2.66'] })
+    await change({ monitor: two, to: 'MISMATCH', currentValues: ['192.0.2.66'] })
     expect(await incidents()).toMatchObject([
       { zone: 'example.com', failing: 0 },
       { zone: 'example.org', failing: 1 },

@@ -6,7 +6,7 @@ import { newId } from '../ids.ts'
 import { lockMonitor } from '../monitors/store.ts'
 import { updateMonitor } from '../monitors/update.ts'
 import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
-import { type Answer, givenApp, type TestApp } from '../testing/test-app.ts'
+import { type AppResponse, givenApp, type TestApp } from '../testing/test-app.ts'
 import { lockLinks } from './links.ts'
 
 const MINUTE_MS = 60_000
@@ -238,7 +238,7 @@ describe('DELETE /groups/{group} (postgres)', () => {
     const { db, clock } = world.deps
     const { id: organizationId } = await world.organization()
     const [first] = await givenMonitors(world, 'shop', 1)
-    let deleting: Promise<Answer> | undefined
+    let deleting: Promise<AppResponse> | undefined
     const { change, late } = await db.transaction().execute(async (links) => {
       await lockLinks(links, organizationId)
       deleting = world.call('/groups/shop', { method: 'DELETE' })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { systemContext } from '../context.ts'
 import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
-import { type Answer, givenApp, type TestApp } from '../testing/test-app.ts'
+import { type AppResponse, givenApp, type TestApp } from '../testing/test-app.ts'
 import { deleteMonitor } from './delete.ts'
 
 const WWW = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
@@ -286,7 +286,7 @@ test('on_conflict: update recreates a monitor that is deleted at the same time (
   const bulk = () =>
     post(world, '/monitors/bulk', { on_conflict: 'update', monitors: [{ ...WWW, external_id: 'one' }] })
   const [{ id }] = (await bulk()).body
-  let again: Promise<Answer> | undefined
+  let again: Promise<AppResponse> | undefined
   await db.transaction().execute(async (deletion) => {
     await deleteMonitor(deletion, systemContext(organizationId, clock.now()), id)
     again = bulk()

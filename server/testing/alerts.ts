@@ -9,16 +9,16 @@ import { startReceiver } from './receiver.ts'
 import type { Settings } from './server-process.ts'
 import { givenApp, type TestApp } from './test-app.ts'
 
-/** `paths`: the exchanges of its diagnosis. */
-export type Change = { monitor: string; from?: string; to: string; found?: string[]; paths?: object[] }
+/** `paths` are the queries in the diagnosis. */
+export type Change = { monitor: string; from?: string; to: string; currentValues?: string[]; paths?: object[] }
 
-type Recording = { deps: { db: Database; clock: Pick<Clock, 'now'> } }
+type RecordingDeps = { deps: { db: Database; clock: Pick<Clock, 'now'> } }
 
-/** The loops of alerts, one pass at a time, and events as checks record them. */
+/** Runs the alert loops one pass at a time, and records events as checks do. */
 export function givenAlerting(world: TestApp) {
   const { deps } = world
   const { db, clock, config } = deps
-  const post = config.smtp ? createMailSender(config.smtp) : null
+  const mailSender = config.smtp ? createMailSender(config.smtp) : null
   const never = new AbortController().signal
   let processes = 1
 
@@ -32,21 +32,21 @@ export function givenAlerting(world: TestApp) {
       await recordChanges(world, changes)
       await evaluate()
     },
-    /** Sends what is due, as a process of its own each time. Returns how many alerts it took. */
+    /** Sends the due alerts, each batch as another process. Returns how many it claimed. */
     async send(): Promise<number> {
       let count = 0
       for (;;) {
         const claims = await claimDue(db, 'due_alerts', { now: clock.now(), process: ++processes, limit: 16 })
         if (claims.length === 0) return count
         count += claims.length
-        for (const claim of claims) await sendAlert({ ...deps, process: processes }, post, claim, never)
+        for (const claim of claims) await sendAlert({ ...deps, process: processes }, mailSender, claim, never)
       }
     },
   }
 }
 
-/** What checks record of the only organization, without the checks. */
-export async function recordChanges({ deps: { db, clock } }: Recording, changes: readonly Change[]): Promise<void> {
+/** Records events of the only organization as checks do, without checks. */
+export async function recordChanges({ deps: { db, clock } }: RecordingDeps, changes: readonly Change[]): Promise<void> {
   const { id: organizationId } = await db
     .selectFrom('organizations')
     .select('id')
@@ -60,7 +60,7 @@ export async function recordChanges({ deps: { db, clock } }: Recording, changes:
       changes.map(() => organizationId),
       now,
     )
-    const rows = changes.map(({ monitor, from = 'VALID', to, found = [], paths = [] }, index) => {
+    const rows = changes.map(({ monitor, from = 'VALID', to, currentValues = [], paths = [] }, index) => {
       const row = monitors.find(({ id }) => id === monitor)!
       const verdict = { code: 'no_answer', params: { name: row.owner } }
       return {
@@ -72,7 +72,7 @@ export async function recordChanges({ deps: { db, clock } }: Recording, changes:
         old_state: from,
         new_state: to,
         previous_values: null,
-        current_values: JSON.stringify(found),
+        current_values: JSON.stringify(currentValues),
         incidence_count: 1,
         domain: row.domain,
         subdomain: row.subdomain,
@@ -90,7 +90,7 @@ export async function recordChanges({ deps: { db, clock } }: Recording, changes:
   })
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the answer of the API, compared by the test
+// biome-ignore lint/suspicious/noExplicitAny: the test compares the response of the API
 export type Json = any
 
 const MINUTE_MS = 60_000
@@ -100,7 +100,7 @@ export async function createMonitor(world: TestApp, full_domain: string): Promis
   return (await world.call('/monitors', { method: 'POST', body })).body.id
 }
 
-/** A channel that no rule names yet, with the requests that it received. */
+/** A channel without a rule, and the requests that it received. */
 export async function createSecondChannel(world: TestApp) {
   const { url, received } = await startReceiver()
   const settings = { endpoint: `${url}/second` }
@@ -108,7 +108,7 @@ export async function createSecondChannel(world: TestApp) {
   return { id: body.id as string, received }
 }
 
-/** A channel that sends JSON to a receiver, and a rule for it beside the default one, whose emails nobody receives. */
+/** A channel that sends JSON to a receiver, and a rule for it. The emails of the default rule go nowhere. */
 export async function givenAlertReceiver(engine: Engine, filters: object, variables: Settings = {}) {
   const world = await givenApp(engine, variables)
   const receiver = await startReceiver()
@@ -130,7 +130,7 @@ export async function givenAlertReceiver(engine: Engine, filters: object, variab
       titles: () => bodies().map(({ title }) => title),
     }),
     incidentOf: async () => (await incidents())[0],
-    /** Fails, and what is due within a minute is sent. */
+    /** Creates a monitor that fails, and sends the alerts that are due within a minute. */
     async fail(name: string, from = 'VALID'): Promise<string> {
       const monitor = await createMonitor(world, name)
       await change({ monitor, from, to: 'MISMATCH' })

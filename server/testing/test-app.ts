@@ -15,34 +15,34 @@ import { createCheapPasswords } from './cheap-passwords.ts'
 import type { Settings } from './server-process.ts'
 import { borrowDatabase } from './shared-databases.ts'
 
-export type Answer = {
+export type AppResponse = {
   status: number
   headers: Record<string, string | undefined>
-  /** Undefined without a body. What it is, the caller knows. */
-  // biome-ignore lint/suspicious/noExplicitAny: the one place where a test believes the shape of an answer
+  /** Undefined without a body. The caller knows its shape. */
+  // biome-ignore lint/suspicious/noExplicitAny: the one place where a test trusts the shape of a response
   body: any
   text: string
 }
 
 export type Call = {
   method?: string
-  /** Null: without a key. */
+  /** Null sends no key. */
   key?: string | null
   body?: unknown
-  /** A body that is sent as it is. */
+  /** A body that is sent unchanged. */
   raw?: string | Buffer
   headers?: Record<string, string>
   from?: string
 }
 
-/** The API without its loops and without a port, on a database of the test's own, with a clock that the test moves. */
+/** The API without loops and without a port, on the test's own database, with a clock that the test advances. */
 export async function givenApp(engine: Engine, settings: Settings = {}, sharedUrl?: string) {
   const statements = new Set<string>()
   const log = ({ query }: LogEvent) => void statements.add(query.sql)
   const borrowed = sharedUrl === undefined ? await borrowDatabase(engine, log) : undefined
   const url = borrowed?.url ?? sharedUrl
-  let passed = 0
-  const clock: Clock = { ...systemClock, now: () => systemClock.now() + passed }
+  let advancedMs = 0
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + advancedMs }
   const config = readConfig({
     DATA_DIR: tmpdir(),
     DATABASE_URL: url,
@@ -75,40 +75,40 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
   })
 
   const organizations = new Map<string, Promise<{ id: string; key: string }>>()
-  /** Made at the first mention of its name. */
+  /** Creates the organization at the first call with its name. */
   const organization = (name = 'First') => {
-    const given = { name, email: `owner@${name.toLowerCase()}.example`, passwordHash: '' }
-    const made = organizations.get(name) ?? insertOrganization(deps.db, given, clock.now())
-    organizations.set(name, made)
-    return made
+    const input = { name, email: `owner@${name.toLowerCase()}.example`, passwordHash: '' }
+    const created = organizations.get(name) ?? insertOrganization(deps.db, input, clock.now())
+    organizations.set(name, created)
+    return created
   }
   return {
     app,
     deps,
     url: config.databaseUrl,
     passwords,
-    /** Every error that the server logged, as JSON. */
+    /** The logged errors, as JSON. */
     logged,
-    /** The text of every statement so far; none with a `sharedUrl`. */
+    /** The SQL of every statement so far. Empty with a `sharedUrl`. */
     statements,
     organization,
     close,
     pass: (ms: number) => {
-      passed += ms
+      advancedMs += ms
     },
-    async key(role: KeyRole, options: { expiresAt?: number; of?: string } = {}) {
-      const { id } = await organization(options.of)
+    async key(role: KeyRole, options: { expiresAt?: number; organizationName?: string } = {}) {
+      const { id } = await organization(options.organizationName)
       const expiry = options.expiresAt === undefined ? {} : { expiresAt: options.expiresAt }
       return await insertKey(deps.db, operatorContext(id, clock.now()), { name: role, role, ...expiry })
     },
-    async call(path: string, { method = 'GET', key, body, raw, headers = {}, from }: Call = {}): Promise<Answer> {
-      const sent = key === undefined ? (await organization()).key : key
+    async call(path: string, { method = 'GET', key, body, raw, headers = {}, from }: Call = {}): Promise<AppResponse> {
+      const apiKey = key === undefined ? (await organization()).key : key
       const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
-      const answer = await app.inject({
+      const response = await app.inject({
         method: method as 'GET',
         url: path,
         headers: {
-          ...(sent === null ? {} : { 'x-api-key': sent }),
+          ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
           ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },
@@ -116,10 +116,10 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
         ...(from === undefined ? {} : { remoteAddress: from }),
       })
       return {
-        status: answer.statusCode,
-        headers: answer.headers as Answer['headers'],
-        body: answer.body === '' ? undefined : parsed(answer.body),
-        text: answer.body,
+        status: response.statusCode,
+        headers: response.headers as AppResponse['headers'],
+        body: response.body === '' ? undefined : parseJson(response.body),
+        text: response.body,
       }
     },
   }
@@ -127,7 +127,7 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
 
 export type TestApp = Awaited<ReturnType<typeof givenApp>>
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -3,7 +3,7 @@ import type { Engine } from '../../database/database.ts'
 import { givenSignedInBrowser, PASSWORD } from '../accounts.ts'
 import { givenBilling } from '../billing.ts'
 import type { Browser } from '../browser.ts'
-import type { Answer, TestApp } from '../test-app.ts'
+import type { AppResponse, TestApp } from '../test-app.ts'
 
 /** What the requests share, among them the ids that earlier ones created. */
 export type AuditFixture = {
@@ -15,7 +15,7 @@ export type AuditFixture = {
   /** Texts that the audit log must not contain. */
   secrets: string[]
   /** Sends a request with the key of the first organization. */
-  send: (method: string, path: string, body?: unknown) => Promise<Answer>
+  send: (method: string, path: string, body?: unknown) => Promise<AppResponse>
 }
 
 /** The client addresses of the API key and of Olga. */
@@ -51,12 +51,12 @@ export type AuditedRequest = {
   route: string
   /** Runs before the request. The test ignores the entries that it writes. */
   prepare?: (fixture: AuditFixture) => Promise<unknown>
-  request: (fixture: AuditFixture) => Promise<Answer>
+  request: (fixture: AuditFixture) => Promise<AppResponse>
   entry: ExpectedEntry
 }
 
 /** Stores the id of the created object for later requests. */
-export const rememberId = (fixture: AuditFixture, name: string, answer: Answer) => {
+export const rememberId = (fixture: AuditFixture, name: string, answer: AppResponse) => {
   fixture.ids[name] = answer.body?.id
   return answer
 }
