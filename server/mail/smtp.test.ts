@@ -9,9 +9,9 @@ const fixture = (name: string) => readFileSync(new URL(`../testing/fixtures/${na
 const certificate = { key: fixture('receiver.key'), cert: fixture('receiver.cert') }
 const envelope = { id: 'mail_1', to: 'owner@example.com', at: 0 }
 
-/** Sends a mail to a server that begins with TLS or offers it. */
-async function sent(begins: 'smtps' | 'smtp') {
-  const server = await startMailServer({ tls: { ...certificate, begins: begins === 'smtps' } })
+/** Sends a mail to a server that implicit with TLS or offers it. */
+async function sent(implicit: 'smtps' | 'smtp') {
+  const server = await startMailServer({ tls: { ...certificate, implicit: implicit === 'smtps' } })
   const post = createMailSender({ url: server.url, from: 'alerts@example.com' })
   return { sending: await post(envelope, newMessage('Hello', []), new AbortController().signal), server }
 }
@@ -22,10 +22,10 @@ function trust(cert: string) {
   tls.setDefaultCACertificates([cert])
 }
 
-test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server has it', async (begins) => {
+test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server has it', async (implicit) => {
   trust(certificate.cert)
 
-  const { sending, server } = await sent(begins)
+  const { sending, server } = await sent(implicit)
 
   expect(sending).toEqual({ kind: 'sent' })
   expect(server.received).toMatchObject([{ isSecure: true }])
@@ -33,8 +33,8 @@ test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server h
 
 test.each(['smtps', 'smtp'] as const)(
   '%s: tells nothing to a server whose certificate is not valid',
-  async (begins) => {
-    const { sending, server } = await sent(begins)
+  async (implicit) => {
+    const { sending, server } = await sent(implicit)
 
     expect(sending).toMatchObject({ kind: 'deferred', reason: expect.stringMatching(/certificate/) })
     expect(server.received).toEqual([])

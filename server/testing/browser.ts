@@ -1,13 +1,13 @@
 import type { AppResponse, Call, TestApp } from './test-app.ts'
 
-/** A browser in front of the dashboard: keeps cookies, and says of each request that a page of the server itself sent it. */
+/** A browser on the dashboard: it stores cookies and sends requests with Sec-Fetch-Site: same-origin. */
 export function openBrowser({ app }: Pick<TestApp, 'app'>, from = '192.0.2.1') {
   const cookies = new Map<string, string>()
   return {
     cookies,
     async call(path: string, { method, body, headers = {} }: Call = {}): Promise<AppResponse> {
       const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-      const answer = await app.inject({
+      const response = await app.inject({
         method: (method ?? (body === undefined ? 'GET' : 'POST')) as 'GET',
         url: path,
         remoteAddress: from,
@@ -19,15 +19,15 @@ export function openBrowser({ app }: Pick<TestApp, 'app'>, from = '192.0.2.1') {
         },
         ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
       })
-      for (const { name, value, maxAge } of answer.cookies) {
+      for (const { name, value, maxAge } of response.cookies) {
         if (maxAge === 0) cookies.delete(name)
         else cookies.set(name, encodeURIComponent(value))
       }
       return {
-        status: answer.statusCode,
-        headers: answer.headers as AppResponse['headers'],
-        body: answer.body.startsWith('{') ? JSON.parse(answer.body) : undefined,
-        text: answer.body,
+        status: response.statusCode,
+        headers: response.headers as AppResponse['headers'],
+        body: response.body.startsWith('{') ? JSON.parse(response.body) : undefined,
+        text: response.body,
       }
     },
   }

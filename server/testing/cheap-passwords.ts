@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { type Passwords, scryptPasswords } from '../accounts/passwords.ts'
 
-/** Marks a hash that costs nothing to make: no server accepts it. */
+/** Marks a hash that is cheap to compute. No real server accepts it. */
 const CHEAP = 'cheap:'
 
-/** For the app of a test: new hashes cost nothing, and those of a real server are verified too. `hashed` counts both. */
+/** Cheap password hashes for tests. Verifies real hashes too. `hashed` counts all calls. */
 export function createCheapPasswords(): Passwords & { hashed: number } {
   const passwords = {
     hashed: 0,

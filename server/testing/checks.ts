@@ -23,19 +23,19 @@ import { patientClock } from './patient-clock.ts'
 
 const MINUTE_MS = 60_000
 
-/** Monitors and real DNS servers, and a name that must resolve; a test moves the time from one check to the next. */
+/** Monitors, real DNS servers and a canary name. The test advances the time from check to check. */
 export async function givenChecks(
   db: Database,
   { resolvers = 1, canary }: { resolvers?: number; canary?: string } = {},
 ) {
   let now = Date.UTC(2026, 10, 21, 9, 30)
-  let paused = 0
-  // Pauses pass at once; the network's own deadlines are real.
+  let pausedMs = 0
+  // Pauses end at once. The deadlines of network requests are real.
   const clock: Clock = {
     now: () => now,
-    elapsed: () => now + paused,
+    elapsed: () => now + pausedMs,
     sleep: async (ms) => {
-      paused += ms
+      pausedMs += ms
     },
   }
   const servers: DnsServer[] = []
@@ -54,9 +54,9 @@ export async function givenChecks(
   })
   const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
   const notices: string[] = []
-  const notes = { onOutage: () => notices.push('outage'), onRecovery: () => notices.push('recovery') }
+  const notifications = { onOutage: () => notices.push('outage'), onRecovery: () => notices.push('recovery') }
   const networkCheck =
-    canary === undefined ? undefined : createNetworkCheck({ dns, clock, canaries: [canary], ...notes })
+    canary === undefined ? undefined : createNetworkCheck({ dns, clock, canaries: [canary], ...notifications })
   const seal = createSeal('x'.repeat(32))
   const metrics = new Metrics()
 
@@ -64,20 +64,20 @@ export async function givenChecks(
     organizationId: organization.id,
     servers,
     metrics,
-    /** What the operator was notified of about our own network. */
+    /** The notices to the operator about the network of Zonewatch. */
     notices,
-    /** Every resolver answers this. */
+    /** Sets a record on every resolver. */
     set: (...record: Parameters<DnsServer['set']>) => {
       for (const server of servers) server.set(...record)
     },
-    each: (act: (server: DnsServer) => void) => servers.forEach(act),
-    async monitor(given: Partial<NewMonitor> & Pick<NewMonitor, 'record_type' | 'expected_value'>): Promise<string> {
-      const parsed = parseMonitor({ full_domain: 'www.example.com', ...given })
+    each: (change: (server: DnsServer) => void) => servers.forEach(change),
+    async monitor(input: Partial<NewMonitor> & Pick<NewMonitor, 'record_type' | 'expected_value'>): Promise<string> {
+      const parsed = parseMonitor({ full_domain: 'www.example.com', ...input })
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-      const [made] = await insertMonitors(db, systemContext(organization.id, now), [parsed.draft])
-      return made!.id
+      const [monitor] = await insertMonitors(db, systemContext(organization.id, now), [parsed.draft])
+      return monitor!.id
     },
-    /** Lets time pass, then checks once what is due. Returns how many events that made. */
+    /** Advances the time and runs the due checks once. Returns the number of new events. */
     async check({ afterMs = 6 * MINUTE_MS }: { afterMs?: number } = {}): Promise<number> {
       now += afterMs
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })

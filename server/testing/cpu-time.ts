@@ -3,18 +3,18 @@ import { afterAll } from 'vitest'
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Of a file: the CPU time of its worker and of the processes it started and ended, in milliseconds. PostgreSQL's is not in it. */
+    /** The CPU time of a test file and of the processes that it started, in milliseconds, without PostgreSQL. */
     cpuMs?: number
   }
 }
 
-/** Linux counts the CPU time of ended children in hundredths of a second. */
+/** The unit of CPU time in /proc. */
 const TICK_MS = 10
 
-const before = cpuMs()
-// biome-ignore lint/correctness/noEmptyPattern: Vitest wants a pattern there
+const cpuMsAtStart = cpuMs()
+// biome-ignore lint/correctness/noEmptyPattern: Vitest requires a pattern here
 afterAll(({}, { file }) => {
-  file.meta.cpuMs = cpuMs() - before
+  file.meta.cpuMs = cpuMs() - cpuMsAtStart
 })
 
 function cpuMs(): number {
@@ -22,7 +22,7 @@ function cpuMs(): number {
   return (user + system) / 1_000 + childrenMs()
 }
 
-/** Zero where there is no /proc. */
+/** Zero without /proc. */
 function childrenMs(): number {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]!.split(' ')

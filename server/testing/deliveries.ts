@@ -13,20 +13,17 @@ import { insertRequests } from '../webhooks/new-requests.ts'
 import { insertWebhook } from '../webhooks/store.ts'
 import { createManualClock } from './manual-clock.ts'
 
-/** One request as it was sent: at which instant of the test's clock, and what. */
-export type Sent = { at: number; url: string; headers: Record<string, string>; body: string; id: string }
-type Answer = number | { status: number; retryAfter?: string } | 'no connection' | 'hang'
+/** One sent request. `at` is an instant of the test's clock. */
+export type SentRequest = { at: number; url: string; headers: Record<string, string>; body: string; id: string }
+type Response = number | { status: number; retryAfter?: string } | 'no connection' | 'hang'
 
 const HOUR_MS = 60 * 60_000
 const LIMITS = { total: 200, perWebhook: 8 }
-/** So many equal looks are quiet; a quarter of them where nothing is claimed. */
-const LOOKS = 32
+/** The dispatcher is idle after so many equal polls, or a quarter of them if nothing is claimed. */
+const IDLE_POLLS = 32
 const silent: Logger = pino({ level: 'silent' })
 
-/**
- * A real dispatcher on a real database, receivers that a test scripts, and a clock that stands still until it is moved: two
- * days of retries pass in a moment.
- */
+/** A real dispatcher on a real database, with scripted receivers and a manual clock: two days of retries pass in a moment. */
 export async function givenDeliveries(db: Database, { limits = LIMITS, processes = 1 } = {}) {
   const clock = createManualClock()
   const seal = createSeal('x'.repeat(32))
@@ -36,11 +33,11 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     clock.now(),
   )
   const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
-  const sent: Sent[] = []
-  const answers = new Map<string, (request: Sent) => Answer>()
+  const sent: SentRequest[] = []
+  const responses = new Map<string, (request: SentRequest) => Response>()
   let inProgress = 0
-  let mostInProgress = 0
-  let made = 0
+  let maxInProgress = 0
+  let eventCount = 0
 
   const safeFetch: SafeFetch = {
     put: () => Promise.reject(new Error('webhooks are sent with POST')),
@@ -48,9 +45,9 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     async post(url, headers, body, signal) {
       const request = { at: clock.now(), url, headers, body: body.toString(), id: headers['webhook-id'] ?? '' }
       sent.push(request)
-      mostInProgress = Math.max(mostInProgress, ++inProgress)
+      maxInProgress = Math.max(maxInProgress, ++inProgress)
       try {
-        return await toResult((answers.get(url) ?? (() => 200))(request), signal)
+        return await toResult((responses.get(url) ?? (() => 200))(request), signal)
       } finally {
         inProgress--
       }
@@ -58,22 +55,22 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     refusalOf: async () => null,
     close: async () => {},
   }
-  async function toResult(answer: Answer, signal: AbortSignal | undefined): Promise<PostResult> {
+  async function toResult(response: Response, signal: AbortSignal | undefined): Promise<PostResult> {
     const timings = { totalMs: 0 }
     await new Promise((resolve) => setImmediate(resolve))
-    if (answer === 'no connection') return { kind: 'failed', reason: 'the connection was refused', timings }
-    if (answer === 'hang') {
+    if (response === 'no connection') return { kind: 'failed', reason: 'the connection was refused', timings }
+    if (response === 'hang') {
       await clock.sleep(30_000, signal)
       return { kind: 'timeout', phase: 'answer', reason: 'no response arrived within 30 s', timings }
     }
-    const { status, ...more } = typeof answer === 'number' ? { status: answer } : answer
-    return { kind: 'response', status, excerpt: `answer ${status}`, timings, ...more }
+    const { status, ...details } = typeof response === 'number' ? { status: response } : response
+    return { kind: 'response', status, excerpt: `answer ${status}`, timings, ...details }
   }
 
-  const all = Array.from({ length: processes }, () => createWakeUps())
+  const wakeUpsOfProcesses = Array.from({ length: processes }, () => createWakeUps())
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const loops = all.map((wakeUps, index) =>
+  const loops = wakeUpsOfProcesses.map((wakeUps, index) =>
     runDispatcher(
       { db, clock, seal, safeFetch, wakeUps, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
       signals,
@@ -85,25 +82,25 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     await Promise.allSettled(loops)
   })
 
-  /** Resolves when nothing is due and nothing changes any more; what hangs may be in progress. */
+  /** Resolves when nothing is due and nothing changes any more. Requests that hang may be in progress. */
   async function settle(): Promise<void> {
-    for (const { requests } of all) requests.send()
-    let before = ''
-    for (let quiet = 0; quiet < LOOKS; ) {
+    for (const { requests } of wakeUpsOfProcesses) requests.send()
+    let previous = ''
+    for (let quiet = 0; quiet < IDLE_POLLS; ) {
       await new Promise((resolve) => setTimeout(resolve, 3))
-      const now = await situation()
-      const { due, claimed, waiting } = now
-      const same = JSON.stringify(now)
-      // What is claimed may be about to be written back, or hang, and what waits to be claimed: only many equal looks tell.
-      // What waits while nothing is claimed is about to be claimed, however busy the machine is.
+      const queues = await readQueues()
+      const { due, claimed, waiting } = queues
+      const current = JSON.stringify(queues)
+      // Claimed requests may hang or be about to be recorded, and waiting ones about to be claimed: only many equal polls tell.
+      // Requests that wait while nothing is claimed will be claimed soon, however busy the machine is.
       const isIdle = claimed + inProgress === 0
-      const step = isIdle ? (waiting === 0 ? LOOKS / 4 : 0.1) : 1
-      quiet = same === before && due === 0 ? quiet + step : 0
-      before = same
+      const step = isIdle ? (waiting === 0 ? IDLE_POLLS / 4 : 0.1) : 1
+      quiet = current === previous && due === 0 ? quiet + step : 0
+      previous = current
     }
   }
 
-  async function situation() {
+  async function readQueues() {
     const due = await db.selectFrom('due_webhooks').selectAll().where('due_at', '<=', clock.now()).execute()
     const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
     const waiting = await db
@@ -131,15 +128,15 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     sent,
     organizationId: organization.id,
     settle,
-    mostInProgress: () => mostInProgress,
-    /** Lets everything that falls due within this time happen, each at its own instant. */
+    maxInProgress: () => maxInProgress,
+    /** Advances the time step by step, so that everything due within `ms` happens at its instant. */
     async pass(ms: number): Promise<void> {
       const end = clock.now() + ms
       await settle()
       for (;;) {
         const next = await db
           .selectFrom('due_webhooks')
-          .select((of) => of.fn.min('due_at').as('at'))
+          .select((columns) => columns.fn.min('due_at').as('at'))
           .executeTakeFirst()
         if (next?.at == null || next.at > end) break
         clock.moveTo(next.at)
@@ -148,31 +145,31 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       clock.moveTo(end)
       await settle()
     },
-    async webhook({ linked = true, ...more }: { linked?: boolean } & Partial<NewWebhook> = {}) {
-      const url = `https://receiver-${answers.size}.example/`
-      answers.set(url, () => 200)
+    async webhook({ linked = true, ...input }: { linked?: boolean } & Partial<NewWebhook> = {}) {
+      const url = `https://receiver-${responses.size}.example/`
+      responses.set(url, () => 200)
       const groups = linked ? [groupId] : []
       const context = systemContext(organization.id, clock.now())
-      const { id, secret } = await insertWebhook(db, seal, context, { url, groups, ...more })
+      const { id, secret } = await insertWebhook(db, seal, context, { url, groups, ...input })
       return {
         id,
         url,
         secret,
-        answers: (answer: Answer | ((request: Sent) => Answer)) =>
-          void answers.set(url, typeof answer === 'function' ? answer : () => answer),
+        answers: (response: Response | ((request: SentRequest) => Response)) =>
+          void responses.set(url, typeof response === 'function' ? response : () => response),
         sent: () => sent.filter((request) => request.url === url),
         row: () => db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow(),
         requests: () =>
           db.selectFrom('webhook_requests').selectAll().where('webhook_id', '=', id).orderBy('id').execute(),
       }
     },
-    /** Writes events of the default group, and with them a request for each webhook that is linked to it. */
+    /** Inserts events of the default group, and a request for each linked webhook. */
     async events(count = 1): Promise<void> {
-      const reported = Array.from({ length: count }, () => ({
+      const events = Array.from({ length: count }, () => ({
         organizationId: organization.id,
         groupId,
         event: {
-          id: `evt_${made++}`,
+          id: `evt_${eventCount++}`,
           monitor_id: 'mon_1',
           occurred: new Date(clock.now()).toISOString(),
           current_value: ['192.0.2.9'],
@@ -188,7 +185,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
           },
         },
       }))
-      await db.transaction().execute((transaction) => insertRequests(transaction, reported, clock.now()))
+      await db.transaction().execute((transaction) => insertRequests(transaction, events, clock.now()))
     },
     mails: () => db.selectFrom('mails').selectAll().orderBy('id').execute(),
     HOUR_MS,

@@ -5,14 +5,14 @@ import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
 
-/** A test DNS server that is closed when the test is over. */
+/** A test DNS server that is closed after the test. */
 export async function givenDnsServer(options: Parameters<typeof startDnsServer>[0] = {}): Promise<DnsServer> {
   const dns = await startDnsServer(options)
   onTestFinished(() => dns.close())
   return dns
 }
 
-/** A DNS client for the given servers that is closed when the test is over. Patient, so that a busy machine fails no test. */
+/** A DNS client for these servers that is closed after the test. Its clock tolerates a busy machine. */
 export function givenDnsClient(
   servers: (DnsServer | ServerAddress)[],
   options: Partial<DnsClientOptions> = {},

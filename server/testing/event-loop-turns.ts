@@ -1,4 +1,4 @@
-/** How often everything else on the event loop had its turn until the work was done. */
+/** Counts the turns of the event loop until the work is done. */
 export async function countEventLoopTurns(work: Promise<unknown>): Promise<number> {
   let turns = 0
   let isDone = false

@@ -3,7 +3,7 @@ import { newId } from '../ids.ts'
 import { runDueJobs } from '../jobs/worker.ts'
 import type { TestApp } from './test-app.ts'
 
-/** The loop of jobs, one pass at a time, and jobs by the API. */
+/** Runs the job loop one pass at a time, and creates jobs by the API. */
 export function givenJobs(world: TestApp) {
   const { deps } = world
   const sizes = new Map()
@@ -11,9 +11,9 @@ export function givenJobs(world: TestApp) {
   const read = async (id: string): Promise<Job> => (await world.call(`/jobs/${id}`)).body
 
   async function create(body: unknown): Promise<Job> {
-    const answer = await world.call('/jobs', { method: 'POST', body })
-    if (answer.status !== 202) throw new Error(`POST /jobs answered ${answer.status} ${answer.text}`)
-    return answer.body
+    const response = await world.call('/jobs', { method: 'POST', body })
+    if (response.status !== 202) throw new Error(`POST /jobs answered ${response.status} ${response.text}`)
+    return response.body
   }
 
   async function finish(id: string): Promise<Job> {
@@ -28,27 +28,27 @@ export function givenJobs(world: TestApp) {
     finish,
     run: async (body: unknown): Promise<Job> => await finish((await create(body)).id),
     async undo(id: string): Promise<Job> {
-      const answer = await world.call(`/jobs/${id}/undo`, { method: 'POST' })
-      if (answer.status !== 202) throw new Error(`undo answered ${answer.status} ${answer.text}`)
-      return await finish(answer.body.id)
+      const response = await world.call(`/jobs/${id}/undo`, { method: 'POST' })
+      if (response.status !== 202) throw new Error(`undo answered ${response.status} ${response.text}`)
+      return await finish(response.body.id)
     },
     results: async (id: string, query = ''): Promise<JobResult[]> =>
       (await world.call(`/jobs/${id}/results?limit=100${query}`)).body.data,
   }
 }
 
-/** Monitors of names `n0.example.com` and so on; ids in this order. */
-export async function givenMonitors(world: TestApp, count: number, more: object = {}): Promise<string[]> {
+/** Creates monitors of `n0.example.com`, `n1.example.com` and so on. Returns their ids in this order. */
+export async function givenMonitors(world: TestApp, count: number, overrides: object = {}): Promise<string[]> {
   const monitors = Array.from({ length: count }, (_, index) => ({
     ...{ full_domain: `n${index}.example.com`, record_type: 'A', expected_value: '192.0.2.1' },
-    ...more,
+    ...overrides,
   }))
-  const answer = await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
-  if (answer.status !== 201) throw new Error(answer.text)
-  return answer.body.map(({ id }: { id: string }) => id)
+  const response = await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
+  if (response.status !== 201) throw new Error(response.text)
+  return response.body.map(({ id }: { id: string }) => id)
 }
 
-/** A canceled job of an organization that changed one monitor, as the worker leaves it. `mark` stands in its texts. */
+/** Inserts a canceled job that changed one monitor, as the worker leaves it. All its texts contain `mark`. */
 export async function insertCanceledJob({ deps: { db, clock } }: TestApp, organization_id: string, mark: string) {
   const now = clock.now()
   const id = newId('job', now)

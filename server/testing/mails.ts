@@ -2,19 +2,19 @@ import { renderMail } from '../mail/content.ts'
 import type { TestApp } from './test-app.ts'
 import { eventually } from './test-server.ts'
 
-/** The mails to somebody as they would be sent, newest first. Some are written after the answer, so it waits for `number` of them. */
-export async function mailsTo({ deps }: TestApp, recipient: string, number = 1): Promise<string[]> {
+/** The texts of the mails to a recipient, newest first. Waits for `count` mails, because some are written after the response. */
+export async function mailsTo({ deps }: TestApp, recipient: string, count = 1): Promise<string[]> {
   const query = deps.db.selectFrom('mails').selectAll().where('recipient', '=', recipient).orderBy('id', 'desc')
   const mails = await eventually(
     () => query.execute(),
-    ({ length }) => length >= number,
+    ({ length }) => length >= count,
   )
   const { baseUrl } = deps.config
   return mails.map(({ content, about }) => renderMail(JSON.parse(content), { baseUrl, seal: deps.seal, about }).text)
 }
 
-/** The token of the link to `page` in the newest of `number` mails to somebody. */
-export async function mailedToken(world: TestApp, recipient: string, page: string, number = 1): Promise<string> {
-  const [text = ''] = await mailsTo(world, recipient, number)
+/** The token of the link to `page` in the newest of `count` mails to a recipient. */
+export async function mailedToken(world: TestApp, recipient: string, page: string, count = 1): Promise<string> {
+  const [text = ''] = await mailsTo(world, recipient, count)
   return new RegExp(`/dashboard/${page}/([\\w-]{22})\\s`).exec(text)![1]!
 }

@@ -1,44 +1,44 @@
 import { type Clock, systemClock } from '../clock.ts'
 
 export type ManualClock = Clock & {
-  /** Moves the time on to this instant; anyone who sleeps until then wakes. It never goes back. */
+  /** Advances the time to this instant and ends the sleeps until then. Never goes back. */
   moveTo(instant: number): void
-  /** What somebody who sets the machine's clock does: no time passes by it. */
+  /** Sets the wall clock back. No time passes. */
   setBack(ms: number): void
 }
 
-/** Pauses shorter than this are pacing, not waiting: they pass in a turn of the event loop, and the time stays. */
-const PACING_MS = 250
+/** Shorter pauses end in the next turn of the event loop, without advancing the time. */
+const MIN_SLEEP_MS = 250
 
-/** A clock that stands still until a test moves it. Loops that pace themselves keep turning. */
+/** A clock that a test advances. Loops with short pauses keep running. */
 export function createManualClock(start = Date.UTC(2026, 10, 21, 9, 30)): ManualClock {
-  let passed = 0
-  let back = 0
+  let elapsedMs = 0
+  let setBackMs = 0
   const sleepers = new Set<() => void>()
   return {
-    now: () => start + passed - back,
-    elapsed: () => passed,
+    now: () => start + elapsedMs - setBackMs,
+    elapsed: () => elapsedMs,
     sleep(ms, signal) {
       if (signal?.aborted) return Promise.resolve()
-      if (ms < PACING_MS) return systemClock.sleep(1, signal)
+      if (ms < MIN_SLEEP_MS) return systemClock.sleep(1, signal)
       const { promise, resolve } = Promise.withResolvers<void>()
-      const until = passed + ms
-      const look = () => {
-        if (passed < until && !signal?.aborted) return
-        sleepers.delete(look)
-        signal?.removeEventListener('abort', look)
+      const until = elapsedMs + ms
+      const wakeIfDue = () => {
+        if (elapsedMs < until && !signal?.aborted) return
+        sleepers.delete(wakeIfDue)
+        signal?.removeEventListener('abort', wakeIfDue)
         resolve()
       }
-      sleepers.add(look)
-      signal?.addEventListener('abort', look)
+      sleepers.add(wakeIfDue)
+      signal?.addEventListener('abort', wakeIfDue)
       return promise
     },
     moveTo(instant) {
-      passed = Math.max(passed, instant - start + back)
-      for (const look of [...sleepers]) look()
+      elapsedMs = Math.max(elapsedMs, instant - start + setBackMs)
+      for (const wakeIfDue of [...sleepers]) wakeIfDue()
     },
     setBack(ms) {
-      back += ms
+      setBackMs += ms
     },
   }
 }

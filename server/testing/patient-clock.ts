@@ -1,24 +1,24 @@
 import { type Clock, systemClock } from '../clock.ts'
 
-/** Time passes in steps of this; what a busy machine adds to a step does not count. */
-const STEP_MS = 20
+/** Time advances in steps of at most this, however long a busy machine delays a step. */
+const MAX_STEP_MS = 20
 
 type Sleeper = { until: number; wake: () => void }
 
-let passed = 0
+let elapsedMs = 0
 let countedAt = systemClock.elapsed()
 const sleepers = new Set<Sleeper>()
 let isTicking = false
 
 /**
- * For real exchanges with deadlines of milliseconds, on a machine of any speed: while this process has to wait for the CPU
- * no time passes, and between two steps the event loop reads what came. So a deadline ends what is silent, never what is slow.
+ * A clock for network requests with deadlines of milliseconds on a machine of any speed. No time passes while this process
+ * waits for the CPU, and the event loop reads arrived packets between two steps, so a busy machine causes no timeout.
  */
 export const patientClock: Clock = {
   now: systemClock.now,
   elapsed: () => {
-    count()
-    return passed
+    updateElapsed()
+    return elapsedMs
   },
   sleep(ms, signal) {
     if (signal?.aborted) return Promise.resolve()
@@ -38,9 +38,9 @@ export const patientClock: Clock = {
   },
 }
 
-function count(): void {
+function updateElapsed(): void {
   const now = systemClock.elapsed()
-  passed += Math.min(now - countedAt, STEP_MS)
+  elapsedMs += Math.min(now - countedAt, MAX_STEP_MS)
   countedAt = now
 }
 
@@ -51,10 +51,10 @@ function tick(): void {
   setTimeout(
     () => {
       isTicking = false
-      count()
-      for (const sleeper of [...sleepers].filter(({ until }) => until <= passed)) sleeper.wake()
+      updateElapsed()
+      for (const sleeper of [...sleepers].filter(({ until }) => until <= elapsedMs)) sleeper.wake()
       tick()
     },
-    Math.max(1, Math.min(STEP_MS, next - passed)),
+    Math.max(1, Math.min(MAX_STEP_MS, next - elapsedMs)),
   )
 }

@@ -6,17 +6,17 @@ import type { Tables } from '../database/schema.ts'
 import { sqliteDialect } from '../database/sqlite.ts'
 import { migratedDatabaseUrl } from './database.ts'
 
-/** With so few rows PostgreSQL would rather read the table; with these it shows whether an index can serve. */
-const INDEXES_ONLY = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin', 'enable_mergejoin']
+/** Without these PostgreSQL has to use an index even for a few rows. */
+const DISABLED_PLANS = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'enable_hashjoin', 'enable_mergejoin']
 
-/** A migrated database that remembers the statements that it ran and that begin with `kind`. `free`: the planner may do as it thinks best. */
+/** A migrated database that records its statements of this kind. `free` lets the planner choose any plan. */
 export async function givenRecordingDatabase(
   engine: Engine,
   { free = false, kind = 'select' }: { free?: boolean; kind?: 'select' | 'update' } = {},
 ) {
   const { url, drop } = await migratedDatabaseUrl(engine)
   const statements = new Map<string, readonly unknown[]>()
-  const options = (free ? [] : INDEXES_ONLY).map((name) => `-c ${name}=off`).join(' ')
+  const options = (free ? [] : DISABLED_PLANS).map((name) => `-c ${name}=off`).join(' ')
   const db: Database = new Kysely<Tables>({
     dialect:
       engine === 'sqlite'
@@ -32,7 +32,7 @@ export async function givenRecordingDatabase(
   })
   return {
     db,
-    /** The plan of each statement that `work` runs and that was not seen before. */
+    /** The plan of each new statement that `work` runs. */
     async plansOf(work: () => Promise<unknown>): Promise<{ sql: string; plan: string }[]> {
       const known = new Set(statements.keys())
       await work()

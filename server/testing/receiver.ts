@@ -2,7 +2,7 @@ import http from 'node:http'
 import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 
-/** One request as it came. `at` in UTC epoch milliseconds of the machine. */
+/** One received request. `at` in UTC epoch milliseconds. */
 export type Received = {
   method: string
   path: string
@@ -14,35 +14,35 @@ export type Received = {
 export type Answer = { status: number; headers?: Record<string, string | string[]>; body?: string | Buffer }
 
 export type Receiver = {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   url: string
   port: number
-  /** Everything that came since the start or the last `reset`, in order. */
+  /** The requests since the start or the last `reset`, in order. */
   received: Received[]
   /** How many connections were opened since the start. */
   connections(): number
-  /** From now on every request is answered so. */
+  /** Answers every request like this from now on. */
   answers(answer: number | Answer | ((request: Received) => number | Answer | Promise<number | Answer>)): void
-  /** From now on requests are read and never answered. */
+  /** Reads requests and never answers from now on. */
   hang(): void
-  /** Forgets what came and answers 200 again. */
+  /** Clears `received` and answers 200 again. */
   reset(): void
-  /** Resolves with what came once there are `count` requests; throws when that takes longer than `timeoutMs`. */
+  /** Resolves with the requests once there are `count`. Throws after `timeoutMs`. */
   waitFor(count: number, timeoutMs?: number): Promise<Received[]>
-  /** Closes every connection too. */
+  /** Also closes all connections. */
   close(): Promise<void>
 }
 
-type Replying = (request: Received) => number | Answer | 'hang' | Promise<number | Answer>
+type Reply = (request: Received) => number | Answer | 'hang' | Promise<number | Answer>
 
-/** A real receiver of webhooks on 127.0.0.1 unless given, for tests and the demonstration. It records, answers, and verifies nothing. */
+/** A real webhook receiver, on 127.0.0.1 by default, for tests and the demo. It records requests and does not verify them. */
 export async function startReceiver(
   options: { port?: number; ip?: string; tls?: { key: string; cert: string } } = {},
 ): Promise<Receiver> {
   const { ip = '127.0.0.1' } = options
   const received: Received[] = []
   const waiting = new Set<() => void>()
-  let reply: Replying = () => 200
+  let reply: Reply = () => 200
   let connections = 0
 
   const handle: http.RequestListener = async (request, response) => {
@@ -50,12 +50,12 @@ export async function startReceiver(
     try {
       for await (const chunk of request) chunks.push(chunk)
     } catch {
-      return // the sender went away within its request: nothing was received
+      return // the sender closed the connection during its request
     }
-    const one = newReceived(request, Buffer.concat(chunks))
-    received.push(one)
-    for (const look of waiting) look()
-    const answer = await reply(one)
+    const current = toReceived(request, Buffer.concat(chunks))
+    received.push(current)
+    for (const resolveIfComplete of waiting) resolveIfComplete()
+    const answer = await reply(current)
     if (answer === 'hang') return
     const { status, headers = {}, body = '' } = typeof answer === 'number' ? { status: answer } : answer
     response.writeHead(status, headers).end(body)
@@ -67,7 +67,7 @@ export async function startReceiver(
     server.once('error', reject)
     server.listen(options.port ?? 0, ip, resolve)
   })
-  const { port } = server.address() as AddressInfo // always this form for a TCP server that listens
+  const { port } = server.address() as AddressInfo // a listening TCP server always has an AddressInfo
 
   return {
     url: `${options.tls ? 'https' : 'http'}://${ip}:${port}`,
@@ -84,7 +84,7 @@ export async function startReceiver(
       received.length = 0
       reply = () => 200
     },
-    waitFor: (count, timeoutMs = 60_000) => arrival(received, waiting, count, timeoutMs),
+    waitFor: (count, timeoutMs = 60_000) => waitForRequests(received, waiting, count, timeoutMs),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
@@ -93,11 +93,11 @@ export async function startReceiver(
   }
 }
 
-function newReceived(request: http.IncomingMessage, body: Buffer): Received {
+function toReceived(request: http.IncomingMessage, body: Buffer): Received {
   return { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body, at: Date.now() }
 }
 
-function arrival(
+function waitForRequests(
   received: Received[],
   waiting: Set<() => void>,
   count: number,
@@ -106,18 +106,18 @@ function arrival(
   return new Promise((resolve, reject) => {
     const end = () => {
       clearTimeout(timer)
-      waiting.delete(look)
+      waiting.delete(resolveIfComplete)
     }
-    const look = () => {
+    const resolveIfComplete = () => {
       if (received.length < count) return
       end()
       resolve(received)
     }
     const timer = setTimeout(() => {
       end()
-      reject(new Error(`${received.length} of ${count} requests came within ${timeoutMs} ms`))
+      reject(new Error(`${received.length} of ${count} requests arrived within ${timeoutMs} ms`))
     }, timeoutMs)
-    waiting.add(look)
-    look()
+    waiting.add(resolveIfComplete)
+    resolveIfComplete()
   })
 }

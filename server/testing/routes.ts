@@ -1,6 +1,6 @@
 import type { TestApp } from './test-app.ts'
 
-/** `POST /monitors` and so on, of all routes as they are. */
+/** All routes of the app, such as `POST /monitors`. */
 export function listRoutes({ app }: Pick<TestApp, 'app'>): string[] {
   const parts: string[] = []
   return app
@@ -12,7 +12,7 @@ export function listRoutes({ app }: Pick<TestApp, 'app'>): string[] {
       parts.length = indent!.length / 4
       parts.push(part)
       const path = parts.join('').replace('//', '/')
-      const known = (methods ?? '').split(', ').filter((method) => /^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
-      return known.map((method) => `${method} ${path}`)
+      const supported = (methods ?? '').split(', ').filter((method) => /^(GET|POST|PUT|PATCH|DELETE)$/.test(method))
+      return supported.map((method) => `${method} ${path}`)
     })
 }

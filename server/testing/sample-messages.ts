@@ -26,7 +26,7 @@ const common = {
 }
 const later = { ...common, messageId: `alr_1_${OPENED_AT}`, now: OPENED_AT + 250 * MINUTE_MS }
 
-const one: IncidentSummary = {
+const smallIncident: IncidentSummary = {
   id: 'inc_1',
   zone: 'example.com',
   state: 'MISMATCH',
@@ -35,9 +35,15 @@ const one: IncidentSummary = {
   monitors: 1,
   failing: 1,
 }
-const many: IncidentSummary = { ...one, id: 'inc_2', state: 'NOT_FOUND', monitors: 400, failing: 398 }
+const largeIncident: IncidentSummary = {
+  ...smallIncident,
+  id: 'inc_2',
+  state: 'NOT_FOUND',
+  monitors: 400,
+  failing: 398,
+}
 
-/** `found`: strangers write what they like into the DNS. */
+/** `found` is hostile: anyone can publish any text in the DNS. */
 const monitor: MonitorSummary = {
   id: 'mon_1',
   name: 'www.example.com',
@@ -53,13 +59,13 @@ const monitors = ['www', 'shop', 'mail', 'api', 'blog'].map((label) => ({
 }))
 const TITLES = ['www.example.com A: Mismatch', 'mail.example.org MX: No data', 'www.example.com A: recovered']
 
-/** One message of each kind, as they come to people. */
+/** One message of each kind, as users receive them. */
 export const SAMPLE_MESSAGES: Record<string, AlertMessage> = {
-  failing: failingMessage(one, [monitor], common),
-  failing_several: failingMessage(many, monitors, common),
-  reminder: failingMessage(one, [monitor], { ...later, isRepeated: true }),
-  escalation: failingMessage(one, [monitor], { ...later, isEscalated: true }),
-  recovered: recoveryMessage({ ...one, failing: 0, resolvedAt: later.now }, [monitor], {
+  failing: failingMessage(smallIncident, [monitor], common),
+  failing_several: failingMessage(largeIncident, monitors, common),
+  reminder: failingMessage(smallIncident, [monitor], { ...later, isRepeated: true }),
+  escalation: failingMessage(smallIncident, [monitor], { ...later, isEscalated: true }),
+  recovered: recoveryMessage({ ...smallIncident, failing: 0, resolvedAt: later.now }, [monitor], {
     ...later,
     resolves: { title: 'www.example.com A: Mismatch', at: OPENED_AT },
   }),
@@ -82,7 +88,7 @@ export const SAMPLE_MESSAGES: Record<string, AlertMessage> = {
   test: testMessage(common),
 }
 
-/** Every mail that people receive about alerts, and one about an account. */
+/** Every mail about alerts, and some about accounts and webhooks. */
 export function sampleMails(): Record<string, Message> {
   const rendering = { baseUrl: BASE_URL, seal: createSeal('x'.repeat(32)), about: 'adr_1' }
   const alerts = Object.entries(SAMPLE_MESSAGES).map(

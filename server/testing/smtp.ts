@@ -2,35 +2,35 @@ import { SMTPServer } from 'smtp-server'
 import { onTestFinished } from 'vitest'
 
 export type ReceivedMail = { from: string; to: string[]; user: string | undefined; isSecure: boolean; source: string }
-/** A reply of SMTP: 450 puts the mail off, 550 refuses it. */
+/** An SMTP reply: 450 is temporary, 550 is permanent. */
 export type Rejection = { code: number; message: string }
 
 export type MailServer = {
-  /** With user and password where the server asks for them. */
+  /** With user and password if the server requires them. */
   url: string
   received: ReceivedMail[]
-  /** The next recipients are refused so, in this order; those after them are accepted. */
+  /** Rejects the next recipients with these replies, in this order. */
   rejects(...rejections: Rejection[]): void
-  /** From now on mails are read and never answered. */
+  /** Reads mails and never answers from now on. */
   hang(): void
   close(): Promise<void>
 }
 
-/** A real mail server on 127.0.0.1 that keeps what it gets. Closed when the test is over. */
+/** A real SMTP server on 127.0.0.1 that stores the mails that it receives. Closed after the test. */
 export async function startMailServer({
   password,
   tls,
 }: {
   password?: string
-  /** `begins`: with TLS at once, else offered. */
-  tls?: { key: string; cert: string; begins: boolean }
+  /** `implicit`: TLS from the first byte, otherwise STARTTLS. */
+  tls?: { key: string; cert: string; implicit: boolean }
 } = {}): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const rejections: Rejection[] = []
   let hangs = false
   const server = new SMTPServer({
     authOptional: password === undefined,
-    ...(tls ? { key: tls.key, cert: tls.cert, secure: tls.begins } : { disabledCommands: ['STARTTLS'] }),
+    ...(tls ? { key: tls.key, cert: tls.cert, secure: tls.implicit } : { disabledCommands: ['STARTTLS'] }),
     allowInsecureAuth: true,
     closeTimeout: 100,
     onAuth: (auth, _session, done) =>
@@ -58,15 +58,15 @@ export async function startMailServer({
       })
     },
   })
-  // A client that goes away in the middle is no failure of a test.
+  // A client that disconnects must not fail the test.
   server.on('error', () => {})
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.server.address() as { port: number } // always this form for a TCP server that listens
+  const { port } = server.server.address() as { port: number } // a listening TCP server always has an AddressInfo
   const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
   onTestFinished(close)
   const user = password === undefined ? '' : `zonewatch:${password}@`
   return {
-    url: `${tls?.begins ? 'smtps' : 'smtp'}://${user}127.0.0.1:${port}`,
+    url: `${tls?.implicit ? 'smtps' : 'smtp'}://${user}127.0.0.1:${port}`,
     received,
     rejects: (...more) => void rejections.push(...more),
     hang: () => {

@@ -1,26 +1,26 @@
 import type { Database } from '../database/database.ts'
 
 /**
- * Which tables hold tenants' rows. A table that is named in neither list is a table of tenants' rows: its primary key, unique
- * keys and foreign keys hold the organization, and each statement on behalf of a caller filters by it.
+ * Every table outside of these two lists holds rows of tenants: its primary key, unique keys and foreign keys contain the
+ * organization, and each statement for a caller filters by it.
  */
 
 /** Tables whose rows belong to no organization, or are found before the organization is known. */
 export const GLOBAL_TABLES: Record<string, string> = {
   migrations: 'the version of the schema',
   organizations: 'the organizations themselves',
-  people: 'a person can be a member of several organizations',
-  sessions: 'of a person',
-  account_tokens: 'of a person',
-  second_factors: 'of a person',
-  attempts: 'counts by account and address, before a person is known',
+  people: 'a user can be a member of several organizations',
+  sessions: 'of a user',
+  account_tokens: 'of a user',
+  second_factors: 'of a user',
+  attempts: 'counts by account and address, before the user is known',
   api_keys: 'found by the hash of the key, before the organization is known',
-  agents: 'found by the person at sign-in, before the organization is known',
+  agents: 'found by the user at sign-in, before the organization is known',
   invitations: 'found by the token of the link, before the organization is known',
   subscriptions: "found by Stripe's customer, before the organization is known",
   invoices: 'ids of Stripe, which reports them without the organization',
   stripe_events: 'ids of Stripe, before the organization is known',
-  mails: 'a mail to a person about the own account belongs to no organization',
+  mails: 'a mail to a user about their account belongs to no organization',
   rate_log: 'counts by key and address',
   processes: 'of the installation',
   secret_check: 'of the installation',
@@ -28,16 +28,16 @@ export const GLOBAL_TABLES: Record<string, string> = {
   database_sizes: 'of the installation',
 }
 
-/** Narrow tables in the order of the work. Loops claim from them across organizations; no caller reads what they hold. */
+/** The queues. Loops claim from them across organizations, and no caller reads them. */
 export const QUEUE_TABLES: Record<string, string> = {
-  due_checks: 'its key is the slot, so that what is due together lies together (decision 4)',
+  due_checks: 'its key is the slot, so that checks that are due together are stored together (decision 4)',
   due_requests: 'one queue for each webhook, which belongs to one organization (decision 5)',
   due_webhooks: 'one row for each webhook, in the order of due_at (decision 5)',
   due_mails: 'one row for each mail that waits',
-  removed_webhooks: 'webhooks that are deleted, until their requests are',
+  removed_webhooks: 'deleted webhooks, until their requests are deleted too',
 }
 
-/** Statements on behalf of a caller that may do without the organization. */
+/** Statements for a caller that need no condition on the organization. */
 const EXCEPTIONS: readonly { statement: RegExp; reason: string }[] = [
   {
     statement: /where "setup_pages"."token_hash" =/,
@@ -53,17 +53,17 @@ const EXCEPTIONS: readonly { statement: RegExp; reason: string }[] = [
   },
 ]
 
-/** Whether a statement touches tenants' rows without a condition on their organization, and without inserting it. */
+/** Whether a statement accesses rows of tenants without a condition on their organization and without inserting it. */
 export function isAcrossOrganizations(statement: string, tenantTables: readonly string[]): boolean {
   const text = statement.replaceAll('"', '')
-  const touches = new RegExp(`\\b(?:from|join|into|update)\\s+(?:${tenantTables.join('|')})\\b`, 'i')
-  if (!touches.test(text) || EXCEPTIONS.some((exception) => exception.statement.test(statement))) return false
+  const accessesTenants = new RegExp(`\\b(?:from|join|into|update)\\s+(?:${tenantTables.join('|')})\\b`, 'i')
+  if (!accessesTenants.test(text) || EXCEPTIONS.some((exception) => exception.statement.test(statement))) return false
   const isFiltered = /\b(?:where|and|on)\s+\(*(?:\w+\.)?organization_id\b/i.test(text)
   const isInserted = /\binto\s+\w+\s*\([^)]*\borganization_id\b/i.test(text)
   return !isFiltered && !isInserted
 }
 
-/** In the schema as it is. On SQLite FTS5 has tables for the index of `monitor_texts`, which is joined with that. */
+/** Reads the schema. `monitor_search…` are the FTS5 tables of SQLite, which are joined with `monitor_texts`. */
 export async function tenantTablesOf(db: Database): Promise<string[]> {
   const tables = await db.introspection.getTables()
   const names = tables.map(({ name }) => name).filter((name) => !name.startsWith('monitor_search'))

@@ -5,7 +5,7 @@ import type { DeliveryBatch } from '#contract/events.ts'
 import { systemContext } from '../context.ts'
 import { SELF_HOSTED } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { type Deliveries, givenDeliveries, type Sent } from '../testing/deliveries.ts'
+import { type Deliveries, givenDeliveries, type SentRequest } from '../testing/deliveries.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { planBatches } from './batches.ts'
 import { fanOut } from './fan-out.ts'
@@ -51,8 +51,8 @@ describe('what is put into one batch', () => {
   })
 })
 
-const requestBody = ({ body }: Sent) => JSON.parse(body) as DeliveryBatch
-const eventsOf = (sent: readonly Sent[]) =>
+const requestBody = ({ body }: SentRequest) => JSON.parse(body) as DeliveryBatch
+const eventsOf = (sent: readonly SentRequest[]) =>
   sent.flatMap((each) => requestBody(each).events.map(({ event }) => event.id))
 const batchedIn = ({ db }: Deliveries) => db.selectFrom('batched_events').selectAll().execute()
 

@@ -228,7 +228,7 @@ onBothEngines('the dispatcher', (fresh) => {
     await world.pass(HOUR_MS)
 
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(101).fill('DELIVERED'))
-    expect(world.mostInProgress()).toBeLessThanOrEqual(3)
+    expect(world.maxInProgress()).toBeLessThanOrEqual(3)
   })
 
   test('one webhook has at most its own number of requests in progress', async () => {
@@ -239,6 +239,6 @@ onBothEngines('the dispatcher', (fresh) => {
     await world.settle()
 
     expect(world.sent).toHaveLength(200)
-    expect(world.mostInProgress()).toBeLessThanOrEqual(3)
+    expect(world.maxInProgress()).toBeLessThanOrEqual(3)
   })
 })
