@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { importsOf, refusalOf, wrongImports } from './import-rule.ts'
 
-test('imports in the direction of the arrows are accepted', () => {
+test('imports that run along the arrows are accepted', () => {
   expect(refusalOf('server/checks/store.ts', 'server/events/store.ts')).toBeUndefined()
   expect(refusalOf('server/checks/store.ts', 'server/checks/verdict.ts')).toBeUndefined()
   expect(refusalOf('server/dns/client.ts', 'server/clock.ts')).toBeUndefined()
@@ -10,7 +10,7 @@ test('imports in the direction of the arrows are accepted', () => {
   expect(refusalOf('server/cli/serve.ts', 'server/app.ts')).toBeUndefined()
 })
 
-test('an import against the arrows is refused with both files and the reason', () => {
+test('an import against the arrows is refused with a sentence that names both files and the reason', () => {
   const wrong = { from: 'server/events/store.ts', to: 'server/checks/verdict.ts' }
 
   expect(wrongImports([wrong])).toEqual([
@@ -35,11 +35,11 @@ test.each([
   expect(refusalOf(from, to)).toBeDefined()
 })
 
-test('a test may import any file', () => {
+test('a test may import what it needs', () => {
   expect(refusalOf('server/dns/client.test.ts', 'server/testing/dns-server.ts')).toBeUndefined()
 })
 
-test('every syntax of an import is recognized', () => {
+test('every way of writing an import is read', () => {
   const source = `
 import { a } from './a.ts'
 import type { b } from '../dns/b.ts'

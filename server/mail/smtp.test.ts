@@ -9,9 +9,9 @@ const fixture = (name: string) => readFileSync(new URL(`../testing/fixtures/${na
 const certificate = { key: fixture('receiver.key'), cert: fixture('receiver.cert') }
 const envelope = { id: 'mail_1', to: 'owner@example.com', at: 0 }
 
-/** Sends a mail to a server that implicit with TLS or offers it. */
-async function sent(implicit: 'smtps' | 'smtp') {
-  const server = await startMailServer({ tls: { ...certificate, implicit: implicit === 'smtps' } })
+/** Sends a mail to a server with implicit TLS or STARTTLS. */
+async function sent(scheme: 'smtps' | 'smtp') {
+  const server = await startMailServer({ tls: { ...certificate, implicit: scheme === 'smtps' } })
   const post = createMailSender({ url: server.url, from: 'alerts@example.com' })
   return { sending: await post(envelope, newMessage('Hello', []), new AbortController().signal), server }
 }
@@ -22,10 +22,10 @@ function trust(cert: string) {
   tls.setDefaultCACertificates([cert])
 }
 
-test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server has it', async (implicit) => {
+test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server has it', async (scheme) => {
   trust(certificate.cert)
 
-  const { sending, server } = await sent(implicit)
+  const { sending, server } = await sent(scheme)
 
   expect(sending).toEqual({ kind: 'sent' })
   expect(server.received).toMatchObject([{ isSecure: true }])
@@ -33,8 +33,8 @@ test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server h
 
 test.each(['smtps', 'smtp'] as const)(
   '%s: tells nothing to a server whose certificate is not valid',
-  async (implicit) => {
-    const { sending, server } = await sent(implicit)
+  async (scheme) => {
+    const { sending, server } = await sent(scheme)
 
     expect(sending).toMatchObject({ kind: 'deferred', reason: expect.stringMatching(/certificate/) })
     expect(server.received).toEqual([])
