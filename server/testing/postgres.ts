@@ -25,8 +25,8 @@ declare module 'vitest' {
 
 const TEMPLATE = 'zonewatch_template'
 
-/** What a server pays for surviving a power failure or for living long. A test's database needs neither. */
-const SHORT_LIVED: Flag[] = [
+/** Test databases need neither durability nor maintenance. */
+const NO_DURABILITY: Flag[] = [
   ['synchronous_commit', 'off'],
   ['full_page_writes', 'off'],
   ['autovacuum', 'off'],
@@ -36,12 +36,12 @@ const SHORT_LIVED: Flag[] = [
   ['checkpoint_timeout', '1d'],
 ]
 
-/** Starts one real PostgreSQL server for the whole test run, and migrates the databases that tests copy. */
+/** Starts one real PostgreSQL server for the test run, and migrates the templates that tests copy. */
 export default async function setup(project: TestProject) {
-  // The library ends this process with code 0 whatever happened, which would hide that tests failed.
+  // The library ends this process with code 0, which would hide failed tests.
   process.prependListener('beforeExit', (code) => process.exit(code))
   const [server, folder] = await Promise.all([
-    startPostgres(SHORT_LIVED),
+    startPostgres(NO_DURABILITY),
     mkdtemp(join(tmpdir(), 'zonewatch-template-')),
   ])
   const sqlite = join(folder, 'zonewatch.db')
@@ -68,7 +68,7 @@ async function migrateTemplate(url: string): Promise<void> {
   await db.destroy()
 }
 
-/** As a function of the database it is one message, and its statements are planned once. */
+/** A function needs one round trip, and PostgreSQL plans its statements once. */
 const DELETE_ROWS = [
   'create schema testing',
   `create function testing.delete_rows() returns bigint language plpgsql as $$
@@ -92,48 +92,48 @@ const DELETE_ROWS = [
 type Flag = [name: string, value: string]
 
 export type Postgres = {
-  /** Without the database's name. */
+  /** Without a database name. */
   url: string
-  /** Where its data is. */
+  /** The data folder. */
   folder: string
-  /** Stops it, its data kept, as an operator or an accident does; `resume` starts it again on the same port. */
+  /** Stops the server and keeps its data. `resume` starts it again on the same port. */
   halt: () => Promise<void>
   resume: () => Promise<void>
-  /** Stops it and removes its data. */
+  /** Stops the server and removes its data. */
   stop: () => Promise<void>
 }
 
-/** `flags`: settings of the server beside those that every test needs. */
+/** `flags` are additional settings of the server. */
 export async function startPostgres(flags: readonly Flag[] = []): Promise<Postgres> {
-  refuseLockedFolder()
+  requireAccessibleFolder()
   const { server, postgres } = await newServer(flags)
   await server.initialise()
   await server.start()
   return postgres
 }
 
-/** A streaming replica of it. The primary stops for the moment in which its data is copied. */
+/** Starts a streaming replica. The primary stops while its data is copied. */
 export async function startReplica(primary: Postgres): Promise<Postgres> {
-  const { server, postgres } = await newServer([['primary_conninfo', connectionOf(primary.url)]])
+  const { server, postgres } = await newServer([['primary_conninfo', connectionString(primary.url)]])
   await primary.halt()
   await promisify(execFile)('cp', ['-a', primary.folder, postgres.folder])
   await primary.resume()
   await writeFile(join(postgres.folder, 'standby.signal'), '')
   const resume = async () => {
-    // The library waits for a line that only a primary writes.
+    // The library waits for a log line that only a primary writes.
     server.start().catch(() => {})
-    await untilAnswers(postgres.url)
+    await waitUntilReachable(postgres.url)
   }
   await resume()
   return { ...postgres, resume }
 }
 
-function connectionOf(url: string): string {
+function connectionString(url: string): string {
   const { hostname, port, username, password } = new URL(url)
   return `host=${hostname} port=${port} user=${username} password=${password}`
 }
 
-async function untilAnswers(url: string): Promise<void> {
+async function waitUntilReachable(url: string): Promise<void> {
   for (;;) {
     const client = new pg.Client({ connectionString: `${url}/postgres` })
     client.on('error', () => {})
@@ -187,13 +187,13 @@ async function freePort(): Promise<number> {
   return address.port
 }
 
-/** For root another user runs PostgreSQL, who has to reach it. */
-function refuseLockedFolder(): void {
+/** As root the tests run PostgreSQL as another user, who needs access to this folder. */
+function requireAccessibleFolder(): void {
   if (userInfo().uid !== 0) return
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
     if ((statSync(folder).mode & 0o001) !== 0) continue
     throw new Error(
-      `PostgreSQL does not run as root, and no other user may enter ${folder}: run the tests as an ordinary user, or chmod o+x it.`,
+      `PostgreSQL does not run as root, and other users cannot access ${folder}. Run the tests as an ordinary user, or chmod o+x the folder.`,
     )
   }
 }

@@ -14,11 +14,11 @@ import { givenChecks } from './checks.ts'
 import { givenApp } from './test-app.ts'
 
 /**
- * `record`: records as the DNS holds them, in canonical text. `rdata`: such on the wire, in hexadecimal, and their text; `malformed`:
- * what is none. `stored`: expected values as they are written and as they are stored in exact mode; `refused`: with a part of the
- * reason. `flexible`: an expected value, records, and whether it matches. `zone`: an entry of a zone file and its expected value,
- * undefined where it is passed over. `monitored`: a monitor, what it shows of the first of `rdata`, which it expects, and of the
- * second, which it does not.
+ * `record`: arbitrary records in canonical text. `rdata`: rdata in hexadecimal and its canonical text. `malformed`: malformed
+ * rdata. `stored`: an expected value as the user writes it and as exact mode stores it. `refused`: an expected value and a part
+ * of the reason. `flexible`: an expected value, records, and whether they match. `zone`: an entry of a zone file and the
+ * imported value, undefined if the import skips it. `monitored`: a monitor that expects the first of `rdata`, and the current
+ * values for the first and the second of `rdata`.
  */
 export type Samples = {
   record: fc.Arbitrary<string>
@@ -37,7 +37,7 @@ type Examples = {
 
 const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.string({ unit: 'grapheme', maxLength: 60 }))
 
-/** What holds for every record type, and what the examples say of this one. */
+/** Tests that hold for every record type, and the examples of this one. */
 export function testRecordType(type: MonitorRecordType, { record, isSingle = false, ...examples }: Samples): void {
   const { rdata = [], malformed = [], stored = [], refused = [], flexible = [], zone, monitored } = examples
   const { recordType } = findZoneType(type) ?? {}
@@ -46,9 +46,13 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
   describe(type, () => {
     test('records match themselves in both modes, in any order and with duplicates', () => {
       fc.assert(
-        fc.property(records, fc.boolean(), fc.nat(), (values, isExactMatch, at) => {
-          const turned = [...values.slice(at % values.length), ...values.slice(0, at % values.length), values[0]!]
-          expect(matches(type, expectable(type, turned, isExactMatch), values, isExactMatch)).toBe(true)
+        fc.property(records, fc.boolean(), fc.nat(), (values, isExactMatch, offset) => {
+          const rotated = [
+            ...values.slice(offset % values.length),
+            ...values.slice(0, offset % values.length),
+            values[0]!,
+          ]
+          expect(matches(type, expectable(type, rotated, isExactMatch), values, isExactMatch)).toBe(true)
         }),
       )
     })
@@ -68,9 +72,9 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
         anyText,
         anyText.map((text) => `"${text}"`),
         fc.tuple(record, anyText).map((parts) => parts.join(' ')),
-        fc.tuple(record, fc.nat(), fc.constantFrom('*', '"', '\\', '(', ' ', ',', '=')).map(([text, at, part]) => {
-          const place = at % (text.length + 1)
-          return text.slice(0, place) + part + text.slice(place)
+        fc.tuple(record, fc.nat(), fc.constantFrom('*', '"', '\\', '(', ' ', ',', '=')).map(([text, number, part]) => {
+          const index = number % (text.length + 1)
+          return text.slice(0, index) + part + text.slice(index)
         }),
       )
       fc.assert(
@@ -86,7 +90,7 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
     test('any rdata is malformed, or its text matches itself if it can be expected', () => {
       if (!recordType) return
       fc.assert(
-        fc.property(damaged(rdata.map(([hex]) => hex)), (octets) => {
+        fc.property(mutated(rdata.map(([hex]) => hex)), (octets) => {
           const text = textOf(recordType, octets)
           if (text === undefined) return
           const { values, isExact } = expectationOf(type, [text])
@@ -155,14 +159,14 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
       const monitor = { full_domain: name, record_type: type, expected_value: expected, is_exact_match }
       const { status, body } = await call('/monitors', { method: 'POST', body: monitor })
       expect([status, body.record_type]).toEqual([201, type])
-      for (const [at, state, value] of [
+      for (const [index, state, value] of [
         [0, 'VALID', found],
         [1, 'MISMATCH', other],
       ] as const) {
-        set(name, recordTypeOf(type).queryType, [octets(rdata[at]![0])])
+        set(name, recordTypeOf(type).queryType, [toBytesText(rdata[index]![0])])
         await check({ afterMs: 10 * DAY_MS })
-        const { state: now, current_value } = (await call(`/monitors/${body.id}`)).body
-        expect([now, current_value]).toEqual([state, [value]])
+        const { state: currentState, current_value } = (await call(`/monitors/${body.id}`)).body
+        expect([currentState, current_value]).toEqual([state, [value]])
       }
     })
   })
@@ -171,17 +175,17 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
 const DAY_MS = 86_400_000
 
 /** RFC 3597 section 5. */
-const octets = (hex: string) => `\\# ${hex.length / 2} ${hex}`
+const toBytesText = (hex: string) => `\\# ${hex.length / 2} ${hex}`
 
-/** Records as they are expected. */
+/** The records in the form of expected values. */
 function expectable(type: MonitorRecordType, records: readonly string[], isExactMatch: boolean): string[] {
   const { asExpected = (value) => value } = recordTypeOf(type)
   return records.map((value) => asExpected(value, isExactMatch))
 }
 
-/** Undefined for rdata that is malformed. */
+/** Undefined for malformed rdata. */
 function textOf(format: { code: number; read(rdata: RdataReader): string }, octets: Buffer): string | undefined {
-  // Names may point to what is before the rdata: `a.example`.
+  // Compression pointers can refer to `a.example` before the rdata.
   const before = Buffer.concat([Buffer.alloc(12), Buffer.from('0161076578616d706c6500', 'hex')])
   const packet = { octets: Buffer.concat([before, octets]), tails: new Map() }
   try {
@@ -192,8 +196,8 @@ function textOf(format: { code: number; read(rdata: RdataReader): string }, octe
   }
 }
 
-/** Octets that are like the samples: some changed, cut off or added. */
-function damaged(rdata: readonly string[]): fc.Arbitrary<Buffer> {
+/** Variants of the samples with bytes changed, removed or added. */
+function mutated(rdata: readonly string[]): fc.Arbitrary<Buffer> {
   const random = fc.uint8Array({ maxLength: 60 }).map((octets) => Buffer.from(octets))
   if (rdata.length === 0) return random
   const changed = fc
@@ -202,15 +206,15 @@ function damaged(rdata: readonly string[]): fc.Arbitrary<Buffer> {
       fc.array(fc.tuple(fc.nat(), fc.oneof(fc.nat(255), fc.constantFrom(0, 1, 0xc0, 12))), { maxLength: 3 }),
       fc.integer({ min: -3, max: 3 }),
     )
-    .map(([hex, changes, more]) => {
+    .map(([hex, changes, lengthChange]) => {
       const octets = Buffer.from(hex, 'hex')
-      for (const [at, octet] of changes) if (octets.length > 0) octets[at % octets.length] = octet
-      return more < 0 ? octets.subarray(0, more) : Buffer.concat([octets, Buffer.alloc(more)])
+      for (const [index, octet] of changes) if (octets.length > 0) octets[index % octets.length] = octet
+      return lengthChange < 0 ? octets.subarray(0, lengthChange) : Buffer.concat([octets, Buffer.alloc(lengthChange)])
     })
   return fc.oneof(random, changed)
 }
 
-/** Whether a monitor that expects what is `written` is valid. Throws where it is refused. */
+/** Whether a monitor with these expected values is valid. Throws if they are refused. */
 export function matches(
   type: MonitorRecordType,
   written: readonly string[],
@@ -220,7 +224,7 @@ export function matches(
   const parsed = parseExpectedValues(written, type, isExactMatch)
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
   const { queryType, observe, difference, flexibleView } = recordTypeOf(type)
-  const seen = flexibleView && !isExactMatch ? records.map(flexibleView) : [...records]
-  const rrset = { name: 'www.example.com', type: queryType, ttl: 60, values: seen }
+  const values = flexibleView && !isExactMatch ? records.map(flexibleView) : [...records]
+  const rrset = { name: 'www.example.com', type: queryType, ttl: 60, values }
   return isMatch(difference(parsed.values, observe({ kind: 'answer', rrset, chain: [] }), isExactMatch, []))
 }

@@ -6,27 +6,27 @@ import { sqliteDialect } from '../database/sqlite.ts'
 import { migratedDatabaseUrl } from './database.ts'
 
 /**
- * Databases that one test after the other gets, emptied in between: creating one costs a hundred times as much on
- * PostgreSQL, for the files and the connections.
+ * Tests use these databases one after the other, emptied in between. Creating one on PostgreSQL costs a hundred times as
+ * much.
  */
 type Shared = {
   url: string
   dialect: Dialect
   driver: Driver
-  /** Connections that the test has not given back. */
+  /** Connections that the test has not released. */
   inUse: number
   drop(): Promise<void>
 }
 
-/** Of this worker, used by no test at the moment. */
+/** The unused databases of this worker. */
 const idle: Record<Engine, Shared[]> = { sqlite: [], postgres: [] }
 
-/** After so many deletes PostgreSQL, which nothing vacuums here, reads more dead rows than living ones. SQLite frees its pages. */
-const MAX_ROWS: Record<Engine, number> = { sqlite: Number.POSITIVE_INFINITY, postgres: 2_000 }
+/** Without vacuum PostgreSQL slows down after so many deleted rows. SQLite frees its pages. */
+const MAX_DELETED_ROWS: Record<Engine, number> = { sqlite: Number.POSITIVE_INFINITY, postgres: 2_000 }
 const CONNECTIONS = 10
-const GIVEN_BACK_MS = 5_000
+const LOCK_TIMEOUT_MS = 5_000
 
-/** A migrated database without rows. The test destroys `db` as any other, and then calls `release`. `log` receives each statement. */
+/** A migrated database without rows. The test destroys `db` and then calls `release`. `log` receives each statement. */
 export async function borrowDatabase(
   engine: Engine,
   log?: (event: LogEvent) => void,
@@ -36,7 +36,7 @@ export async function borrowDatabase(
     db: new Kysely<Tables>({ dialect: borrowedDialect(shared), ...(log ? { log } : {}) }),
     url: shared.url,
     release: async () => {
-      if (await isEmptied(shared, engine)) idle[engine].push(shared)
+      if (await deleteAllRows(shared, engine)) idle[engine].push(shared)
       else await drop(shared)
     },
   }
@@ -50,19 +50,19 @@ async function newShared(engine: Engine): Promise<Shared> {
   return { url, dialect, driver, inUse: 0, drop }
 }
 
-/** Whatever a test left behind, a lock or an open transaction say, costs its database and nothing else. */
-async function isEmptied(shared: Shared, engine: Engine): Promise<boolean> {
+/** Returns false if the database cannot be reused, for example because the test left a lock or an open transaction. */
+async function deleteAllRows(shared: Shared, engine: Engine): Promise<boolean> {
   if (shared.inUse > 0) return false
   const db = new Kysely<Tables>({ dialect: borrowedDialect(shared) })
   try {
-    const rows = await db.transaction().execute((transaction) => EMPTY[engine](transaction))
-    return rows <= MAX_ROWS[engine] && shared.inUse === 0
+    const rows = await db.transaction().execute((transaction) => DELETE_ALL_ROWS[engine](transaction))
+    return rows <= MAX_DELETED_ROWS[engine] && shared.inUse === 0
   } catch {
     return false
   }
 }
 
-const EMPTY: Record<Engine, (db: Database) => Promise<number>> = {
+const DELETE_ALL_ROWS: Record<Engine, (db: Database) => Promise<number>> = {
   async sqlite(db) {
     await sql`pragma defer_foreign_keys = on`.execute(db)
     const { rows: tables } = await sql<{ name: string }>`select name from sqlite_schema
@@ -76,8 +76,8 @@ const EMPTY: Record<Engine, (db: Database) => Promise<number>> = {
     return deleted
   },
   async postgres(db) {
-    await sql`set local session_replication_role = replica`.execute(db) // no foreign key is checked
-    await sql`set local lock_timeout = ${sql.lit(GIVEN_BACK_MS)}`.execute(db)
+    await sql`set local session_replication_role = replica`.execute(db) // disables foreign key checks
+    await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(db)
     const { rows } = await sql<{ deleted: number }>`select testing.delete_rows() as deleted`.execute(db)
     return rows[0]!.deleted
   },
@@ -98,7 +98,7 @@ function borrowedDialect(shared: Shared): Dialect {
   }
 }
 
-/** Kysely refuses statements after its `destroy`, as of a database that was closed; the one behind it stays open. */
+/** After `destroy` Kysely refuses statements as for a closed database, but the shared one stays open. */
 class BorrowedDriver implements Driver {
   readonly #shared: Shared
 

@@ -11,17 +11,17 @@ import { type Receiver, startReceiver } from './receiver.ts'
 import { type ServerProcess, type Settings, startServer } from './server-process.ts'
 
 export const ADMIN_KEY = `zw_${'A'.repeat(43)}`
-/** With these, an empty database gets an organization whose key is `ADMIN_KEY`. */
+/** Settings that create an organization with the key `ADMIN_KEY` in an empty database. */
 export const ADMIN: Settings = {
   ADMIN_EMAIL: 'owner@example.com',
   ADMIN_PASSWORD: 'a long password',
   ADMIN_API_KEY: ADMIN_KEY,
 }
 
-/** What a server needs around it, on loopback only. All of it goes away when the test is over. */
+/** A DNS server, a webhook receiver and a database for a server, on loopback only. All are removed after the test. */
 export type TestEnvironment = { dns: DnsServer; receiver: Receiver; settings: Settings; databaseUrl: string }
 
-/** `settings` start a server on a database of the test's own, without rows. `isMigrated`: false, and the server creates its tables. */
+/** `settings` start a server on an empty database. If `isMigrated` is false, the server creates the tables. */
 export async function givenEnvironment(engine: Engine, { isMigrated = true } = {}): Promise<TestEnvironment> {
   const [dns, receiver, database, folder] = await Promise.all([
     startDnsServer(),
@@ -37,7 +37,7 @@ export async function givenEnvironment(engine: Engine, { isMigrated = true } = {
   return { dns, receiver, settings, databaseUrl: database.url }
 }
 
-/** Of a server that uses nothing outside of the test's world, without limits. */
+/** Settings of a server that uses only loopback and has no rate limits. */
 export function serverSettings({ dns, databaseUrl, folder }: { dns: DnsServer; databaseUrl: string; folder: string }) {
   return {
     DATA_DIR: folder,
@@ -59,7 +59,7 @@ export async function givenFolder(): Promise<string> {
   return folder
 }
 
-/** A server that is killed when the test is over, if it still runs then. */
+/** A server that is killed after the test if it still runs. */
 export async function givenServer(
   settings: Settings,
   options: Parameters<typeof startServer>[1] = {},
@@ -69,18 +69,20 @@ export async function givenServer(
   return server
 }
 
-/** Asks again and again until the answer is accepted; throws with the last answer when that takes forever. */
+/** Repeats the query until the result is accepted. Throws with the last result after `timeoutMs`. */
 export async function eventually<T>(
-  ask: () => Promise<T>,
-  isAccepted: (answer: T) => boolean,
+  query: () => Promise<T>,
+  isAccepted: (result: T) => boolean,
   timeoutMs = 60_000,
 ): Promise<T> {
   const giveUpAt = systemClock.elapsed() + timeoutMs
   for (;;) {
-    const answer = await ask()
-    if (isAccepted(answer)) return answer
+    const result = await query()
+    if (isAccepted(result)) return result
     if (systemClock.elapsed() > giveUpAt) {
-      throw new Error(`not so within ${timeoutMs} ms, last was: ${JSON.stringify(answer)?.slice(0, 2_000)}`)
+      throw new Error(
+        `Not accepted within ${timeoutMs} ms. The last result: ${JSON.stringify(result)?.slice(0, 2_000)}`,
+      )
     }
     await systemClock.sleep(25)
   }

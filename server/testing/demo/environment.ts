@@ -10,8 +10,8 @@ import { startDnsServer } from '../dns-server.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'
 import { type ServerProcess, startServer } from '../server-process.ts'
 
-/** Two name servers that say the same, a receiver, and the real Zonewatch; all on this machine. */
-export type Stage = {
+/** Two name servers with the same records, a receiver, and a real Zonewatch, all on this machine. */
+export type DemoEnvironment = {
   nameServers: string[]
   setRecord(name: string, type: QuestionType, values: string[]): void
   receiver: Receiver
@@ -19,10 +19,10 @@ export type Stage = {
   api: Api
 }
 
-const STOP_MS = 3_000
+const STOP_TIMEOUT_MS = 3_000
 
-/** What is started is stopped and removed again by `stack`, also when a later part does not start. */
-export async function setStage(stack: AsyncDisposableStack): Promise<Stage> {
+/** `stack` stops and removes everything, even if a later part does not start. */
+export async function startEnvironment(stack: AsyncDisposableStack): Promise<DemoEnvironment> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-demo-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   const nameServers = [await startDnsServer(), await startDnsServer()]
@@ -35,7 +35,7 @@ export async function setStage(stack: AsyncDisposableStack): Promise<Stage> {
   const starting = startServer({
     DATA_DIR: folder,
     DNS_SERVERS: addresses.join(','),
-    DNS_ROOTS: 'off', // the Internet's are not asked
+    DNS_ROOTS: 'off', // no queries to the Internet
     DNS_CANARIES: 'off',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
     READ_LIMIT: '0',
@@ -48,7 +48,7 @@ export async function setStage(stack: AsyncDisposableStack): Promise<Stage> {
   stack.defer(async () => {
     const started = await starting.catch(() => undefined)
     started?.send('SIGTERM')
-    await Promise.race([started?.ended, systemClock.sleep(STOP_MS)])
+    await Promise.race([started?.ended, systemClock.sleep(STOP_TIMEOUT_MS)])
     await started?.kill()
   })
   const zonewatch = await starting

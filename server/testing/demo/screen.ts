@@ -2,9 +2,9 @@ import { styleText } from 'node:util'
 
 export type Screen = {
   title(text: string): void
-  /** Begins a numbered step: one word, and what it is about. */
+  /** Starts a numbered step with a word and a description. */
   step(word: string, about: string): void
-  /** Aligned columns; each row may carry a mark in front. */
+  /** Aligned columns. A row can have a mark. */
   rows(rows: Row[]): void
   note(text: string): void
   end(isGood: boolean, text: string): void
@@ -18,10 +18,10 @@ const WIDTH = 80
 const INDENT = ' '.repeat(12)
 const MARKS = { good: ['green', '✓'], bad: ['yellow', '●'] } as const
 
-/** Text of about 80 columns; quiet colours where a person looks at it and did not say NO_COLOR. */
+/** Text of about 80 columns, with colors on a terminal unless NO_COLOR is set. */
 export function createScreen(output: NodeJS.WriteStream, { NO_COLOR }: { NO_COLOR?: string | undefined }): Screen {
-  const hasColours = output.isTTY === true && !NO_COLOR
-  const paint = (style: Style, text: string) => (hasColours ? styleText(style, text, { validateStream: false }) : text)
+  const hasColors = output.isTTY === true && !NO_COLOR
+  const paint = (style: Style, text: string) => (hasColors ? styleText(style, text, { validateStream: false }) : text)
   const print = (line = '') => void output.write(`${line.trimEnd()}\n`)
   let steps = 0
   return {

@@ -6,47 +6,55 @@ import type { Webhook } from '#contract/webhooks.ts'
 import { systemClock } from '../../clock.ts'
 import type { QuestionType } from '../../dns/outcome.ts'
 import type { Received } from '../receiver.ts'
-import type { Stage } from './environment.ts'
+import type { DemoEnvironment } from './environment.ts'
 import type { Screen } from './screen.ts'
-import { holdsServiceSignature, holdsStandardSignature } from './signatures.ts'
+import { isServiceSignatureValid, isStandardSignatureValid } from './signatures.ts'
 
-/** Ends the demo with a sentence that says what did not happen. */
+/** Ends the demo with the sentence in `message`. */
 export class DemoFailure extends Error {}
 
-type Diagnosed = Monitor & { diagnosis: Diagnosis }
-type Plan = { name: string; type: MonitorRecordType; expected: string; isExact?: false; found?: string }
+type MonitorWithDiagnosis = Monitor & { diagnosis: Diagnosis }
+type DemoRecord = { name: string; type: MonitorRecordType; expected: string; isExact?: false; published?: string }
 
 const ZONE = 'shop.example'
-const PLAN: Plan[] = [
+const RECORDS: DemoRecord[] = [
   { name: `www.${ZONE}`, type: 'A', expected: '203.0.113.10' },
   { name: `cdn.${ZONE}`, type: 'CNAME', expected: 'shop.cdn.example' },
   { name: ZONE, type: 'MX', expected: '10 mail.shop.example' },
-  { name: ZONE, type: 'SPF', expected: 'v=spf1 include:_spf.mail.example', isExact: false, found: 'v=spf1 mx -all' },
+  {
+    name: ZONE,
+    type: 'SPF',
+    expected: 'v=spf1 include:_spf.mail.example',
+    isExact: false,
+    published: 'v=spf1 mx -all',
+  },
 ]
 const HIJACKED = '198.51.100.66'
 const WAIT_MS = 30_000
 
-export async function watchRecords({ api, receiver, setRecord }: Stage, screen: Screen) {
+export async function watchRecords({ api, receiver, setRecord }: DemoEnvironment, screen: Screen) {
   screen.step('Watch', 'four records of shop.example, each with what it should say')
-  const made = await api.post<Webhook>('/webhooks', { url: `${receiver.url}/dns-changes`, groups: ['default'] })
-  insist(made.status === 201, 'The webhook was not made.')
+  const created = await api.post<Webhook>('/webhooks', { url: `${receiver.url}/dns-changes`, groups: ['default'] })
+  assertDemo(created.status === 201, 'The webhook was not created.')
   const monitors: Monitor[] = []
-  for (const { name, type, expected, isExact = true, found = expected } of PLAN) {
-    setRecord(name, queryType(type), [found])
+  for (const { name, type, expected, isExact = true, published = expected } of RECORDS) {
+    setRecord(name, queryType(type), [published])
     const { status, body } = await api.post<Monitor>('/monitors', {
       ...{ full_domain: name, record_type: type, expected_value: [expected], is_exact_match: isExact },
-      notify: 'after_success', // told when what was right is right no more
+      notify: 'after_success', // report when a valid record becomes invalid
     })
-    insist(status === 201, `The monitor of ${name} ${type} was not made.`)
+    assertDemo(status === 201, `The monitor of ${name} ${type} was not created.`)
     monitors.push(body)
   }
-  screen.rows(PLAN.map(({ name, type, expected }) => ({ cells: [name, type.padEnd(5), expected] })))
-  return { webhook: made.body, monitors }
+  screen.rows(RECORDS.map(({ name, type, expected }) => ({ cells: [name, type.padEnd(5), expected] })))
+  return { webhook: created.body, monitors }
 }
 
-export async function showFindings(stage: Stage, monitors: Monitor[], screen: Screen): Promise<void> {
+export async function showFindings(environment: DemoEnvironment, monitors: Monitor[], screen: Screen): Promise<void> {
   screen.step('Check', 'each was looked up at once; from now on, every 5 minutes')
-  const checked = await Promise.all(monitors.map(({ id }) => becomes(stage, id, ({ state }) => state !== 'UNSET')))
+  const checked = await Promise.all(
+    monitors.map(({ id }) => waitForMonitor(environment, id, ({ state }) => state !== 'UNSET')),
+  )
   screen.rows(
     checked.map(({ domain, subdomain, record_type, state, current_value }) => ({
       mark: state === 'VALID' ? 'good' : 'bad',
@@ -54,28 +62,31 @@ export async function showFindings(stage: Stage, monitors: Monitor[], screen: Sc
     })),
   )
   for (const { state, diagnosis } of checked) if (state !== 'VALID') screen.note(diagnosis.reason)
-  insist(checked[0]!.state === 'VALID', `The first look at www.${ZONE} came to ${checked[0]!.state}.`)
+  assertDemo(checked[0]!.state === 'VALID', `The first check of www.${ZONE} resulted in ${checked[0]!.state}.`)
 }
 
-export async function changeRecord(stage: Stage, monitor: Monitor, screen: Screen) {
+export async function changeRecord(environment: DemoEnvironment, monitor: Monitor, screen: Screen) {
   screen.step('Change', `somebody points www.${ZONE} elsewhere`)
-  stage.setRecord(`www.${ZONE}`, 'A', [HIJACKED])
+  environment.setRecord(`www.${ZONE}`, 'A', [HIJACKED])
   const changedAt = systemClock.now()
-  await stage.api.post(`/monitors/${monitor.id}/check`) // now, so that nobody has to wait for its turn
+  await environment.api.post(`/monitors/${monitor.id}/check`) // so that the demo does not wait for the schedule
   screen.rows([{ cells: [`www.${ZONE}`, 'A', `${monitor.expected_value[0]} → ${HIJACKED}`] }])
-  const seen = await becomes(stage, monitor.id, ({ state }) => state === 'MISMATCH')
+  const changed = await waitForMonitor(environment, monitor.id, ({ state }) => state === 'MISMATCH')
 
-  const { reason, paths } = seen.diagnosis
-  screen.step('Confirm', `VALID → ${seen.state}, after two name servers said the same`)
-  insist(new Set(paths.map(({ server }) => server)).size >= 2, 'The change was reported on the word of one server.')
+  const { reason, paths } = changed.diagnosis
+  screen.step('Confirm', `VALID → ${changed.state}, after two name servers said the same`)
+  assertDemo(
+    new Set(paths.map(({ server }) => server)).size >= 2,
+    'The change was reported after the answer of only one server.',
+  )
   screen.rows(paths.map((path) => ({ mark: 'good', cells: evidenceCells(path) })))
   screen.note(reason)
   return changedAt
 }
 
-export async function showDelivery({ receiver }: Stage, webhook: Webhook, changedAt: number, screen: Screen) {
-  const came = await receiver.waitFor(1, WAIT_MS).catch(() => [])
-  const [request] = came
+export async function showDelivery({ receiver }: DemoEnvironment, webhook: Webhook, changedAt: number, screen: Screen) {
+  const requests = await receiver.waitFor(1, WAIT_MS).catch(() => [])
+  const [request] = requests
   if (!request) throw new DemoFailure(`No webhook arrived within ${WAIT_MS / 1000} seconds.`)
   const seconds = ((request.at - changedAt) / 1000).toFixed(1)
   screen.step('Report', `a signed webhook arrived ${seconds} s after the change`)
@@ -90,10 +101,13 @@ export async function showDelivery({ receiver }: Stage, webhook: Webhook, change
   const { secret } = webhook
   const now = systemClock.now()
   const forged = { ...request, body: Buffer.from(request.body.toString().replace(HIJACKED, '203.0.113.10')) }
-  const isGood = (one: Received) => [holdsServiceSignature(one, secret, now), holdsStandardSignature(one, secret, now)]
-  insist(isGood(request).every(Boolean), 'The signature of the webhook does not hold.')
-  insist(!isGood(forged).some(Boolean), 'The signature holds for a body that was altered.')
-  insist(came.length === 1 && event.new_state === 'MISMATCH', 'Something else was reported than the one change.')
+  const verify = (received: Received) => [
+    isServiceSignatureValid(received, secret, now),
+    isStandardSignatureValid(received, secret, now),
+  ]
+  assertDemo(verify(request).every(Boolean), 'The signature of the webhook is not valid.')
+  assertDemo(!verify(forged).some(Boolean), 'The signature is valid for an altered body.')
+  assertDemo(requests.length === 1 && event.new_state === 'MISMATCH', 'Another event than the change was reported.')
   screen.rows([
     { mark: 'good', cells: ['X-Service-Signature', 'HMAC-SHA256 of the body: holds'] },
     { mark: 'good', cells: ['webhook-signature', 'Standard Webhooks (id, time, body): holds'] },
@@ -101,11 +115,15 @@ export async function showDelivery({ receiver }: Stage, webhook: Webhook, change
   ])
 }
 
-async function becomes(stage: Stage, id: string, isSo: (monitor: Diagnosed) => boolean): Promise<Diagnosed> {
+async function waitForMonitor(
+  environment: DemoEnvironment,
+  id: string,
+  isExpected: (monitor: MonitorWithDiagnosis) => boolean,
+): Promise<MonitorWithDiagnosis> {
   const giveUpAt = systemClock.elapsed() + WAIT_MS
   for (;;) {
-    const { body } = await stage.api.get<Diagnosed>(`/monitors/${id}?include=diagnosis`)
-    if (isSo(body)) return body
+    const { body } = await environment.api.get<MonitorWithDiagnosis>(`/monitors/${id}?include=diagnosis`)
+    if (isExpected(body)) return body
     if (systemClock.elapsed() > giveUpAt) {
       throw new DemoFailure(`The monitor of ${nameOf(body)} ${body.record_type} stayed ${body.state}.`)
     }
@@ -126,6 +144,6 @@ function queryType(type: MonitorRecordType): QuestionType {
   return type === 'SPF' ? 'TXT' : type
 }
 
-function insist(isSo: boolean, otherwise: string): void {
-  if (!isSo) throw new DemoFailure(otherwise)
+function assertDemo(condition: boolean, failure: string): void {
+  if (!condition) throw new DemoFailure(failure)
 }
