@@ -10,7 +10,7 @@ test.each(['sqlite', 'postgres'] as const)(
     const { settings: common } = await givenEnvironment(engine, { isMigrated: false })
     const settings = { ...common, WORKERS: '0' } // two servers start: one process each
     const [first, second] = await Promise.all([givenServer(settings), givenServer(settings)])
-    const links = await Promise.all([first, second].map((server) => linkIn(server, 'setup')))
+    const links = await Promise.all([first, second].map((server) => linkToken(server, 'setup')))
     expect(links[0]).toBe(links[1])
     const token = links[0]!
 
@@ -18,13 +18,13 @@ test.each(['sqlite', 'postgres'] as const)(
     expect((await ada.post('/dashboard/api/setup', { token, ...ADA })).status).toBe(200)
     const eve = await openClient(second.url).post('/dashboard/api/setup', { token, ...ADA, email: 'eve@example.com' })
     expect(eve.status).toBe(403)
-    const elsewhere = openClient(second.url, new Map(ada.cookies))
-    expect((await elsewhere.get('/monitors')).status).toBe(200)
+    const otherProcess = openClient(second.url, new Map(ada.cookies))
+    expect((await otherProcess.get('/monitors')).status).toBe(200)
     expect((await ada.post('/dashboard/auth/sign-out')).status).toBe(200)
-    expect((await elsewhere.get('/monitors')).status).toBe(401)
+    expect((await otherProcess.get('/monitors')).status).toBe(401)
 
     await ada.post('/dashboard/auth/request-password-reset', { email: ADA.email })
-    const reset = { token: await linkIn([first, second], 'reset-password'), newPassword: 'another horse' }
+    const reset = { token: await linkToken([first, second], 'reset-password'), newPassword: 'another horse' }
     expect((await ada.post('/dashboard/auth/reset-password', reset)).status).toBe(200)
     const signIn = { email: ADA.email, password: 'another horse' }
     expect((await ada.post('/dashboard/auth/sign-in/email', signIn)).status).toBe(200)
@@ -46,12 +46,12 @@ test.each(['sqlite', 'postgres'] as const)(
   },
 )
 
-type Printing = { stdout(): string }
+type WithOutput = { stdout(): string }
 
-/** The token of the last link to a page that a server logged. */
-async function linkIn(servers: Printing | Printing[], page: string): Promise<string> {
+/** The token of the last link to a page in the logs. */
+async function linkToken(servers: WithOutput | WithOutput[], page: string): Promise<string> {
   const links = () =>
-    [servers].flat().flatMap((each) => [...each.stdout().matchAll(new RegExp(`/dashboard/${page}/([\\w-]+)`, 'g'))])
+    [servers].flat().flatMap((server) => [...server.stdout().matchAll(new RegExp(`/dashboard/${page}/([\\w-]+)`, 'g'))])
   const found = await eventually(
     async () => links(),
     (all) => all.length > 0,
@@ -59,20 +59,20 @@ async function linkIn(servers: Printing | Printing[], page: string): Promise<str
   return found.at(-1)![1]!
 }
 
-/** What a browser does for a page of the server: it keeps cookies and says where a request begins. */
+/** A client that stores cookies and sends Origin, as a browser does. */
 function openClient(url: string, cookies = new Map<string, string>()) {
   const call = async (method: string, path: string, body?: unknown) => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const answer = await fetch(`${url}${path}`, {
+    const response = await fetch(`${url}${path}`, {
       method,
       headers: { cookie, origin: url, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    for (const line of answer.headers.getSetCookie()) {
+    for (const line of response.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       cookies.set(name, value)
     }
-    return { status: answer.status, body: (await answer.json()) as unknown }
+    return { status: response.status, body: (await response.json()) as unknown }
   }
   return {
     cookies,

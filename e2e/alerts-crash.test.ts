@@ -10,32 +10,32 @@ import { createApi } from '#server/testing/api-client.ts'
 import { isRunning } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
-/** On each engine. `KILLS` in the environment asks for more. */
+/** Kills on each engine. `KILLS` in the environment sets more. */
 const ROUNDS = Math.max(4, Number(process.env.KILLS ?? 0))
 const INCIDENTS = 24
 const HOUR_MS = 60 * 60_000
 const KILL_WITHIN_MS = 400
-/** For what hangs. */
-const BOUND_MS = 180_000 + ROUNDS * 40_000
+/** Only for a test that hangs. */
+const TIMEOUT_MS = 180_000 + ROUNDS * 40_000
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   test(
     `repeated and escalated alerts on ${engine} are each sent and recorded once although their processes are killed ${ROUNDS} times`,
-    () => killAgainAndAgain(engine),
-    BOUND_MS,
+    () => runRounds(engine),
+    TIMEOUT_MS,
   )
 }
 
 /** Each round is an hour later. The rule repeats every hour, and escalates after 90 minutes: in the third round. */
-async function killAgainAndAgain(engine: Engine): Promise<void> {
+async function runRounds(engine: Engine): Promise<void> {
   const random = givenRandom()
-  const { receiver, settings: given, databaseUrl } = await givenEnvironment(engine)
-  // Time in which a process can die with a message in progress, and some that fail.
+  const { receiver, settings: common, databaseUrl } = await givenEnvironment(engine)
+  // Time to kill a process while it sends a message. Some messages fail.
   receiver.answers(async ({ body }) => {
     await systemClock.sleep(body.length % 23)
     return random() < 0.05 ? 503 : 200
   })
-  const settings = { ...given, ...ADMIN, ROLES: 'api,delivery', WORKERS: '2', ALERTS_PER_HOUR: '0' }
+  const settings = { ...common, ...ADMIN, ROLES: 'api,delivery', WORKERS: '2', ALERTS_PER_HOUR: '0' }
   let server = await givenServer(settings)
   const db = openDatabase(databaseUrl, { connections: 2 })
   onTestFinished(() => db.destroy())
@@ -49,22 +49,22 @@ async function killAgainAndAgain(engine: Engine): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) {
     const before = receiver.received.length
     if (round === 0) {
-      await systemClock.sleep(random() * KILL_WITHIN_MS) // while the incidents are made
+      await systemClock.sleep(random() * KILL_WITHIN_MS) // while the incidents are created
     } else {
-      await anHourPasses(db)
+      await advanceOneHour(db)
       await receiver.waitFor(before + 1 + Math.floor((random() * INCIDENTS) / 2))
     }
     await server.kill()
     server = await givenServer(settings)
-    const wanted = [INCIDENTS * (round + 1), INCIDENTS * Math.max(0, round - 1)]
+    const expected = [INCIDENTS * (round + 1), INCIDENTS * Math.max(0, round - 1)]
     await eventually(
       async () => {
-        await comeBack(db)
-        return await recorded(db)
+        await makeWaitingAlertsDue(db)
+        return await countSent(db)
       },
-      ({ sent, waiting }) => waiting === 0 && sent.every((count, at) => count >= wanted[at]!),
+      ({ sent, waiting }) => waiting === 0 && sent.every((count, index) => count >= expected[index]!),
     )
-    expect((await recorded(db)).sent).toEqual(wanted)
+    expect((await countSent(db)).sent).toEqual(expected)
   }
   await server.kill()
 
@@ -73,16 +73,16 @@ async function killAgainAndAgain(engine: Engine): Promise<void> {
     receiver.received.map(({ body }): { id: string } => JSON.parse(body.toString())),
     ({ id }) => id,
   )
-  const ofRule = alerts.filter(({ id }) => received.has(id))
-  expect(ofRule).toHaveLength(2 * INCIDENTS)
+  const alertsOfRule = alerts.filter(({ id }) => received.has(id))
+  expect(alertsOfRule).toHaveLength(2 * INCIDENTS)
   const log = await db.selectFrom('alert_attempts').select(['alert_id', 'status_code']).execute()
   let repeated = 0
-  for (const { id, attempts, escalated } of ofRule) {
+  for (const { id, attempts, escalated } of alertsOfRule) {
     const count = received.get(id)!.length
     const messages = log.filter(({ alert_id, status_code }) => alert_id === id && status_code === 200).length
     const failed = log.filter(({ alert_id, status_code }) => alert_id === id && status_code !== 200).length
     expect(messages, id).toBe(escalated === 1 ? ROUNDS - 2 : ROUNDS)
-    // Each attempt was noted before it was made: one without a result was interrupted by a kill.
+    // Each attempt is recorded before it starts, so an attempt without a result was interrupted by a kill.
     const interrupted = attempts - messages - failed
     expect(count, id).toBeGreaterThanOrEqual(messages + failed)
     expect(count, id).toBeLessThanOrEqual(messages + failed + interrupted)
@@ -100,14 +100,14 @@ async function givenMonitors(url: string, receiver: string): Promise<string[]> {
   const rule = { name: 'A', channels: [await channel('first')], delay: 0, repeat_every: 1 }
   const escalation = { escalate_after: 90, escalation_channel: await channel('chief') }
   expect((await api.post<AlertRule>('/alert-rules', { ...rule, ...escalation })).status).toBe(201)
-  const monitors = Array.from({ length: INCIDENTS }, (_, at) => ({
-    ...{ full_domain: `www.example${at}.com`, record_type: 'A', expected_value: '192.0.2.1' },
+  const monitors = Array.from({ length: INCIDENTS }, (_, index) => ({
+    ...{ full_domain: `www.example${index}.com`, record_type: 'A', expected_value: '192.0.2.1' },
   }))
   return (await api.post<Monitor[]>('/monitors/bulk', { monitors })).body.map(({ id }) => id)
 }
 
-/** In the database instead of on the clock. Nothing is being sent at this time. */
-async function anHourPasses(db: Database): Promise<void> {
+/** Moves all times in the database back by an hour. Nothing is in progress at this time. */
+async function advanceOneHour(db: Database): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     const rows = await transaction.selectFrom('alerts').select(['id', 'sent_at', 'last_attempt_at']).execute()
     for (const { id, sent_at, last_attempt_at } of rows) {
@@ -132,8 +132,8 @@ async function anHourPasses(db: Database): Promise<void> {
   })
 }
 
-/** What was recorded as sent, to the first channel and as escalation, and how many alerts are not done with this hour. */
-async function recorded(db: Database) {
+/** The number of messages recorded as sent to the first channel and as escalations, and of alerts still in progress. */
+async function countSent(db: Database) {
   const entries = await db
     .selectFrom('incident_entries')
     .innerJoin('alerts', 'alerts.id', 'incident_entries.alert_id')
@@ -157,8 +157,8 @@ async function recorded(db: Database) {
   return { sent: [entries.length - escalations, escalations], waiting: due.length }
 }
 
-/** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */
-async function comeBack(db: Database): Promise<void> {
+/** Makes claims of killed processes and retries due now, and checks that no lease is longer than `LEASE_MS`. */
+async function makeWaitingAlertsDue(db: Database): Promise<void> {
   const claimed = await db.selectFrom('due_alerts').selectAll().where('claimed_by', 'is not', null).execute()
   const now = systemClock.now()
   for (const { due_at } of claimed) expect(due_at).toBeLessThanOrEqual(now + LEASE_MS)
@@ -166,7 +166,7 @@ async function comeBack(db: Database): Promise<void> {
   const living = rows.filter(({ pid }) => isRunning(pid)).map(({ id }) => id)
   for (const table of ['due_alerts', 'due_evaluations'] as const)
     await db.updateTable(table).set({ due_at: now }).where('claimed_by', 'not in', living).execute()
-  // First messages wait a moment for others of their incident. Escalations wait for their time.
+  // First messages wait for others of their incident. Escalations wait for their time.
   const retrying = db
     .selectFrom('alerts')
     .select('id')
@@ -181,7 +181,7 @@ async function comeBack(db: Database): Promise<void> {
     .execute()
 }
 
-/** Numbers from 0 to 1 that `SEED` in the environment repeats; what happens at the same time it cannot. */
+/** Random numbers from 0 to 1. `SEED` in the environment repeats them, but not the timing of processes. */
 function givenRandom(): () => number {
   let state = Number(process.env.SEED ?? systemClock.now() % 1_000_000)
   console.log(`SEED=${state}`)

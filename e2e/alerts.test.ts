@@ -18,21 +18,21 @@ test('an alert for a broken record and one for its recovery are each sent once, 
   await api.post<AlertRule>('/alert-rules', { name: 'A', channels: [channel.id], delay: 0 })
   const expected = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
   const { body: monitor } = await api.post<Monitor>('/monitors', expected)
-  const becomes = (state: string) =>
+  const waitForState = (state: string) =>
     eventually(
       () => api.get<Monitor>(`/monitors/${monitor.id}`),
       ({ body }) => body.state === state,
     )
-  await becomes('VALID')
+  await waitForState('VALID')
 
   dns.set('www.example.com', 'A', ['192.0.2.99'])
   await api.post(`/monitors/${monitor.id}/check`)
-  await becomes('MISMATCH')
+  await waitForState('MISMATCH')
   await server.kill()
   server = await givenServer({ ...settings, ...ADMIN })
   api = createApi(server.url, ADMIN_KEY)
   await receiver.waitFor(1)
-  // What it was sent is recorded.
+  // Waits until the delivery is recorded.
   await eventually(
     () => api.get<Page<Alert>>(`/alerts?channel_id=${channel.id}`),
     ({ body }) => body.data[0]?.status === 'SENT',

@@ -21,25 +21,25 @@ import {
 
 const MONITORS = 8
 
-/** A server whose database and secret are in one folder, as `npm start` keeps them. */
-async function givenOperated(more: Settings = {}) {
+/** Settings of a server with its database and secret in one folder, as with `npm start`. */
+async function givenDataFolder(overrides: Settings = {}) {
   const { dns, receiver, settings } = await givenEnvironment('sqlite', { isMigrated: false })
-  const { SECRET: _, DATABASE_URL: __, ...own } = settings
-  const data = join(own.DATA_DIR!, 'data')
-  return { dns, receiver, data, settings: { ...own, ...ADMIN, DATA_DIR: data, ...more } }
+  const { SECRET: _, DATABASE_URL: __, ...common } = settings
+  const data = join(common.DATA_DIR!, 'data')
+  return { dns, receiver, data, settings: { ...common, ...ADMIN, DATA_DIR: data, ...overrides } }
 }
 
 const idOf = ({ body }: Received) => (JSON.parse(body.toString()) as Delivery).id
-const listed = async <T>(api: Api, path: string) => (await api.get<{ data: T[] }>(`${path}?limit=100`)).body.data
+const list = async <T>(api: Api, path: string) => (await api.get<{ data: T[] }>(`${path}?limit=100`)).body.data
 
 test('a backup made under load restores every event and request, and deliveries continue with the same ids', async () => {
-  const { dns, receiver, data, settings } = await givenOperated()
+  const { dns, receiver, data, settings } = await givenDataFolder()
   receiver.answers(({ path }) => (path === '/down' ? 500 : 200))
   const server = await givenServer(settings)
   const api = createApi(server.url, ADMIN_KEY)
-  const hook = async (path: string) =>
+  const createWebhook = async (path: string) =>
     (await api.post<Webhook>('/webhooks', { url: `${receiver.url}${path}`, groups: ['default'] })).body
-  const [up, down] = [await hook('/up'), await hook('/down')]
+  const [up, down] = [await createWebhook('/up'), await createWebhook('/down')]
   const names = Array.from({ length: MONITORS }, (_, index) => `m${index}.example.com`)
   for (const name of names) dns.set(name, 'A', ['192.0.2.1'])
   const monitors = await Promise.all(
@@ -62,21 +62,21 @@ test('a backup made under load restores every event and request, and deliveries 
       const value = `192.0.2.${round}`
       for (const name of names) dns.set(name, 'A', [value])
       await Promise.all(monitors.map(({ id }) => api.post(`/monitors/${id}/check`)))
-      // A record that changes while it is being confirmed is asked for again only half a minute later.
+      // A record that changes during its confirmation would be checked again only half a minute later.
       await eventually(
-        () => listed<Monitor>(api, '/monitors'),
+        () => list<Monitor>(api, '/monitors'),
         (all) => all.every(({ current_value }) => current_value?.join() === value),
       )
     }
   })()
-  const before = { events: await listed<Event>(api, '/events'), notified: await notifiedUp(0) }
+  const before = { events: await list<Event>(api, '/events'), notified: await notifiedUp(0) }
   const file = join(settings.DATA_DIR, '..', 'one.backup')
-  const made = await runCommand(['backup', file, '--json'], settings)
-  expect(made).toMatchObject({ code: 0, stderr: '' })
-  const { rows } = JSON.parse(made.stdout)
+  const backup = await runCommand(['backup', file, '--json'], settings)
+  expect(backup).toMatchObject({ code: 0, stderr: '' })
+  const { rows } = JSON.parse(backup.stdout)
   expect(rows.monitors).toBe(MONITORS)
   expect(rows.events).toBeGreaterThanOrEqual(before.events.length)
-  // Deliveries went on meanwhile, and go on.
+  // Deliveries continue during and after the backup.
   await notifiedUp(before.notified + MONITORS)
   isLoaded = false
   await load
@@ -85,7 +85,7 @@ test('a backup made under load restores every event and request, and deliveries 
   const upIds = received.filter(({ path }) => path === '/up').map(idOf)
   expect(new Set(upIds).size).toBe(upIds.length)
 
-  // The machine is gone: all there is is the file.
+  // Only the backup file remains.
   await rm(data, { recursive: true })
   const restored = await runCommand(['restore', file], settings)
   expect(restored).toMatchObject({ code: 0, stderr: '' })
@@ -102,27 +102,27 @@ test('a backup made under load restores every event and request, and deliveries 
     .execute()
   await database.destroy()
   const second = await givenServer(settings)
-  const again = createApi(second.url, ADMIN_KEY)
-  const events = new Map((await listed<Event>(again, '/events')).map((event) => [event.id, event]))
+  const restoredApi = createApi(second.url, ADMIN_KEY)
+  const events = new Map((await list<Event>(restoredApi, '/events')).map((event) => [event.id, event]))
   for (const event of before.events) expect(events.get(event.id)).toEqual(event)
   const requests = await eventually(
-    () => listed<WebhookRequest>(again, `/webhooks/${up.id}/requests`),
+    () => list<WebhookRequest>(restoredApi, `/webhooks/${up.id}/requests`),
     (all) => all.every(({ status }) => status === 'DELIVERED'),
   )
   const known = new Set(requests.map(({ id }) => id))
   for (const id of upIds.slice(0, before.notified)) expect(known).toContain(id)
-  // Of what was made before the backup, it sends what was not yet delivered then, and nothing else.
+  // Of the requests before the backup, it sends only those that were not delivered at that time.
   const resent = receiver.received.filter(({ path }) => path === '/up').map(idOf)
   for (const id of resent.filter((id) => upIds.includes(id))) expect(undelivered).toContainEqual({ id })
 
-  // The webhook's secret opens, and a request that waited goes out as it was, under its id.
+  // The webhook's secret is readable, and a waiting request is sent unchanged with its id.
   receiver.answers(200)
-  const [waiting] = await listed<WebhookRequest>(again, `/webhooks/${down.id}/requests`)
-  const first = received.find((one) => one.path === '/down' && idOf(one) === waiting!.id)!
-  expect((await again.post(`/webhooks/${down.id}/requests/${waiting!.id}/retry`)).status).toBe(200)
+  const [waiting] = await list<WebhookRequest>(restoredApi, `/webhooks/${down.id}/requests`)
+  const first = received.find((request) => request.path === '/down' && idOf(request) === waiting!.id)!
+  expect((await restoredApi.post(`/webhooks/${down.id}/requests/${waiting!.id}/retry`)).status).toBe(200)
   const sent = await eventually(
-    async () => receiver.received.find((one) => one.path === '/down' && idOf(one) === waiting!.id),
-    (one) => one !== undefined,
+    async () => receiver.received.find((request) => request.path === '/down' && idOf(request) === waiting!.id),
+    (request) => request !== undefined,
   )
   expect(sent!.body.equals(first.body)).toBe(true)
   expect(sent!.headers['x-service-signature']).toBe(first.headers['x-service-signature'])
@@ -130,7 +130,7 @@ test('a backup made under load restores every event and request, and deliveries 
 
 test('backups run on schedule while the server works, and a failed backup is logged with its reason while checks continue', async () => {
   const backups = await givenFolder()
-  const { dns, receiver, data, settings } = await givenOperated({ BACKUP_DIR: join(backups, 'kept') })
+  const { dns, receiver, data, settings } = await givenDataFolder({ BACKUP_DIR: join(backups, 'kept') })
   const server = await givenServer(settings)
   const names = () => readdirSync(join(backups, 'kept')).filter((name) => name.endsWith('.backup'))
   await eventually(
@@ -147,13 +147,13 @@ test('backups run on schedule while the server works, and a failed backup is log
   server.send('SIGTERM')
   expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
 
-  // Another server with the backup of this one.
+  // Restores the backup on another server.
   const { SECRET: _, ...other } = { ...settings, DATA_DIR: await givenFolder(), SECRET: '' }
-  // Of the user of a service, where the command runs as root.
+  // As root, the folder belongs to the user of the service.
   if (process.getuid?.() === 0) chownSync(other.DATA_DIR, 12_345, 12_345)
   expect(await runCommand(['restore', join(backups, 'kept', name!)], other)).toMatchObject({ code: 0 })
-  for (const made of ['secret', 'zonewatch.db']) {
-    expect([made, statSync(join(other.DATA_DIR, made)).uid]).toEqual([made, statSync(other.DATA_DIR).uid])
+  for (const file of ['secret', 'zonewatch.db']) {
+    expect([file, statSync(join(other.DATA_DIR, file)).uid]).toEqual([file, statSync(other.DATA_DIR).uid])
   }
   expect(readFileSync(join(other.DATA_DIR, 'secret'), 'utf8')).toBe(readFileSync(join(data, 'secret'), 'utf8'))
 
@@ -185,15 +185,15 @@ test('backups run on schedule while the server works, and a failed backup is log
 })
 
 test('a refused backup or restore says why and changes nothing', async () => {
-  const { data, settings } = await givenOperated()
+  const { data, settings } = await givenDataFolder()
   const server = await givenServer(settings)
   const folder = await givenFolder()
   const file = join(folder, 'one.backup')
   const bare = join(folder, 'bare.backup')
   expect((await runCommand(['backup', file], settings)).stdout).toContain('The file contains SECRET')
   expect((await runCommand(['backup', bare, '--without-secret'], settings)).stdout).toContain('The secret is not in it')
-  const refusal = async (args: string[], more: Settings) => {
-    const { code, stdout, stderr } = await runCommand(args, { ...settings, ...more })
+  const refusal = async (args: string[], overrides: Settings) => {
+    const { code, stdout, stderr } = await runCommand(args, { ...settings, ...overrides })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     return stderr
   }

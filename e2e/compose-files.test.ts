@@ -6,15 +6,15 @@ import { expect, test } from 'vitest'
 import { parseDocument } from 'yaml'
 import { PROJECT } from '#server/testing/server-process.ts'
 
-/** What the Compose specification says of the fields that our files use. A field that is not here is not used yet, or misspelt. */
-const exactly = <T extends Parameters<typeof Type.Object>[0]>(fields: T) =>
+/** The fields of the Compose specification that our files use. An unknown field is new or misspelt. */
+const closedObject = <T extends Parameters<typeof Type.Object>[0]>(fields: T) =>
   Type.Partial(Type.Object(fields), { additionalProperties: false })
 const Name = '^[a-zA-Z0-9._-]+$'
 const Duration = Type.String({ pattern: String.raw`^(\d+(ns|us|ms|s|m|h))+$` })
-/** `[address:]published:container[/protocol]`, quoted by nobody: 80:80 would be a number in base 60 for YAML 1.1. */
+/** `[address:]published:container[/protocol]`. Unquoted, 80:80 is a base 60 number in YAML 1.1. */
 const Port = Type.String({ pattern: String.raw`^([\d.]+:)?\d+:\d+(/(tcp|udp))?$` })
 const Mount = Type.String({ pattern: String.raw`^(\./[\w./-]+|[a-z]+):/[\w./-]+(:ro)?$` })
-const Service = exactly({
+const Service = closedObject({
   image: Type.String(),
   build: Type.String(),
   command: Type.Array(Type.String()),
@@ -22,7 +22,7 @@ const Service = exactly({
   environment: Type.Record(Type.String(), Type.String()),
   depends_on: Type.Record(
     Type.String({ pattern: Name }),
-    exactly({ condition: Type.Enum(['service_started', 'service_healthy', 'service_completed_successfully']) }),
+    closedObject({ condition: Type.Enum(['service_started', 'service_healthy', 'service_completed_successfully']) }),
   ),
   ports: Type.Array(Port, { uniqueItems: true }),
   volumes: Type.Array(Mount, { uniqueItems: true }),
@@ -31,14 +31,14 @@ const Service = exactly({
   cap_drop: Type.Array(Type.String(), { uniqueItems: true }),
   security_opt: Type.Array(Type.String(), { uniqueItems: true }),
   stop_grace_period: Duration,
-  healthcheck: exactly({
+  healthcheck: closedObject({
     test: Type.Array(Type.String()),
     interval: Duration,
     timeout: Duration,
     retries: Type.Integer(),
   }),
 })
-const Network = exactly({ ipam: exactly({ config: Type.Array(exactly({ subnet: Type.String() })) }) })
+const Network = closedObject({ ipam: closedObject({ config: Type.Array(closedObject({ subnet: Type.String() })) }) })
 const File = Type.Object(
   {
     name: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]*$' }),
@@ -67,7 +67,7 @@ const textOf = (path: string) => readFileSync(join(PROJECT, path), 'utf8')
 test.each(['deploy/compose.yaml', 'deploy/compose.postgres.yaml'])(
   '%s matches the Compose specification, the image and its own references',
   (path) => {
-    // As Docker reads it: in YAML 1.1 there is more that is no text.
+    // Docker reads YAML 1.1, in which fewer values are text.
     const document = parseDocument(textOf(path), { strict: true, version: '1.1', merge: true })
     expect([document.errors, document.warnings]).toEqual([[], []])
     const file = document.toJS() as ComposeFile
@@ -91,20 +91,20 @@ test.each(['deploy/compose.yaml', 'deploy/compose.postgres.yaml'])(
       }
       if (service.build === undefined) continue
       expect(existsSync(join(PROJECT, 'deploy', service.build, 'Dockerfile'))).toBe(true)
-      // The root file system is read-only. What is written is the volume of the image, or the named one of a node on SQLite.
+      // The root file system is read-only. Only a node on SQLite has a volume, the one of the image.
       const mounts = service.volumes ?? []
       expect(mounts.map((mount) => mount.split(':')[1])).toEqual(service.environment.DATABASE_URL ? [] : [volume])
-      // Metrics need no key: this machine alone reaches them.
+      // Metrics need no key, so only this machine can reach them.
       const { METRICS_PORT } = service.environment
       const published = (service.ports ?? []).map((port) => port.split(':').at(-1))
       expect(published.filter((port) => port !== exposed)).toEqual([METRICS_PORT])
       expect(service.ports!.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([])
     }
-    const onThisMachine = Object.values(file.services)
+    const publishedPorts = Object.values(file.services)
       .flatMap(({ ports = [] }) => ports)
       .map((port) => port.replace(/^127\.0\.0\.1:|:\d+(?=$|\/)/g, ''))
-    expect(onThisMachine).toEqual([...new Set(onThisMachine)])
-    // What must be given has a message, which podman-compose needs too, and is named in the comment at the top.
+    expect(publishedPorts).toEqual([...new Set(publishedPorts)])
+    // Each required variable has an error message, and the comment at the top names it.
     const [comment] = textOf(path).split('\nname:')
     for (const [, name] of textOf(path).matchAll(/\$\{(\w+):\?[\w ]+\}/g)) expect(comment).toContain(`${name}=`)
     const [, subnet] = /subnet: (\S+)/.exec(textOf(path)) ?? []

@@ -20,79 +20,79 @@ import {
   type TestEnvironment,
 } from '#server/testing/test-server.ts'
 
-/** On each engine. `KILLS` in the environment asks for more: with 50, as in `.ci/run`, 10 of them here. */
+/** Kills on each engine. `KILLS` in the environment sets more: a fifth of them are done here. */
 const ROUNDS = Math.max(2, Math.ceil(Number(process.env.KILLS ?? 0) / 5))
 const MONITORS = 20
 const EXPECTED = '192.0.2.1'
-/** From before the first claim to after the last. */
+/** Covers the time from the first claim to the last. */
 const KILL_WITHIN_MS = 500
-/** For what hangs. */
-const BOUND_MS = 360_000 + ROUNDS * 30_000
+/** Only for a test that hangs. */
+const TIMEOUT_MS = 360_000 + ROUNDS * 30_000
 
 test(
   `a server on SQLite that is killed ${ROUNDS} times during work loses, repeats and delays nothing`,
   async () => {
     const random = givenRandom()
-    const { world, watched, webhook, settings } = await givenWatching('sqlite')
+    const { world, monitors, webhook, settings } = await givenMonitors('sqlite')
     let server = await givenServer(settings)
-    await becomes(createApi(server.url, ADMIN_KEY), watched)
+    await waitForValues(createApi(server.url, ADMIN_KEY), monitors)
     for (let round = 0; round < ROUNDS; round++) {
-      await checksEnd(world.db)
-      change(world.dns, watched, round, random)
-      const unasked = new Set(watched)
-      const moment = momentToKill(world.db, random)
-      const asking = askForChecks([server], unasked)
-      await moment
+      await waitForRunningChecks(world.db)
+      change(world.dns, monitors, round, random)
+      const pending = new Set(monitors)
+      const killMoment = waitForMomentToKill(world.db, random)
+      const requesting = requestChecks([server], pending)
+      await killMoment
       await server.kill()
-      await asking
+      await requesting
       server = await givenServer(settings)
-      await askForChecks([server], unasked)
-      // Within less than a lease: what the dead process had claimed is taken up at once.
-      await becomes(createApi(server.url, ADMIN_KEY), watched)
+      await requestChecks([server], pending)
+      // In less than a lease, because the new process takes over the claims of the killed one at once.
+      await waitForValues(createApi(server.url, ADMIN_KEY), monitors)
     }
-    await nothingIsLeft(world.db)
-    await allIsTold(createApi(server.url, ADMIN_KEY), watched, webhook, world.receiver)
+    await waitUntilIdle(world.db)
+    await expectAllReported(createApi(server.url, ADMIN_KEY), monitors, webhook, world.receiver)
   },
-  BOUND_MS,
+  TIMEOUT_MS,
 )
 
 test(
   'two servers on PostgreSQL, one of which is killed repeatedly, lose and repeat nothing',
   async () => {
     const random = givenRandom()
-    const { world, watched, webhook, settings } = await givenWatching('postgres')
+    const { world, monitors, webhook, settings } = await givenMonitors('postgres')
     const other = { ...settings, PORT: String(await freePort()) }
     let servers = [await givenServer(settings), await givenServer(other)]
-    await becomes(createApi(servers[0]!.url, ADMIN_KEY), watched)
+    await waitForValues(createApi(servers[0]!.url, ADMIN_KEY), monitors)
     for (let round = 0; round < ROUNDS; round++) {
-      await checksEnd(world.db)
-      change(world.dns, watched, round, random)
-      const unasked = new Set(watched)
-      const moment = momentToKill(world.db, random)
-      const asking = askForChecks(servers, unasked)
-      await moment
-      const [killed, left] = random() < 0.5 ? [servers[0]!, servers[1]!] : [servers[1]!, servers[0]!]
+      await waitForRunningChecks(world.db)
+      change(world.dns, monitors, round, random)
+      const pending = new Set(monitors)
+      const killMoment = waitForMomentToKill(world.db, random)
+      const requesting = requestChecks(servers, pending)
+      await killMoment
+      const [killed, running] = random() < 0.5 ? [servers[0]!, servers[1]!] : [servers[1]!, servers[0]!]
       await killed.kill()
-      await asking
-      await letLeasesRunOut(world.db)
-      servers = [left, await givenServer(killed.url.endsWith(settings.PORT) ? settings : other)]
-      await askForChecks(servers, unasked)
-      await becomes(createApi(left.url, ADMIN_KEY), watched)
+      await requesting
+      await expireLeases(world.db)
+      servers = [running, await givenServer(killed.url.endsWith(settings.PORT) ? settings : other)]
+      await requestChecks(servers, pending)
+      await waitForValues(createApi(running.url, ADMIN_KEY), monitors)
     }
-    await nothingIsLeft(world.db)
-    await allIsTold(createApi(servers[0]!.url, ADMIN_KEY), watched, webhook, world.receiver)
+    await waitUntilIdle(world.db)
+    await expectAllReported(createApi(servers[0]!.url, ADMIN_KEY), monitors, webhook, world.receiver)
   },
-  BOUND_MS,
+  TIMEOUT_MS,
 )
 
-/** A monitor, and every value its record has had. */
-type Watched = { id: string; owner: string; history: string[][] }
+/** A monitor and all values of its record so far. */
+type MonitorHistory = { id: string; owner: string; history: string[][] }
 
-async function givenWatching(engine: 'sqlite' | 'postgres') {
+async function givenMonitors(engine: 'sqlite' | 'postgres') {
   const world: TestEnvironment & { db: Database } = { ...(await givenEnvironment(engine)), db: undefined as never }
   world.db = openDatabase(world.databaseUrl, { connections: 2 })
   onTestFinished(() => world.db.destroy())
-  // Time in which a process can be killed: with a question asked, and with a delivery made but not yet recorded.
+  // Time to kill a process during a query, or between a delivery and its recording.
   world.dns.delay('*', 30)
   world.receiver.answers(async () => {
     await systemClock.sleep((world.receiver.received.length * 37) % 100)
@@ -102,22 +102,22 @@ async function givenWatching(engine: 'sqlite' | 'postgres') {
   const server = await givenServer(settings)
   const api = createApi(server.url, ADMIN_KEY)
   const { body: webhook } = await api.post<Webhook>('/webhooks', { url: world.receiver.url, groups: ['default'] })
-  const watched = await Promise.all(
+  const monitors = await Promise.all(
     Array.from({ length: MONITORS }, async (_, index) => {
       const owner = `m${index}.example.com`
       world.dns.set(owner, 'A', [EXPECTED])
-      const made = { full_domain: owner, record_type: 'A', expected_value: [EXPECTED] }
-      const { body } = await api.post<Monitor>('/monitors', made)
+      const monitor = { full_domain: owner, record_type: 'A', expected_value: [EXPECTED] }
+      const { body } = await api.post<Monitor>('/monitors', monitor)
       return { id: body.id, owner, history: [[EXPECTED]] }
     }),
   )
   server.send('SIGTERM')
   await server.ended
-  return { world, watched, webhook, settings }
+  return { world, monitors, webhook, settings }
 }
 
-/** A check that sees both the old and the new records confirms the change half a minute later; that is not what is tested here. */
-async function checksEnd(db: Database): Promise<void> {
+/** Waits for running checks: one that sees old and new records would confirm the change half a minute later. */
+async function waitForRunningChecks(db: Database): Promise<void> {
   const inProgress = () =>
     db
       .selectFrom('due_checks')
@@ -127,9 +127,9 @@ async function checksEnd(db: Database): Promise<void> {
   await eventually(inProgress, (rows) => rows.length === 0)
 }
 
-/** Gives every record a value that it did not just have: as expected, two others, or none. */
-function change(dns: DnsServer, watched: Watched[], round: number, random: () => number): void {
-  for (const { owner, history } of watched) {
+/** Changes every record: to the expected value, to two others, or to none. */
+function change(dns: DnsServer, monitors: MonitorHistory[], round: number, random: () => number): void {
+  for (const { owner, history } of monitors) {
     const others = [`198.51.100.${round}`, `203.0.113.${round}`]
     const choices = [[EXPECTED], others, []].filter((values) => values.join() !== history.at(-1)!.join())
     const values = choices[Math.floor(random() * choices.length)]!
@@ -139,8 +139,8 @@ function change(dns: DnsServer, watched: Watched[], round: number, random: () =>
   }
 }
 
-/** After some time, or at the first sight of a change or a delivery in the database: all that belongs to it must be there. */
-async function momentToKill(db: Database, random: () => number): Promise<void> {
+/** Resolves after a random time, or as soon as the database has a new event or delivery attempt. */
+async function waitForMomentToKill(db: Database, random: () => number): Promise<void> {
   const choice = Math.floor(random() * 3)
   if (choice === 0) return await systemClock.sleep(random() * KILL_WITHIN_MS)
   const { sum } = db.fn
@@ -153,37 +153,37 @@ async function momentToKill(db: Database, random: () => number): Promise<void> {
   while ((await written())?.sum === before?.sum && systemClock.elapsed() < giveUpAt) await systemClock.sleep(1)
 }
 
-/** Takes from `unasked` what a server accepted to check; one that is killed meanwhile accepts no more. */
-async function askForChecks(servers: ServerProcess[], unasked: Set<Watched>): Promise<void> {
+/** Requests a check of each monitor, and removes it from `pending` if a server accepted. A killed server accepts none. */
+async function requestChecks(servers: ServerProcess[], pending: Set<MonitorHistory>): Promise<void> {
   const apis = servers.map(({ url }) => createApi(url, ADMIN_KEY))
-  for (const [index, each] of [...unasked].entries()) {
+  for (const [index, monitor] of [...pending].entries()) {
     const api = apis[index % apis.length]!
-    const status = await api.post(`/monitors/${each.id}/check`).then(
+    const status = await api.post(`/monitors/${monitor.id}/check`).then(
       (answer) => answer.status,
       () => 0,
     )
-    if (status === 202) unasked.delete(each)
+    if (status === 202) pending.delete(monitor)
   }
 }
 
-/** Waits until every monitor shows what the DNS says. */
-async function becomes(api: Api, watched: Watched[], withinMs = LEASE_MS - 10_000): Promise<void> {
-  const shown = async () => {
+/** Waits until every monitor has the values of the DNS. */
+async function waitForValues(api: Api, monitors: MonitorHistory[], withinMs = LEASE_MS - 10_000): Promise<void> {
+  const currentValues = async () => {
     const { body } = await api.get<{ data: Monitor[] }>('/monitors?limit=100')
     return body.data.map((monitor) => [monitor.id, monitor.current_value?.join()])
   }
-  const wanted = new Map(watched.map(({ id, history }) => [id, history.at(-1)!.join()]))
-  await eventually(shown, (now) => now.every(([id, values]) => wanted.get(id!) === values), withinMs)
+  const expected = new Map(monitors.map(({ id, history }) => [id, history.at(-1)!.join()]))
+  await eventually(currentValues, (rows) => rows.every(([id, values]) => expected.get(id!) === values), withinMs)
 }
 
-/** Lets the time pass until the claims of the processes that were killed end, and sees that none would last longer. */
-async function letLeasesRunOut(db: Database): Promise<void> {
+/** Moves the leases of killed processes into the past, and checks that none is longer than `LEASE_MS`. */
+async function expireLeases(db: Database): Promise<void> {
   const rows = await db.selectFrom('processes').select(['id', 'pid']).execute()
   const killed = rows.filter(({ pid }) => !isRunning(pid)).map(({ id }) => id)
   expect(killed.length).toBeGreaterThan(0)
   for (const table of ['due_checks', 'due_requests'] as const) {
-    const held = await db.selectFrom(table).select('due_at').where('claimed_by', 'in', killed).execute()
-    for (const { due_at } of held) expect(due_at).toBeLessThanOrEqual(Date.now() + LEASE_MS)
+    const leases = await db.selectFrom(table).select('due_at').where('claimed_by', 'in', killed).execute()
+    for (const { due_at } of leases) expect(due_at).toBeLessThanOrEqual(Date.now() + LEASE_MS)
     await db
       .updateTable(table)
       .set((columns) => ({ due_at: columns('due_at', '-', LEASE_MS) }))
@@ -196,18 +196,23 @@ async function letLeasesRunOut(db: Database): Promise<void> {
     .execute()
 }
 
-/** Every request is delivered and gone from the queue, and nothing is claimed. */
-async function nothingIsLeft(db: Database): Promise<void> {
-  const left = async () => [
+/** Waits until every request is delivered, the queue is empty and nothing is claimed. */
+async function waitUntilIdle(db: Database): Promise<void> {
+  const unfinished = async () => [
     ...(await db.selectFrom('webhook_requests').select(['id', 'status']).where('status', '!=', 'DELIVERED').execute()),
     ...(await db.selectFrom('due_requests').selectAll().execute()),
     ...(await db.selectFrom('due_checks').selectAll().where('claimed_by', 'is not', null).execute()),
   ]
-  await eventually(left, (rows) => rows.length === 0)
+  await eventually(unfinished, (rows) => rows.length === 0)
 }
 
-/** One event for each change, in an unbroken chain; each in one request; each request received, the same every time. */
-async function allIsTold(api: Api, watched: Watched[], webhook: Webhook, receiver: Receiver): Promise<void> {
+/** Expects one event for each change in an unbroken chain, one request for each event, and identical bodies on repeats. */
+async function expectAllReported(
+  api: Api,
+  monitors: MonitorHistory[],
+  webhook: Webhook,
+  receiver: Receiver,
+): Promise<void> {
   const notified = new Map<string, Delivery>()
   const bodies = new Map<string, string>()
   const verifier = new Verifier(webhook.secret)
@@ -223,7 +228,7 @@ async function allIsTold(api: Api, watched: Watched[], webhook: Webhook, receive
     expect(notified.get(delivery.event.id)?.id ?? delivery.id).toBe(delivery.id)
     notified.set(delivery.event.id, delivery)
   }
-  for (const { id, history } of watched) {
+  for (const { id, history } of monitors) {
     const events = (await api.get<{ data: Event[] }>(`/monitors/${id}/events?limit=100`)).body.data
     expect(events.map(({ current_value }) => current_value)).toEqual(history)
     expect(events.map(({ previous_value }) => previous_value)).toEqual([undefined, ...history.slice(0, -1)])
@@ -235,7 +240,7 @@ async function allIsTold(api: Api, watched: Watched[], webhook: Webhook, receive
   }
   const requests = await allRequests(api, `/webhooks/${webhook.id}/requests?limit=100`)
   expect(requests.map(({ id }) => id).sort()).toEqual([...bodies.keys()].sort())
-  expect(requests).toHaveLength(watched.reduce((sum, { history }) => sum + history.length, 0))
+  expect(requests).toHaveLength(monitors.reduce((sum, { history }) => sum + history.length, 0))
   console.log(`${requests.length} events, ${receiver.received.length - requests.length} delivered more than once`)
 }
 
@@ -255,7 +260,7 @@ function stateOf(values: string[]): string {
   return values.join() === EXPECTED ? 'VALID' : 'MISMATCH'
 }
 
-/** Numbers from 0 to 1 that `SEED` in the environment repeats; what happens at the same time it cannot. */
+/** Random numbers from 0 to 1. `SEED` in the environment repeats them, but not the timing of processes. */
 function givenRandom(): () => number {
   let state = Number(process.env.SEED ?? Date.now() % 1_000_000)
   console.log(`SEED=${state}`)

@@ -16,7 +16,7 @@ test('connections that PostgreSQL ends during work only cause retries', async ()
   const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   onTestFinished(() => client.end())
-  const made: string[] = []
+  const created: string[] = []
   for (let index = 0; index < 40; index++) {
     await client.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'zonewatch' and datname = current_database()",
@@ -24,15 +24,15 @@ test('connections that PostgreSQL ends during work only cause retries', async ()
     const monitor = { full_domain: `m${index}.example.com`, record_type: 'A', expected_value: '192.0.2.1' }
     const { status, body } = await api.post<Monitor>('/monitors', monitor)
     expect([201, 503]).toContain(status)
-    if (status === 201) made.push(body.id)
+    if (status === 201) created.push(body.id)
   }
 
-  expect(made.length).toBeGreaterThan(0)
+  expect(created.length).toBeGreaterThan(0)
   await eventually(
     () => api.get<{ data: Monitor[] }>('/monitors?state=VALID&limit=100'),
-    ({ status, body }) => status === 200 && made.every((id) => body.data.some((monitor) => monitor.id === id)),
+    ({ status, body }) => status === 200 && created.every((id) => body.data.some((monitor) => monitor.id === id)),
   )
-  await receiver.waitFor(made.length)
+  await receiver.waitFor(created.length)
   expect(server.stderr()).toBe('')
 })
 
@@ -49,20 +49,20 @@ test('/readyz reports a PostgreSQL that is down, and changes found during the ou
   await receiver.waitFor(1)
 
   dns.set('www.example.com', 'A', ['192.0.2.2'])
-  dns.delay('www.example.com', 700) // the check is in progress when the database goes
+  dns.delay('www.example.com', 700) // the check is in progress when the database stops
   expect((await api.post(`/monitors/${id}/check`)).status).toBe(202)
   await eventually(
     async () => dns.queries.count('www.example.com'),
-    (asked) => asked > 2,
+    (count) => count > 2,
   )
   await postgres.halt()
 
-  const away = await eventually(
+  const outage = await eventually(
     () => api.get<{ problems: string[] }>('/readyz'),
     ({ status }) => status === 503,
   )
-  expect(away.body.problems).toEqual(['the database does not answer'])
-  expect(away.headers.get('retry-after')).toBe('5')
+  expect(outage.body.problems).toEqual(['the database does not answer'])
+  expect(outage.headers.get('retry-after')).toBe('5')
   expect(await api.get('/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } })
   expect(await api.get('/monitors')).toMatchObject({ status: 503, body: { code: 503 } })
   await systemClock.sleep(1_500)

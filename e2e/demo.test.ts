@@ -14,7 +14,7 @@ test('the demo prints at most 80 columns, no colors in a pipe, and leaves no fil
   for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   for (const word of ['Watch', 'Check', 'Change', 'Confirm', 'Report']) expect(stdout).toContain(word)
   expect(stdout).toContain('Standard Webhooks (id, time, body): holds')
-  await isGone(stdout, folder)
+  await expectNothingLeft(stdout, folder)
 })
 
 test.each(['SIGINT', 'SIGTERM'] as const)('%s during the demo leaves no files or processes behind', async (signal) => {
@@ -23,12 +23,12 @@ test.each(['SIGINT', 'SIGTERM'] as const)('%s during the demo leaves no files or
   onTestFinished(() => demo.send('SIGKILL'))
   await eventually(
     async () => demo.stdout(),
-    (said) => said.includes('ready after'),
+    (output) => output.includes('ready after'),
   )
   demo.send(signal)
   const { code, stdout } = await demo.ended
   expect(code).toBe(signal === 'SIGINT' ? 130 : 143)
-  await isGone(stdout, folder)
+  await expectNothingLeft(stdout, folder)
 })
 
 test('a demo that cannot start says why in one sentence', async () => {
@@ -39,10 +39,10 @@ test('a demo that cannot start says why in one sentence', async () => {
   expect(stdout).toMatch(/✗ {2}The demo broke off: ENOTDIR/)
 })
 
-/** No folder, and nobody who answers at any of the addresses that it showed. */
-async function isGone(stdout: string, folder: string): Promise<void> {
-  const npmsOwn = 'node-compile-cache'
-  expect((await readdir(folder)).filter((name) => name !== npmsOwn)).toEqual([])
+/** Expects an empty folder and no server at the printed addresses. */
+async function expectNothingLeft(stdout: string, folder: string): Promise<void> {
+  const npmCache = 'node-compile-cache'
+  expect((await readdir(folder)).filter((name) => name !== npmCache)).toEqual([])
   const addresses = [...stdout.matchAll(/http:\/\/127\.0\.0\.1:\d+/g)].map(([address]) => address)
   expect(addresses.length).toBeGreaterThanOrEqual(2)
   for (const address of addresses) await expect(fetch(address)).rejects.toThrow()

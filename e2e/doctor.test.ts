@@ -9,18 +9,18 @@ import { ADMIN, ADMIN_KEY, givenEnvironment, givenServer } from '#server/testing
 
 const CLIENT = '198.51.100.7'
 
-/** A reverse proxy as people run them: it says who asks, unless `forwards` is false. */
+/** A reverse proxy that sets X-Forwarded-For while `forwards` returns true. */
 async function givenProxy(port: number, forwards: () => boolean): Promise<string> {
   const proxy = createServer((incoming, outgoing) => {
     const { 'x-forwarded-for': _, ...headers } = incoming.headers
     if (forwards()) headers['x-forwarded-for'] = CLIENT
     const { method, url: path } = incoming
-    const passed = request({ host: '127.0.0.1', port, method, path, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(outgoing)
+    const forwarded = request({ host: '127.0.0.1', port, method, path, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers)
+      response.pipe(outgoing)
     })
-    passed.on('error', () => outgoing.writeHead(502).end())
-    incoming.pipe(passed)
+    forwarded.on('error', () => outgoing.writeHead(502).end())
+    incoming.pipe(forwarded)
   })
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void proxy.close())
@@ -32,8 +32,8 @@ async function doctor(settings: Settings) {
   expect(stderr).toBe('')
   const findings = JSON.parse(stdout) as Finding[]
   const line = (check: string) => {
-    const found = findings.find((each) => each.check === check)
-    return found && `${found.status}: ${found.detail}`
+    const finding = findings.find((candidate) => candidate.check === check)
+    return finding && `${finding.status}: ${finding.detail}`
   }
   return { code, line, failures: findings.filter(({ status }) => status === 'failure').map(({ check }) => check) }
 }
@@ -41,29 +41,29 @@ async function doctor(settings: Settings) {
 test.each(['sqlite', 'postgres'] as const)(
   'doctor reports no failure of a healthy server, and one for each broken part (%s)',
   async (engine) => {
-    const { dns, receiver, settings: world } = await givenEnvironment(engine)
+    const { dns, receiver, settings: common } = await givenEnvironment(engine)
     const mail = await startMailServer()
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const port = await freePort()
     let forwards = true
     const baseUrl = await givenProxy(port, () => forwards)
     const settings = {
-      ...{ ...world, ...ADMIN, PORT: String(port), BASE_URL: baseUrl, TRUSTED_PROXIES: '127.0.0.1' },
+      ...{ ...common, ...ADMIN, PORT: String(port), BASE_URL: baseUrl, TRUSTED_PROXIES: '127.0.0.1' },
       ...{ DNS_CANARIES: 'www.example.com', SMTP_URL: mail.url, MAIL_FROM: 'alerts@example.com' },
     }
     const server = await givenServer(settings)
     const api = createApi(server.url, ADMIN_KEY)
     expect((await api.post('/webhooks', { url: receiver.url })).status).toBe(201)
-    const well = await doctor(settings)
-    // The PostgreSQL of the tests does without fsync.
+    const healthy = await doctor(settings)
+    // The PostgreSQL of the tests runs without fsync.
     const unsafe = engine === 'postgres' ? ['durability'] : []
-    expect(well).toMatchObject({ code: unsafe.length, failures: unsafe })
-    expect(well.line('reverse proxy')).toBe('ok: X-Forwarded-For from 127.0.0.1 is trusted')
-    expect(well.line('instances')).toMatch(/^ok: \d processes are running$/)
-    expect(well.line('clocks')).toBe('ok: agree')
+    expect(healthy).toMatchObject({ code: unsafe.length, failures: unsafe })
+    expect(healthy.line('reverse proxy')).toBe('ok: X-Forwarded-For from 127.0.0.1 is trusted')
+    expect(healthy.line('instances')).toMatch(/^ok: \d processes are running$/)
+    expect(healthy.line('clocks')).toBe('ok: agree')
     if (engine === 'postgres')
-      expect(well.line('connections')).toMatch(/^ok: \d processes open up to \d+; PostgreSQL allows/)
-    expect(well.line('secret')).toBe('ok: opens the database')
+      expect(healthy.line('connections')).toMatch(/^ok: \d processes open up to \d+; PostgreSQL allows/)
+    expect(healthy.line('secret')).toBe('ok: opens the database')
     expect(receiver.received).toEqual([])
 
     forwards = false
@@ -72,7 +72,7 @@ test.each(['sqlite', 'postgres'] as const)(
     dns.drop('*')
     const broken = await doctor({ ...settings, SECRET: 'y'.repeat(40) })
     expect(broken.code).toBe(1)
-    // Its probe is signed with a secret that the server does not know.
+    // The probe of doctor is signed with another secret than that of the server.
     expect(broken.line('reverse proxy')).toMatch(/^failure: .*but is not this server/)
     expect(broken.failures.map((check) => check.replace(/ 127\S+/, '')).sort()).toEqual(
       ['SMTP', 'canaries', 'reverse proxy', 'secret', 'upstream UDP', 'webhook egress', ...unsafe].sort(),
@@ -89,11 +89,11 @@ test.each(['sqlite', 'postgres'] as const)(
 
 test('doctor names every invalid setting, and creates no database', async () => {
   const { settings } = await givenEnvironment('sqlite')
-  const wrong = await doctor({ ...settings, PORT: 'many', WORKERS: '-1' })
-  expect(wrong).toMatchObject({ code: 1, failures: ['settings', 'settings'] })
-  const elsewhere = `sqlite:${settings.DATA_DIR}/none.db`
-  const bare = await doctor({ ...settings, DATABASE_URL: elsewhere, BASE_URL: 'http://127.0.0.1:1' })
-  expect(bare.line('database')).toMatch(/^failure: there is none at/)
-  expect(bare.line('reverse proxy')).toMatch(/^failure: http:\/\/127\.0\.0\.1:1 does not answer/)
-  expect((await doctor({ ...settings, DATABASE_URL: elsewhere })).line('database')).toMatch(/there is none at/)
+  const invalid = await doctor({ ...settings, PORT: 'many', WORKERS: '-1' })
+  expect(invalid).toMatchObject({ code: 1, failures: ['settings', 'settings'] })
+  const missingDatabase = `sqlite:${settings.DATA_DIR}/none.db`
+  const withoutDatabase = await doctor({ ...settings, DATABASE_URL: missingDatabase, BASE_URL: 'http://127.0.0.1:1' })
+  expect(withoutDatabase.line('database')).toMatch(/^failure: there is none at/)
+  expect(withoutDatabase.line('reverse proxy')).toMatch(/^failure: http:\/\/127\.0\.0\.1:1 does not answer/)
+  expect((await doctor({ ...settings, DATABASE_URL: missingDatabase })).line('database')).toMatch(/there is none at/)
 })

@@ -11,23 +11,23 @@ import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#se
 
 const ENGINES: Engine[] = ['sqlite', 'postgres']
 const MONITORS = 3_000
-/** Each kills a job and its undo. `KILLS` in the environment asks for more. */
+/** Each round kills a job and its undo. `KILLS` in the environment sets more. */
 const ROUNDS = Math.max(1, Math.ceil(Number(process.env.KILLS ?? 0) / 2))
-/** On PostgreSQL a job goes on when the lease has ended: a quarter of a minute after each kill. */
-const BOUND_MS = 120_000 + ROUNDS * 120_000
-const AT_ONCE = 1_000
+/** On PostgreSQL a job continues after its lease, 15 seconds after each kill. */
+const TIMEOUT_MS = 120_000 + ROUNDS * 120_000
+const BULK_SIZE = 1_000
 
-/** A server whose jobs are killed in the middle, and what there is around it. */
-async function givenKills(engine: Engine) {
-  const { settings: own, databaseUrl, receiver } = await givenEnvironment(engine)
-  const settings = { ...own, ...ADMIN, PORT: String(await freePort()) }
+/** A server that can be killed during a job. */
+async function givenKillableServer(engine: Engine) {
+  const { settings: common, databaseUrl, receiver } = await givenEnvironment(engine)
+  const settings = { ...common, ...ADMIN, PORT: String(await freePort()) }
   const db = openDatabase(databaseUrl)
   onTestFinished(() => db.destroy())
   let server = await givenServer(settings)
   const api = createApi(server.url, ADMIN_KEY)
 
-  /** Kills it in the batch after `done`. */
-  async function killedAndEnded(
+  /** Kills the server after the job processed `atLeast` objects, and returns the job when it is finished. */
+  async function killDuring(
     start: () => Promise<{ body: Job }>,
     atLeast = 1,
   ): Promise<{ job: Job; doneAtKill: number }> {
@@ -40,17 +40,17 @@ async function givenKills(engine: Engine) {
     const read = async () => (await api.get<Job>(`/jobs/${id}`)).body
     return { job: await eventually(read, ({ finished }) => finished !== null), doneAtKill }
   }
-  return { db, api, receiver, killedAndEnded }
+  return { db, api, receiver, killDuring }
 }
 
 test.each(ENGINES)(
   'a job and its undo change each monitor exactly once although their processes are killed (%s)',
   async (engine) => {
-    const { db, api, killedAndEnded } = await givenKills(engine)
-    for (let from = 0; from < MONITORS; from += AT_ONCE) {
-      const monitors = Array.from({ length: AT_ONCE }, (_, at) => ({
+    const { db, api, killDuring } = await givenKillableServer(engine)
+    for (let from = 0; from < MONITORS; from += BULK_SIZE) {
+      const monitors = Array.from({ length: BULK_SIZE }, (_, index) => ({
         ...{
-          full_domain: `n${from + at}.example.com`,
+          full_domain: `n${from + index}.example.com`,
           record_type: 'A',
           expected_value: '192.0.2.1',
           is_active: false,
@@ -67,7 +67,7 @@ test.each(ENGINES)(
 
     for (let round = 0; round < ROUNDS; round++) {
       const change = { expected_value: ['192.0.2.2'] }
-      const changed = await killedAndEnded(
+      const changed = await killDuring(
         () => api.post<Job>('/jobs', { action: 'update', all: true, change }),
         1 + (round % 4) * 500,
       )
@@ -76,34 +76,40 @@ test.each(ENGINES)(
       expect(changed.doneAtKill).toBeLessThan(MONITORS)
       expect(await versions()).toEqual([{ version: 2 * round + 2, expected_values: '["192.0.2.2"]', count: MONITORS }])
 
-      const undone = await killedAndEnded(() => api.post<Job>(`/jobs/${changed.job.id}/undo`))
+      const undone = await killDuring(() => api.post<Job>(`/jobs/${changed.job.id}/undo`))
       expect(undone.job).toMatchObject(all)
       expect(await versions()).toEqual([{ version: 2 * round + 3, expected_values: '["192.0.2.1"]', count: MONITORS }])
     }
   },
-  BOUND_MS,
+  TIMEOUT_MS,
 )
 
 test.each(ENGINES)(
   'a job that resends requests queues each once with an unchanged body although its processes are killed (%s)',
   async (engine) => {
-    const { db, api, receiver, killedAndEnded } = await givenKills(engine)
+    const { db, api, receiver, killDuring } = await givenKillableServer(engine)
     const { id: webhookId } = (await api.post<Webhook>('/webhooks', { url: receiver.url })).body
-    // Until the job has ended nothing is sent, so that what is queued can be counted.
+    // Disabled, so that the test can count the queued requests before they are sent.
     await api.post(`/webhooks/${webhookId}/disable`)
     const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
-    const rows = Array.from({ length: MONITORS }, (_, at) => {
-      const id = `req_${String(at).padStart(26, '0')}`
-      const of = {
+    const rows = Array.from({ length: MONITORS }, (_, index) => {
+      const id = `req_${String(index).padStart(26, '0')}`
+      const keys = {
         id,
         organization_id: organizationId,
         webhook_id: webhookId,
-        event_id: `evt_${at}`,
+        event_id: `evt_${index}`,
         monitor_id: 'mon_1',
       }
-      const tried = { status: 'FAILED' as const, attempts: 10, retries: 9, timings: '{}' }
-      const madeAt = systemClock.now()
-      return { ...of, ...tried, created_at: madeAt, last_attempt_at: madeAt, body: Buffer.from(JSON.stringify({ id })) }
+      const attempts = { status: 'FAILED' as const, attempts: 10, retries: 9, timings: '{}' }
+      const createdAt = systemClock.now()
+      return {
+        ...keys,
+        ...attempts,
+        created_at: createdAt,
+        last_attempt_at: createdAt,
+        body: Buffer.from(JSON.stringify({ id })),
+      }
     })
     for (let from = 0; from < MONITORS; from += 500) {
       await db
@@ -113,7 +119,7 @@ test.each(ENGINES)(
     }
 
     const body = { action: 'retry_requests', requests: { status: 'FAILED' } }
-    const { job, doneAtKill } = await killedAndEnded(() => api.post<Job>('/jobs', body))
+    const { job, doneAtKill } = await killDuring(() => api.post<Job>('/jobs', body))
     expect(job).toMatchObject({ state: 'finished', total: MONITORS, done: MONITORS, changed: MONITORS, failed: 0 })
     expect(doneAtKill).toBeLessThan(MONITORS)
     const queued = await db.selectFrom('due_requests').select('request_id').orderBy('request_id').execute()
@@ -121,7 +127,7 @@ test.each(ENGINES)(
     await api.post(`/webhooks/${webhookId}/enable`)
     await eventually(
       () => db.selectFrom('due_requests').select('request_id').limit(1).execute(),
-      (left) => left.length === 0,
+      (queue) => queue.length === 0,
     )
     const arrived = receiver.received.map((request) => request.body.toString()).toSorted()
     expect(arrived).toEqual(rows.map((row) => row.body.toString()))

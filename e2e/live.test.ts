@@ -4,13 +4,13 @@ import type { Monitor } from '#contract/monitors.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
-/** The changes that a page receives, as they come; `over` when the stream ends. */
-async function watch(url: string): Promise<{ changes: LiveChange[]; over: Promise<void> }> {
-  const answer = await fetch(`${url}/dashboard/api/live`, { headers: { 'x-api-key': ADMIN_KEY } })
+/** The changes that a page receives. `ended` resolves at the end of the stream. */
+async function watch(url: string): Promise<{ changes: LiveChange[]; ended: Promise<void> }> {
+  const response = await fetch(`${url}/dashboard/api/live`, { headers: { 'x-api-key': ADMIN_KEY } })
   const changes: LiveChange[] = []
   const read = async () => {
     let text = ''
-    for await (const part of answer.body!.pipeThrough(new TextDecoderStream())) {
+    for await (const part of response.body!.pipeThrough(new TextDecoderStream())) {
       text += part
       const messages = text.split('\n\n')
       text = messages.pop()!
@@ -20,7 +20,7 @@ async function watch(url: string): Promise<{ changes: LiveChange[]; over: Promis
       }
     }
   }
-  return { changes, over: read() }
+  return { changes, ended: read() }
 }
 
 test.each(['sqlite', 'postgres'] as const)(
@@ -36,24 +36,24 @@ test.each(['sqlite', 'postgres'] as const)(
       record_type: 'A',
       expected_value: ['192.0.2.1'],
     })
-    const stateIs = (state: string) =>
+    const waitForState = (state: string) =>
       eventually(
         async () => (await api.get<Monitor>(`/monitors/${monitor.id}`)).body.state,
-        (found) => found === state,
+        (current) => current === state,
       )
-    await stateIs('VALID')
-    const { changes, over } = await watch(showing.url)
+    await waitForState('VALID')
+    const { changes, ended } = await watch(showing.url)
     const isNotified = (change: LiveChange) => change.lists.includes('events') && change.monitors.includes(monitor.id)
     dns.set('www.example.com', 'A', ['192.0.2.99'])
     await api.post(`/monitors/${monitor.id}/check`)
-    await stateIs('MISMATCH')
+    await waitForState('MISMATCH')
     await eventually(
       async () => changes,
       (received) => received.some(isNotified),
     )
 
     showing.send('SIGTERM')
-    await over
+    await ended
     expect(await showing.ended).toMatchObject({ code: 0 })
   },
 )

@@ -29,25 +29,25 @@ test.each(['sqlite', 'postgres'] as const)(
     const api = createApi(first.url, key)
     const { body: webhook } = await api.post<Webhook>('/webhooks', { url: `${receiver.url}/dns`, groups: ['default'] })
     expect(webhook.secret).toMatch(/^whsec_.{44}$/)
-    const made = await api.post<Monitor>('/monitors', {
+    const created = await api.post<Monitor>('/monitors', {
       full_domain: 'www.example.com',
       record_type: 'A',
       expected_value: ['192.0.2.1'],
     })
-    expect(made).toMatchObject({ status: 201, body: { state: 'UNSET', domain: 'example.com', subdomain: 'www' } })
-    const monitorPath = `/monitors/${made.body.id}`
+    expect(created).toMatchObject({ status: 201, body: { state: 'UNSET', domain: 'example.com', subdomain: 'www' } })
+    const monitorPath = `/monitors/${created.body.id}`
     await receiver.waitFor(1)
 
     dns.set('www.example.com', 'A', ['192.0.2.99'])
     expect((await api.post(`${monitorPath}/check`)).status).toBe(202)
-    const [found, changed] = (await receiver.waitFor(2)).map((each) => verified(each, webhook.secret))
+    const [found, changed] = (await receiver.waitFor(2)).map((request) => verified(request, webhook.secret))
 
     expect(found!.event).toMatchObject({ old_state: 'UNSET', new_state: 'VALID', current_value: ['192.0.2.1'] })
     expect(changed).toMatchObject({
       id: expect.stringMatching(/^req_/),
       webhook_id: webhook.id,
       event: {
-        monitor_id: made.body.id,
+        monitor_id: created.body.id,
         ...{ old_state: 'VALID', new_state: 'MISMATCH', incidence_count: 1 },
         ...{ previous_value: ['192.0.2.1'], current_value: ['192.0.2.99'] },
         domain: { domain: 'example.com', subdomain: 'www', record_type: 'A', expected_value: ['192.0.2.1'] },
@@ -67,19 +67,19 @@ test.each(['sqlite', 'postgres'] as const)(
     expect(await first.ended).toMatchObject({ code: 0, stderr: '' })
 
     const second = await givenServer(settings)
-    const again = createApi(second.url, key)
-    const after = await Promise.all([...paths, requestsPath].map((path) => again.get(path)))
+    const restartedApi = createApi(second.url, key)
+    const after = await Promise.all([...paths, requestsPath].map((path) => restartedApi.get(path)))
     expect(after.map(({ body }) => body)).toEqual(before.map(({ body }) => body))
 
     dns.remove('www.example.com', 'A')
-    await again.post(`${monitorPath}/check`)
+    await restartedApi.post(`${monitorPath}/check`)
     const third = verified((await receiver.waitFor(3))[2]!, webhook.secret)
     expect(third.event).toMatchObject({ old_state: 'MISMATCH', new_state: 'NOT_FOUND', current_value: [] })
     expect(receiver.received).toHaveLength(3)
   },
 )
 
-/** Checks both signatures, by the published rules and not by our own code, and reads the body. */
+/** Verifies both signatures by the published rules, without our own code, and parses the body. */
 function verified({ method, path, headers, body }: Received, secret: string): Delivery {
   expect([method, path, headers['content-type']]).toEqual(['POST', '/dns', 'application/json'])
   expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'))

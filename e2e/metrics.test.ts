@@ -5,7 +5,7 @@ import { createApi } from '#server/testing/api-client.ts'
 import { freePort } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
-/** The value of the series that begin with `series`, summed over processes. Undefined where there are none. */
+/** The sum of the matching series over all processes. Undefined without a match. */
 function sumOf(text: string, series: RegExp): number | undefined {
   const values = text.split('\n').flatMap((line) => (series.test(line) ? [Number(line.split(' ').at(-1))] : []))
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0)
@@ -27,7 +27,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     const text = await eventually(
       metrics,
-      (now) => (sumOf(now, /^zonewatch_deliveries_total{result="delivered"/) ?? 0) > 0,
+      (text) => (sumOf(text, /^zonewatch_deliveries_total{result="delivered"/) ?? 0) > 0,
     )
     expect(sumOf(text, /^zonewatch_checks_total{outcome="verdict"/)).toBeGreaterThan(0)
     expect(sumOf(text, /^zonewatch_confirmations_total{reason="first_check"/)).toBeGreaterThan(0)
@@ -37,7 +37,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     expect(sumOf(text, /^zonewatch_http_requests_total{.*route="\/monitors",status="201"/)).toBe(1)
     expect(sumOf(text, /^zonewatch_database_size_bytes/)).toBeGreaterThan(1_000)
     expect(sumOf(text, /^zonewatch_process_up/)).toBe(3)
-    await eventually(metrics, (now) => sumOf(now, /^zonewatch_instances{role="checker"}/) === 2)
+    await eventually(metrics, (text) => sumOf(text, /^zonewatch_instances{role="checker"}/) === 2)
 
     const { pid } = await db
       .selectFrom('processes')
@@ -45,7 +45,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       .where('loops', 'like', '%checker%')
       .executeTakeFirstOrThrow()
     process.kill(pid, 'SIGKILL')
-    await eventually(metrics, (now) => sumOf(now, /^zonewatch_process_restarts_total{process="worker/) === 1)
+    await eventually(metrics, (text) => sumOf(text, /^zonewatch_process_restarts_total{process="worker/) === 1)
     await eventually(
       () => read('/readyz'),
       ({ status }) => status === 200,

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { run, type Settings, startServer } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, givenEnvironment, givenFolder } from '#server/testing/test-server.ts'
 
-/** It downloads some 150 packages. */
-const INSTALL_MS = 400_000
+/** npm downloads about 150 packages. */
+const INSTALL_TIMEOUT_MS = 400_000
 
 test(
   'the package installs into an empty folder without install scripts, and serves API, documents and dashboard',
@@ -15,7 +15,7 @@ test(
     expect(packed.code, packed.stderr).toBe(0)
     const [file] = await readdir(folder)
     const install = ['npm', 'install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', `./${file}`]
-    // As a user's shell would: what npm needs to reach its registry may stand in the environment.
+    // With the user's environment, which can hold the registry settings of npm.
     const installed = await run(install, process.env as Settings, { cwd: folder }).ended
     expect(installed.code, installed.stderr).toBe(0)
     expect(await readdir(join(folder, 'node_modules'))).not.toContain('react')
@@ -34,7 +34,7 @@ test(
     server.send('SIGTERM')
     expect((await server.ended).code).toBe(0)
   },
-  INSTALL_MS,
+  INSTALL_TIMEOUT_MS,
 )
 
 test('an older Node.js gets one sentence that names the required version', async () => {

@@ -25,7 +25,7 @@ test.each([
     await api.post<Monitor>('/monitors', { ...monitor, full_domain: 'silent.example.com' })
     await eventually(
       async () => dns.queries.count('silent.example.com'),
-      (asked) => asked > 0,
+      (count) => count > 0,
     )
 
     server.send('SIGTERM')
@@ -43,7 +43,7 @@ test.each([
     receiver.reset()
     dns.recover('silent.example.com')
     await givenServer(settings)
-    await receiver.waitFor(2) // the one that was given up, and the other monitor's
+    await receiver.waitFor(2) // the aborted one, and that of the other monitor
   },
 )
 
@@ -54,15 +54,15 @@ test('a stopping server is not ready, answers every request, and then closes its
   const statusesOf = async (path: string) => {
     const statuses: number[] = []
     for (;;) {
-      const answer = await fetch(server.url + path, { headers }).catch(() => undefined)
-      if (!answer) return statuses
-      await answer.body?.cancel()
-      statuses.push(answer.status)
+      const response = await fetch(server.url + path, { headers }).catch(() => undefined)
+      if (!response) return statuses
+      await response.body?.cancel()
+      statuses.push(response.status)
     }
   }
-  const asked = Promise.all(['/readyz', '/monitors'].map(statusesOf))
+  const statuses = Promise.all(['/readyz', '/monitors'].map(statusesOf))
   server.send('SIGTERM')
-  const [ready, monitors] = await asked
+  const [ready, monitors] = await statuses
   expect(ready!.at(-1)).toBe(503)
   expect(new Set(monitors)).toEqual(new Set([200]))
   expect(await server.ended).toMatchObject({ code: 0 })
@@ -91,7 +91,7 @@ test.each(['sqlite', 'postgres'] as const)(
   'processes for the API, checks and delivery share one database (%s)',
   async (engine) => {
     const { dns, receiver, settings: common } = await givenEnvironment(engine)
-    const settings = { ...common, WORKERS: '0' } // three servers start: one process each
+    const settings = { ...common, WORKERS: '0' } // three servers with one process each
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const front = await givenServer({ ...settings, ...ADMIN, ROLES: 'api' })
     const api = createApi(front.url, ADMIN_KEY)
@@ -100,12 +100,12 @@ test.each(['sqlite', 'postgres'] as const)(
     const { body } = await api.post<Monitor>('/monitors', monitor)
     const state = async () => (await api.get<Monitor>(`/monitors/${body.id}`)).body.state
     await systemClock.sleep(600)
-    expect(await state()).toBe('UNSET') // nobody checks yet
+    expect(await state()).toBe('UNSET') // no process runs checks yet
 
     const checker = await givenServer({ ...settings, ROLES: 'checker' })
-    await eventually(state, (now) => now === 'VALID')
+    await eventually(state, (current) => current === 'VALID')
     await systemClock.sleep(600)
-    expect(receiver.received).toEqual([]) // nobody delivers yet
+    expect(receiver.received).toEqual([]) // no process delivers yet
 
     const delivery = await givenServer({ ...settings, ROLES: 'delivery' })
     await receiver.waitFor(1)
