@@ -3,25 +3,25 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { shrink } from './shrink.ts'
-import { type Delay, type Report, simulate } from './simulate.ts'
+import { type DetectionDelay, type Report, simulate } from './simulate.ts'
 import { UNDECIDABLE } from './truth.ts'
 
-/** The figures of many worlds together. Delays and queries are those of worlds in which a strategy can be right. */
+/** The figures of many worlds together. Delays are those of worlds without an undecidable case. */
 type Totals = {
   worlds: number
   days: number
   checks: number
   events: number
-  kinds: Record<Kind, { queries: number; days: number; delays: (Delay & { seed: number })[] }>
+  kinds: Record<Kind, { queries: number; days: number; delays: (DetectionDelay & { seed: number })[] }>
   undecidable: Record<string, { worlds: number; days: number }>
   failed: { seed: number; faults: Report['faults'] }[]
 }
 type Kind = 'quiet' | 'changing' | 'broken' | 'rotating'
 
 /** Seeds that one thread runs at a time. */
-type Block = { from: number; worlds: number }
-const BLOCK_SIZE = 500
-/** Fewer worlds say little of the share of those that are classed as not decidable. */
+type Batch = { from: number; worlds: number }
+const BATCH_SIZE = 500
+/** With fewer worlds, the share of undecidable ones varies too much to be checked. */
 const MIN_WORLDS = 5_000
 
 const USAGE = `Runs the rules of a check against worlds drawn from seeds, in virtual time.
@@ -32,7 +32,7 @@ const USAGE = `Runs the rules of a check against worlds drawn from seeds, in vir
   npm run simulate -- --seed 42           one world, with every query and answer`
 
 if (isMainThread) await main()
-else parentPort!.on('message', ({ from, worlds }: Block) => parentPort!.postMessage(runSeeds(from, worlds)))
+else parentPort!.on('message', ({ from, worlds }: Batch) => parentPort!.postMessage(runSeeds(from, worlds)))
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -53,13 +53,13 @@ async function main(): Promise<void> {
   }
   const startedAt = process.hrtime.bigint()
   const threads = Math.min(availableParallelism(), 4)
-  const blocks = blocksOf(Number(values.from), Number(values.worlds))
-  const parts = (await Promise.all(Array.from({ length: threads }, () => runInThread(blocks)))).flat()
+  const batches = newBatches(Number(values.from), Number(values.worlds))
+  const parts = (await Promise.all(Array.from({ length: threads }, () => runInThread(batches)))).flat()
   const seconds = Number(process.hrtime.bigint() - startedAt) / 1e9
   const figures = merge(parts)
   print(table(figures, seconds, threads))
   const tooMany = tooManyUndecidable(figures)
-  for (const each of tooMany) print(`\nMore worlds than permitted are classed as not decidable: ${each}`)
+  for (const name of tooMany) print(`\nMore worlds than permitted are undecidable: ${name}`)
   if (figures.failed.length > 0 || tooMany.length > 0) process.exitCode = 1
 }
 
@@ -67,39 +67,38 @@ function replay(seed: number): void {
   const report = simulate(seed, { trace: true })
   print(JSON.stringify(report.world, null, 2))
   for (const line of report.trace) print(line)
-  for (const each of report.undecidable) print(`\nNo strategy can be right here: ${each}.`)
-  for (const { kind, what } of report.faults) print(`\n${kind}: ${what}`)
+  for (const name of report.undecidable) print(`\nUndecidable case: ${name}.`)
+  for (const { kind, text } of report.faults) print(`\n${kind}: ${text}`)
   if (report.faults.length === 0) {
     print('\nNo false event and no missed change.')
     return
   }
-  print(`\nThe smallest world that shows it:\n${JSON.stringify(shrink(report.world), null, 2)}`)
+  print(`\nThe smallest world with the fault:\n${JSON.stringify(shrink(report.world), null, 2)}`)
   process.exitCode = 1
 }
 
-function blocksOf(from: number, worlds: number): Block[] {
-  return Array.from({ length: Math.ceil(worlds / BLOCK_SIZE) }, (_, at) => {
-    return { from: from + at * BLOCK_SIZE, worlds: Math.min(BLOCK_SIZE, worlds - at * BLOCK_SIZE) }
+function newBatches(from: number, worlds: number): Batch[] {
+  return Array.from({ length: Math.ceil(worlds / BATCH_SIZE) }, (_, index) => {
+    return { from: from + index * BATCH_SIZE, worlds: Math.min(BATCH_SIZE, worlds - index * BATCH_SIZE) }
   })
 }
 
-/** Takes blocks until none is left. What failed is shown at once, and how far the run is. */
-async function runInThread(blocks: Block[]): Promise<Totals[]> {
+/** Runs batches until none is left. Prints the failures of each batch when it ends. */
+async function runInThread(batches: Batch[]): Promise<Totals[]> {
   const worker = new Worker(new URL(import.meta.url), { resourceLimits: { maxYoungGenerationSizeMb: 64 } })
   const parts: Totals[] = []
-  for (let block = blocks.shift(); block; block = blocks.shift()) {
-    const answer = once(worker, 'message')
-    worker.postMessage(block)
-    const [part]: Totals[] = await answer
+  for (let batch = batches.shift(); batch; batch = batches.shift()) {
+    const message = once(worker, 'message')
+    worker.postMessage(batch)
+    const [part]: Totals[] = await message
     parts.push(part!)
-    const seeds = `seeds ${block.from} to ${block.from + block.worlds - 1}`
+    const seeds = `seeds ${batch.from} to ${batch.from + batch.worlds - 1}`
     process.stderr.write([`${seeds}: ${part!.failed.length} failed`, ...part!.failed.map(failureText), ''].join('\n'))
   }
   await worker.terminate()
   return parts
 }
 
-/** `worlds` seeds from `from` on. */
 function runSeeds(from: number, worlds: number): Totals {
   const figures = newTotals()
   for (let seed = from; seed < from + worlds; seed++) {
@@ -108,9 +107,9 @@ function runSeeds(from: number, worlds: number): Totals {
     figures.days += report.world.days
     figures.checks += report.checks
     figures.events += report.events
-    for (const each of report.undecidable) {
-      const known = figures.undecidable[each] ?? { worlds: 0, days: 0 }
-      figures.undecidable[each] = { worlds: known.worlds + 1, days: known.days + report.world.days }
+    for (const name of report.undecidable) {
+      const before = figures.undecidable[name] ?? { worlds: 0, days: 0 }
+      figures.undecidable[name] = { worlds: before.worlds + 1, days: before.days + report.world.days }
     }
     const kind = figures.kinds[kindOf(report)]
     if (report.undecidable.length === 0) kind.delays.push(...report.delays.map((delay) => ({ ...delay, seed })))
@@ -155,9 +154,9 @@ function merge(parts: readonly Totals[]): Totals {
       kind.days += part.kinds[name].days
       for (const delay of part.kinds[name].delays) kind.delays.push(delay)
     }
-    for (const [why, { worlds, days }] of Object.entries(part.undecidable)) {
-      const known = all.undecidable[why] ?? { worlds: 0, days: 0 }
-      all.undecidable[why] = { worlds: known.worlds + worlds, days: known.days + days }
+    for (const [name, { worlds, days }] of Object.entries(part.undecidable)) {
+      const before = all.undecidable[name] ?? { worlds: 0, days: 0 }
+      all.undecidable[name] = { worlds: before.worlds + worlds, days: before.days + days }
     }
   }
   return all
@@ -174,40 +173,40 @@ function table(figures: Totals, seconds: number, threads: number): string {
     ['false events', String(count('false event'))],
     ['missed changes', String(count('missed change'))],
     ['late changes', String(count('late change'))],
-    ['checks without an end', String(count('unfinished check'))],
+    ['unfinished checks', String(count('unfinished check'))],
     ...Object.entries(kinds).flatMap(([kind, { queries, days: length, delays }]) => [
       [`queries a day, ${kind}`, length === 0 ? '-' : (queries / length).toFixed(1)],
-      [`a change is found, ${kind}`, delayText(delays.map(({ sinceVisible, seed }) => [sinceVisible, seed]))],
+      [`a change is detected, ${kind}`, delayText(delays.map(({ sinceVisible, seed }) => [sinceVisible, seed]))],
       [`  since the next regular check`, delayText(delays.map(({ sinceCheck, seed }) => [sinceCheck, seed]))],
     ]),
-    ...UNDECIDABLE.map(({ case: why, maxPercent }) => {
-      const { worlds: count, days: length } = undecidable[why] ?? { worlds: 0, days: 0 }
+    ...UNDECIDABLE.map(({ case: name, maxPercent }) => {
+      const { worlds: count, days: length } = undecidable[name] ?? { worlds: 0, days: 0 }
       const percent = ((100 * count) / worlds).toFixed(2)
-      return [`not decidable: ${why}`, `${count} worlds, ${length} days, ${percent} % (at most ${maxPercent} %)`]
+      return [`undecidable: ${name}`, `${count} worlds, ${length} days, ${percent} % (at most ${maxPercent} %)`]
     }),
   ]
   const width = Math.max(...rows.map(([name]) => name!.length))
   const lines = rows.map(([name, value]) => `${name!.padEnd(width)}  ${value}`)
-  const faults = failed.slice(0, 20).map((each) => `\n${failureText(each)}`)
+  const faults = failed.slice(0, 20).map((failure) => `\n${failureText(failure)}`)
   return [...lines, ...faults].join('\n')
 }
 
-/** The cases in which more worlds are than docs/explanation/checks.md permits. */
+/** The cases that apply to more worlds than permitted. */
 function tooManyUndecidable({ worlds, undecidable }: Totals): string[] {
   if (worlds < MIN_WORLDS) return []
-  return UNDECIDABLE.filter((each) => {
-    return 100 * (undecidable[each.case]?.worlds ?? 0) > each.maxPercent * worlds
-  }).map((each) => each.case)
+  return UNDECIDABLE.filter(({ case: name, maxPercent }) => {
+    return 100 * (undecidable[name]?.worlds ?? 0) > maxPercent * worlds
+  }).map(({ case: name }) => name)
 }
 
 function failureText({ seed, faults: [fault] }: Totals['failed'][number]): string {
-  return `${fault!.kind}: ${fault!.what}\n  npm run simulate -- --seed ${seed}`
+  return `${fault!.kind}: ${fault!.text}\n  npm run simulate -- --seed ${seed}`
 }
 
 /** `delays`: milliseconds, and the seed of the world. */
 function delayText(delays: [ms: number, seed: number][]): string {
   if (delays.length === 0) return '-'
-  delays.sort(([one], [other]) => one - other)
+  delays.sort(([a], [b]) => a - b)
   const minutes = (share: number) => {
     const [ms] = delays[Math.min(delays.length - 1, Math.floor(delays.length * share))]!
     return `${(ms / 60_000).toFixed(1)} min`

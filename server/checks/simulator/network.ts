@@ -1,6 +1,6 @@
 import type { Evidence, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
 import { formatServer } from '../../dns/server-address.ts'
-import type { NameServerReply, Observation, Query } from '../check.ts'
+import type { NameServerReply, Query } from '../check.ts'
 import type { Random } from './random.ts'
 import { hostOf, isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'
 
@@ -14,17 +14,17 @@ const TIMEOUT_MS = 2_000
 const ZONE_TIMEOUT_MS = 1_000
 const ATTEMPTS = 3
 
-type TimedResult = Pick<Observation, never> & { ms: number } & (
-    | { reply: Reply }
-    | { nameServerReply: NameServerReply }
-    | { nsReply: NameServerReply }
-    | { rootProblem: 'root_servers_unreachable' | undefined }
-    | { network: 'well' | 'gone' | 'captive' }
-  )
+type TimedResult = { ms: number } & (
+  | { reply: Reply }
+  | { nameServerReply: NameServerReply }
+  | { nsReply: NameServerReply }
+  | { rootProblem: 'root_servers_unreachable' | undefined }
+  | { network: 'well' | 'gone' | 'captive' }
+)
 
-/** The servers of a world: resolvers with caches, name servers with machines. Answers queries at virtual times. */
+/** Simulates the servers of a world, resolvers with caches and name servers with machines, in virtual time. */
 export function createNetwork(world: World, random: Random) {
-  const resolvers = world.resolvers.map((_, at): ServerAddress => ({ ip: `192.0.2.${201 + at}`, port: 53 }))
+  const resolvers = world.resolvers.map((_, index): ServerAddress => ({ ip: `192.0.2.${201 + index}`, port: 53 }))
   const caches = world.resolvers.map(({ caches: count }) =>
     Array.from({ length: count }, () => ({ until: -1 }) as CacheEntry),
   )
@@ -32,23 +32,23 @@ export function createNetwork(world: World, random: Random) {
   const answers = new Map<string, Outcome>()
   const names = world.nameServers.map(({ name }) => name)
   const poison = [...world.poisoned]
-  let turn = 0
-  let sent = 0
+  let firstQueries = 0
+  let sentQueries = 0
 
   const forged = world.recordType === 'CNAME' ? hostOf(FORGED) : FORGED
   const captive = world.recordType === 'CNAME' ? hostOf(CAPTIVE) : CAPTIVE
 
   function answerOf(values: readonly string[], chain: readonly string[] = []): Outcome {
     const key = values.length < 5 ? [...values, ...chain].join() : undefined
-    const known = key && answers.get(key)
-    if (known) return known
-    const made = newAnswer(world, values, chain)
-    if (key && answers.size < 500) answers.set(key, made)
-    return made
+    const cached = key && answers.get(key)
+    if (cached) return cached
+    const answer = newAnswer(world, values, chain)
+    if (key && answers.size < 500) answers.set(key, answer)
+    return answer
   }
 
-  /** What an authoritative machine answers. */
-  function authoritative(server: NameServer, time: number): Outcome | undefined {
+  /** The answer of one of the name server's machines; undefined if it does not respond. */
+  function queryNameServer(server: NameServer, time: number): Outcome | undefined {
     if (server.status === 'silent') return undefined
     if (server.status === 'lame') return LAME
     const delay = server.delays[server.delays.length > 1 ? random.below(server.delays.length) : 0]!
@@ -57,11 +57,11 @@ export function createNetwork(world: World, random: Random) {
     const period = server.status === 'stale' && !isFailing ? world.periods[0]! : latest
     const isRegional = server.region !== undefined && (period.kind === 'records' || period.kind === 'bogus')
     const outcome = isRegional ? answerOf([server.region!]) : fromPeriod(period, time)
-    return isCutOff(server, outcome) ? undefined : outcome
+    return isUnreadable(server, outcome) ? undefined : outcome
   }
 
-  /** A truncated answer of a server that cannot be reached over TCP. */
-  function isCutOff(server: { tcp?: boolean }, outcome: Outcome | undefined): boolean {
+  /** Whether the answer is truncated and the server cannot be reached over TCP. */
+  function isUnreadable(server: { tcp?: boolean }, outcome: Outcome | undefined): boolean {
     return world.truncates === true && server.tcp === false && outcome?.kind === 'answer'
   }
 
@@ -88,15 +88,15 @@ export function createNetwork(world: World, random: Random) {
     return world.loss > 0 && random.chance(world.loss)
   }
 
-  /** What one resolver answers, or undefined where nothing comes back. */
-  function recursive(at: number, time: number, isUnvalidated: boolean): Outcome | undefined {
-    const { status } = world.resolvers[at]!
+  /** The answer of one resolver; undefined if it does not respond. */
+  function queryResolver(index: number, time: number, isUnvalidated: boolean): Outcome | undefined {
+    const { status } = world.resolvers[index]!
     if (status === 'silent' || isWithin(world.outages, time)) return undefined
     if (isWithin(world.captive, time)) return answerOf([captive])
     if (status === 'lies') return NXDOMAIN
     const period = periodAt(world.periods, time)
-    const own = caches[at]!
-    const cache = own[own.length > 1 ? random.below(own.length) : 0]!
+    const resolverCaches = caches[index]!
+    const cache = resolverCaches[resolverCaches.length > 1 ? random.below(resolverCaches.length) : 0]!
     const isValid = time < cache.until && cache.outcome?.kind === 'answer'
     if (period.kind === 'bogus' && !isUnvalidated && !isValid) return BOGUS
     if (time < cache.until) return withTtl(cache.outcome!, cache.until - time)
@@ -107,24 +107,24 @@ export function createNetwork(world: World, random: Random) {
       return cache.outcome
     }
     if (outcome === undefined) return SERVFAIL
-    if (isUnvalidated) return outcome // kept apart from what others are given
+    if (isUnvalidated) return outcome // not cached for queries with validation
     const seconds = outcome.kind === 'answer' ? world.ttl : outcome.kind === 'failure' ? 5 : 60
     Object.assign(cache, { outcome, until: time + seconds * 1_000 })
     return outcome
   }
 
-  function withTtl(outcome: Outcome, leftMs: number): Outcome {
-    // Only where caches decide does the remaining TTL matter.
+  function withTtl(outcome: Outcome, remainingMs: number): Outcome {
+    // The rules use the remaining TTL only if the name servers cannot be queried.
     if (world.roots || outcome.kind !== 'answer') return outcome
-    return { ...outcome, rrset: { ...outcome.rrset, ttl: Math.ceil(leftMs / 1_000) } }
+    return { ...outcome, rrset: { ...outcome.rrset, ttl: Math.ceil(remainingMs / 1_000) } }
   }
 
-  /** As a resolver does: one name server after the other. */
+  /** Queries one name server after the other, like a resolver. */
   function resolve(time: number): Outcome | undefined {
     const start = random.below(world.nameServers.length)
     let failure: Outcome | undefined
-    for (let at = 0; at < world.nameServers.length; at++) {
-      const outcome = authoritative(world.nameServers[(start + at) % world.nameServers.length]!, time)
+    for (let index = 0; index < world.nameServers.length; index++) {
+      const outcome = queryNameServer(world.nameServers[(start + index) % world.nameServers.length]!, time)
       if (outcome && outcome.kind !== 'failure') return outcome
       failure = outcome ?? failure
     }
@@ -135,21 +135,21 @@ export function createNetwork(world: World, random: Random) {
     order: readonly number[],
     time: number,
     isUnvalidated = false,
-    tries = ATTEMPTS,
+    attempts = ATTEMPTS,
   ): { reply: Reply; ms: number } {
     const evidence: Evidence[] = []
     let ms = 0
     let outcome: Outcome = TIMEOUT
-    for (let attempt = 0; attempt < tries; attempt++) {
-      const at = order[attempt % order.length]!
-      sent += 1
-      const received = isLost() ? undefined : recursive(at, time, isUnvalidated)
-      const found = isCutOff(world.resolvers[at]!, received) ? undefined : received
-      ms += found ? RESOLVER_MS : TIMEOUT_MS
-      if (found || outcome.kind === 'timeout') outcome = found ?? TIMEOUT
-      evidence.push(evidenceOf(formatServer(resolvers[at]!), outcome, found ? RESOLVER_MS : TIMEOUT_MS))
-      if (found && found.kind !== 'failure') break
-      if (found && attempt + 1 >= order.length) break
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const index = order[attempt % order.length]!
+      sentQueries += 1
+      const received = isLost() ? undefined : queryResolver(index, time, isUnvalidated)
+      const answer = isUnreadable(world.resolvers[index]!, received) ? undefined : received
+      ms += answer ? RESOLVER_MS : TIMEOUT_MS
+      if (answer || outcome.kind === 'timeout') outcome = answer ?? TIMEOUT
+      evidence.push(evidenceOf(formatServer(resolvers[index]!), outcome, answer ? RESOLVER_MS : TIMEOUT_MS))
+      if (answer && answer.kind !== 'failure') break
+      if (answer && attempt + 1 >= order.length) break
     }
     return { reply: { outcome, evidence }, ms }
   }
@@ -161,20 +161,20 @@ export function createNetwork(world: World, random: Random) {
     let outcome: Outcome = TIMEOUT
     let nameServer: string | undefined
     let isAllLame = true
-    for (let at = 0; at < nameServers.length && ms < 6_000; at++) {
-      const server = nameServers[(first + at) % nameServers.length]!
-      sent += 1
-      const isGone = isWithin(world.outages, time) || isWithin(world.closed, time) || (isLost() && isLost())
-      const found = isGone
+    for (let index = 0; index < nameServers.length && ms < 6_000; index++) {
+      const server = nameServers[(first + index) % nameServers.length]!
+      sentQueries += 1
+      const isDropped = isWithin(world.outages, time) || isWithin(world.closed, time) || (isLost() && isLost())
+      const answer = isDropped
         ? undefined
         : isWithin(world.captive, time)
           ? answerOf([captive])
-          : authoritative(server, time)
-      ms += found ? SERVER_MS : ZONE_TIMEOUT_MS
-      isAllLame &&= found?.kind === 'failure' && found.rcode === 'REFUSED'
-      evidence.push(evidenceOf(server.name, found ?? TIMEOUT, SERVER_MS))
-      outcome = found ?? outcome
-      if (found && found.kind !== 'failure') {
+          : queryNameServer(server, time)
+      ms += answer ? SERVER_MS : ZONE_TIMEOUT_MS
+      isAllLame &&= answer?.kind === 'failure' && answer.rcode === 'REFUSED'
+      evidence.push(evidenceOf(server.name, answer ?? TIMEOUT, SERVER_MS))
+      outcome = answer ?? outcome
+      if (answer && answer.kind !== 'failure') {
         nameServer = server.name
         break
       }
@@ -201,16 +201,16 @@ export function createNetwork(world: World, random: Random) {
 
   return {
     resolvers,
-    /** When each value was last given by an authoritative server to anyone. */
-    given: lastServedAt,
-    sent: () => sent,
+    /** When a name server last returned each value. */
+    lastServedAt,
+    sentQueries: () => sentQueries,
     answer(query: Query, time: number): TimedResult {
-      const all = resolvers.map((_, at) => at)
+      const all = resolvers.map((_, index) => index)
       const indexesOf = (servers: readonly ServerAddress[]) =>
-        servers.map(({ ip }) => resolvers.findIndex((one) => one.ip === ip))
+        servers.map(({ ip }) => resolvers.findIndex((resolver) => resolver.ip === ip))
       switch (query.purpose) {
         case 'first': {
-          const start = turn++ % all.length
+          const start = firstQueries++ % all.length
           return queryResolvers([...all.slice(start), ...all.slice(0, start)], time)
         }
         case 'retry':
@@ -227,10 +227,10 @@ export function createNetwork(world: World, random: Random) {
         case 'cname_links':
           return queryResolvers(all, time, false, 2)
         case 'resolver_ns': {
-          sent += 1
+          sentQueries += 1
           const isApex = query.name === zoneOf(query.name)
-          const found = isWithin(world.outages, time) ? TIMEOUT : isApex ? nsOf(query.name) : NODATA
-          return { ms: RESOLVER_MS, reply: { outcome: found, evidence: [] } }
+          const outcome = isWithin(world.outages, time) ? TIMEOUT : isApex ? nsOf(query.name) : NODATA
+          return { ms: RESOLVER_MS, reply: { outcome, evidence: [] } }
         }
         case 'name_server':
         case 'name_server_sample':
@@ -241,8 +241,8 @@ export function createNetwork(world: World, random: Random) {
           return { ms: SERVER_MS, nsReply: { ...queryZone(0, time).nameServerReply, zone, nameServers } }
         }
         case 'root_servers': {
-          const isShut = isWithin(world.outages, time) || isWithin(world.closed, time)
-          return { ms: 0, rootProblem: isShut ? 'root_servers_unreachable' : undefined }
+          const isBlocked = isWithin(world.outages, time) || isWithin(world.closed, time)
+          return { ms: 0, rootProblem: isBlocked ? 'root_servers_unreachable' : undefined }
         }
         case 'network':
           return { ms: RESOLVER_MS, network: networkAt(time) }
@@ -251,12 +251,12 @@ export function createNetwork(world: World, random: Random) {
   }
 }
 
-/** What a server answers where the owner has these values. */
+/** The answer if the owner name has these values. */
 export function newAnswer(world: World, values: readonly string[], chain: readonly string[]): Outcome {
   const { recordType, isExactMatch, ttl } = world
   const isCname = recordType === 'CNAME'
   const names = isCname ? [values[0]!, ...chain] : [OWNER, ...chain]
-  const links = chain.map((target, at) => ({ name: names[at]!, target, ttl }))
+  const links = chain.map((target, index) => ({ name: names[index]!, target, ttl }))
   const rrset = {
     name: isCname ? OWNER : names.at(-1)!,
     type: isCname ? 'CNAME' : 'A',
@@ -268,53 +268,54 @@ export function newAnswer(world: World, values: readonly string[], chain: readon
 
 type CacheEntry = { outcome?: Outcome; until: number }
 
-/** The machine learns of each change some time after it was made. */
+/** A machine receives each change after its delay. */
 function periodOf(periods: readonly Period[], time: number, delay: number): Period {
   return periodAt(periods, Math.max(0, time - delay))
 }
 
-/** Some members, those of greater weight more often, sorted. */
+/** A random subset of the members, sorted. Members with a greater weight are drawn more often. */
 function drawValues(period: Period, random: Random): string[] {
   const { members, size } = period
-  const { sorted, places, isEqual } = orderOf(period)
+  const { sorted, positions, isEqual } = orderOf(period)
   if (size >= members.length) return [...sorted]
   if (isEqual && size === 1) return [random.pick(members).value]
   const isDrawn = new Uint8Array(members.length)
-  if (isEqual) drawEqual(members.length, size, random, (at) => (isDrawn[places[at]!] = 1))
-  else drawWeighted(members, size, random, (at) => (isDrawn[places[at]!] = 1))
-  return sorted.filter((_, at) => isDrawn[at] === 1)
+  if (isEqual) drawEqual(members.length, size, random, (index) => (isDrawn[positions[index]!] = 1))
+  else drawWeighted(members, size, random, (index) => (isDrawn[positions[index]!] = 1))
+  return sorted.filter((_, index) => isDrawn[index] === 1)
 }
 
-function drawWeighted(members: Period['members'], size: number, random: Random, take: (at: number) => void): void {
-  const left = members.map(({ weight }, at) => ({ weight, at }))
+function drawWeighted(members: Period['members'], size: number, random: Random, take: (index: number) => void): void {
+  const remaining = members.map(({ weight }, index) => ({ weight, index }))
   for (let count = 0; count < size; count++) {
-    let point = random.next() * left.reduce((sum, { weight }) => sum + weight, 0)
-    let at = 0
-    while (at < left.length - 1 && point >= left[at]!.weight) point -= left[at++]!.weight
-    take(left.splice(at, 1)[0]!.at)
+    let point = random.next() * remaining.reduce((sum, { weight }) => sum + weight, 0)
+    let position = 0
+    while (position < remaining.length - 1 && point >= remaining[position]!.weight)
+      point -= remaining[position++]!.weight
+    take(remaining.splice(position, 1)[0]!.index)
   }
 }
 
-function drawEqual(count: number, size: number, random: Random, take: (at: number) => void): void {
+function drawEqual(count: number, size: number, random: Random, take: (index: number) => void): void {
   let drawn = 0
-  for (let at = 0; drawn < size; at++) {
-    if (random.below(count - at) >= size - drawn) continue
-    take(at)
+  for (let index = 0; drawn < size; index++) {
+    if (random.below(count - index) >= size - drawn) continue
+    take(index)
     drawn += 1
   }
 }
 
-type MemberOrder = { sorted: string[]; places: number[]; isEqual: boolean }
+type MemberOrder = { sorted: string[]; positions: number[]; isEqual: boolean }
 
-/** The values in order, where each member is among them, and whether all come equally often. Drawn millions of times. */
+/** The sorted values, the position of each member among them, and whether all have the same weight. Cached, because it is used millions of times. */
 function orderOf({ members }: Period): MemberOrder {
-  const known = orders.get(members)
-  if (known) return known
+  const cached = orders.get(members)
+  if (cached) return cached
   const sorted = members.map(({ value }) => value).sort()
-  const places = members.map(({ value }) => sorted.indexOf(value))
-  const made = { sorted, places, isEqual: members.every(({ weight }) => weight === 1) }
-  orders.set(members, made)
-  return made
+  const positions = members.map(({ value }) => sorted.indexOf(value))
+  const order = { sorted, positions, isEqual: members.every(({ weight }) => weight === 1) }
+  orders.set(members, order)
+  return order
 }
 
 const orders = new WeakMap<Period['members'], MemberOrder>()

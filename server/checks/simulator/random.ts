@@ -1,14 +1,14 @@
-/** Random numbers that a seed repeats. */
+/** Random numbers from a seed. The same seed gives the same numbers. */
 export type Random = {
-  /** At least 0, below 1. */
+  /** A number from 0 up to, but not including, 1. */
   next(): number
-  /** A whole number at least 0, below `limit`. */
+  /** An integer from 0 up to, but not including, `limit`. */
   below(limit: number): number
   chance(probability: number): boolean
   pick<T>(from: readonly T[]): T
 }
 
-/** Mulberry32: small, and the same on every machine. */
+/** Mulberry32: short, and with the same results on every machine. */
 export function createRandom(seed: number): Random {
   let state = seed
   const next = () => {

@@ -19,36 +19,36 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const START = Date.UTC(2026, 0, 1)
 
-/** How long a change took to be found: since an observer of all servers could know it, and since the next regular check. */
-export type Delay = { sinceVisible: number; sinceCheck: number }
+/** How long the detection of a change took: since an observer of all servers could know it, and since the next regular check. */
+export type DetectionDelay = { sinceVisible: number; sinceCheck: number }
 
-/** What went wrong, or how quickly changes were found. */
+/** The result for one world. */
 export type Report = {
   seed: number
   world: World
   faults: Fault[]
-  delays: Delay[]
+  delays: DetectionDelay[]
   checks: number
   queries: number
   events: number
   /** Virtual milliseconds of the longest check. */
   longestMs: number
-  /** The cases in which no strategy can be right that this world is. */
+  /** The undecidable cases that apply to the world. */
   undecidable: string[]
   trace: string[]
 }
 export type Fault = {
   kind: 'false event' | 'missed change' | 'late change' | 'unfinished check'
   at: number
-  what: string
+  text: string
 }
 
-/** Runs the rules of a check against the world of a seed for its days. `trace`: keep every query and answer. */
+/** Runs the rules of a check for all days of the world. `world`: instead of the world of the seed. `trace`: also report every query and answer. */
 export function simulate(
   seed: number,
-  { trace = false, world: given }: { trace?: boolean; world?: World } = {},
+  { trace = false, world: givenWorld }: { trace?: boolean; world?: World } = {},
 ): Report {
-  const world = given ?? newWorld(seed, createRandom(seed))
+  const world = givenWorld ?? newWorld(seed, createRandom(seed))
   const random = createRandom(seed ^ 0x5eed)
   const network = createNetwork(world, random)
   const setup = { resolvers: network.resolvers, hasAuthoritativeClient: world.roots, hasNetworkCheck: world.canaries }
@@ -61,19 +61,19 @@ export function simulate(
     queries: 0,
     events: 0,
     longestMs: 0,
-    undecidable: undecidableCases(world).map((each) => each.case),
+    undecidable: undecidableCases(world).map((undecidable) => undecidable.case),
     trace: [],
   }
-  const note = (time: number, text: string) => trace && report.trace.push(`${clockText(time)} ${text}`)
+  const addToTrace = (time: number, text: string) => trace && report.trace.push(`${clockText(time)} ${text}`)
   const end = world.days * DAY
   const interval = world.frequency * MINUTE
   let recorded = newRecorded(world)
-  let wall = 0
-  const steps = [...world.clockSteps]
-  const found = new Set<Period>()
+  let clockOffset = 0
+  const clockSteps = [...world.clockSteps]
+  const detected = new Set<Period>()
   let time = world.slot
   while (time < end) {
-    if (steps.length > 0 && time >= steps[0]!.at) wall += steps.shift()!.by
+    if (clockSteps.length > 0 && time >= clockSteps[0]!.at) clockOffset += clockSteps.shift()!.by
     report.checks += 1
     const startedAt = time
     const { step, endedAt } = check(time)
@@ -95,40 +95,40 @@ export function simulate(
         recorded = after
         if (!event) break
         report.events += 1
-        note(
+        addToTrace(
           time,
           `EVENT ${event.oldState} → ${event.newState} ${event.current?.join(' ') ?? ''} (${confirmationText(step.confirmation)})`,
         )
-        const fault = falseEvent(world, network.given, {
+        const fault = falseEvent(world, network.lastServedAt, {
           at: time,
           startedAt,
           state: event.newState,
           values: event.current,
         })
-        if (fault) report.faults.push({ kind: 'false event', at: time, what: fault })
+        if (fault) report.faults.push({ kind: 'false event', at: time, text: fault })
         break
       }
     }
     const period = periodAt(world.periods, time)
-    if (!found.has(period) && isDetected(world, period, recorded)) {
-      found.add(period)
-      const knowable = Math.max(world.slot, visibleFrom(world, period))
-      const check = Math.ceil((knowable - world.slot) / interval) * interval + world.slot
-      report.delays.push({ sinceVisible: Math.max(0, time - knowable), sinceCheck: Math.max(0, time - check) })
-      noteLate(period, knowable)
+    if (!detected.has(period) && isDetected(world, period, recorded)) {
+      detected.add(period)
+      const visibleAt = Math.max(world.slot, visibleFrom(world, period))
+      const checkAt = Math.ceil((visibleAt - world.slot) / interval) * interval + world.slot
+      report.delays.push({ sinceVisible: Math.max(0, time - visibleAt), sinceCheck: Math.max(0, time - checkAt) })
+      reportIfLate(period, visibleAt)
     }
     const upcoming = world.periods.find(({ from }) => from > time && from <= next)
-    if (upcoming || next >= end) noteMissed(period, upcoming?.from ?? end)
+    if (upcoming || next >= end) reportIfMissed(period, upcoming?.from ?? end)
     time = next
   }
-  report.queries = network.sent()
-  for (const { case: what, maxEvents } of undecidableCases(world)) {
-    const most = maxEvents?.(world)
-    if (most !== undefined && report.events > most) {
+  report.queries = network.sentQueries()
+  for (const undecidable of undecidableCases(world)) {
+    const maxEvents = undecidable.maxEvents?.(world)
+    if (maxEvents !== undefined && report.events > maxEvents) {
       report.faults.push({
         kind: 'false event',
         at: end,
-        what: `${report.events} events, and the rule allows ${most}: ${what}`,
+        text: `${report.events} events, and the rule allows ${maxEvents}: ${undecidable.case}`,
       })
     }
   }
@@ -138,27 +138,27 @@ export function simulate(
     let now = begin
     const observations: Observation[] = []
     for (let round = 0; round < 200; round++) {
-      const at = START + now + wall
+      const at = START + now + clockOffset
       const step = decide({ recorded, observations, now: { at, elapsed: now }, setup })
       if (step.kind !== 'query') {
         if (trace && step.kind !== 'unchanged')
-          note(now, `${step.kind}${'confirmation' in step ? `: ${confirmationText(step.confirmation)}` : ''}`)
+          addToTrace(now, `${step.kind}${'confirmation' in step ? `: ${confirmationText(step.confirmation)}` : ''}`)
         return { step, endedAt: now }
       }
-      let last = now
+      let endedAt = now
       for (const query of step.queries) {
         const sentAt = Math.max(now, query.notBefore ?? now)
-        const answered = network.answer(query, sentAt)
-        const elapsed = sentAt + answered.ms
-        last = Math.max(last, elapsed)
-        if (trace) note(sentAt, `${describeQuery(query)} ← ${describeResult(answered)}`)
-        observations.push(Object.assign(answered, { query, at: START + elapsed + wall, elapsed }) as Observation)
+        const result = network.answer(query, sentAt)
+        const elapsed = sentAt + result.ms
+        endedAt = Math.max(endedAt, elapsed)
+        if (trace) addToTrace(sentAt, `${describeQuery(query)} ← ${describeResult(result)}`)
+        observations.push(Object.assign(result, { query, at: START + elapsed + clockOffset, elapsed }) as Observation)
         const first = observations[0]!
         if (observations.length === 1 && 'reply' in first && isAsRecorded(recorded, first.reply)) break
       }
-      now = last
+      now = endedAt
     }
-    report.faults.push({ kind: 'unfinished check', at: now, what: 'more than 200 rounds of queries' })
+    report.faults.push({ kind: 'unfinished check', at: now, text: 'more than 200 rounds of queries' })
     return { step: { kind: 'unchanged' }, endedAt: now }
   }
 
@@ -166,20 +166,20 @@ export function simulate(
     return Math.floor((now - world.slot) / interval + 1) * interval + world.slot
   }
 
-  function noteLate(period: Period, knowable: number): void {
-    const isLate = time - knowable > detectionDeadline(world, period) && !isDisturbed(world, knowable, time)
+  function reportIfLate(period: Period, visibleAt: number): void {
+    const isLate = time - visibleAt > detectionDeadline(world, period) && !isDisturbed(world, visibleAt, time)
     if (!isLate || report.undecidable.length > 0) return
-    const what = `${period.kind} ${describePeriod(period)} since ${clockText(period.from)}, found at ${clockText(time)}`
-    report.faults.push({ kind: 'late change', at: time, what })
+    const text = `${period.kind} ${describePeriod(period)} since ${clockText(period.from)}, detected at ${clockText(time)}`
+    report.faults.push({ kind: 'late change', at: time, text })
   }
 
-  function noteMissed(period: Period, until: number): void {
-    if (found.has(period) || report.undecidable.length > 0) return
+  function reportIfMissed(period: Period, until: number): void {
+    if (detected.has(period) || report.undecidable.length > 0) return
     const from = visibleFrom(world, period)
     const isLasting = until - from >= detectionDeadline(world, period) && !isDisturbed(world, from, until)
     if (isLasting) {
-      const what = `${period.kind} ${describePeriod(period)} since ${clockText(period.from)}; recorded ${recorded.state} ${recorded.values?.join(' ')}`
-      report.faults.push({ kind: 'missed change', at: until, what })
+      const text = `${period.kind} ${describePeriod(period)} since ${clockText(period.from)}; recorded ${recorded.state} ${recorded.values?.join(' ')}`
+      report.faults.push({ kind: 'missed change', at: until, text })
     }
   }
 }

@@ -9,10 +9,15 @@ import { type Period, periodAt, type World } from './world.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** An event of the monitor, and when the check that made it began. */
-export type Event = { at: number; state: MonitorState; values: readonly string[] | undefined; startedAt: number }
+/** An event of the monitor. `startedAt`: when its check began. */
+export type SimulatedEvent = {
+  at: number
+  state: MonitorState
+  values: readonly string[] | undefined
+  startedAt: number
+}
 
-/** How long a change lasts at least for us to be held to find it: longer where it shows only in many answers. */
+/** A change that lasts longer than this must be detected. A change of a rotating RRset takes more answers, and so longer. */
 export function detectionDeadline(world: World, period: Period): number {
   const isRotating =
     period.size < period.members.length || world.periods.some(({ members, size }) => size < members.length)
@@ -24,28 +29,30 @@ export function isDisturbed({ outages, captive, closed }: World, from: number, u
   return [...outages, ...captive, ...closed].some((window) => window.from < until && window.to > from)
 }
 
-/** From when an observer of all servers could know of the period. */
+/** When an observer of all servers could know that the period began. */
 export function visibleFrom(world: World, period: Period): number {
   const slowest = Math.max(...world.nameServers.flatMap(({ delays }) => delays))
   return period.from + slowest + (world.roots ? cacheTime(world, period) : 2 * cacheTime(world, period))
 }
 
-/** A resolver goes on giving the old answer, or the absence of one. */
+/** How long resolvers answer from their caches after the period began. */
 function cacheTime(world: World, period: Period): number {
   return Math.max(world.ttl, period.from === 0 ? 0 : 60) * 1_000
 }
 
-// Truth
+// The correct state
 
+/** Members that are in a smaller share of the answers are rare. */
 const RARE = 0.045
 
-/** Members that come with at least so many of the answers. */
-function usualMembers(period: Period, least = RARE): string[] {
+/** The members that are in at least this share of the answers. */
+function usualMembers(period: Period, minShare = RARE): string[] {
   const total = period.members.reduce((sum, { weight }) => sum + weight, 0)
   return period.members
     .filter(
       ({ weight }) =>
-        (weight * period.size) / total >= (least > RARE ? Math.min(least, 0.999 / period.members.length) : least),
+        (weight * period.size) / total >=
+        (minShare > RARE ? Math.min(minShare, 0.999 / period.members.length) : minShare),
     )
     .map(({ value }) => value)
 }
@@ -75,48 +82,56 @@ const FAILURES: readonly MonitorState[] = ['TIMEOUT', 'INVALID', 'BAD_SETUP']
 export function isDetected(world: World, period: Period, { state, values }: Recorded): boolean {
   const all = period.members.map(({ value }) => value)
   if (period.kind !== 'records') {
-    const wanted = trueState(world, period, all)
-    return FAILURES.includes(wanted) ? FAILURES.includes(state) : state === wanted
+    const expected = trueState(world, period, all)
+    return FAILURES.includes(expected) ? FAILURES.includes(state) : state === expected
   }
   if (world.geo !== undefined && !world.roots) return state === stateOf(world, {}, [world.geo])
-  // A rarer member may not have been given to us yet.
+  // No answer may have contained a rarer member yet.
   const usual = usualMembers(period, 0.2)
-  // What one server of a rotating zone still gives is a member.
+  // The values that a stale server of a rotating zone still answers are members too.
   const isStale = rotates(world) && world.nameServers.some(({ status }) => status === 'stale')
-  const given = isStale ? [...all, ...world.periods[0]!.members.map(({ value }) => value)] : all
+  const served = isStale ? [...all, ...world.periods[0]!.members.map(({ value }) => value)] : all
   const isComplete =
-    usual.every((value) => values?.includes(value)) && (values ?? []).every((value) => given.includes(value))
+    usual.every((value) => values?.includes(value)) && (values ?? []).every((value) => served.includes(value))
   return isComplete && state === stateOf(world, period, values ?? [])
 }
 
-/** Undefined where the event is true of some instant that it may speak of, or the rule for an undecidable case permits it. */
-export function falseEvent(world: World, given: ReadonlyMap<string, number>, event: Event): string | undefined {
-  const found = contradiction(world, given, event)
-  if (found === undefined) return undefined
-  return undecidableCases(world).some(({ permits }) => permits?.(world, event)) ? undefined : found
+/** Why the event is false. Undefined if it is true for an instant that the check saw, or if the rule of an undecidable case permits it. */
+export function falseEvent(
+  world: World,
+  lastServedAt: ReadonlyMap<string, number>,
+  event: SimulatedEvent,
+): string | undefined {
+  const fault = contradiction(world, lastServedAt, event)
+  if (fault === undefined) return undefined
+  return undecidableCases(world).some(({ permits }) => permits?.(world, event)) ? undefined : fault
 }
 
-function contradiction(world: World, given: ReadonlyMap<string, number>, event: Event): string | undefined {
+function contradiction(
+  world: World,
+  lastServedAt: ReadonlyMap<string, number>,
+  event: SimulatedEvent,
+): string | undefined {
   const { at, startedAt, state, values } = event
   const slowest = Math.max(...world.nameServers.flatMap(({ delays }) => delays))
-  const back = slowest + (at - startedAt) + (world.roots ? 1_000 : 2 * Math.max(world.ttl, 60) * 1_000)
+  const maxAge = slowest + (at - startedAt) + (world.roots ? 1_000 : 2 * Math.max(world.ttl, 60) * 1_000)
   const current = periodAt(world.periods, at)
-  const isCloseTo = (period: Period) =>
+  const isRecent = (period: Period) =>
     period === current ||
-    world.periods.some((one, place) => {
-      return one.from > startedAt - back && one.from <= at && world.periods[place - 1] === period
+    world.periods.some((next, index) => {
+      return next.from > startedAt - maxAge && next.from <= at && world.periods[index - 1] === period
     })
-  const periods = world.periods.filter(isCloseTo)
+  const periods = world.periods.filter(isRecent)
   const isStale = world.nameServers.some(({ status }) => status === 'stale')
   if (isStale) periods.push(world.periods[0]!)
-  // Caches answer for a zone that fails, until its records expire.
+  // If the zone fails, caches answer until its records expire.
   if (current.kind === 'dead' || current.kind === 'broken')
     periods.push(
-      ...world.periods.filter((one, place) => {
+      ...world.periods.filter((period, index) => {
         return (
-          world.periods[place + 1] === current &&
+          world.periods[index + 1] === current &&
           at - current.from < slowest + 2 * world.ttl * 1_000 &&
-          one.kind === 'records'
+          period.kind === 'records'
         )
       }),
     )
@@ -128,26 +143,26 @@ function contradiction(world: World, given: ReadonlyMap<string, number>, event: 
     for (const { region } of world.nameServers) if (region !== undefined) served.add(region)
     const horizon = rotates(world) || rotatesThroughCaches(world) ? memberLifetime(world) : 0
     const extra = values!.filter(
-      (value) => !served.has(value) && !((given.get(value) ?? Number.NEGATIVE_INFINITY) >= at - horizon),
+      (value) => !served.has(value) && !((lastServedAt.get(value) ?? Number.NEGATIVE_INFINITY) >= at - horizon),
     )
-    if (extra.length > 0) return `${extra.join(' ')} is not given any more, or never was`
+    if (extra.length > 0) return `${extra.join(' ')} is no longer answered, or never was`
     if (state === 'VALID') return undefined
     const isUnexpected = world.isExactMatch && values!.some((value) => !world.expected.includes(value))
     const isTrue = records.some((period) => {
       const all = period.members.map(({ value }) => value)
-      return [usualMembers(period), all].some((given) => stateOf(world, period, given) === 'MISMATCH')
+      return [usualMembers(period), all].some((members) => stateOf(world, period, members) === 'MISMATCH')
     })
-    return isUnexpected || isTrue ? undefined : 'MISMATCH, but every expected value is still given'
+    return isUnexpected || isTrue ? undefined : 'MISMATCH, but every expected value is still answered'
   }
   const isTrue = periods.some((period) => {
     if (period.kind === 'records') return false
-    const wanted = trueState(world, period, [])
-    return FAILURES.includes(wanted) ? FAILURES.includes(state) : wanted === state
+    const expected = trueState(world, period, [])
+    return FAILURES.includes(expected) ? FAILURES.includes(state) : expected === state
   })
   return isTrue ? undefined : `${state}, but the zone has ${periods.map(({ kind }) => kind).join(' or ')}`
 }
 
-/** A member of a rotating RRset may be kept for so long after it was given last. */
+/** How long a member of a rotating RRset may remain recorded after it was last answered. */
 function memberLifetime(world: World): number {
   return detectionDeadline(world, world.periods[0]!) * 2
 }
@@ -155,16 +170,16 @@ function memberLifetime(world: World): number {
 type Undecidable = {
   /** As in docs/explanation/checks.md. */
   case: string
-  /** Of all worlds that are drawn: more would hide faults. As in docs/explanation/checks.md. */
+  /** Of all worlds. A larger share would hide faults. */
   maxPercent: number
   isIn(world: World): boolean
-  /** Whether the rule for the case permits an event that is false; none where it is absent. */
-  permits?(world: World, event: Event): boolean
-  /** More events than so many break the rule. */
+  /** Whether the rule for the case permits a false event. Default: no. */
+  permits?(world: World, event: SimulatedEvent): boolean
+  /** The most events that the rule allows. */
   maxEvents?(world: World): number | undefined
 }
 
-/** Where no strategy can be right. The rule for each is in docs/explanation/checks.md, and no other false event is permitted. */
+/** The cases in which every strategy can be wrong. docs/explanation/checks.md has the rule for each. No other false event is permitted. */
 export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: 'Name servers of a zone disagree permanently, with as many on each side',
@@ -180,7 +195,7 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     maxEvents: (world) => {
       const { roots, periods, loss, outages, captive, closed } = world
       const isCalm = loss === 0 && outages.length + captive.length + closed.length === 0 && !hasTooManyMembers(world)
-      // A member that hardly ever comes is a change of its own, again and again.
+      // A very rare member causes a separate event each time that it appears.
       return roots && isCalm && !hasRareMember(world) && periods.length === 1 ? 1 : undefined
     },
   },
@@ -240,18 +255,18 @@ function hasRareMember({ periods }: World): boolean {
   return periods.some((period) => usualMembers(period).length < period.members.length)
 }
 
-/** More are given than a check tells apart. */
+/** Whether there are more members than a check distinguishes. */
 function hasTooManyMembers({ periods, nameServers }: World): boolean {
   const regions = nameServers.filter(({ region }) => region !== undefined).length
   return periods.some(({ members }) => members.length + regions > MAX_MEMBERS)
 }
 
-/** As many name servers does a check ask. */
+/** The most name servers that a check queries. */
 const MAX_NAME_SERVERS = 4
-/** What a check during an outage recorded is corrected by then. */
+/** How long after an outage its results are corrected. */
 const AFTER_OUTAGE = 10 * MINUTE
 
-/** The cases of `UNDECIDABLE` that a world is. */
+/** The cases of `UNDECIDABLE` that apply to the world. */
 export function undecidableCases(world: World): readonly Undecidable[] {
   return UNDECIDABLE.filter((each) => each.isIn(world))
 }
@@ -260,7 +275,7 @@ function rotates({ periods }: World): boolean {
   return periods.some(({ members, size }) => size < members.length)
 }
 
-/** Caches that asked different name servers give in turn what these give, also where it differs by region. */
+/** Whether caches answer in turn what they received from different name servers, such as values of several regions. */
 function rotatesThroughCaches(world: World): boolean {
   const isRegional = world.nameServers.some(({ region }) => region !== undefined)
   return (rotates(world) || isRegional) && (!world.roots || world.closed.length > 0)
@@ -272,8 +287,8 @@ function isZoneUnavailable({ roots, closed, periods, truncates }: World): boolea
 
 function isMisled({ resolvers, poisoned, roots }: World): boolean {
   const working = resolvers.filter(({ status, tcp }) => status === 'ok' && tcp !== false).length
-  const isLied = resolvers.some(({ status }) => status === 'lies') && resolvers.length < 4
-  return (poisoned.length > 0 && (working === 1 || !roots)) || isLied
+  const hasLiar = resolvers.some(({ status }) => status === 'lies') && resolvers.length < 4
+  return (poisoned.length > 0 && (working === 1 || !roots)) || hasLiar
 }
 
 function areZoneValues({ periods, nameServers }: World, values: readonly string[] | undefined): boolean {
@@ -282,14 +297,15 @@ function areZoneValues({ periods, nameServers }: World, values: readonly string[
   return values?.every((value) => all.has(value)) ?? false
 }
 
-/** In flexible mode other members say nothing of the one that is expected. */
+/** Whether all expected members are so rare that a check may not see them. In flexible mode, the other members do not suggest a rotation. */
 function isHidden(world: World, period: Period): boolean {
   const usual = usualMembers(period, 0.25)
   // An expected value may be a network.
-  const isWanted = (value: string) =>
-    world.expected.some((each) => stateOf({ ...world, expected: [each] }, {}, [value]) === 'VALID')
-  const wanted = period.members.filter(({ value }) => isWanted(value))
-  return period.size < period.members.length && wanted.length > 0 && wanted.every(({ value }) => !usual.includes(value))
+  const isExpected = (value: string) =>
+    world.expected.some((entry) => stateOf({ ...world, expected: [entry] }, {}, [value]) === 'VALID')
+  const expected = period.members.filter(({ value }) => isExpected(value))
+  const areAllRare = expected.length > 0 && expected.every(({ value }) => !usual.includes(value))
+  return period.size < period.members.length && areAllRare
 }
 
 export function newRecorded(world: World): Recorded {

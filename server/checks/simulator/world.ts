@@ -5,34 +5,34 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** What the zone holds from an instant on, until the next one. Instants are virtual milliseconds from the world's beginning. */
+/** The state of the zone until the next period begins. Instants are virtual milliseconds since the beginning of the world. */
 export type Period = {
   from: number
   /** `dead`: no name server of the zone answers; `broken`: all of them answer SERVFAIL; `bogus`: validation fails. */
   kind: 'records' | 'nxdomain' | 'nodata' | 'dead' | 'broken' | 'bogus'
   members: WeightedValue[]
-  /** Members in one answer; all of them where it is as many as there are. */
+  /** How many members one answer has. If fewer than all, the RRset rotates. */
   size: number
-  /** Names of CNAME records: from the owner to the addresses; for a CNAME monitor those that its target leads to. */
+  /** The CNAME chain from the owner name to the addresses. For a CNAME monitor, the chain after the first target. */
   chain?: string[]
 }
 export type WeightedValue = { value: string; weight: number }
 
-/** `delays`: how long after a change each of its machines knows of it; a query reaches any of them. */
+/** `delays`: for each of its machines, how long after a change it answers the new records. A query reaches any of them. */
 export type NameServer = {
   name: string
   status: 'ok' | 'silent' | 'lame' | 'stale'
   delays: number[]
-  /** GeoDNS: this server stands in another region and gives this instead of the records. */
+  /** GeoDNS: the value that this server answers instead of the records, because it is in another region. */
   region?: string
-  /** Answers over TCP too. */
+  /** Whether it also answers over TCP. Default: yes. */
   tcp?: boolean
 }
-/** `caches`: how many independent caches answer behind its address. `lies`: always gives this instead. */
+/** `caches`: how many independent caches share its address. `lies`: always answers NXDOMAIN. */
 export type ResolverSetup = { caches: number; status: 'ok' | 'silent' | 'lies'; tcp?: boolean }
 export type TimeRange = { from: number; to: number }
 
-/** Everything that can happen to one monitor, drawn from a seed. The simulator knows the truth at every instant. */
+/** Everything that happens to one monitor, derived from a seed. So the simulator knows the correct state at every instant. */
 export type World = {
   seed: number
   days: number
@@ -46,23 +46,23 @@ export type World = {
   periods: Period[]
   nameServers: NameServer[]
   resolvers: ResolverSetup[]
-  /** Whether the zone's own servers may be asked. */
+  /** Whether the name servers of the zone can be queried. */
   roots: boolean
   canaries: boolean
-  /** Chance that one packet is lost. */
+  /** The probability that a packet is lost. */
   loss: number
-  /** No packet reaches the outside. */
+  /** Zonewatch has no Internet connection. */
   outages: TimeRange[]
   /** A router answers every query with the same address. */
   captive: TimeRange[]
-  /** Port 53 of the outside is closed, the resolvers answer. */
+  /** Port 53 is blocked, so only the resolvers can be queried. */
   closed: TimeRange[]
-  /** A forged answer enters a resolver's cache. */
+  /** When a forged answer enters the cache of a resolver. */
   poisoned: number[]
-  /** Other regions are given other records: the resolvers stand there. */
+  /** The value that the resolvers receive, because they are in another region. */
   geo: string | undefined
   clockSteps: { at: number; by: number }[]
-  /** Records do not fit into a UDP answer. */
+  /** The records do not fit into a UDP response. */
   truncates?: boolean
 }
 
@@ -74,9 +74,9 @@ export function newWorld(seed: number, random: Random): World {
     : random.pick([1, 1, 1, 2, 3, 4])
   const size = isRotating ? 1 + random.below(count - 1) : count
   const isSkewed = isRotating && random.chance(0.3)
-  const values = Array.from({ length: count }, (_, at) => `192.0.2.${at + 1}`)
+  const values = Array.from({ length: count }, (_, index) => `192.0.2.${index + 1}`)
   const members = values.map(
-    (value, at): WeightedValue => ({ value, weight: isSkewed && at === count - 1 ? rareWeight(count) : 1 }),
+    (value, index): WeightedValue => ({ value, weight: isSkewed && index === count - 1 ? rareWeight(count) : 1 }),
   )
   const initial: Period = { from: 0, kind: 'records', members, size }
   const canBeExact = count <= 10
@@ -109,13 +109,13 @@ export function newWorld(seed: number, random: Random): World {
   }
   if (isSkewed && size === 1 && count > 3 && random.chance(0.5)) addRareMember(world, values.at(-2)!)
   if (random.chance(0.2)) addChains(world, random)
-  if (world.periods.every(({ size: given }) => given === 1) && random.chance(0.3)) monitorCname(world)
+  if (world.periods.every((period) => period.size === 1) && random.chance(0.3)) monitorCname(world)
   if (random.chance(0.06)) truncate(world, random)
   if (nameServers.length > 1 && random.chance(0.03)) addRegions(world, random)
   return world
 }
 
-/** A second member that comes with 5 % of the answers. */
+/** Adds a second member that is in 5 % of the answers. */
 function addRareMember(world: World, value: string): void {
   for (const { members } of world.periods) {
     const rare = ((members.length - 2) * 0.05) / 0.9
@@ -123,18 +123,19 @@ function addRareMember(world: World, value: string): void {
   }
 }
 
-/** Inside the zone and outside of it; some chains change with the records. */
+/** Adds CNAME chains inside or outside the zone. Some chains change with the records. */
 function addChains(world: World, random: Random): void {
   const zone = random.pick(['example.test', 'example.net'])
-  const draw = (at: number) => Array.from({ length: 1 + random.below(3) }, (_, link) => `alias${at}-${link}.${zone}`)
-  let chain = draw(0)
-  for (const [at, period] of world.periods.entries()) {
-    if (at > 0 && random.chance(0.4)) chain = draw(at)
+  const newChain = (number: number) =>
+    Array.from({ length: 1 + random.below(3) }, (_, link) => `alias${number}-${link}.${zone}`)
+  let chain = newChain(0)
+  for (const [index, period] of world.periods.entries()) {
+    if (index > 0 && random.chance(0.4)) chain = newChain(index)
     period.chain = chain
   }
 }
 
-/** The monitor watches the CNAME record instead of an address. */
+/** Makes the monitor a CNAME monitor. */
 function monitorCname(world: World): void {
   world.recordType = 'CNAME'
   world.expected = world.expected.map((value) => hostOf(value.replace('.0/24', '.1')))
@@ -144,32 +145,32 @@ function monitorCname(world: World): void {
   }
 }
 
-/** The name that takes an address's place where a CNAME record is watched. */
+/** The CNAME target that replaces an address. */
 export function hostOf(address: string): string {
   return `host-${address.replaceAll('.', '-')}.example.net`
 }
 
-/** Some servers answer over UDP only, and so never give the records; one of each kind answers over TCP too. */
+/** Some servers answer over UDP only, so they never return the records. At least one name server and one resolver support TCP. */
 function truncate(world: World, random: Random): void {
   world.truncates = true
   for (const servers of [world.nameServers, world.resolvers]) {
     const first = servers.findIndex(({ status }) => status === 'ok')
-    for (const [at, server] of servers.entries()) server.tcp = at === first || random.chance(0.7)
+    for (const [index, server] of servers.entries()) server.tcp = index === first || random.chance(0.7)
   }
 }
 
-/** One name server gives other records than the others, or each of them its own; where the others rotate, that one does not. */
+/** One name server answers a different value than the others, or each one does. These answers do not rotate. */
 function addRegions({ nameServers, recordType }: World, random: Random): void {
   const odd = random.below(nameServers.length)
-  const isEach = random.chance(0.5)
-  for (const [at, server] of nameServers.entries()) {
-    if (server.status !== 'ok' || (!isEach && at !== odd)) continue
-    const address = `198.51.100.${at + 1}`
+  const areAllDifferent = random.chance(0.5)
+  for (const [index, server] of nameServers.entries()) {
+    if (server.status !== 'ok' || (!areAllDifferent && index !== odd)) continue
+    const address = `198.51.100.${index + 1}`
     server.region = recordType === 'CNAME' ? hostOf(address) : address
   }
 }
 
-/** A weight that gives the member 5 % of single answers. */
+/** The weight with which a member is in 5 % of the answers with one member. */
 function rareWeight(count: number): number {
   return ((count - 1) * 0.05) / 0.95
 }
@@ -184,10 +185,10 @@ function newNameServers(random: Random): NameServer[] {
   const count = random.pick([1, 2, 2, 2, 2, 3, 4, 4, 6])
   const isAnycast = random.chance(0.15)
   const isSlow = random.chance(0.3)
-  const servers = Array.from({ length: count }, (_, at): NameServer => {
+  const servers = Array.from({ length: count }, (_, index): NameServer => {
     const machines = isAnycast ? 2 + random.below(3) : 1
     const delays = Array.from({ length: machines }, () => (isSlow ? random.below(8 * MINUTE) : random.below(5_000)))
-    return { name: `ns${at + 1}.example.test`, status: 'ok', delays }
+    return { name: `ns${index + 1}.example.test`, status: 'ok', delays }
   })
   if (count > 1 && random.chance(0.15)) servers[random.below(count)]!.status = random.pick(['silent', 'lame'])
   if (count > 2 && random.chance(0.05)) servers[random.below(count)]!.status = 'stale'
@@ -228,10 +229,8 @@ function newPeriods(initial: Period, length: number, random: Random): Period[] {
 }
 
 function replaceMember(period: Period, random: Random): Period {
-  const at = random.below(period.members.length)
-  const members = period.members.map((member, place) =>
-    place === at ? { ...member, value: `203.0.113.${place + 20}` } : member,
-  )
+  const index = random.below(period.members.length)
+  const members = period.members.with(index, { ...period.members[index]!, value: `203.0.113.${index + 20}` })
   return { ...period, members }
 }
 
@@ -248,10 +247,10 @@ function removeMember(period: Period, random: Random): Period {
   return { ...period, members, size: Math.min(period.size, members.length) }
 }
 
-function newTimeRanges(random: Random, days: number, count: number, longest: number): TimeRange[] {
+function newTimeRanges(random: Random, days: number, count: number, maxMs: number): TimeRange[] {
   return Array.from({ length: count }, () => {
     const from = random.below(days * DAY)
-    return { from, to: from + 30_000 + random.below(longest) }
+    return { from, to: from + 30_000 + random.below(maxMs) }
   })
 }
 
@@ -259,9 +258,9 @@ export function isWithin(windows: readonly TimeRange[], time: number): boolean {
   return windows.some(({ from, to }) => time >= from && time < to)
 }
 
-/** What the zone holds at an instant. */
+/** The period that includes the time. */
 export function periodAt(periods: readonly Period[], time: number): Period {
-  let found = periods[0]!
-  for (const period of periods) if (period.from <= time) found = period
-  return found
+  let current = periods[0]!
+  for (const period of periods) if (period.from <= time) current = period
+  return current
 }
