@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { AGENT_ROLES, Email } from './agents.ts'
 import { Instant, Name, Nullable, StrictObject } from './common.ts'
 
-/** What the dashboard asks beside the API: who signed in, and what a person may do without a key. Not part of the public API. */
+/** What the dashboard requests for accounts and sign-in. Not part of the public API. */
 
 export const Password = Type.String({ minLength: 8, maxLength: 128, description: 'at least 8 characters' })
 
@@ -12,10 +12,10 @@ export const Me = StrictObject({
     id: Type.String(),
     name: Type.String(),
     email: Type.String(),
-    /** Whether signing in asks for a code too. */
+    /** Whether signing in also needs a code. */
     two_factor: Type.Boolean(),
   }),
-  /** Those the person is an agent of, in the order of joining. Requests name one in the header `X-Organization`. */
+  /** In the order in which the user joined them. Requests select one with the header `X-Organization`. */
   organizations: Type.Array(
     StrictObject({
       id: Type.String(),
@@ -28,27 +28,27 @@ export const Me = StrictObject({
   server: StrictObject({
     base_url: Type.String(),
     version: Type.String(),
-    /** Without SMTP, mails stand in the dashboard instead. */
+    /** If there is no mail server, the dashboard shows the mails. */
     sends_mail: Type.Boolean(),
     takes_payments: Type.Boolean(),
-    /** Whether anyone may sign up, and a signed-in person may make a further organization. */
+    /** Whether anyone may sign up, and users may create more organizations. */
     sign_up: Type.Boolean(),
   }),
-  /** Whether the person may see the Server page. */
+  /** Whether the user may see the Server page. */
   operator: Type.Boolean(),
 })
 export type Me = Static<typeof Me>
 
-/** `GET /dashboard/api/welcome`: what the sign-in page must know; open to everyone. */
+/** `GET /dashboard/api/welcome`: what the sign-in page needs. Requires no session. */
 export const Welcome = StrictObject({
-  /** No organization exists yet: the log shows the one-time set-up link. */
+  /** True while no organization exists. The log then shows the one-time set-up link. */
   needs_setup: Type.Boolean(),
   sign_up: Type.Boolean(),
   sends_mail: Type.Boolean(),
 })
 export type Welcome = Static<typeof Welcome>
 
-/** `POST /dashboard/api/setup`, once, with the token of the set-up link, which signs in; and `POST /dashboard/api/sign-up` without one. */
+/** `POST /dashboard/api/setup`, once, with the token of the set-up link. Signs in. */
 export const Setup = StrictObject({
   token: Type.String({ maxLength: 200 }),
   organization: Name,
@@ -57,16 +57,17 @@ export const Setup = StrictObject({
   password: Password,
 })
 export type Setup = Static<typeof Setup>
+/** `POST /dashboard/api/sign-up`. */
 export const SignUp = StrictObject({ organization: Name, name: Name, email: Email, password: Password })
 export type SignUp = Static<typeof SignUp>
 /**
- * `confirm`: a mail went to the address, and the account is made once its link is opened (`verify-email`); the same for an
- * address that has an account. Else the server sends no mail, and the person is signed in.
+ * `confirm`: the server mailed a link (`verify-email`) that creates the account. Also true for an address that has an account. False
+ * if there is no mail server; the user is then signed in.
  */
 export const SignedUp = StrictObject({ confirm: Type.Boolean() })
 export type SignedUp = Static<typeof SignedUp>
 
-/** `POST /dashboard/api/organizations`: a further one for the person who is signed in, who becomes its owner. */
+/** `POST /dashboard/api/organizations`: creates another organization. The user becomes its owner. */
 export const NewOrganization = StrictObject({ name: Name })
 export type NewOrganization = Static<typeof NewOrganization>
 
@@ -76,26 +77,26 @@ export const OfferedInvitation = StrictObject({
   email: Type.String(),
   role: Type.Enum(AGENT_ROLES),
   state: Type.Enum(['pending', 'accepted', 'expired', 'revoked']),
-  /** Whether to sign in with the address, or to sign up with it. */
+  /** Whether an account with this address exists, so that the user signs in instead of up. */
   has_account: Type.Boolean(),
 })
 export type OfferedInvitation = Static<typeof OfferedInvitation>
 
-/** `POST /dashboard/api/invitations/{token}/accept`: without a body when signed in; with one it makes the account and signs in. */
+/** `POST /dashboard/api/invitations/{token}/accept`: without a body if signed in. With one, creates the account and signs in. */
 export const Acceptance = StrictObject({ name: Type.Optional(Name), password: Type.Optional(Password) })
 export type Acceptance = Static<typeof Acceptance>
 export const Accepted = StrictObject({ organization_id: Type.String() })
 export type Accepted = Static<typeof Accepted>
 
-/** `GET /dashboard/api/mails`: what was written to people of this organization, newest first, at most 50; for admins. */
+/** `GET /dashboard/api/mails`: the mails of this organization, newest first, at most 50. For admins. */
 export const Mails = StrictObject({
   data: Type.Array(
     StrictObject({
       id: Type.String(),
-      created: Instant('When it was written.'),
+      created: Instant('When the mail was created.'),
       recipient: Type.String(),
       subject: Type.String(),
-      /** With the link, where the server sends no mail itself and someone must pass it on. */
+      /** Contains the link only if there is no mail server, so that an admin can forward it. */
       text: Type.String(),
       status: Type.Enum(['waiting', 'sent', 'kept', 'failed']),
       error: Nullable(Type.String()),
@@ -105,30 +106,30 @@ export const Mails = StrictObject({
 export type Mails = Static<typeof Mails>
 
 /**
- * Signing in: `POST /dashboard/auth/…` with these bodies. What answers nothing else answers `{status: true}`; cookies carry the
- * session. Errors have the API's form. All but the first five need a session.
+ * Sign-in: `POST /dashboard/auth/…` with these bodies. The default response is `{status: true}`. The session is in a cookie. Errors
+ * have the format of the API. All but the first five requests need a session.
  */
 
 /** `sign-in/email`. */
 export const SignIn = StrictObject({
   email: Type.String({ maxLength: 254 }),
   password: Type.String({ maxLength: 128 }),
-  /** False: the session ends with the browser, or after a day. */
+  /** False: the session ends when the browser is closed, at the latest after a day. */
   rememberMe: Type.Optional(Type.Boolean()),
 })
-/** With `twoFactorRedirect` the session begins only with a code: `two-factor/verify-totp` or `two-factor/verify-backup-code`. */
+/** `twoFactorRedirect`: the session also needs a code, by `two-factor/verify-totp` or `two-factor/verify-backup-code`. */
 export const SignedIn = StrictObject({ twoFactorRedirect: Type.Boolean() })
 export type SignedIn = Static<typeof SignedIn>
 
 const code = Type.String({ minLength: 1, maxLength: 20, pattern: '^[0-9A-Za-z -]+$', description: 'a code' })
-/** `two-factor/verify-totp` (also ends `two-factor/enable`) and `two-factor/verify-backup-code`; `trustDevice`: no code here for 30 days. */
+/** `two-factor/verify-totp` (also completes `two-factor/enable`) and `two-factor/verify-backup-code`. `trustDevice`: this browser needs no code for 30 days. */
 export const Code = StrictObject({ code, trustDevice: Type.Optional(Type.Boolean()) })
 
-/** `request-password-reset`: the same answer whether there is such an account or not. */
+/** `request-password-reset`: the response is the same whether the account exists or not. */
 export const ResetRequest = StrictObject({ email: Type.String({ minLength: 1, maxLength: 254 }) })
 /** `reset-password`: the token of `/dashboard/reset-password/<token>`. Ends all sessions. */
 export const Reset = StrictObject({ token: Type.String({ maxLength: 200 }), newPassword: Password })
-/** `verify-email`: the token of `/dashboard/verify-email/<token>`; the new address, or the new account, holds from now on. */
+/** `verify-email`: the token of `/dashboard/verify-email/<token>`. Activates the new address or account. */
 export const EmailConfirmation = StrictObject({ token: Type.String({ maxLength: 200 }) })
 
 /** `change-password`; ends all other sessions. `sign-out`, `revoke-other-sessions`: without a body. `update-user`: NewName. */
@@ -136,16 +137,16 @@ export const PasswordChange = StrictObject({ currentPassword: Type.String({ maxL
 export const NewName = StrictObject({ name: Name })
 /** `change-email`. */
 export const EmailChange = StrictObject({ newEmail: Email, password: Type.String({ maxLength: 128 }) })
-/** `confirm`: a mail went to the new address and has to be confirmed; else it holds already (the server sends no mail). */
+/** `confirm`: the server mailed a confirmation link to the new address. False if there is no mail server; the address is then changed. */
 export const EmailChanged = StrictObject({ confirm: Type.Boolean() })
 export type EmailChanged = Static<typeof EmailChanged>
 
 /** `two-factor/enable`, `two-factor/disable`, `two-factor/generate-backup-codes`. */
 export const PasswordOnly = StrictObject({ password: Type.String({ maxLength: 128 }) })
-/** `two-factor/enable`: shown once. Holds from the first right `two-factor/verify-totp` on. */
+/** `two-factor/enable`: returned once. Takes effect with the first valid `two-factor/verify-totp`. */
 export const SecondFactor = StrictObject({ totpURI: Type.String(), backupCodes: Type.Array(Type.String()) })
 export type SecondFactor = Static<typeof SecondFactor>
-/** `two-factor/generate-backup-codes`: the ones before are void. */
+/** `two-factor/generate-backup-codes`: replaces the previous codes. */
 export const BackupCodes = StrictObject({ backupCodes: Type.Array(Type.String()) })
 export type BackupCodes = Static<typeof BackupCodes>
 

@@ -4,7 +4,7 @@ import { Instant, Name, Nullable, pageQuery, SET_BY_SERVER, StrictObject } from 
 export const AGENT_ROLES = ['owner', 'admin', 'member', 'viewer'] as const
 export type AgentRole = (typeof AGENT_ROLES)[number]
 
-/** Deliberately loose: whether an address exists shows only when mail arrives there. */
+/** Accepts nearly everything, because only a delivered mail proves that an address exists. */
 const PART = '[^\\s\\u0000-\\u001f\\u007f-\\u009f\\u200b-\\u200f\\u202a-\\u202e\\u2066-\\u2069@<>,;:"()\\[\\]\\\\]+'
 export const EMAIL = `^${PART}@${PART}$`
 export const Email = Type.String({ maxLength: 254, pattern: EMAIL, description: 'an email address' })

@@ -1,12 +1,12 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Instant, Name, Nullable, pageQuery, SET_BY_SERVER, StrictObject } from './common.ts'
 
-/** The classes of requests that a key can have a limit of its own for. */
+/** The classes of requests for which a key can have a separate limit. */
 export const KEY_LIMITS = ['read', 'page', 'write', 'create', 'check'] as const
 export type KeyLimit = (typeof KEY_LIMITS)[number]
 
-/** What each class counts. */
-export const KEY_LIMIT_ABOUT: Record<KeyLimit, string> = {
+/** Which requests each class counts. */
+const KEY_LIMIT_DESCRIPTIONS: Record<KeyLimit, string> = {
   read: 'GET and HEAD',
   page: 'pages of lists after the first, requested with `after` or `before`. Without a separate limit, they count as reads',
   write: 'POST, PUT, PATCH and DELETE',
@@ -14,10 +14,10 @@ export const KEY_LIMIT_ABOUT: Record<KeyLimit, string> = {
   check: 'POST /monitors/{monitor}/check. Without a separate limit, they count as writes',
 }
 
-/** The keys that an agent made may do at most this. */
+/** The highest role of the keys that an agent creates. */
 export const HIGHEST_KEY_ROLE = { viewer: 'read', member: 'write', admin: 'write', owner: 'admin' } as const
 
-/** Hours that the secret before a rotation may work on. */
+/** How long the previous secret may remain valid after a rotation. */
 export const MAX_GRACE_HOURS = 168
 
 const role = Type.Enum(['read', 'write', 'admin'], {
@@ -26,7 +26,7 @@ const role = Type.Enum(['read', 'write', 'admin'], {
 })
 
 const limitsOf = <T extends TSchema>(schema: (description: string) => T) =>
-  Object.fromEntries(KEY_LIMITS.map((name) => [name, schema(KEY_LIMIT_ABOUT[name])])) as Record<KeyLimit, T>
+  Object.fromEntries(KEY_LIMITS.map((name) => [name, schema(KEY_LIMIT_DESCRIPTIONS[name])])) as Record<KeyLimit, T>
 
 const KeyLimits = StrictObject(
   limitsOf((about) =>
@@ -126,7 +126,7 @@ export const NewApiKey = StrictObject(
 )
 export type NewApiKey = Static<typeof NewApiKey>
 
-/** What is absent stays, in `limits` too. */
+/** Absent fields keep their values, also in `limits`. */
 export const ApiKeyChange = StrictObject(
   {
     name: Type.Optional(Name),
@@ -175,6 +175,6 @@ export const ApiKeyQuery = StrictObject({
 })
 export type ApiKeyQuery = Static<typeof ApiKeyQuery>
 
-/** `GET /dashboard/api/key-limits`: the limits of the server, and the highest that owners can set; 0: no limit. */
+/** `GET /dashboard/api/key-limits`: the limits of the server. `most`: the highest limit that owners can set; 0: no limit. */
 export const ServerKeyLimits = StrictObject({ defaults: KeyLimits, most: Type.Integer() })
 export type ServerKeyLimits = Static<typeof ServerKeyLimits>

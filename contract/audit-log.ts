@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Instant, Nullable, pageQuery, StrictObject, TimeFilter } from './common.ts'
 
-/** By the type of object, what people and keys do with it. */
+/** The actions for each type of object. */
 const VERBS = {
   monitor: ['created', 'updated', 'enabled', 'disabled', 'deleted'],
   group: ['created', 'updated', 'monitors_updated', 'deleted'],
@@ -36,7 +36,7 @@ export const AUDIT_ACTIONS = AUDIT_OBJECTS.flatMap((type) =>
 )
 export const AUDIT_ACTORS = ['person', 'key', 'system', 'operator'] as const
 
-/** An entry names at most this many of the objects that one call changed. */
+/** The most objects that an entry lists, if one request changes several. */
 export const MAX_OBJECT_IDS = 100
 
 const Fields = (description: string) =>

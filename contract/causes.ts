@@ -1,6 +1,6 @@
 import type { VerdictReason } from './reasons.ts'
 
-/** The parameters of the causes on the dashboard's overview. `observed` and `expected`: values that all monitors of the cause share. */
+/** The parameters of the causes on the dashboard's overview. `observed` and `expected`: the values, if all monitors of the cause have the same. */
 type CauseParams = {
   name: string
   record_type: string

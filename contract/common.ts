@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 
-/** `{code, error}`; a 400, a 422 and the 409 of a value that is taken also name each field at fault in `errors`. */
+/** A 400, a 422 and the 409 for a value in use also list each wrong field in `errors`. */
 export const ErrorBody = Type.Object(
   {
     code: Type.Integer({ description: 'The HTTP status code.', examples: [400] }),
@@ -19,16 +19,16 @@ export const ErrorBody = Type.Object(
 )
 export type ErrorBody = Static<typeof ErrorBody>
 
-/** Ids that a list in a body may have: more than the limits allow, so that a resource that is larger already can be sent back. */
+/** The most ids in a list of a body. It is higher than the limits, so that a resource that already exceeds them can be sent back. */
 export const MAX_LIST_IDS = 10_000
 
 export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 
-/** Control characters, line and paragraph separators, and what turns the direction of text around. */
-const UNSEEN = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
-export const ONE_LINE = `^[^${UNSEEN}]*$`
+/** Control characters, line and paragraph separators, and marks that change the direction of text. */
+const CONTROL_CHARACTERS = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069'
+export const ONE_LINE = `^[^${CONTROL_CHARACTERS}]*$`
 
-export const NAME = `^(?=.*\\S)[^${UNSEEN}]*$`
+export const NAME = `^(?=.*\\S)[^${CONTROL_CHARACTERS}]*$`
 export const Name = Type.String({
   minLength: 1,
   maxLength: 250,
@@ -52,11 +52,11 @@ const TIME = 'Unix seconds or ISO 8601. Without a time zone, UTC.'
 
 export const TimeFilter = (description: string) => Type.String({ description: `${description} ${TIME}`, maxLength: 40 })
 
-/** In a body, where Unix seconds are a number. */
+/** For a body, in which Unix seconds are a number. */
 export const Time = (description: string) =>
   Type.Union([Type.String({ maxLength: 40 }), Type.Integer()], { description: `${description} ${TIME}` })
 
-/** The query parameters of every list. `title`: of the enumeration. `orders`: what it can be ordered by, the default first. */
+/** The query parameters of every list. `title`: of the enumeration. `orders`: the allowed orders, the default first. */
 export const pageQuery = <const T extends readonly string[]>(title: string, orders: T) => ({
   after: Type.Optional(
     Type.String({ description: 'The `after` value of the previous response, to get the next page.', maxLength: 2048 }),
@@ -91,32 +91,31 @@ export const PageOf = <T extends TSchema>(item: T) =>
     { additionalProperties: false, ...documentationOfPage(item) },
   )
 
-/** A page of what has a name and an example in the document has them too. */
+/** The title and example of a page, from those of its items. */
 function documentationOfPage(item: TSchema & SchemaOptions): SchemaOptions {
   const { title, examples } = item
   const page = { limit: 20, after: null, before: null, has_more: false, data: [firstExample(item)] }
   return { ...(title ? { title: `${title}Page` } : {}), ...(examples ? { examples: [page] } : {}) }
 }
 
-/** For the example of something that holds one of these. */
+/** For the example of a schema that contains this one. */
 export const firstExample = ({ examples }: TSchema & SchemaOptions): unknown => examples?.[0]
 
 /**
- * `title`: the schema's name in the document. `examples`: the conformance test sends those of a request's body, and compares those
- * of an answer with what the server answers. `x-elsewhere`: what is said of fields that people send here, and that are changed in
- * another place or by nobody.
+ * `title`: the name of the schema in the document. `examples`: the conformance test sends the examples of request bodies, and compares
+ * the examples of responses with those of the server. `x-elsewhere`: the error for each field that cannot be changed by this request.
  */
 export type SchemaOptions = {
   title?: string
   description?: string
   examples?: unknown[]
   'x-elsewhere'?: Record<string, string>
-  /** Fields that are named by a pattern. */
+  /** Fields whose names match a pattern. */
   patternProperties?: Record<string, object>
 }
 
 export const SET_BY_SERVER = 'is set by Zonewatch. Leave it out.'
 
-/** An object whose keys are exactly these. */
+/** An object that allows no other keys. */
 export const StrictObject = <T extends Record<string, TSchema>>(properties: T, options: SchemaOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options })

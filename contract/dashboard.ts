@@ -8,9 +8,9 @@ import { STATES } from './monitors.ts'
 import { RECORD_TYPES } from './record-types.ts'
 import { REQUEST_STATUSES, Replay, WebhookRequest } from './webhooks.ts'
 
-/** What the dashboard asks beside the API, of one organization. Not part of the public API. */
+/** What the dashboard requests beside the API, for one organization. Not part of the public API. */
 
-/** Monitors with the same failure, as one: by the zone where several names of it fail alike, else by the monitor. */
+/** Monitors of one domain with the same state and answer. */
 const Cause = StrictObject({
   /** What is wrong: "3 records of example.com answer 198.51.100.7 instead of 192.0.2.1." */
   reason: Type.Unsafe<CauseReason>(
@@ -18,12 +18,12 @@ const Cause = StrictObject({
   ),
   state: Type.Enum(STATES),
   domain: Type.String(),
-  /** Since when the first of them is in this state; null where no event of it is kept. */
+  /** When the first of them came into this state; null if no such event is stored. */
   since: Nullable(Instant('Since when.')),
   monitors: Type.Array(
     StrictObject({
       id: Type.String(),
-      name: Type.String({ description: 'Owner name.' }),
+      name: Type.String({ description: 'The owner name.' }),
       record_type: Type.Enum(RECORD_TYPES),
     }),
     { description: 'At most 5 of them.' },
@@ -35,16 +35,16 @@ export type Cause = Static<typeof Cause>
 /** `GET /dashboard/api/overview`. */
 export const Overview = StrictObject({
   states: Type.Record(Type.String(), Type.Integer(), {
-    description: 'Active monitors by state; those without any left out.',
+    description: 'Active monitors by state. States without monitors are omitted.',
   }),
   active: Type.Integer(),
   disabled: Type.Integer(),
-  /** By cause, worst and newest first, at most 20; `more` says how many causes are left out. */
+  /** At most 20, the largest first, then the newest. `more`: how many other causes there are. */
   attention: Type.Array(Cause),
   more: Type.Integer(),
-  /** The newest changes, at most 10. First results, of a new monitor or a new expectation, are no changes. */
+  /** The newest changes, at most 10, without first results. */
   changes: Type.Array(Event),
-  /** Those of the last 24 hours, in one; null without any. */
+  /** First results of new monitors and new expected values in the last 24 hours; null if there are none. */
   first_results: Nullable(
     StrictObject({
       count: Type.Integer({ description: 'At most 10,000 counted.' }),
@@ -53,7 +53,7 @@ export const Overview = StrictObject({
     }),
   ),
   checks: StrictObject({
-    /** Of active monitors, how many have a check that is more than a minute overdue, and how many have not. */
+    /** Active monitors. `late`: the check is more than a minute overdue. */
     on_time: Type.Integer(),
     late: Type.Integer(),
     last_checked: Nullable(Instant('When the last check ended.')),
@@ -61,8 +61,8 @@ export const Overview = StrictObject({
   webhooks: StrictObject({
     count: Type.Integer(),
     paused: Type.Integer(),
-    failing: Type.Integer({ description: 'Active ones whose last attempt failed.' }),
-    /** Active ones that have had something to send for more than a minute. */
+    failing: Type.Integer({ description: 'Active webhooks whose last attempt failed.' }),
+    /** Active webhooks with a request that is more than a minute overdue. */
     late: Type.Integer(),
     trouble: Type.Array(
       StrictObject({
@@ -70,77 +70,77 @@ export const Overview = StrictObject({
         url: Type.String(),
         health: Type.Enum(['paused', 'failing']),
         last_error: Nullable(Type.String()),
-        waiting: Type.Integer({ description: 'Its requests that are not delivered, at most 1,000 counted.' }),
+        waiting: Type.Integer({ description: 'Requests that are not delivered yet. At most 1,000 are counted.' }),
       }),
-      { description: 'The paused and the failing ones, paused first, at most 20.' },
+      { description: 'At most 20, paused webhooks first.' },
     ),
   }),
-  /** Of the server's processes, how many do what. One that was silent for 8 seconds is not counted. */
+  /** Processes of the server that reported within the last 8 seconds. */
   processes: StrictObject({
     checking: Type.Integer(),
-    cut_off: Type.Integer({ description: 'Of those that check: none of their canary names resolves.' }),
+    cut_off: Type.Integer({ description: 'Checking processes for which no canary name resolves.' }),
     delivering: Type.Integer(),
   }),
-  /** What a new organization has not done yet. */
+  /** The first steps that the organization has completed. */
   has: StrictObject({ monitors: Type.Boolean(), webhooks: Type.Boolean(), events: Type.Boolean() }),
 })
 export type Overview = Static<typeof Overview>
 
 /**
- * `GET /dashboard/api/live?organization=…` (server-sent events). Event `change`: data is a LiveChange; the page fetches what it
- * shows again. Event `checked`: ids of monitors whose last_checked moved, at most once a second. Event `beat` every 5 s
- * while the database answers: what was fetched and not told of is current.
+ * `GET /dashboard/api/live?organization=…` (server-sent events). Event `change`: a LiveChange, after which the page loads its data
+ * again. Event `checked`: ids of monitors with a new last_checked, at most once a second. Event `beat`: every 5 s while the database
+ * answers, so the data of the page is current.
  */
 export const LiveChange = StrictObject({
-  /** What changed: names of lists of the API. */
+  /** The lists of the API that changed. */
   lists: Type.Array(Type.Enum(['monitors', 'events', 'webhooks', 'requests', 'groups'])),
-  monitors: Type.Array(Type.String(), { description: 'Ids, where they are known; at most 100.' }),
+  monitors: Type.Array(Type.String(), { description: 'The ids, if known; at most 100.' }),
 })
 export type LiveChange = Static<typeof LiveChange>
 
-/** `POST /dashboard/api/lookup`: the live records of a name, queried once from a recursive server, for a new monitor. */
+/** `POST /dashboard/api/lookup`: queries the live records of a name from a resolver, for a new monitor. */
 export const LookupRequest = StrictObject({
-  /** `www.example.com`, an address, or a URL pasted whole. */
+  /** `www.example.com`, an IP address, or a URL. */
   name: Type.String({ minLength: 1, maxLength: 512 }),
-  /** Without one, all types that may be expected of such a name are asked. */
+  /** Default: all types that are usual for such a name. */
   record_type: Type.Optional(Type.Enum(RECORD_TYPES)),
 })
 export type LookupRequest = Static<typeof LookupRequest>
 
-const Found = StrictObject({
+const LookupResult = StrictObject({
   record_type: Type.Enum(RECORD_TYPES),
-  /** The state that a monitor without expectation would be told: VALID when there are records. */
+  /** The state of a monitor without expected values: VALID if there are records. */
   outcome: Type.Enum(STATES),
-  /** In the form of current_value; at most 50. */
+  /** In the form of `current_value`; at most 50. */
   values: Type.Array(Type.String()),
-  /** What a new monitor would expect of them; at most 10. */
+  /** The expected values of a new monitor; at most 10. */
   expected_value: Type.Array(Type.String()),
   is_exact_match: Type.Boolean(),
-  /** In plain words. */
+  /** The result in a sentence. */
   sentence: Type.String(),
   milliseconds: Type.Number(),
 })
 export const Lookup = StrictObject({
-  full_domain: Type.String({ description: 'As the API takes it, normalised.' }),
+  full_domain: Type.String({ description: 'The name in the form of the API.' }),
   domain: Type.String(),
   subdomain: Type.String(),
-  found: Type.Array(Found, { description: 'The types asked, those with records first.' }),
+  found: Type.Array(LookupResult, { description: 'One entry for each queried type, those with records first.' }),
 })
 export type Lookup = Static<typeof Lookup>
-export type Found = Static<typeof Found>
+export type LookupResult = Static<typeof LookupResult>
 
-/** `POST /dashboard/api/import`: a dry run; exactly one of the three. Nothing is made. */
+/** `POST /dashboard/api/import`: a preview, which creates nothing. Exactly one of `zone`, `csv` and `domain`. */
 export const ImportRequest = StrictObject({
   /** A zone file, RFC 1035 section 5. */
   zone: Type.Optional(Type.String({ maxLength: 1_048_576 })),
-  /** The zone's name, where the file has no $ORIGIN. */
+  /** The name of the zone, if the file has no $ORIGIN. */
   origin: Type.Optional(Type.String({ maxLength: 255 })),
-  /** With a line of column names: name, type, value, and optionally exact, group, notify, frequency, external_id, tags, metadata. */
+  /** The first line names the columns: name, type, value, and optionally exact, group, notify, frequency, external_id, tags, metadata. */
   csv: Type.Optional(Type.String({ maxLength: 1_048_576 })),
-  /** Its usual records are looked up: apex, www, mail, SPF, DMARC, common DKIM selectors, NS, MX, CAA. */
+  /** A domain whose usual records are queried: apex, www, mail, SPF, DMARC, common DKIM selectors, NS, MX, CAA. */
   domain: Type.Optional(Type.String({ maxLength: 255 })),
   group: Type.Optional(Type.String({ maxLength: 100 })),
-  /** Whose monitors are compared with the input: those of the group, or of the domains in the input. */
+  /** Which monitors are compared with the input: those of the group, or those of the domains in the input. */
   compare: Type.Optional(Type.Enum(['group', 'domains'])),
 })
 export type ImportRequest = Static<typeof ImportRequest>
@@ -150,11 +150,11 @@ const Expectation = {
   is_exact_match: Type.Boolean(),
 }
 
-/** A monitor of the same name and type that expects something else. */
+/** A monitor with the same name and type as a row, and different expected values. */
 const OtherMonitor = StrictObject({ id: Type.String(), ...Expectation, group: Type.String({ description: 'Slug.' }) })
 
-/** A monitor of those that are compared, which the input does not have. */
-const GoneMonitor = StrictObject({
+/** A compared monitor that is missing in the input. */
+const MissingMonitor = StrictObject({
   id: Type.String(),
   name: Type.String(),
   record_type: Type.Enum(RECORD_TYPES),
@@ -162,7 +162,7 @@ const GoneMonitor = StrictObject({
 })
 
 export const ImportRow = StrictObject({
-  /** Line of the input where the row began; null for discovered rows. */
+  /** The line of the input in which the row begins; null for discovered rows. */
   line: Nullable(Type.Integer()),
   full_domain: Type.String(),
   record_type: Type.String(),
@@ -172,46 +172,46 @@ export const ImportRow = StrictObject({
   notify: Nullable(Type.String()),
   frequency: Nullable(Type.Integer()),
   external_id: Nullable(Type.String()),
-  /** Null where the input has no column for them. */
+  /** Null if the input has no such column. */
   tags: Nullable(Type.Array(Type.String())),
   metadata: Nullable(Type.Record(Type.String(), Type.String())),
   /**
    * `make`: ready for POST /monitors/bulk. `differs`: `monitor` has the external id of the row, or else its name and type, and is
-   * different. `exists`: an equal monitor is there. `skip`: not watched (SOA, DNSKEY …). `refuse`: wrong.
+   * different. `exists`: an equal monitor exists. `skip`: the type is not imported (SOA, DNSKEY …). `refuse`: invalid.
    */
   fate: Type.Enum(['make', 'differs', 'exists', 'skip', 'refuse']),
-  /** With `differs`, and where the external id says which; else null. */
+  /** Set for `differs`, and if the external id identifies a monitor; else null. */
   monitor: Nullable(OtherMonitor),
-  /** Why it is not made, in plain words; empty for `make`. */
+  /** Why no monitor is created, in a sentence; empty for `make`. */
   why: Type.String(),
-  /** Stays the same when the words change; null for `make`, `differs` and `exists`. */
+  /** The stable code of `why`; null for `make`, `differs` and `exists`. */
   code: Nullable(Type.Enum(IMPORT_REASONS)),
 })
 export type ImportRow = Static<typeof ImportRow>
-/** Monitors that are compared with an input. */
+/** The most monitors that are compared with an input. */
 export const MAX_COMPARED_MONITORS = 10_000
 export const ImportPlan = StrictObject({
   rows: Type.Array(ImportRow, { description: 'At most 5,000.' }),
-  /** With `compare`, else null. */
+  /** Monitors that are missing in the input. Null without `compare`. */
   gone: Nullable(
     StrictObject({
-      monitors: Type.Array(GoneMonitor),
+      monitors: Type.Array(MissingMonitor),
       is_partial: Type.Boolean({ description: `Whether there are more than the first ${MAX_COMPARED_MONITORS}.` }),
     }),
   ),
 })
 export type ImportPlan = Static<typeof ImportPlan>
-export type GoneMonitor = Static<typeof GoneMonitor>
+export type MissingMonitor = Static<typeof MissingMonitor>
 
-/** `POST /dashboard/api/import/updates`: gives monitors that differ the expectation of their rows. */
+/** `POST /dashboard/api/import/updates`: sets the expected values of monitors from their rows. */
 export const ImportUpdates = StrictObject({
   updates: Type.Array(
     StrictObject({
       id: Type.String({ maxLength: 40 }),
-      /** What the preview showed: a monitor that expects something else by now is left as it is. */
+      /** The expected values in the preview. A monitor that was changed since is not updated. */
       was: StrictObject(Expectation),
       ...Expectation,
-      /** What else of a row with the external id of the monitor is different. */
+      /** Other differences of a row with the external id of the monitor. */
       full_domain: Type.Optional(Type.String({ maxLength: 512 })),
       record_type: Type.Optional(Type.Enum(RECORD_TYPES)),
       group: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
@@ -228,77 +228,77 @@ export const ImportUpdated = StrictObject({
 })
 export type ImportUpdated = Static<typeof ImportUpdated>
 
-/** `GET /dashboard/api/labels`: what can complete a tag, a key of metadata, or the value of one key. */
+/** `GET /dashboard/api/labels`: suggestions for a tag, a key of metadata, or the value of a key. */
 export const KnownLabelsQuery = StrictObject({
   of: Type.String({ pattern: '^(tag|metadata|metadata\\.[A-Za-z0-9_.-]{1,40})$' }),
-  begin: Type.Optional(Type.String({ maxLength: 255, description: 'Those that begin so.' })),
+  begin: Type.Optional(Type.String({ maxLength: 255, description: 'Only labels with this prefix.' })),
   organization: Type.Optional(Type.String({ maxLength: 40 })),
 })
 export const KnownLabels = StrictObject({
-  labels: Type.Array(Type.String(), { description: 'The first 20, in order.' }),
+  labels: Type.Array(Type.String(), { description: 'The first 20, in alphabetical order.' }),
 })
 export type KnownLabels = Static<typeof KnownLabels>
 
 export const TIMELINE_RANGES = ['24h', '7d', '30d', '90d'] as const
 export type TimelineRange = (typeof TIMELINE_RANGES)[number]
 
-/** `GET /dashboard/api/monitors/{id}/timeline?range=…`: in which state the monitor was, without gaps, oldest first. */
+/** `GET /dashboard/api/monitors/{id}/timeline?range=…`: the states of the monitor over time, without gaps, oldest first. */
 export const Timeline = StrictObject({
-  from: Instant('Begin of the range.'),
+  from: Instant('The start of the range.'),
   to: Instant('Now.'),
   segments: Type.Array(
     StrictObject({
-      from: Instant('Its begin.'),
-      to: Instant('Its end.'),
-      /** Null where it is not known: before the monitor was made, or events no longer kept. */
+      from: Instant('The start of the segment.'),
+      to: Instant('The end of the segment.'),
+      /** Null if it is unknown: before the monitor was created, or because events are no longer stored. */
       state: Nullable(Type.Enum(STATES)),
-      event_id: Nullable(Type.String({ description: 'The event that began it.' })),
+      event_id: Nullable(Type.String({ description: 'The event with which the segment begins.' })),
     }),
-    { description: 'At most 500; shorter ones are then joined with their longer neighbours.' },
+    { description: 'At most 500. If there are more, the shortest are merged with their longer neighbors.' },
   ),
   changes: Type.Integer({
-    description: 'Events in the range as incidence_count counts them: first outcomes after UNSET left out.',
+    description: 'Events in the range, without first results.',
   }),
-  /** Share of the known time in VALID, 0 to 1; UNSET is not known. Null when nothing is known. */
+  /** The share of the known time in state VALID, 0 to 1. UNSET counts as unknown. Null if all time is unknown. */
   valid: Nullable(Type.Number()),
 })
 export type Timeline = Static<typeof Timeline>
 
-/** `GET /dashboard/api/monitors/{id}/difference`: which records to mark, by the rules of the type and the mode. */
+/** `GET /dashboard/api/monitors/{id}/difference`: the values that differ, by the rules of the type and the mode. */
 export const ValueDifference = StrictObject({
-  missing: Type.Array(Type.String(), { description: 'Expected values that nothing current meets.' }),
-  extra: Type.Array(Type.String(), { description: 'Current values that are not expected; none in flexible mode.' }),
+  missing: Type.Array(Type.String(), { description: 'Expected values that match no current value.' }),
+  extra: Type.Array(Type.String(), { description: 'Current values that are not expected. Empty in flexible mode.' }),
 })
 export type ValueDifference = Static<typeof ValueDifference>
 
-/** `POST /dashboard/api/accept/{monitor}`: expects the current values from now on. Answers the Monitor. */
+/** `POST /dashboard/api/accept/{monitor}`: sets the current values as the expected ones. Returns the monitor. */
 export const Acceptance = StrictObject({
-  /** What the person saw; where it has changed since, nothing is accepted (409). */
+  /** The values that the user saw. If they have changed since, the response is 409. */
   current_value: Type.Optional(Type.Array(Type.String())),
 })
 export type Acceptance = Static<typeof Acceptance>
 
-const attempts = Type.Integer({ description: 'How many attempts were made, manual retries included.' })
-/** `GET /dashboard/api/webhooks/{id}/requests`: as the API's list, with the number of attempts. */
+const attempts = Type.Integer({ description: 'The number of attempts, including manual retries.' })
+/** `GET /dashboard/api/webhooks/{id}/requests`: the list of the API, with the number of attempts. */
 export const LoggedRequest = StrictObject({ ...WebhookRequest.properties, attempts })
 export type LoggedRequest = Static<typeof LoggedRequest>
 
-/** `GET /dashboard/api/webhooks/{id}/requests/{id}/body`: the body that every attempt sends, octet for octet (UTF-8). */
+/** `GET /dashboard/api/webhooks/{id}/requests/{id}/body`: the body that every attempt sends, byte for byte (UTF-8). */
 export const SentBody = StrictObject({ body: Type.String() })
 export type SentBody = Static<typeof SentBody>
 
-/** Counting ends there. */
+/** Counts stop here. */
 export const MAX_COUNTED_REQUESTS = 10_000
-const count = (what: string) => Type.Integer({ description: `${what}; at most 10,000 are counted.` })
-/** `GET /dashboard/api/webhooks/{id}/replay?since=…&until=…`: how many requests of the period have each status, tests left out. */
+const count = (status: string) => Type.Integer({ description: `${status}; at most 10,000 are counted.` })
+/** `GET /dashboard/api/webhooks/{id}/replay?since=…&until=…`: the number of requests of the period by status, without tests. */
 export const ReplayCounts = StrictObject({
   PENDING: count('Not attempted yet'),
   RETRYING: count('Waiting for a retry'),
-  FAILED: count('Given up'),
+  FAILED: count('All attempts failed'),
   DELIVERED: count('Delivered'),
 })
 export type ReplayCounts = Static<typeof ReplayCounts>
-/** `POST /dashboard/api/webhooks/{id}/replay`: as the API's, of several statuses. Answers what the API answers. */
+/** `POST /dashboard/api/webhooks/{id}/replay`: the replay of the API, for several statuses. */
 export const ReplaySelection = StrictObject({
   since: Replay.properties.since,
   until: Replay.properties.until,

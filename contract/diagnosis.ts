@@ -11,7 +11,7 @@ const ede = Type.Array(StrictObject({ code: Type.Integer(), text: Type.String() 
 const reason = Type.String({ description: 'The reason, in a few words.' })
 const nameServers = Type.Array(Type.String())
 
-/** The result of one query. As `Outcome` of server/dns/outcome.ts, in JSON. */
+/** The result of one query: `Outcome` of server/dns/outcome.ts as JSON. */
 export const DnsOutcome = Type.Union(
   [
     StrictObject({

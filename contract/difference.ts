@@ -4,7 +4,7 @@ import type { VerdictReason } from './reasons.ts'
 
 const texts = (description: string) => Type.Array(Type.String(), { description })
 
-/** What is different, as data. */
+/** How the current values differ from the expected ones. */
 export const Difference = StrictObject(
   {
     missing: texts('Expected values that no record matches.'),
@@ -39,7 +39,7 @@ export const Difference = StrictObject(
 )
 export type Difference = Static<typeof Difference>
 
-/** Null where the verdict knows no values: after failures, and for verdicts of old versions. */
+/** Null if the verdict has no values: after failures, and for verdicts of older versions. */
 export function differenceOf({ params }: VerdictReason): Difference | null {
   if (!('missing' in params)) return null
   const { missing, record, truncated } = params

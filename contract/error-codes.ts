@@ -1,6 +1,6 @@
 /**
- * What `X-Error-Code` says: a stable code for each kind of error. The body of an error has exactly the fields of the specification,
- * so codes are in headers.
+ * The values of `X-Error-Code`: a stable code for each kind of error. Codes are in a header because the body of an error has exactly
+ * the fields of the specification.
  */
 export const ERROR_CODES = {
   invalid_request: '400. Fields are invalid. `errors` names them, and `X-Error-Fields` has a code for each.',

@@ -92,7 +92,7 @@ const difference = Type.Optional(
   }),
 )
 
-/** An event of a list, with what `?include=` asks for. */
+/** An event of a list, with the fields of `?include=`. */
 export const ListedEvent = Type.Object(
   { ...Event.properties, reason, difference, incident_id },
   { title: 'ListedEvent', additionalProperties: false, examples: [firstExample(Event)] },
@@ -205,7 +205,7 @@ const monitor = Type.Optional(
   ),
 )
 
-/** What a webhook receives. */
+/** The body of a webhook request. */
 export const Delivery = StrictObject(
   { id: envelope.id, webhook_id: envelope.webhook_id, event: Event, created: envelope.created, monitor },
   {
@@ -222,11 +222,11 @@ export const Delivery = StrictObject(
 )
 export type Delivery = Static<typeof Delivery>
 
-/** Events that one request may have, and how long one may wait for others. */
+/** The most events in one request, and the longest time that an event waits for others. */
 export const MAX_BATCH_EVENTS = 100
 export const MAX_BATCH_WAIT_SECONDS = 60
 
-/** What a webhook with `batch` receives. */
+/** The body of a request to a webhook with `batch`. */
 export const DeliveryBatch = StrictObject(
   {
     id: envelope.id,

@@ -8,7 +8,7 @@ import { MonitorResponse } from './monitors.ts'
 /** `GET /monitors/export`. */
 export const EXPORT_FORMATS = ['json', 'csv', 'zone'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
-/** And `metadata.<key>`. */
+/** In addition: `metadata.<key>`. */
 export const EXPORT_COLUMNS = [
   'id',
   'created',
@@ -70,7 +70,7 @@ export const ExportQuery = StrictObject(
 )
 export type ExportQuery = Static<typeof ExportQuery>
 
-/** The request of the dashboard: selected monitors, in the order of the list. */
+/** The request of the dashboard for the selected monitors, in the order of the list. */
 export const SelectedExport = StrictObject({
   ...formatFields,
   monitors: Type.Array(Type.String({ maxLength: 40 }), { minItems: 1, maxItems: MAX_JOB_MONITORS }),

@@ -14,7 +14,7 @@ const typesText = (types: Param) =>
   String(types)
     .replace(/\w+/g, (type) => TYPES[type] ?? type)
     .replaceAll(',', ' or ')
-/** `given`: JSON of a value, or the type of what is too long to show. */
+/** `given`: the value as JSON, or its type if it is too long to show. */
 const givenText = (given: Param) => TYPES[given] ?? String(given)
 
 const SCHEMA = {
@@ -336,8 +336,8 @@ const IMPORT = {
 } as const
 
 /**
- * Each way in which a field can be wrong: a code, its parameters and one template, which says what is wrong, what is allowed and
- * what to do. Codes and parameter names are stable; a translation replaces templates only. `X-Error-Fields` has them.
+ * The errors of fields: a code, its parameters and a template, which says what is wrong, what is allowed and what to do. Codes and
+ * parameter names are stable, so a translation replaces only the templates. `X-Error-Fields` contains codes and parameters.
  */
 export const FIELD_ERRORS = {
   ...SCHEMA,
@@ -356,10 +356,10 @@ export type FieldCode = keyof typeof FIELD_ERRORS
 export type FieldError = { code: FieldCode; params: Readonly<Record<string, Param>>; text: string }
 
 type ParamsOf<C extends FieldCode> = Record<(typeof FIELD_ERRORS)[C]['params'][number], Param>
-/** A code without parameters takes none. */
-type Given<C extends FieldCode> = [keyof ParamsOf<C>] extends [never] ? [] : [params: ParamsOf<C>]
+/** Empty for a code without parameters. */
+type FieldErrorArguments<C extends FieldCode> = [keyof ParamsOf<C>] extends [never] ? [] : [params: ParamsOf<C>]
 
-export function fieldError<C extends FieldCode>(code: C, ...[params]: Given<C>): FieldError {
+export function fieldError<C extends FieldCode>(code: C, ...[params]: FieldErrorArguments<C>): FieldError {
   const { text } = FIELD_ERRORS[code] as Entry<string>
   return { code, params: params ?? {}, text: text(params ?? {}) }
 }

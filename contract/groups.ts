@@ -84,7 +84,7 @@ export const GroupChange = StrictObject(
 )
 export type GroupChange = Static<typeof GroupChange>
 
-/** Monitors that one request deletes with their group. */
+/** The most monitors that one request deletes with their group. */
 export const MAX_DELETED_WITH_GROUP = 500
 export const GroupDeletion = StrictObject({
   monitors: Type.Optional(

@@ -1,7 +1,7 @@
 import { ERROR_CODES } from './error-codes.ts'
 import { FIELD_ERRORS } from './field-errors.ts'
 
-/** Why a row of an import becomes no monitor, beside the codes of fields and errors. */
+/** Why no monitor is created from a row of an import, in addition to the codes of fields and errors. */
 export const IMPORT_CODES = {
   invalid_csv: 'The line of the CSV file cannot be read.',
   invalid_zone_file: 'The entry of the zone file cannot be read.',
@@ -26,5 +26,5 @@ export const IMPORT_REASONS = [
     ...(Object.keys(ERROR_CODES) as (keyof typeof ERROR_CODES)[]),
   ]),
 ]
-/** The names are stable; the words beside them may change. */
+/** The codes are stable; the sentences beside them may change. */
 export type ImportReason = (typeof IMPORT_REASONS)[number]

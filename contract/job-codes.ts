@@ -1,4 +1,4 @@
-/** Why a job did not change a monitor or request. The names are stable; the sentences beside them may change. */
+/** Why a job did not change a monitor or request. The codes are stable; the sentences beside them may change. */
 export const JOB_CODES = {
   monitor_not_found: 'The monitor does not exist.',
   request_not_found: 'The webhook request does not exist, or its webhook was deleted.',

@@ -26,12 +26,12 @@ export type JobState = (typeof JOB_STATES)[number]
 export const RESULT_STATES = ['changed', 'unchanged', 'failed'] as const
 export type ResultState = (typeof RESULT_STATES)[number]
 
-/** Ids that a job may name; for more monitors there are filters. */
+/** The most ids in a job. Filters can select more monitors. */
 export const MAX_JOB_MONITORS = 10_000
-/** Jobs of an organization that are queued or running. */
+/** The most queued and running jobs of an organization. */
 export const MAX_UNFINISHED_JOBS = 20
 
-const ACTIONS_MEAN =
+const ACTION_DESCRIPTION =
   '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
 
 const filter = StrictObject(monitorFilters, {
@@ -39,14 +39,14 @@ const filter = StrictObject(monitorFilters, {
   description: 'The filters of GET /monitors. They are applied once, when the job starts.',
 })
 const { external_id: _id, until: _until, setup_page: _page, ...changed } = MonitorChange.properties
-const OF_ONE = 'belongs to one monitor. Use PATCH /monitors/{monitor}.'
+const SET_PER_MONITOR = 'belongs to one monitor. Use PATCH /monitors/{monitor}.'
 const change = StrictObject(changed, {
   description: 'For `update`: what PATCH /monitors/{monitor} takes, without `external_id`, `until` and `setup_page`.',
   'x-elsewhere': {
     ...(MonitorChange as SchemaOptions)['x-elsewhere'],
-    external_id: OF_ONE,
-    until: OF_ONE,
-    setup_page: OF_ONE,
+    external_id: SET_PER_MONITOR,
+    until: SET_PER_MONITOR,
+    setup_page: SET_PER_MONITOR,
   },
 })
 const group = Type.String({
@@ -74,7 +74,7 @@ const requests = StrictObject(
 
 export const NewJob = StrictObject(
   {
-    action: Type.Enum(JOB_ACTIONS, { type: 'string', description: ACTIONS_MEAN }),
+    action: Type.Enum(JOB_ACTIONS, { type: 'string', description: ACTION_DESCRIPTION }),
     monitors: Type.Optional(
       Type.Array(Type.String({ maxLength: 40 }), {
         minItems: 1,
@@ -119,7 +119,7 @@ export const Job = StrictObject(
     created_by: Type.String({ description: 'The name of the person or key that created it.' }),
     action: Type.Enum(ALL_JOB_ACTIONS, {
       type: 'string',
-      description: `${ACTIONS_MEAN} \`undo\`: undoes another job.`,
+      description: `${ACTION_DESCRIPTION} \`undo\`: undoes another job.`,
     }),
     dry_run: Type.Boolean({ description: 'Whether the job only reports what it would do.' }),
     state: Type.Enum(JOB_STATES, {

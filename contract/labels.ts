@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { ONE_LINE } from './common.ts'
 
-/** What integrators give monitors and groups, so that they need no table of ids of their own. */
+/** Ids and labels that API clients set on monitors and groups, so that they need not store Zonewatch's ids. */
 
 export const EXTERNAL_ID = '^[\\x21-\\x7e]+$'
 export const ExternalId = Type.String({

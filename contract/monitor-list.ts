@@ -71,7 +71,7 @@ export const MonitorQuery = StrictObject(
   { ...pageQuery('MonitorOrder', MONITOR_ORDERS), ...monitorFilters, include: Include },
   withMetadataFilters,
 )
-/** Counting stops after so many monitors. */
+/** Counts stop here. */
 export const MAX_COUNTED = 5_000
 export const MonitorCounts = StrictObject(
   {
@@ -93,6 +93,6 @@ export const MonitorCounts = StrictObject(
 export type MonitorCounts = Static<typeof MonitorCounts>
 export const CountsQuery = StrictObject(monitorFilters, withMetadataFilters)
 
-/** And `metadata.<key>`. */
+/** In addition: `metadata.<key>`. */
 export type MonitorFilters = Static<TObject<typeof monitorFilters>>
 export type MonitorQuery = Static<typeof MonitorQuery>

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Email } from './agents.ts'
 import { Instant, Name, Nullable, ONE_LINE, SET_BY_SERVER, Slug, StrictObject } from './common.ts'
 
-/** Octets of an image in a data URL, which has a third more characters. */
+/** The size of the image. Its data URL has a third more characters. */
 export const MAX_LOGO_BYTES = 32_768
 
 const settings = {

@@ -2,7 +2,7 @@ import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import { StrictObject } from './common.ts'
 import { WAIT_HOURS } from './setup-pages.ts'
 
-/** What a text shows of values from outside: entries of a list, and characters of each. */
+/** How much of DNS data a text shows: entries of a list, and characters of each. */
 const MAX_VALUES = 5
 const MAX_NAME_SERVERS = 4
 const MAX_CHARACTERS = 120
@@ -67,10 +67,7 @@ const None = StrictObject({ truncated })
 const Zone = StrictObject({ zone, truncated })
 const Unclassified = StrictObject({ text: Type.String({ description: 'The text as it was recorded.' }), truncated })
 
-/**
- * A reason is a code with parameters. Its text is made from the parameters when it is shown, by one template for each code, so a
- * translation replaces templates only.
- */
+/** A reason is a code with parameters. The text is built from a template when it is shown, so a translation replaces only templates. */
 type Entry<P extends TProperties> = { about: string; params: TObject<P>; text(params: Static<TObject<P>>): string }
 const entry = <P extends TProperties>(about: string, params: TObject<P>, text: Entry<P>['text']): Entry<P> => ({
   about,
@@ -298,31 +295,33 @@ export const CONFIRMATION_REASONS = {
   unclassified,
 } as const
 
-type Catalogue = Record<string, { about: string; params: TObject; text(params: never): string }>
-/** A code with its parameters, as it is stored. */
-type CodedOf<C extends Catalogue> = { [Code in keyof C]: { code: Code; params: Static<C[Code]['params']> } }[keyof C]
-export type VerdictReason = CodedOf<typeof VERDICT_REASONS>
-export type ConfirmationReason = CodedOf<typeof CONFIRMATION_REASONS>
+type ReasonCatalog = Record<string, { about: string; params: TObject; text(params: never): string }>
+/** A reason as it is stored: a code with its parameters. */
+type StoredReason<C extends ReasonCatalog> = {
+  [Code in keyof C]: { code: Code; params: Static<C[Code]['params']> }
+}[keyof C]
+export type VerdictReason = StoredReason<typeof VERDICT_REASONS>
+export type ConfirmationReason = StoredReason<typeof CONFIRMATION_REASONS>
 
-const CATALOGUE: Catalogue = { ...VERDICT_REASONS, ...CONFIRMATION_REASONS }
+const REASONS: ReasonCatalog = { ...VERDICT_REASONS, ...CONFIRMATION_REASONS }
 
 /** The English text of a reason. */
 export function textOf({ code, params }: VerdictReason | ConfirmationReason): string {
-  return CATALOGUE[code]!.text(params as never)
+  return REASONS[code]!.text(params as never)
 }
 
-/** A reason as it is shown. */
+/** A reason with its text, as in responses. */
 export function shown<R extends VerdictReason | ConfirmationReason>(reason: R): R & { text: string } {
   return { ...reason, text: textOf(reason) }
 }
 
-/** One shape for all codes with the same parameters. */
+/** Codes with the same parameters share a schema. */
 function schemaOf(
-  catalogue: Catalogue,
+  catalog: ReasonCatalog,
   documentation: { title: string; description: string; examples: (VerdictReason | ConfirmationReason)[] },
 ) {
-  const codesByParams = Map.groupBy(Object.entries(catalogue), ([, { params }]) => params)
-  const shapes = [...codesByParams].map(([params, entries]) =>
+  const codesByParams = Map.groupBy(Object.entries(catalog), ([, { params }]) => params)
+  const schemas = [...codesByParams].map(([params, entries]) =>
     StrictObject({
       code: Type.Enum(
         entries.map(([code]) => code),
@@ -332,7 +331,7 @@ function schemaOf(
       text: Type.String({ description: 'The reason in English.' }),
     }),
   )
-  return Type.Union(shapes, { ...documentation, examples: documentation.examples.map(shown) })
+  return Type.Union(schemas, { ...documentation, examples: documentation.examples.map(shown) })
 }
 
 const EXAMPLE: VerdictReason = {
@@ -364,33 +363,31 @@ export const ConfirmationReasonAnswer = Type.Unsafe<ConfirmationReason & { text:
   }),
 )
 
-// Values from outside, as they stand in a sentence
-
-/** `count`: how many there are, where the list was shortened. */
-function listed(values: readonly string[], count = values.length, most = MAX_VALUES): string {
-  const shown = values.slice(0, most).map(inSentence)
-  if (count > shown.length) return `${shown.join(', ')} and ${count - shown.length} more`
-  return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+/** `count`: the number of all values, if the list was shortened. */
+function listed(values: readonly string[], count = values.length, max = MAX_VALUES): string {
+  const texts = values.slice(0, max).map(inSentence)
+  if (count > texts.length) return `${texts.join(', ')} and ${count - texts.length} more`
+  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`
 }
 
 function pathOf(chain: readonly string[]): string {
   return chain.length > 5 ? `${chain.slice(0, 5).join(' → ')} → …` : chain.join(' → ')
 }
 
-/** The codes behind a cause: "SERVFAIL, EDE 7: signature expired". */
+/** The response code and the extended errors: "SERVFAIL, EDE 7: signature expired". */
 function errorCodes({ rcode, extended_errors }: Static<typeof Failure>): string {
   const errors = extended_errors.slice(0, 3)
   return [rcode, ...errors.map(({ code, text }) => `EDE ${code}${text === '' ? '' : `: ${plain(text)}`}`)].join(', ')
 }
 
-/** Text from outside, of bounded length, without control characters or its own full stop. */
+/** The text of a server, shortened, without control characters and without the final full stop. */
 function plain(text: string): string {
   let sentence = bounded(text)
   while (sentence.endsWith('.')) sentence = sentence.slice(0, -1)
   return sentence
 }
 
-// Quotes keep a text that holds spaces apart from the sentence around it.
+// Quotes separate a value with spaces from the rest of the sentence.
 function inSentence(value: string): string {
   const text = bounded(value)
   return text === '' || (/\s/.test(text) && !text.endsWith('"')) ? `"${text}"` : text

@@ -1,6 +1,6 @@
 /**
- * The texts of a record type. `holds`: what the records are, as a noun. `write`: the format of an expected value. `exact`, `flexible`: when
- * a monitor is valid, with `{values}` for the expected values.
+ * The texts of a record type. `holds`: what the records contain, as a noun. `write`: the format of an expected value. `exact`, `flexible`:
+ * when a monitor is valid, with `{values}` for the expected values.
  */
 export type RecordTypeText = {
   holds: string
@@ -8,7 +8,7 @@ export type RecordTypeText = {
   example: string
   exact?: string
   flexible?: string
-  /** The label, if it is not the type. */
+  /** The label, if it is not the name of the type. */
   name?: string
   /** Who can change the record, if it is not the DNS provider. */
   place?: string
@@ -145,4 +145,4 @@ const TEXTS = {
 
 export type MonitorRecordType = keyof typeof TEXTS
 export const RECORD_TYPE_TEXTS: Readonly<Record<MonitorRecordType, RecordTypeText>> = TEXTS
-export const RECORD_TYPES = Object.keys(TEXTS) as MonitorRecordType[] // exactly its keys
+export const RECORD_TYPES = Object.keys(TEXTS) as MonitorRecordType[] // Object.keys returns strings

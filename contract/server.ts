@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 import { Nullable, StrictObject } from './common.ts'
 
-/** Counts of the backlog stop here: this number stands for that many or more. */
-export const BACKLOG_COUNTED = 10_000
+/** Counts of the backlog stop here, so this number means this many or more. */
+export const MAX_COUNTED_BACKLOG = 10_000
 
 const Instant = Type.String()
-const Octets = Type.Integer()
+const Bytes = Type.Integer()
 const Ms = Type.Number()
 
 /** `GET /dashboard/api/server`, for operators. */
@@ -13,7 +13,7 @@ export const ServerStatus = StrictObject({
   version: Type.String(),
   node: Type.String(),
   at: Instant,
-  /** Processes that share the database, newest first. `alive`: seen within 8 seconds. */
+  /** Processes that share the database, newest first. `alive`: reported within 8 seconds. */
   instances: Type.Array(
     StrictObject({
       id: Type.Integer(),
@@ -24,10 +24,10 @@ export const ServerStatus = StrictObject({
       version: Nullable(Type.String()),
       started_at: Instant,
       seen_at: Instant,
-      /** Of the canary names; null without any. */
+      /** The result of the canary names; null if there are none. */
       network: Nullable(Type.Enum(['well', 'captive', 'gone'])),
-      memory: Nullable(Octets),
-      /** Of the last minute. */
+      memory: Nullable(Bytes),
+      /** In the last minute, as is `most_late_ms`. */
       checks: Type.Integer(),
       most_late_ms: Nullable(Ms),
     }),
@@ -41,35 +41,35 @@ export const ServerStatus = StrictObject({
   }),
   alerts: StrictObject({ due: Type.Integer(), oldest_ms: Ms }),
   mails: StrictObject({ pending: Type.Integer(), oldest_ms: Ms }),
-  /** The last minute of all instances. `failed`: without a readable response. */
+  /** All instances in the last minute. `failed`: without a readable response. */
   upstreams: Type.Array(
     StrictObject({
       address: Type.String(),
       queries: Type.Integer(),
       failed: Type.Integer(),
       average_ms: Nullable(Ms),
-      /** On how many instances it is queried last because it keeps failing. */
+      /** The number of instances that query it last, because it failed too often. */
       set_aside: Type.Integer(),
     }),
   ),
   database: StrictObject({
     engine: Type.Enum(['sqlite', 'postgres']),
-    octets: Octets,
-    /** SQLite's write-ahead log. */
-    log: Nullable(Octets),
-    /** One a day, oldest first. */
-    sizes: Type.Array(StrictObject({ at: Instant, octets: Octets })),
+    octets: Bytes,
+    /** The size of SQLite's write-ahead log. */
+    log: Nullable(Bytes),
+    /** One for each day, oldest first. */
+    sizes: Type.Array(StrictObject({ at: Instant, octets: Bytes })),
   }),
-  /** Null: none was ever tried. */
+  /** The last backup; null if there was none. */
   backup: Nullable(
     StrictObject({
       tried_at: Instant,
       error: Nullable(Type.String()),
       made_at: Nullable(Instant),
-      octets: Nullable(Octets),
+      octets: Nullable(Bytes),
     }),
   ),
-  /** Of the process that answers; values of secrets are hidden. */
+  /** The settings of the process that responds. Secrets are hidden. */
   settings: Type.Array(
     StrictObject({ name: Type.String(), value: Type.String(), is_default: Type.Boolean(), about: Type.String() }),
   ),

@@ -53,7 +53,7 @@ export const Plan = StrictObject(
 )
 export type Plan = Static<typeof Plan>
 
-/** A plan as the operator writes it. */
+/** A plan in the setting PLANS. */
 export const PlanSetting = StrictObject({
   id: Type.String({ pattern: '^[a-z0-9]+(-[a-z0-9]+)*$', maxLength: 100 }),
   name: Name,

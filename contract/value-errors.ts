@@ -180,6 +180,6 @@ export const VALUE_ERRORS = {
 /** A value of the request in quotes, shortened. */
 function quoted(value: Param): string {
   const text = String(value)
-  const shown = Array.from(text.slice(0, 122))
-  return `"${shown.length > 60 ? `${shown.slice(0, 60).join('')}…` : text}"`
+  const characters = Array.from(text.slice(0, 122))
+  return `"${characters.length > 60 ? `${characters.slice(0, 60).join('')}…` : text}"`
 }

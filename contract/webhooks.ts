@@ -12,7 +12,7 @@ import {
 } from './common.ts'
 import { Delivery, DeliveryBatch, MAX_BATCH_EVENTS, MAX_BATCH_WAIT_SECONDS } from './events.ts'
 
-/** Where a caller leaves a value out. */
+/** For values that are left out. */
 export const BATCH_DEFAULTS = { max_events: MAX_BATCH_EVENTS, max_wait_seconds: 5 }
 
 export const Webhook = StrictObject(
@@ -87,21 +87,21 @@ const secret = Type.String({
   description: '16 to 256 characters. Default: generated, `whsec_` and base64 of 32 random bytes.',
 })
 export const MAX_HEADERS = 20
-/** Characters that the value of a header may have. */
+/** The most characters of a header's value. */
 export const MAX_HEADER_VALUE_LENGTH = 4_000
 const headers = Type.Record(Type.String(), Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH }), {
   maxProperties: MAX_HEADERS,
   description:
     'At most 20 headers, sent with every request. Responses mask their values. To keep a value, send its mask.',
 })
-/** Groups that one webhook may be linked to. */
+/** The most groups of one webhook. */
 export const MAX_GROUPS = 1_000
 const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   maxItems: MAX_LIST_IDS,
   description: 'Ids or slugs of at most 1,000 groups. A webhook that already has more keeps them.',
 })
 
-/** What the payload of a webhook can have in `monitor`, beside the specification's fields. */
+/** The optional fields of `monitor` in the payload of a webhook. */
 export const PAYLOAD_INCLUDES = ['external_id', 'metadata', 'tags', 'group', 'reason', 'difference'] as const
 export type PayloadInclude = (typeof PAYLOAD_INCLUDES)[number]
 export type PayloadMonitor = Required<NonNullable<Delivery['monitor']>>
@@ -172,7 +172,7 @@ export const NewWebhook = StrictObject(
 )
 export type NewWebhook = Static<typeof NewWebhook>
 
-/** What is absent stays; `headers` and `groups` are replaced whole, and cleared by null. The secret is changed by rotating it. */
+/** Absent fields keep their values. `headers` and `groups` are replaced as a whole; null clears them. To change the secret, rotate it. */
 export const WebhookChange = StrictObject(
   {
     url: Type.Optional(url),
@@ -242,7 +242,7 @@ const request = {
     ),
   ),
 }
-/** Present for a batch only. */
+/** Only for a batch. */
 const events = Type.Optional(
   Type.Integer({ description: 'The number of events in the request. Absent unless it was created as a batch.' }),
 )
@@ -308,7 +308,7 @@ export const WebhookRequestDetails = StrictObject(
 )
 export type WebhookRequestDetails = Static<typeof WebhookRequestDetails>
 
-/** Which requests are sent again, by when they were created. */
+/** Selects the requests to send again. */
 export const Replay = StrictObject(
   {
     since: Time('Requests created at this time or later.'),
@@ -359,7 +359,7 @@ export const UndeliveredQuery = StrictObject({
 })
 export type UndeliveredQuery = Static<typeof UndeliveredQuery>
 
-/** `GET /dashboard/api/webhooks/{id}/kept`: what waits now, and what waited and was dropped. */
+/** `GET /dashboard/api/webhooks/{id}/kept`: the requests that wait while the webhook is paused, and those that were dropped. */
 export const QueuedRequests = StrictObject({
   waiting: Type.Integer({ description: 'At most 1,000 are counted.' }),
   dropped: Type.Integer({ description: 'Because they were too old, too many or too large.' }),

@@ -1,6 +1,6 @@
 import type { MonitorState } from './monitors.ts'
 
-/** What pages, alerts and mails call a state. */
+/** The labels of states on pages, in alerts and in mails. */
 export const STATE_LABELS: Record<MonitorState, string> = {
   VALID: 'Valid',
   MISMATCH: 'Mismatch',
@@ -13,7 +13,7 @@ export const STATE_LABELS: Record<MonitorState, string> = {
 }
 
 /**
- * The form of a text for a count. Both forms are whole: `plural(2, '1 check is late.', (n) => `${n} checks are late.`)`. `other`
+ * The form of a text for a count. Both forms are complete: `plural(2, '1 check is late.', (n) => `${n} checks are late.`)`. `other`
  * gets the number with separators.
  */
 export const plural = (count: number, one: string, other: (count: string) => string): string =>

@@ -1,5 +1,5 @@
 import type { ServerStatus } from '#contract/server.ts'
-import { BACKLOG_COUNTED } from '#contract/server.ts'
+import { MAX_COUNTED_BACKLOG } from '#contract/server.ts'
 import { plural } from '#contract/wording.ts'
 import type { Tone } from '../ui/state.tsx'
 
@@ -59,7 +59,7 @@ const NO_PROCESS = {
 
 /** "10,000 or more" if counting stopped. */
 export const countText = (count: number): string =>
-  count >= BACKLOG_COUNTED ? `${BACKLOG_COUNTED.toLocaleString()} or more` : count.toLocaleString()
+  count >= MAX_COUNTED_BACKLOG ? `${MAX_COUNTED_BACKLOG.toLocaleString()} or more` : count.toLocaleString()
 
 export function bytesText(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB']
