@@ -87,7 +87,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(organizationRoutes(deps, payments))
     await api.register(subscriptionRoutes(deps, payments))
     await api.register(operationsRoutes(deps))
-    await api.register(dashboardRoutes(deps, { live, identify }))
+    await api.register(dashboardRoutes(deps, live, identify))
   })
   return app
 }

@@ -1,6 +1,6 @@
 import { Trash2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import type { GoneMonitor, ImportPlan } from '#contract/dashboard.ts'
+import type { ImportPlan, MissingMonitor } from '#contract/dashboard.ts'
 import { plural } from '#contract/wording.ts'
 import { Button } from '../ui/button.tsx'
 import { Code, Section } from '../ui/page.tsx'
@@ -55,7 +55,7 @@ export function MissingMonitors({ compare, gone, onCompare }: MissingProps) {
                 className="max-h-60 divide-y divide-line overflow-y-auto border-y border-line"
               >
                 {monitors.slice(0, MAX_SHOWN).map((monitor) => (
-                  <MissingMonitor key={monitor.id} monitor={monitor} />
+                  <MissingMonitorRow key={monitor.id} monitor={monitor} />
                 ))}
               </ul>
               <div className="flex flex-wrap items-center justify-between gap-2 px-4 py-2.5">
@@ -88,7 +88,7 @@ export function MissingMonitors({ compare, gone, onCompare }: MissingProps) {
 
 const MAX_SHOWN = 200
 
-const MissingMonitor = ({ monitor: { id, name, record_type, expected_value } }: { monitor: GoneMonitor }) => (
+const MissingMonitorRow = ({ monitor: { id, name, record_type, expected_value } }: { monitor: MissingMonitor }) => (
   <li className="flex flex-wrap items-baseline gap-x-3 px-4 py-2 text-sm">
     <a href={monitorHref(id)} target="_blank" rel="noreferrer" className="rounded-sm hover:underline">
       <Code>{name}</Code>

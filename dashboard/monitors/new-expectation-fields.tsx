@@ -1,6 +1,6 @@
 import { Plus, RotateCcw, X } from 'lucide-react'
 import { useId } from 'react'
-import type { Found } from '#contract/dashboard.ts'
+import type { LookupResult } from '#contract/dashboard.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { Button } from '../ui/button.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
@@ -11,7 +11,7 @@ import { matchText } from './new-text.ts'
 type FieldsProps = {
   draft: Draft
   /** The live records. */
-  found: Found
+  found: LookupResult
   onChange: (draft: Draft) => void
   /** The error at a path of the monitor, for example `expected_value.2`. */
   errorAt: (path: string) => string | undefined

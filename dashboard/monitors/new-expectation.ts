@@ -1,11 +1,11 @@
-import type { Found } from '#contract/dashboard.ts'
+import type { LookupResult } from '#contract/dashboard.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 
 /** The form values of a new monitor of one type. `values` can be empty while the user types. */
 export type Draft = { type: MonitorRecordType; values: string[]; isExact: boolean }
 
 /** The expected values that the server proposes for the live records. */
-export type ProposedExpectation = Pick<Found, 'record_type' | 'expected_value' | 'is_exact_match'>
+export type ProposedExpectation = Pick<LookupResult, 'record_type' | 'expected_value' | 'is_exact_match'>
 
 /** The limit of the API. */
 export const MAX_VALUES = 10

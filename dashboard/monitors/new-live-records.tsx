@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { Eye, Plus, RotateCw } from 'lucide-react'
-import type { Found, Lookup } from '#contract/dashboard.ts'
+import type { Lookup, LookupResult } from '#contract/dashboard.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS, RECORD_TYPES } from '#contract/record-types.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
@@ -25,12 +25,12 @@ type LiveRecordsProps = {
 
 /** Live records by type, with a checkbox for each. */
 export function LiveRecords({ lookup, lookupAgain, drafts, onChange, existingMonitors, errorAt }: LiveRecordsProps) {
-  const draftFor = (found: Found) => drafts.find(({ type }) => type === found.record_type)
-  const select = (found: Found) => onChange([...drafts, proposedDraft(found)])
+  const draftFor = (found: LookupResult) => drafts.find(({ type }) => type === found.record_type)
+  const select = (found: LookupResult) => onChange([...drafts, proposedDraft(found)])
   const isFound = (type: MonitorRecordType) => lookup.found.some(({ record_type }) => record_type === type)
-  const deselect = (found: Found) => onChange(drafts.filter(({ type }) => type !== found.record_type))
+  const deselect = (found: LookupResult) => onChange(drafts.filter(({ type }) => type !== found.record_type))
   const change = (draft: Draft) => onChange(drafts.map((other) => (other.type === draft.type ? draft : other)))
-  const isShown = (found: Found) => found.values.length > 0 || isFailure(found) || draftFor(found) !== undefined
+  const isShown = (found: LookupResult) => found.values.length > 0 || isFailure(found) || draftFor(found) !== undefined
   const shown = [
     ...lookup.found.filter(isShown),
     ...drafts.flatMap(({ type }) => (isFound(type) ? [] : notLookedUp(type))),
@@ -87,7 +87,7 @@ export function LiveRecords({ lookup, lookupAgain, drafts, onChange, existingMon
 }
 
 /** A type that was not looked up. */
-function notLookedUp(type: MonitorRecordType): Found {
+function notLookedUp(type: MonitorRecordType): LookupResult {
   return {
     record_type: type,
     outcome: 'UNSET',
@@ -100,9 +100,10 @@ function notLookedUp(type: MonitorRecordType): Found {
 }
 
 /** The lookup failed, so it is unknown whether there are records. */
-const isFailure = ({ outcome }: Found) => outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
+const isFailure = ({ outcome }: LookupResult) =>
+  outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
 
-type LineProps = { found: Found; isSelected: boolean; existingMonitor: string | undefined; onToggle: () => void }
+type LineProps = { found: LookupResult; isSelected: boolean; existingMonitor: string | undefined; onToggle: () => void }
 
 function LiveRecord({ found, isSelected, existingMonitor, onToggle }: LineProps) {
   const { record_type: type, values, outcome, sentence } = found
@@ -153,7 +154,12 @@ function LiveRecord({ found, isSelected, existingMonitor, onToggle }: LineProps)
   )
 }
 
-type MissingTypesProps = { found: readonly Found[]; isAll: boolean; name: string; onSelect: (found: Found) => void }
+type MissingTypesProps = {
+  found: readonly LookupResult[]
+  isAll: boolean
+  name: string
+  onSelect: (found: LookupResult) => void
+}
 
 /** Types without records, to monitor before they are created. */
 function MissingTypes({ found, isAll, name, onSelect }: MissingTypesProps) {

@@ -1,5 +1,5 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { FIRST_WAIT_SECONDS, WAIT_HOURS } from '#contract/setup-pages.ts'
+import { FIRST_INTERVAL_SECONDS, WAIT_HOURS } from '#contract/setup-pages.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { OverloadError } from '../dns/semaphore.ts'
@@ -10,7 +10,7 @@ import { type Expectation, evaluate, type VerdictState } from './verdict.ts'
 
 /** A quick check: between its regular checks, a monitor with `until` queries one of the zone's name servers. */
 
-const FIRST_MS = FIRST_WAIT_SECONDS * 1_000
+const FIRST_MS = FIRST_INTERVAL_SECONDS * 1_000
 const WAIT_MS = WAIT_HOURS * 60 * 60_000
 /** A quick check that finds the records makes the regular check due, at most this often. */
 const MIN_CONFIRMATION_INTERVAL_MS = 60_000

@@ -32,28 +32,29 @@ type CauseGroup = { failingGroup: FailingGroup; monitors: FailingMonitor[]; coun
 export async function findCauses(
   db: Database,
   tenant: Tenant,
-  { largest, all }: FailingGroups,
+  { largest, groupCount }: FailingGroups,
   recent: readonly Event[],
 ): Promise<{ attention: Cause[]; more: number }> {
   const { organizationId } = tenant
   const failingGroups = [...largest, ...(await recentGroups(db, organizationId, largest, recent))]
   const monitors = await listFailingMonitors(db, tenant, failingGroups, MAX_GROUPED)
-  const byGroup = Map.groupBy(monitors, ({ group_index }) => group_index)
+  const monitorsByGroup = Map.groupBy(monitors, keyOf)
   const groups = failingGroups
-    .flatMap((failingGroup, index) => splitByAnswer(failingGroup, byGroup.get(index) ?? []))
+    .flatMap((failingGroup) => splitByAnswer(failingGroup, monitorsByGroup.get(keyOf(failingGroup)) ?? []))
     .map((group) => ({ ...group, since: sinceOf(group) }))
-    .sort((one, other) => other.count - one.count || (other.since ?? 0) - (one.since ?? 0))
-  const shown = groups.slice(0, MAX_CAUSES)
-  const single = shown.flatMap(({ failingGroup, monitors: [first], count }) =>
+    .sort((a, b) => b.count - a.count || (b.since ?? 0) - (a.since ?? 0))
+  const largestGroups = groups.slice(0, MAX_CAUSES)
+  const singleMonitors = largestGroups.flatMap(({ failingGroup, monitors: [first], count }) =>
     count === 1 && first && HAS_CHECK_REASON.has(failingGroup.state) ? [first.id] : [],
   )
-  const reasons = await findReasons(db, tenant, single)
+  const reasons = await findReasons(db, tenant, singleMonitors)
   return {
-    attention: shown.map((group) => toCause(group, reasons)),
-    more: Math.max(0, all - failingGroups.length) + groups.length - shown.length,
+    attention: largestGroups.map((group) => toCause(group, reasons)),
+    more: Math.max(0, groupCount - failingGroups.length) + groups.length - largestGroups.length,
   }
 }
 
+const keyOf = ({ state, domain }: Pick<FailingGroup, 'state' | 'domain'>) => `${state} ${domain}`
 const isFailing = (state: MonitorState) => state !== 'VALID' && state !== 'UNSET'
 /** The states in which the reason of the check says more than the state. */
 const HAS_CHECK_REASON: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
@@ -66,15 +67,14 @@ async function recentGroups(
   recent: readonly Event[],
 ): Promise<FailingGroup[]> {
   if (largest.length < MAX_CAUSES) return []
-  const keyOf = ({ state, domain }: Pick<FailingGroup, 'state' | 'domain'>) => `${state} ${domain}`
-  const known = new Set(largest.map(keyOf))
-  const named = new Map(
+  const largestKeys = new Set(largest.map(keyOf))
+  const otherGroups = new Map(
     recent
       .map(({ new_state: state, domain: { domain } }) => ({ state, domain }))
-      .filter((each) => isFailing(each.state) && !known.has(keyOf(each)))
-      .map((each) => [keyOf(each), each]),
+      .filter((group) => isFailing(group.state) && !largestKeys.has(keyOf(group)))
+      .map((group) => [keyOf(group), group]),
   )
-  return await countFailingGroups(db, { organizationId }, [...named.values()].slice(0, MAX_NEW))
+  return await countFailingGroups(db, { organizationId }, [...otherGroups.values()].slice(0, MAX_NEW))
 }
 
 function splitByAnswer(failingGroup: FailingGroup, monitors: FailingMonitor[]): CauseGroup[] {
@@ -84,12 +84,12 @@ function splitByAnswer(failingGroup: FailingGroup, monitors: FailingMonitor[]): 
     const answer = failingGroup.state === 'MISMATCH' ? (monitor.current_values ?? '') : ''
     byAnswer.set(answer, [...(byAnswer.get(answer) ?? []), monitor])
   }
-  return [...byAnswer.values()].map((some) => ({ failingGroup, monitors: some, count: some.length }))
+  return [...byAnswer.values()].map((group) => ({ failingGroup, monitors: group, count: group.length }))
 }
 
 function sinceOf({ monitors }: CauseGroup): number | null {
-  const known = monitors.flatMap(({ since }) => (since === null ? [] : [since]))
-  return known.length === 0 ? null : Math.min(...known)
+  const times = monitors.flatMap(({ since }) => (since === null ? [] : [since]))
+  return times.length === 0 ? null : Math.min(...times)
 }
 
 function toCause(group: CauseGroup & { since: number | null }, reasons: ReadonlyMap<string, CauseReason>): Cause {

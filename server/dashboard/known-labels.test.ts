@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
-import { knownLabels, type LabelQuery } from './known-labels.ts'
+import { type KnownLabelsRequest, knownLabels } from './known-labels.ts'
 
 onBothEngines('the labels that complete a filter', (_fresh, engine) => {
   test('are tags, keys and values of the organization, each once and in order', async () => {
@@ -21,7 +21,7 @@ onBothEngines('the labels that complete a filter', (_fresh, engine) => {
     await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })
     const other = { ...monitor, tags: ['product'], metadata: { secret: 'x', plan: 'other' } }
     await world.call('/monitors', { method: 'POST', key: stranger.key, body: other })
-    const known = (written: LabelQuery) => knownLabels(world.deps.db, { organizationId }, written)
+    const known = (request: KnownLabelsRequest) => knownLabels(world.deps.db, { organizationId }, request)
     for (const [written, expected] of [
       [{ of: 'tag', begin: 'pr' }, ['preview', 'prod']],
       [{ of: 'tag', begin: 'prod' }, ['prod']],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Found } from '#contract/dashboard.ts'
+import type { LookupResult } from '#contract/dashboard.ts'
 import { formatServer } from '../dns/server-address.ts'
 import { givenDnsServer } from '../testing/dns.ts'
 import { givenApp } from '../testing/test-app.ts'
@@ -20,7 +20,7 @@ async function givenNames() {
   return { dns, world, lookUp }
 }
 
-const summary = (found: Found[]) =>
+const summary = (found: LookupResult[]) =>
   Object.fromEntries(
     found.map(({ record_type, outcome, values }) => [record_type, outcome === 'VALID' ? values : outcome]),
   )
@@ -41,13 +41,13 @@ test('everything that a name may have is asked once each, records first, in the 
     DS: 'NO_DATA',
     SOA: ['ns1.example.com hostmaster.example.com 1 3600 900 1209600 300'],
   })
-  expect(body.found.map(({ values }: Found) => values.length > 0)).toEqual([
+  expect(body.found.map(({ values }: LookupResult) => values.length > 0)).toEqual([
     ...Array(5).fill(true),
     ...Array(5).fill(false),
   ])
   expect(body.found[0].sentence).toBe('example.com answers 192.0.2.1 and 192.0.2.2.')
   expect(dns.queries.total).toBe(9)
-  const expected = body.found.map((each: Found) => [each.record_type, each.expected_value, each.is_exact_match])
+  const expected = body.found.map((each: LookupResult) => [each.record_type, each.expected_value, each.is_exact_match])
   expect(expected).toContainEqual(['MX', ['10 mail.example.com'], true])
   expect(expected).toContainEqual(['SOA', ['ns1.example.com hostmaster.example.com * 3600 900 1209600 300'], false])
 })

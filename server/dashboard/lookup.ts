@@ -1,4 +1,4 @@
-import type { Found, Lookup, LookupRequest } from '#contract/dashboard.ts'
+import type { Lookup, LookupRequest, LookupResult } from '#contract/dashboard.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { textOf } from '#contract/reasons.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
@@ -43,7 +43,7 @@ export async function queryTypes(
   { dns, clock }: LookupDeps,
   owner: string,
   types: readonly MonitorRecordType[],
-): Promise<Found[]> {
+): Promise<LookupResult[]> {
   const deadline = new AbortController()
   const finished = new AbortController()
   void clock.sleep(DEADLINE_MS, finished.signal).then(() => deadline.abort())
@@ -83,7 +83,7 @@ function nameKindOf({ owner, subdomain }: { owner: string; subdomain: string }):
   return subdomain === '' ? 'apex' : 'host'
 }
 
-function toResult(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): Found {
+function toResult(owner: string, recordType: MonitorRecordType, { outcome, ms }: Reply & { ms: number }): LookupResult {
   const {
     state,
     values = [],

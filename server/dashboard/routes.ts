@@ -40,10 +40,8 @@ import { webhookLogRoutes } from './webhook-log.ts'
 /** Enough for 1,048,576 characters, most of them escaped in JSON. */
 const IMPORT_BYTES = 4 * 1024 * 1024
 
-export type LiveAccess = { live: LiveStreams; identify: AccessDeps['identify'] }
-
 /** Routes of the dashboard under `/dashboard/api`, with the API's authentication, rate limits and errors. Not in the OpenAPI document. */
-export function dashboardRoutes(deps: Deps, { live, identify }: LiveAccess): Routes {
+export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessDeps['identify']): Routes {
   const shared = shareRuns<Overview>(deps.clock)
   const links = { seal: deps.seal, baseUrl: deps.config.baseUrl }
   return async (app) => {

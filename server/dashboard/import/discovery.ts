@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Found } from '#contract/dashboard.ts'
+import type { LookupResult } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { parseMonitorName, pastedName } from '../../monitors/names.ts'
 import { expectationOf } from '../../monitors/record-types/record-types.ts'
@@ -12,7 +12,7 @@ const HOST_NAMES = ['www', 'mail', 'autodiscover']
 const DKIM_SELECTORS = ['default', 'dkim', 'google', 'k1', 'k2', 'k3', 'mail', 's1', 's2', 'selector1', 'selector2']
 const TXT_NAMES = ['_dmarc', '_mta-sts', '_smtp._tls']
 
-type Guess = { name: string; found: Found }
+type Guess = { name: string; found: LookupResult }
 
 /** The usual records of a domain that exist. Throws a 400 for an invalid name. */
 export async function discover(deps: LookupDeps, text: string): Promise<InputRow[]> {
@@ -50,11 +50,12 @@ async function guess(deps: LookupDeps, domain: string): Promise<Guess[]> {
   })
 }
 
-const textOf = ({ record_type, values }: Found) => JSON.stringify([record_type, values])
+const textOf = ({ record_type, values }: LookupResult) => JSON.stringify([record_type, values])
 
-const isFailure = ({ outcome }: Found) => outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
+const isFailure = ({ outcome }: LookupResult) =>
+  outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
 
-function rowsOf({ name, found }: Guess, beside: readonly Found[]): InputRow[] {
+function rowsOf({ name, found }: Guess, beside: readonly LookupResult[]): InputRow[] {
   const { record_type: type } = found
   const spf = beside.find((each) => each.record_type === 'SPF')?.values ?? []
   // SPF has a separate row. Other TXT records of a domain change often, so the row is flexible.
@@ -64,7 +65,7 @@ function rowsOf({ name, found }: Guess, beside: readonly Found[]): InputRow[] {
   return [{ line: null, name, type, values, isExact: isExact && (type !== 'TXT' || beside.length === 0) }]
 }
 
-function refusedRow(name: string, { record_type: type, outcome, sentence }: Found): InputRow {
+function refusedRow(name: string, { record_type: type, outcome, sentence }: LookupResult): InputRow {
   const code = outcome.toLowerCase() as 'timeout' | 'invalid' | 'bad_setup' | 'not_found'
   return { line: null, name, type, values: [], isExact: true, fate: 'refuse', code, why: sentence }
 }

@@ -1,9 +1,9 @@
 import {
-  type GoneMonitor,
   type ImportPlan,
   type ImportRequest,
   type ImportRow,
   MAX_COMPARED_MONITORS,
+  type MissingMonitor,
 } from '#contract/dashboard.ts'
 import type { Tenant } from '../../context.ts'
 import { isOneOf } from '../../database/bulk.ts'
@@ -90,10 +90,10 @@ function domainsOf(rows: readonly ImportRow[]): string[] {
   return [...new Set(names.flatMap((parsed) => (parsed.ok ? parsed.name.domain : [])))]
 }
 
-const toMissingMonitor = ({ id, owner, record_type, expected_values }: Other): GoneMonitor => ({
+const toMissingMonitor = ({ id, owner, record_type, expected_values }: Other): MissingMonitor => ({
   id,
   name: owner,
-  record_type: record_type as GoneMonitor['record_type'],
+  record_type: record_type as MissingMonitor['record_type'],
   expected_value: (JSON.parse(expected_values) as string[])[0]!.slice(0, MAX_SHOWN_LENGTH),
 })
 
