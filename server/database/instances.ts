@@ -15,24 +15,24 @@ export type PresenceDeps = {
   networkCheck: { lastState(): 'well' | 'captive' | 'gone'; state(): Promise<unknown> } | undefined
   self: ThisProcess
   process: number
-  /** What the instance says about itself, as JSON. */
+  /** The report of the instance, as JSON. */
   describe?: () => string
   seal: Pick<Seal, 'keyId' | 'keyIds'>
-  /** Uses the key that the database names. */
+  /** Switches to the key that the database names. */
   followKey(): Promise<unknown>
 }
 
-const BEAT_MS = 2_000
-/** Three beats missed: a container that was put in place of another cannot ask for the old one's process number. */
+const HEARTBEAT_MS = 2_000
+/** Three missed heartbeats. Needed because a new container cannot check whether the process of the previous one is alive. */
 const SILENT_MS = 6_000
-/** Of a loop: one that made no turn for this long does not work. */
+/** A loop without an iteration for this long hangs. */
 const HANGS_MS = 8_000
-/** Long after every lease of it has run out. */
-const FORGOTTEN_MS = 24 * 60 * 60_000
+/** Long after all leases of the process have expired. */
+const DELETE_AFTER_MS = 24 * 60 * 60_000
 
 /**
- * Enters this process among those that share the database, and returns the number that names it in its claims.
- * `predecessor`: a process that is known to have ended; its claims are due again at once.
+ * Registers this process, and returns the number that identifies it in its claims. `predecessor`: a process that has ended; its
+ * claims are due again at once.
  */
 export async function enterProcess(
   db: Database,
@@ -40,8 +40,8 @@ export async function enterProcess(
   now: number,
   predecessor?: number,
 ): Promise<number> {
-  if (predecessor !== undefined) await takeOver(db, [{ id: predecessor }], now)
-  if (engineOf(db) === 'sqlite') await takeOverFromDead(db, self, now)
+  if (predecessor !== undefined) await releaseAndDelete(db, [{ id: predecessor }], now)
+  if (engineOf(db) === 'sqlite') await releaseDead(db, self, now)
   const { pid, machine } = self
   const { id } = await db
     .insertInto('processes')
@@ -51,28 +51,28 @@ export async function enterProcess(
   return id
 }
 
-/** Gives back what this process still claims, and leaves. */
+/** Releases the claims of this process, and deletes its row. */
 export async function leaveProcess(db: Database, id: number, now: number): Promise<void> {
   await releaseClaims(db, [id], now)
   await db.deleteFrom('processes').where('id', '=', id).execute()
 }
 
-/** Reports regularly that this process is alive, and takes over the claims of silent ones. Runs until `stop`. */
+/** Reports regularly that this process is alive, and releases the claims of silent processes. Runs until `stop`. */
 export async function runPresence(deps: PresenceDeps, { stop }: { stop: AbortSignal }): Promise<void> {
   const { db, clock, log, process } = deps
   while (!stop.aborted) {
-    await clock.sleep(BEAT_MS, stop)
+    await clock.sleep(HEARTBEAT_MS, stop)
     try {
       await deps.followKey()
       await report(deps)
-      await takeOverFromSilent(db, process, clock.now())
+      await releaseSilent(db, process, clock.now())
     } catch (err) {
       log.error({ err }, 'The heartbeat of this process could not be written. Retrying.')
     }
   }
 }
 
-/** A process that stood still may have been forgotten by another one, and enters again under its number. */
+/** Updates the row of this process. If another process deleted the row while this one was frozen, inserts it again. */
 export async function report({
   db,
   clock,
@@ -83,9 +83,9 @@ export async function report({
   describe,
   seal,
 }: Omit<PresenceDeps, 'followKey'>): Promise<void> {
-  // No check may be asking any more, and then nobody else would notice the end of an outage. It fails while DNS is being closed.
+  // Notices the end of an outage even if no check runs. Rejects while the DNS client is being closed.
   if (networkCheck && networkCheck.lastState() !== 'well') void networkCheck.state().catch(() => {})
-  const said = {
+  const columns = {
     seen_at: clock.now(),
     loops: loopHealth.runningLoops(clock.elapsed(), HANGS_MS).join(),
     network: networkCheck?.lastState() ?? null,
@@ -95,39 +95,39 @@ export async function report({
   }
   const { numUpdatedRows } = await db
     .updateTable('processes')
-    .set(said)
+    .set(columns)
     .where('id', '=', process)
     .executeTakeFirstOrThrow()
   if (numUpdatedRows > 0n) return
-  const given = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
+  const overriding = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
   await sql`insert into processes
-    (id, pid, machine, started_at, seen_at, loops, network, report, secret_keys, secret_key) ${given}
-    values (${process}, ${self.pid}, ${self.machine}, ${said.seen_at}, ${said.seen_at}, ${said.loops}, ${said.network},
-      ${said.report}, ${said.secret_keys}, ${said.secret_key})`.execute(db)
+    (id, pid, machine, started_at, seen_at, loops, network, report, secret_keys, secret_key) ${overriding}
+    values (${process}, ${self.pid}, ${self.machine}, ${columns.seen_at}, ${columns.seen_at}, ${columns.loops}, ${columns.network},
+      ${columns.report}, ${columns.secret_keys}, ${columns.secret_key})`.execute(db)
 }
 
-export type Workforce = { checking: number; cutOff: number; delivering: number }
+export type ProcessCounts = { checking: number; cutOff: number; delivering: number }
 
 /** How many processes check, how many of these cannot resolve their canary names, and how many deliver. */
-export async function countWorking(db: Database, now: number): Promise<Workforce> {
+export async function countWorking(db: Database, now: number): Promise<ProcessCounts> {
   const rows = await db
     .selectFrom('processes')
     .select(['loops', 'network'])
     .where('seen_at', '>=', now - HANGS_MS)
     .execute()
-  // One that has not said yet what it does has just started.
-  const doing = (loop: string) => rows.filter(({ loops }) => loops === null || loops.split(',').includes(loop))
-  const checking = doing('checker')
+  // A process that has not reported its loops yet has just started.
+  const running = (loop: string) => rows.filter(({ loops }) => loops === null || loops.split(',').includes(loop))
+  const checking = running('checker')
   const cutOff = checking.filter(({ network }) => network !== null && network !== 'well')
-  return { checking: checking.length, cutOff: cutOff.length, delivering: doing('delivery').length }
+  return { checking: checking.length, cutOff: cutOff.length, delivering: running('delivery').length }
 }
 
 /**
- * SQLite's file is one machine's own, so a process that is silent there is dead or stopped, and another takes its work at once.
- * With PostgreSQL it may only be cut off: there the leases decide, and the row is kept until they are long over.
+ * On SQLite all processes run on one machine, so a silent process is dead or stopped, and its claims are released at once. On PostgreSQL
+ * it may only be disconnected, so its leases must expire first.
  */
-async function takeOverFromSilent(db: Database, self: number, now: number): Promise<void> {
-  const silentMs = engineOf(db) === 'sqlite' ? SILENT_MS : FORGOTTEN_MS
+async function releaseSilent(db: Database, self: number, now: number): Promise<void> {
+  const silentMs = engineOf(db) === 'sqlite' ? SILENT_MS : DELETE_AFTER_MS
   const silent = await db
     .selectFrom('processes')
     .select('id')
@@ -135,28 +135,28 @@ async function takeOverFromSilent(db: Database, self: number, now: number): Prom
     .where('id', '!=', self)
     .limit(100)
     .execute()
-  await takeOver(db, silent, now)
+  await releaseAndDelete(db, silent, now)
 }
 
-/** What is known to be dead without waiting: the process numbers of this machine that are not alive, and our own. */
-async function takeOverFromDead(db: Database, { pid, machine, isAlive }: ThisProcess, now: number): Promise<void> {
-  const others = await db.selectFrom('processes').selectAll().execute()
+/** Releases processes of this machine that are dead, including an earlier one with the process id of this one. */
+async function releaseDead(db: Database, { pid, machine, isAlive }: ThisProcess, now: number): Promise<void> {
+  const rows = await db.selectFrom('processes').selectAll().execute()
   const isSilent = (seenAt: number) => seenAt < now - SILENT_MS
-  const isGone = (other: { pid: number; machine: string }) =>
-    other.machine === machine && (other.pid === pid || !isAlive(other.pid))
-  await takeOver(
+  const isDead = (row: { pid: number; machine: string }) =>
+    row.machine === machine && (row.pid === pid || !isAlive(row.pid))
+  await releaseAndDelete(
     db,
-    others.filter((other) => isSilent(other.seen_at) || isGone(other)),
+    rows.filter((row) => isSilent(row.seen_at) || isDead(row)),
     now,
   )
 }
 
-/** For a database in which no process works: what any of them had claimed is due again. */
+/** For a database that no process uses: releases all claims. */
 export async function forgetProcesses(db: Database, now: number): Promise<void> {
-  await takeOver(db, await db.selectFrom('processes').select('id').execute(), now)
+  await releaseAndDelete(db, await db.selectFrom('processes').select('id').execute(), now)
 }
 
-async function takeOver(db: Database, dead: readonly { id: number }[], now: number): Promise<void> {
+async function releaseAndDelete(db: Database, dead: readonly { id: number }[], now: number): Promise<void> {
   const ids = dead.map(({ id }) => id)
   if (ids.length === 0) return
   await releaseClaims(db, ids, now)

@@ -7,7 +7,7 @@ import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
 export const MIGRATIONS: readonly Migration[] = [baseline]
 
-/** Any constant: the advisory lock that every migrating process takes. */
+/** The id of the advisory lock that every migrating process takes. Any constant. */
 const LOCK = 7_209_461
 
 /** This program cannot use the database. The message says what is wrong and what to do. */
@@ -15,7 +15,7 @@ export class OtherVersion extends Error {}
 
 /**
  * Brings the database up to date in one transaction, under a lock, and returns the names of the migrations that ran. A database
- * of a newer version stays as it is. Throws `OtherVersion` if this program cannot work with it.
+ * of a newer version is not changed. Throws `OtherVersion` if this program cannot work with it.
  */
 export async function migrate(db: Database, now: number): Promise<string[]> {
   const dialect = DIALECTS[engineOf(db)]
@@ -41,7 +41,7 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
   })
 }
 
-/** Whether a newer version migrated the database, and left everything there that this program uses. */
+/** Whether a newer version migrated the database without removing anything that this program uses. */
 export async function isNeighbour(db: Database, applied: readonly string[]): Promise<boolean> {
   if (MIGRATIONS.some(({ name }, index) => applied[index] !== name)) return false
   const { rows } = await sql<{ needs: number | null }>`select needs from migrations
@@ -49,7 +49,7 @@ export async function isNeighbour(db: Database, applied: readonly string[]): Pro
   return rows.every(({ needs }) => needs !== null && needs <= MIGRATIONS.length)
 }
 
-/** The first migration of a database, given in order, that this program does not have: a newer version ran it. */
+/** The first of the migrations that this program does not have, because a newer version ran it. `names`: in order. */
 export function findUnknownMigration(applied: readonly string[]): string | undefined {
   if (isAdoptable(applied)) return undefined
   return applied.find((name, index) => MIGRATIONS[index]?.name !== name)
@@ -66,7 +66,7 @@ export async function listMigrations(db: Database): Promise<{ names: string[]; k
   return { names: isAdoptable(names) ? [] : names, known: MIGRATIONS.length }
 }
 
-/** Whether every migration of this program has run, and perhaps some of a newer version; for readiness. */
+/** Whether every migration of this program has run. A newer version may have run more. */
 export async function isMigrated(db: Database): Promise<boolean> {
   const { rows } = await sql`select number from migrations
     where number = ${MIGRATIONS.length} and name = ${MIGRATIONS.at(-1)!.name}`.execute(db)

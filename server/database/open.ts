@@ -5,23 +5,23 @@ import type { Tables } from './schema.ts'
 import { sqliteDialect } from './sqlite.ts'
 import { sqlitePathOf } from './url.ts'
 
-/** Called with the duration of each statement in milliseconds, and at each retry for SQLite's write lock. */
+/** `statement`: called after each statement. `busyRetry`: called at each retry for SQLite's write lock. */
 export type StatementObserver = { statement(ms: number, isFailed: boolean): void; busyRetry(): void }
 
-/** A request must end when PostgreSQL hangs. As long as a lease, and longer than any statement takes but those of migrations. */
+/** Ends requests if PostgreSQL hangs. As long as a lease, and longer than any statement except those of migrations. */
 const TIMEOUT_MS = 60_000
-/** No transaction of ours waits for anything but the database. */
+/** Transactions wait only for the database. */
 const IDLE_MS = 10_000
 
-/** Connections to PostgreSQL that a process opens at most, where nothing else is said. `doctor` adds them up. */
+/** The default maximum of connections to PostgreSQL for each process. */
 export const POOL_SIZE = 10
 
 type OpenOptions = {
-  /** PostgreSQL's, at most this many. */
+  /** The maximum of connections to PostgreSQL. */
   connections?: number
-  /** After which a statement on PostgreSQL fails; 0: never. */
+  /** The timeout of a statement on PostgreSQL; 0: none. */
   timeoutMs?: number
-  /** After which PostgreSQL ends a transaction that sends no statement; 0: never. */
+  /** PostgreSQL ends a transaction that sends no statement for this long; 0: never. */
   idleMs?: number
   observer?: StatementObserver
 }

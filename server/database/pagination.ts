@@ -4,7 +4,7 @@ import { invalid } from '../problem.ts'
 import { SIGNATURE_BYTES, type Signer } from '../seal.ts'
 import type { Tables } from './schema.ts'
 
-/** What a caller may ask of any list. */
+/** The query parameters of every list. */
 export type PageQuery = {
   after?: string
   before?: string

@@ -7,55 +7,54 @@ import type { Topic, WakeUps } from '../wake-up.ts'
 import type { Database } from './database.ts'
 
 const CHANNEL = 'zonewatch'
-/** How often a loop looks by itself while signals of other servers do not arrive. */
+/** How often loops poll while signals of other servers do not arrive. */
 const UNSIGNALLED_POLL_MS = 250
 const ECHO_TIMEOUT_MS = 3_000
-/** A connection that broke without a word is noticed by then. */
+/** A connection that broke silently is noticed after this time. */
 const ECHO_EVERY_MS = 30_000
 const RECONNECT_MS = 1_000
-/** Where a pooler swallows them: it may be configured otherwise one day. */
-const ASK_AGAIN_MS = 10 * 60_000
+/** The pause before another attempt if a pooler drops the signals. Its configuration may change. */
+const RETRY_MS = 10 * 60_000
 
 export type SignalsDeps = { db: Database; url: string; wakeUps: WakeUps; clock: Clock; log: Logger }
 
 /**
- * Wake-up signals between servers on PostgreSQL, by LISTEN on a connection of its own and NOTIFY through the pool, after the
- * commit. Whether they arrive is tried with one to ourselves: behind a pooler in transaction mode none does, and the loops
- * poll more often instead.
+ * Wake-up signals between servers on PostgreSQL, by LISTEN on a separate connection and NOTIFY through the pool, after the commit. The
+ * process tests whether signals arrive by sending one to itself. A pooler in transaction mode drops them; then loops poll more often.
  */
 export class PostgresSignals {
   readonly #deps: SignalsDeps
   readonly #self = randomUUID()
   #echo: (() => void) | undefined
-  #wasSwallowed = false
+  #isDropWarned = false
 
   constructor(deps: SignalsDeps) {
     this.#deps = deps
   }
 
-  /** Wakes the loops of other servers. One that is lost is made up for by their polling. */
+  /** Wakes the loops of other servers. If a signal is lost, they find the work by polling. */
   async send(topic: Topic | 'echo'): Promise<void> {
     await sql`select pg_notify(${CHANNEL}, ${`${this.#self} ${topic}`})`.execute(this.#deps.db).catch(() => {})
   }
 
-  /** Listens until `stop`, and connects again whenever the connection ends. */
+  /** Listens until `stop`, and reconnects when the connection ends. */
   async run({ stop }: { stop: AbortSignal }): Promise<void> {
     const { clock, log } = this.#deps
     while (!stop.aborted) {
       this.#pollEvery(UNSIGNALLED_POLL_MS)
       const end = await this.#listen(stop).catch(() => 'broken' as const)
       this.#pollEvery(UNSIGNALLED_POLL_MS)
-      if (end === 'swallowed' && !this.#wasSwallowed) {
+      if (end === 'dropped' && !this.#isDropWarned) {
         log.warn(
           `PostgreSQL notifications do not arrive. A connection pooler in transaction mode drops them. Polling for due work every ${UNSIGNALLED_POLL_MS} ms instead.`,
         )
-        this.#wasSwallowed = true
+        this.#isDropWarned = true
       }
-      await clock.sleep(end === 'swallowed' ? ASK_AGAIN_MS : RECONNECT_MS, stop)
+      await clock.sleep(end === 'dropped' ? RETRY_MS : RECONNECT_MS, stop)
     }
   }
 
-  async #listen(stop: AbortSignal): Promise<'broken' | 'swallowed' | 'stopped'> {
+  async #listen(stop: AbortSignal): Promise<'broken' | 'dropped' | 'stopped'> {
     const { url, wakeUps, clock } = this.#deps
     const { default: pg } = await import('pg')
     const client: Client = new pg.Client({
@@ -73,9 +72,9 @@ export class PostgresSignals {
       await client.connect()
       await client.query(`listen ${CHANNEL}`)
       for (let isFirst = true; !stop.aborted; isFirst = false) {
-        if (!(await this.#echoes(ended))) return isFirst && !stop.aborted ? 'swallowed' : 'broken'
+        if (!(await this.#echoes(ended))) return isFirst && !stop.aborted ? 'dropped' : 'broken'
         if (isFirst) {
-          // What was sent before this moment was not received.
+          // Earlier signals were not received.
           for (const wakeUp of Object.values(wakeUps)) wakeUp.receive()
           this.#pollEvery(undefined)
         }
@@ -90,15 +89,15 @@ export class PostgresSignals {
 
   async #echoes(ended: Promise<void>): Promise<boolean> {
     const { clock } = this.#deps
-    const answered = new AbortController()
+    const timer = new AbortController()
     const echo = new Promise<true>((resolve) => {
       this.#echo = () => resolve(true)
     })
     await this.send('echo')
-    const lost = clock.sleep(ECHO_TIMEOUT_MS, answered.signal).then(() => false)
-    const isAnswered = await Promise.race([echo, lost, ended.then(() => false)])
-    answered.abort()
-    return isAnswered
+    const timeout = clock.sleep(ECHO_TIMEOUT_MS, timer.signal).then(() => false)
+    const hasEcho = await Promise.race([echo, timeout, ended.then(() => false)])
+    timer.abort()
+    return hasEcho
   }
 
   #receive(payload: string): void {

@@ -3,15 +3,15 @@ import type { PoolClient } from 'pg'
 import { isReadOnly, isTimedOut } from './unavailable.ts'
 
 /**
- * PostgreSQL 15 or newer. `url`: `postgres://user:password@host:port/database`. `timeoutMs`: how long a statement waits for its
- * result; 0: without end. Measured here and not by PostgreSQL's `statement_timeout`, which reports a commit as successful that no
- * standby has. `idleMs`: after which PostgreSQL ends a transaction of a node from which it hears nothing.
+ * PostgreSQL 15 or newer. `url`: `postgres://user:password@host:port/database`. `timeoutMs`: the timeout of a statement; 0: none. It is
+ * measured here, because after PostgreSQL's `statement_timeout` a commit that no standby has counts as successful. `idleMs`: PostgreSQL
+ * ends a transaction that sends no statement for this long.
  */
 export function postgresDialect(url: string, connections: number, { timeoutMs = 0, idleMs = 0 } = {}): Dialect {
   return new PostgresDialect({
     pool: async () => {
       const { default: pg } = await import('pg')
-      // `bigint` holds our instants and counts, all of them below 2^53; by default it would arrive as text.
+      // `bigint` holds instants and counts, which are below 2^53. By default it is returned as text.
       pg.types.setTypeParser(pg.types.builtins.INT8, Number)
       const pool = new pg.Pool({
         connectionString: url,
@@ -22,11 +22,11 @@ export function postgresDialect(url: string, connections: number, { timeoutMs = 
         keepAlive: true,
         keepAliveInitialDelayMillis: 10_000,
       })
-      // A connection that breaks, idle or in use, is replaced at the next use; without listeners it would end the process.
+      // The pool replaces a broken connection. Without listeners its error would end the process.
       pool.on('error', () => {})
       pool.on('connect', (client) => {
         client.on('error', () => {})
-        watch(client, idleMs)
+        endUnusable(client, idleMs)
       })
       return pool
     },
@@ -34,14 +34,14 @@ export function postgresDialect(url: string, connections: number, { timeoutMs = 
 }
 
 /**
- * A primary that has become a standby keeps its connections, and one that hangs may answer the last statement when the next one
- * waits. A connection that is ended is not used again by the pool. The locks of a node that is cut off or frozen would hold up
- * all others until TCP gives up, after hours; the limit is set with each transaction because poolers keep no settings of sessions.
+ * Ends connections that must not be reused: to a primary that became a standby, and after a timeout, because the late response would
+ * be taken for that of the next statement. Limits idle transactions: the locks of a disconnected or frozen node would block all others
+ * until TCP gives up, after hours. The limit is set in each transaction, because poolers keep no settings of sessions.
  */
-function watch(client: PoolClient, idleMs: number): void {
+function endUnusable(client: PoolClient, idleMs: number): void {
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>
   const begin = `begin; set local idle_in_transaction_session_timeout = ${idleMs}`
-  const watched = async (...args: unknown[]) => {
+  const guarded = async (...args: unknown[]) => {
     try {
       return await (args[0] === 'begin' ? query(begin) : query(...args))
     } catch (error) {
@@ -49,5 +49,5 @@ function watch(client: PoolClient, idleMs: number): void {
       throw error
     }
   }
-  client.query = watched as typeof client.query // Kysely calls the form that answers with a promise
+  client.query = guarded as typeof client.query // Kysely calls the variant that returns a promise
 }

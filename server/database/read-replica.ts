@@ -7,32 +7,32 @@ import type { Database } from './database.ts'
 import { openDatabase, type StatementObserver } from './open.ts'
 import { isDatabaseUnavailable } from './unavailable.ts'
 
-/** How long after a change of an organization its lists are read from a replica only if it has that change. */
+/** For this long after a change, lists of the organization are read from the replica only if it has that change. */
 const RECENT_MS = 5 * 60_000
-/** Processes report themselves every 2 s; a replica whose newest report is older than this is not read. */
+/** Processes report every 2 s. If the newest report in the replica is older than this, the replica is not read. */
 const MAX_LAG_MS = 10_000
-/** How long a list waits for a replica that lacks a recent change, before it is read from the primary. */
+/** How long a list waits for a recent change to arrive in the replica, before it is read from the primary. */
 const WAIT_MS = 100
-const LOOK_MS = 10
+const POLL_MS = 10
 const TIMEOUT_MS = 5_000
-/** How long no list is read from a replica that did not answer. */
-const AWAY_MS = 5_000
-/** Of PostgreSQL: the standby had to cancel the statement to go on replaying; the same works on the primary. */
+/** A replica that did not respond is not read for this long. */
+const UNAVAILABLE_MS = 5_000
+/** PostgreSQL's codes for a statement that the standby canceled, because it conflicts with replication. */
 const CONFLICT = /^(40001|40P01)$/
 
 type Replicated = { db: Database; replica: ReadReplica | undefined }
 
 /**
- * Reads lists of an organization from the replica, where there is one that has every change that the organization made; else
- * from the primary. `read` only reads, and may run twice.
+ * Reads from the replica if there is one that has every change of the organization, else from the primary. `read` must not write, and
+ * can be called twice.
  */
 export async function readList<T>(
   { db, replica }: Replicated,
   tenant: Tenant,
   read: (db: Database) => Promise<T>,
 ): Promise<T> {
-  const found = await replica?.read(db, tenant, read)
-  return found ? found.value : await read(db)
+  const result = await replica?.read(db, tenant, read)
+  return result ? result.value : await read(db)
 }
 
 type Options = { url: string; clock: Clock; observer?: StatementObserver }
@@ -41,29 +41,29 @@ type Options = { url: string; clock: Clock; observer?: StatementObserver }
 export class ReadReplica {
   readonly #db: Database
   readonly #clock: Clock
-  #awayUntil = Number.NEGATIVE_INFINITY
+  #unavailableUntil = Number.NEGATIVE_INFINITY
 
   constructor({ url, clock, observer }: Options) {
     this.#db = openDatabase(url, { timeoutMs: TIMEOUT_MS, ...(observer ? { observer } : {}) })
     this.#clock = clock
   }
 
-  /** Undefined where the replica is behind or away. Throws what `read` refuses. */
+  /** Undefined if the replica lags behind or is unavailable. Throws the problems that `read` throws. */
   async read<T>(
     primary: Database,
     tenant: Tenant,
     read: (db: Database) => Promise<T>,
   ): Promise<{ value: T } | undefined> {
-    if (this.#clock.elapsed() < this.#awayUntil) return undefined
-    const wanted = await this.#positionOf(primary, tenant)
+    if (this.#clock.elapsed() < this.#unavailableUntil) return undefined
+    const position = await this.#positionOf(primary, tenant)
     try {
       return await this.#db
         .transaction()
         .setAccessMode('read only')
-        .execute(async (db) => ((await this.#has(db, wanted)) ? { value: await read(db) } : undefined))
+        .execute(async (db) => ((await this.#has(db, position)) ? { value: await read(db) } : undefined))
     } catch (error) {
-      if (isDatabaseUnavailable(error)) this.#awayUntil = this.#clock.elapsed() + AWAY_MS
-      else if (error instanceof Problem || !isOfStandby(error)) throw error
+      if (isDatabaseUnavailable(error)) this.#unavailableUntil = this.#clock.elapsed() + UNAVAILABLE_MS
+      else if (error instanceof Problem || !isStandbyError(error)) throw error
       return undefined
     }
   }
@@ -72,7 +72,7 @@ export class ReadReplica {
     await this.#db.destroy()
   }
 
-  /** Where in the log all is that was acknowledged so far; null where the organization changed nothing lately. */
+  /** The current position in the write-ahead log; null if the organization has no recent change. */
   async #positionOf(primary: Database, { organizationId }: Tenant): Promise<string | null> {
     const since = lowestIdAt('aud', this.#clock.now() - RECENT_MS)
     const { rows } = await sql<{ position: string | null }>`
@@ -81,24 +81,24 @@ export class ReadReplica {
     return rows[0]!.position
   }
 
-  /** Each statement of the transaction sees at least what the one before it saw. */
+  /** Whether the replica has replayed the log up to the position. Later statements of the transaction see at least as much. */
   async #has(db: Database, position: string | null): Promise<boolean> {
     const until = this.#clock.elapsed() + WAIT_MS
     for (;;) {
-      const { rows } = await sql<{ seen_at: number | null; is_there: boolean }>`
+      const { rows } = await sql<{ seen_at: number | null; has_position: boolean }>`
         select (select max(seen_at) from processes) as seen_at,
           ${position}::pg_lsn is null
-            or (pg_is_in_recovery() and pg_last_wal_replay_lsn() >= ${position}::pg_lsn) as is_there`.execute(db)
-      const { seen_at, is_there } = rows[0]!
+            or (pg_is_in_recovery() and pg_last_wal_replay_lsn() >= ${position}::pg_lsn) as has_position`.execute(db)
+      const { seen_at, has_position } = rows[0]!
       if (seen_at === null || seen_at < this.#clock.now() - MAX_LAG_MS) return false
-      if (is_there || this.#clock.elapsed() >= until) return is_there
-      await this.#clock.sleep(LOOK_MS)
+      if (has_position || this.#clock.elapsed() >= until) return has_position
+      await this.#clock.sleep(POLL_MS)
     }
   }
 }
 
-/** Of a standby that cancels a statement, or that lacks a table of a migration that has just run. */
-function isOfStandby(error: unknown): boolean {
+/** Whether the standby canceled the statement, or lacks a table or column of a migration that has just run. */
+function isStandbyError(error: unknown): boolean {
   const { code = '' } = error as { code?: string }
   return CONFLICT.test(code) || code === '42P01' || code === '42703'
 }

@@ -2,7 +2,7 @@ import type { ColumnType, Generated } from 'kysely'
 
 /** The tables of channels, alert rules, incidents and alerts; the same conventions as `schema.ts`. */
 
-type Truth = 0 | 1
+type Bool = 0 | 1
 type Json = string
 type Once<T> = ColumnType<T, T, never>
 
@@ -14,10 +14,10 @@ export type ChannelsTable = {
   type: Once<string>
   /** Without secrets. */
   settings: Json
-  /** JSON, sealed; null where the type has none. */
+  /** JSON, sealed; null if the type has no secrets. */
   secrets: Buffer | null
-  is_active: Generated<Truth>
-  /** Why the last alert was not sent; null when it was. */
+  is_active: Generated<Bool>
+  /** Why the last alert was not sent; null if it was. */
   last_error: string | null
   last_sent_at: number | null
   version: Generated<number>
@@ -28,29 +28,29 @@ export type AlertRulesTable = {
   id: Once<string>
   created_at: Once<number>
   name: string
-  is_active: Generated<Truth>
-  /** Null in these five matches everything. */
+  is_active: Generated<Bool>
+  /** In these five columns null matches everything. */
   group_ids: Json | null
   name_pattern: string | null
-  /** All of them. */
+  /** The monitor must have all of them. */
   tags: Json | null
   record_types: Json | null
   states: Json | null
   /** How long a monitor must fail. */
   delay_ms: number
-  notifies_recovery: Generated<Truth>
-  /** How long after a message the next one is sent while nobody acknowledged. */
+  notifies_recovery: Generated<Bool>
+  /** How long after a message the next one is sent, if nobody acknowledged. */
   repeat_ms: number | null
-  /** How long after the first message the escalation channel receives one, while nobody acknowledged. */
+  /** How long after the first message the escalation channel receives one, if nobody acknowledged. */
   escalate_ms: number | null
   escalation_channel_id: string | null
-  /** Minutes of the day in `timezone`; both or none. */
+  /** Minutes of the day in `timezone`; both or neither. */
   quiet_from: number | null
   quiet_until: number | null
   timezone: Generated<string>
   digest: 'hourly' | 'daily' | null
-  /** Also about monitors that were never valid. */
-  first_results: Generated<Truth>
+  /** Whether the rule also matches monitors that were never valid. */
+  first_results: Generated<Bool>
   version: Generated<number>
 }
 
@@ -60,11 +60,11 @@ export type AlertRuleChannelsTable = {
   channel_id: Once<string>
 }
 
-/** Monitors that fail for one cause at one time. */
+/** Monitors that fail at the same time for the same cause. */
 export type IncidentsTable = {
   organization_id: Once<string>
   id: Once<string>
-  /** What monitors must share to be in one incident; one open incident has it. */
+  /** What its monitors share. At most one open incident has the cause. */
   cause: Once<string>
   zone: Once<string>
   state: Once<string>
@@ -73,13 +73,13 @@ export type IncidentsTable = {
   acknowledged_at: number | null
   acknowledged_by: string | null
   note: string | null
-  /** How many monitors were in it, and how many of them still fail. */
+  /** The number of all its monitors, and of those that still fail. */
   monitors: number
   failing: number
-  /** What its monitors share, where they are of several zones. */
+  /** What its monitors share, if they belong to several zones. */
   cause_kind: Generated<CauseKind>
   cause_value: string | null
-  /** An agent. */
+  /** The id of an agent. */
   assignee_id: string | null
   snoozed_until: number | null
   version: Generated<number>
@@ -87,7 +87,7 @@ export type IncidentsTable = {
 
 export type CauseKind = 'zone' | 'value' | 'name_server' | 'upstream'
 
-/** Further causes by which monitors join an incident that is open. */
+/** Additional causes by which monitors join an open incident. */
 export type IncidentCausesTable = {
   organization_id: Once<string>
   cause: Once<string>
@@ -106,7 +106,7 @@ export type IncidentEntriesTable = {
   id: Once<string>
   occurred_at: Once<number>
   kind: Once<EntryKind>
-  /** Who did it; null for the server. */
+  /** The agent, key or channel; null for the server. */
   actor: Once<string | null>
   detail: Once<string | null>
   alert_id: Once<string | null>
@@ -131,52 +131,52 @@ export type IncidentMonitorsTable = {
   event_id: string
   failing_since: number
   recovered_at: number | null
-  /** Never valid before it failed. */
-  first_result: Generated<Truth>
+  /** Whether it was never valid before it failed. */
+  first_result: Generated<Bool>
   /** When it was deleted, disabled or changed while it failed. */
   left_at: number | null
-  /** When a check found that it still fails after it was enabled again; null once it is in an incident for that. */
+  /** When a check found that it still fails after it was enabled again; null after it has joined an incident. */
   returned_at: number | null
 }
 
 export type AlertKind = 'failing' | 'recovered' | 'summary' | 'test'
 export type AlertStatus = 'PENDING' | 'RETRYING' | 'SENT' | 'FAILED' | 'CANCELED' | 'HELD'
 
-/** One message of one rule to one channel. */
+/** A message of a rule to a channel. */
 export type AlertsTable = {
   organization_id: Once<string>
   id: Once<string>
   created_at: Once<number>
   kind: Once<AlertKind>
-  /** Null in a summary and a test, as `rule_id`. */
+  /** Null for summaries and tests, like `rule_id`. */
   incident_id: Once<string | null>
   rule_id: Once<string | null>
   channel_id: Once<string>
-  /** HELD: over the channel's limit for an hour, and part of its next summary. */
+  /** HELD: over the hourly limit of the channel, and part of its next summary. */
   status: AlertStatus
   attempts: Generated<number>
-  /** Of the schedule's nine. */
+  /** Retries of the schedule, at most nine. */
   retries: Generated<number>
   next_attempt_at: number | null
-  /** Set before the attempt, so that what a channel was sent within an hour is never counted too low. */
+  /** Set before the attempt, so that the messages of the last hour are never counted too low. */
   last_attempt_at: number | null
   sent_at: number | null
-  /** Of the message, once one was made. */
+  /** The title of the message; null until it was built. */
   title: string | null
   error: string | null
-  /** JSON: the recipients that have it already, where there are several. */
+  /** JSON: the recipients that have already received it, if there are several. */
   progress: Json | null
-  /** The summary that a held alert is part of. */
+  /** The summary that includes the held alert. */
   summary_id: string | null
-  /** Sent because nobody acknowledged. */
-  escalated: Generated<Truth>
-  /** When a person asked to send it again; null once that is done. */
+  /** Whether it is an escalation, because nobody acknowledged. */
+  escalated: Generated<Bool>
+  /** When a user requested to send it again; null after that attempt. */
   retry_requested_at: number | null
-  /** In a digest, and of a digest: the rule that says so. */
+  /** The rule with the digest; set for the digest and for the alerts in it. */
   digest_rule_id: string | null
-  /** What the medium calls the first message that it accepted. */
+  /** The provider's id of the first message. */
   reference: string | null
-  /** How a planned change or a wait ended, with the kind `recovered` and without an incident. */
+  /** JSON: how a planned change or a wait ended. The alert then has the kind `recovered` and no incident. */
   information: Once<Json | null>
 }
 
@@ -187,7 +187,7 @@ export type AlertAttemptsTable = {
   attempted_at: Once<number>
   status_code: number | null
   error: string | null
-  /** What was sent, without secrets. */
+  /** The request, without secrets. */
   request: string | null
   response_body: string | null
   total_ms: number
@@ -201,17 +201,17 @@ export type DueAlertsTable = {
   was_due_at: Generated<number | null>
 }
 
-/** For each organization, up to which event its incidents are made. */
+/** For each organization, the last event that its incidents include. */
 export type DueEvaluationsTable = {
   organization_id: Once<string>
   after_event_id: string
-  /** Null while there are no later events. */
+  /** Null if there are no later events. */
   due_at: number | null
   claimed_by: number | null
   was_due_at: Generated<number | null>
 }
 
-/** Addresses that alerts are sent to and that belong to no member, and those of members who unsubscribed. */
+/** Addresses of people who are not members, and of members who unsubscribed. */
 export type AlertAddressesTable = {
   organization_id: Once<string>
   id: Once<string>
@@ -228,39 +228,39 @@ export type MaintenanceWindowsTable = {
   id: Once<string>
   created_at: Once<number>
   name: string
-  /** Null in these three matches everything. */
+  /** In these three columns null matches everything. */
   monitor_ids: Json | null
   group_ids: Json | null
   name_pattern: string | null
   /** The first occurrence. */
   from_at: number
   to_at: number
-  /** Null: once. */
+  /** Null if it does not recur. */
   rrule: string | null
   timezone: string
-  /** Null where the rule does not end. */
+  /** Null if the rule does not end. */
   last_end_at: number | null
   version: Generated<number>
 }
 
 export type ChangeOutcome = 'DONE' | 'NOT_ARRIVED' | 'CANCELED'
 
-/** A monitor's record moves from the old values to the new ones within a period. A monitor has one that is open. */
+/** A change of a monitor's record from the old to the new values, within a period. A monitor has at most one open change. */
 export type PlannedChangesTable = {
   organization_id: Once<string>
   id: Once<string>
   created_at: Once<number>
-  /** The name of who planned it. */
+  /** The name of the agent or key that created it. */
   created_by: Once<string>
   monitor_id: Once<string>
   old_values: Json
   new_values: Json
   from_at: number
   to_at: number
-  /** Null while it is open. */
+  /** Null while the change is open. */
   outcome: ChangeOutcome | null
   closed_at: number | null
-  /** What the last check saw of it. */
+  /** JSON: the progress that the last check found. */
   progress: Json | null
   version: Generated<number>
 }

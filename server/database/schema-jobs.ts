@@ -2,7 +2,7 @@ import type { ColumnType, Generated } from 'kysely'
 import type { JobCode } from '#contract/job-codes.ts'
 import type { JobAction, JobState, ResultState } from '#contract/jobs.ts'
 
-type Truth = 0 | 1
+type Bool = 0 | 1
 type Json = string
 type Once<T> = ColumnType<T, T, never>
 
@@ -11,14 +11,14 @@ export type JobsTable = {
   id: Once<string>
   created_at: Once<number>
   created_by: Once<string>
-  /** The entry of the audit log that counts what the job changes. */
+  /** The audit log entry that counts the changed objects. */
   audit_id: Once<string>
   action: Once<JobAction>
-  is_dry_run: Once<Truth>
+  is_dry_run: Once<Bool>
   state: JobState
   selection: Once<Json>
   change: Json | null
-  /** Where listing the ids goes on. */
+  /** The position from which listing the ids continues. */
   list_after: string | null
   listed_batches: Generated<number>
   done_batches: Generated<number>
@@ -27,7 +27,7 @@ export type JobsTable = {
   done: Generated<number>
   changed: Generated<number>
   failed: Generated<number>
-  /** Errors in a row that nobody expected. */
+  /** Unexpected errors in a row. */
   failures: Generated<number>
   error: string | null
   started_at: number | null
@@ -36,7 +36,7 @@ export type JobsTable = {
   undone_by: string | null
 }
 
-/** Ids that a job has still to process. */
+/** Ids that a job still has to process. */
 export type JobBatchesTable = {
   organization_id: Once<string>
   job_id: Once<string>
@@ -52,7 +52,7 @@ export type JobResultsTable = {
   state: Once<ResultState>
   changed_from: Once<Json | null>
   changed_to: Once<Json | null>
-  /** What else restores a deleted monitor. */
+  /** JSON: what restores a deleted monitor. */
   snapshot: Once<Json | null>
   error: Once<string | null>
   errors: Once<Json | null>
@@ -60,7 +60,7 @@ export type JobResultsTable = {
   field_codes: Once<Json | null>
 }
 
-/** For each organization that has unfinished jobs, when its next batch is due. */
+/** When the next batch of each organization with unfinished jobs is due. */
 export type DueJobsTable = {
   organization_id: Once<string>
   due_at: number | null

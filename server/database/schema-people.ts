@@ -4,44 +4,44 @@ import type { Billing } from '#contract/organization.ts'
 import type { InvoiceStatus, SubscriptionStatus } from '#contract/subscription.ts'
 import type { View } from '#contract/views.ts'
 
-/** The tables of people, money and mail; the same conventions as `schema.ts`. */
+/** The tables of accounts, billing, mails and the audit log; the same conventions as `schema.ts`. */
 
-type Truth = 0 | 1
+type Bool = 0 | 1
 type Json = string
 type Once<T> = ColumnType<T, T, never>
 
-/** Who can sign in. One person can be an agent of several organizations. */
+/** The users. A user can be an agent of several organizations. */
 export type PeopleTable = {
   id: Once<string>
   created_at: Once<number>
   /** In lower case. */
   email: string
   name: string
-  /** As scrypt left it; null for one who cannot sign in yet. */
+  /** The scrypt hash; null if the user cannot sign in yet. */
   password_hash: Generated<string | null>
-  email_verified: Generated<Truth>
-  two_factor_enabled: Generated<Truth>
+  email_verified: Generated<Bool>
+  two_factor_enabled: Generated<Bool>
   updated_at: number
 }
 
-/** Where a person is signed in. The cookie carries the token; only its hash is kept. */
+/** The sessions. The cookie contains the token; the database only its hash. */
 export type SessionsTable = {
   id: Once<string>
   token_hash: Once<string>
   person_id: Once<string>
   created_at: Once<number>
   expires_at: number
-  /** Whether it outlives the browser, and is prolonged while it is used. */
-  is_persistent: Once<Truth>
+  /** Whether it outlives the browser, and is extended while it is used. */
+  is_persistent: Once<Bool>
   address: Once<string>
   user_agent: Once<string | null>
 }
 
-/** What a link or a cookie stands for until it is used or expires. */
+/** Tokens in links and cookies, until they are used or expire. */
 export type AccountTokensTable = {
   token_hash: Once<string>
   purpose: Once<'reset-password' | 'change-email' | 'sign-up' | 'pending-sign-in' | 'trusted-browser'>
-  /** Null while there is no account yet. */
+  /** Null if the account does not exist yet. */
   person_id: Once<string | null>
   content: Once<Json>
   expires_at: Once<number>
@@ -49,13 +49,13 @@ export type AccountTokensTable = {
 
 export type SecondFactorsTable = {
   person_id: Once<string>
-  /** The secret and the backup codes, sealed under the server's SECRET. */
+  /** The secret and the backup codes, sealed with SECRET. */
   sealed: Buffer
-  /** Of the last code that was accepted: RFC 6238 section 4.2. */
+  /** The time step of the last accepted code. RFC 6238 section 4.2. */
   last_step: Generated<number>
 }
 
-/** How often a secret was tried lately for one account or from one address, and when the next try is free. */
+/** Recent failed sign-ins for an account or from an address, and when the next attempt is allowed. */
 export type AttemptsTable = {
   subject: Once<string>
   count: number
@@ -63,7 +63,7 @@ export type AttemptsTable = {
   next_attempt_at: number
 }
 
-/** A person's membership in an organization. `email` repeats the person's, so that a list is read in an index's order. */
+/** A user's membership in an organization. `email` is a copy of the user's, so that an index can order lists by it. */
 export type AgentsTable = {
   id: Once<string>
   organization_id: Once<string>
@@ -84,9 +84,9 @@ export type InvitationsTable = {
   /** In lower case. */
   email: string
   role: AgentRole
-  /** How often it was sent; each time with another token. */
+  /** How often it was sent. Each mail has a new token. */
   issue: number
-  /** SHA-256 of the token of the last issue, hex. */
+  /** SHA-256 of the last token, hex. */
   token_hash: string
   expires_at: number
   invited_by: string | null
@@ -96,10 +96,10 @@ export type InvitationsTable = {
 
 export type BillingDetailsTable = { organization_id: Once<string>; version: Generated<number> } & Billing
 
-/** What an organization pays for. Without a row it has the first free plan. */
+/** The subscription of an organization. Without a row it has the first free plan. */
 export type SubscriptionsTable = {
   organization_id: Once<string>
-  /** Null: the plan of those who pay nothing. */
+  /** Null: the first free plan. */
   plan: string | null
   status: SubscriptionStatus
   quantity: number
@@ -107,18 +107,18 @@ export type SubscriptionsTable = {
   current_period_end: number | null
   cancel_at: number | null
   stripe_customer: string | null
-  /** The one that is paid for now; null when none is. */
+  /** The current subscription at Stripe; null if there is none. */
   stripe_subscription: string | null
-  /** When that one was made. */
+  /** When that subscription was created. */
   subscribed_at: number | null
-  /** When we asked Stripe for what the row says; an older answer does not replace it. */
+  /** When this state was requested from Stripe. An older response does not replace it. */
   as_of: number
   version: Generated<number>
 }
 
-/** Invoices as Stripe last told them; the amounts in the smallest unit of the currency. */
+/** The last known invoices of Stripe. Amounts are in the smallest unit of the currency. */
 export type InvoicesTable = {
-  /** Stripe's. */
+  /** Stripe's id. */
   id: Once<string>
   organization_id: Once<string>
   created_at: number
@@ -135,33 +135,33 @@ export type InvoicesTable = {
   as_of: number
 }
 
-/** Stripe's events that were dealt with, so that one sent again changes nothing. */
+/** The processed events of Stripe, so that a repeated one changes nothing. */
 export type StripeEventsTable = {
   id: Once<string>
   received_at: Once<number>
 }
 
-/** Every mail that was written, sent or not. */
+/** All mails, sent or not. */
 export type MailsTable = {
   id: Once<string>
-  /** Null: to a person about the own account. */
+  /** Null for a mail about the recipient's account. */
   organization_id: Once<string | null>
   created_at: Once<number>
-  /** Id of the invitation, the webhook or the link. */
+  /** The id of the invitation, the webhook or the link. */
   about: Once<string>
   recipient: Once<string>
-  /** What the text is made from when the mail is sent; no secrets. */
+  /** JSON: the content from which the text is built when the mail is sent. Without secrets. */
   content: Once<Json>
-  /** `kept`: no mail server is configured, so it stands in the log and here. */
+  /** `kept`: not sent, because there is no mail server. The log and the dashboard show it. */
   status: 'waiting' | 'sent' | 'kept' | 'failed'
   attempts: Generated<number>
   error: string | null
   sent_at: number | null
 }
 
-/** What is due to be sent by mail. */
+/** When each unsent mail is due. */
 export type DueMailsTable = {
-  /** Empty without one. */
+  /** Empty if the mail has none. */
   organization_id: Once<string>
   mail_id: Once<string>
   due_at: number | null
@@ -169,24 +169,24 @@ export type DueMailsTable = {
   was_due_at: Generated<number | null>
 }
 
-/** Who changed what, and from where. One row for each call, also where it changed many things. */
+/** The audit log. One row for each request, also if it changed several objects. */
 export type AuditLogTable = {
   organization_id: Once<string>
-  /** Begins with the time, so that the order of ids is that of `occurred_at`. */
+  /** Begins with the time, so that ids have the order of `occurred_at`. */
   id: Once<string>
   occurred_at: Once<number>
   actor_type: Once<'person' | 'key' | 'system' | 'operator'>
-  /** An agent's or a key's id. */
+  /** The id of an agent or a key. */
   actor_id: Once<string>
-  /** What the actor was called then. */
+  /** The name of the actor at that time. */
   actor_label: Once<string>
   action: Once<string>
   object_type: Once<string>
-  /** Null where one call made or changed several. */
+  /** Null if the request changed several objects. */
   object_id: Once<string | null>
   object_label: Once<string | null>
   object_count: number
-  /** Of several objects, a hundred at most. */
+  /** The ids of several objects, at most 100. */
   object_ids: Json
   /** The changed fields before and after, without secrets. */
   changed_from: Json | null
@@ -201,26 +201,26 @@ export type ApiKeysTable = {
   created_at: Once<number>
   name: string
   role: 'read' | 'write' | 'admin'
-  /** SHA-256 of the key, hex. The key itself is shown once and kept nowhere. */
+  /** SHA-256 of the key, hex. The key itself is returned once and not stored. */
   hash: string
-  /** The agent; of a key that another key made, the agent who made that one. */
+  /** The agent who created the key, or who created the key with which it was created. */
   created_by: string | null
   last_used_at: number | null
   expires_at: number | null
   revoked_at: number | null
   version: Generated<number>
-  /** JSON: the classes that have a limit of their own, in requests per minute. */
+  /** JSON: requests per minute, for each class with a separate limit. */
   limits: string | null
-  /** Null with `limits`. What an owner set is bounded by KEY_LIMIT_MAX. */
+  /** Null if `limits` is. KEY_LIMIT_MAX applies to limits that an owner set. */
   limits_by: 'owner' | 'operator' | null
   created_by_key: string | null
   rotated_at: number | null
-  /** Of the key before the last rotation, which works until `previous_until`. */
+  /** The hash of the key before the last rotation, which is valid until `previous_until`. */
   previous_hash: string | null
   previous_until: number | null
 }
 
-/** Saved lists of monitors. */
+/** Saved views of the list of monitors. */
 export type ViewsTable = {
   organization_id: Once<string>
   id: Once<string>

@@ -9,7 +9,7 @@ export type SetupPagesTable = {
   organization_id: Once<string>
   id: Once<string>
   created_at: Once<number>
-  /** The organization's own; null for the page of one monitor. */
+  /** The key that the organization chose; null for the page of one monitor. */
   key: string | null
   /** SHA-256 of the token in the link, hex. */
   token_hash: string
@@ -29,9 +29,9 @@ export type WaitsTable = {
   ended_at: number | null
   /** Null while it waits. */
   result: 'valid' | 'timed_out' | 'stopped' | null
-  /** How often the zone's name servers were asked. */
+  /** How often the name servers of the zone were queried. */
   check_count: Generated<number>
-  /** What they answered last: `Seen`. */
+  /** JSON: their last answers (`QuickCheckResult`). */
   seen: Json | null
   seen_at: number | null
 }

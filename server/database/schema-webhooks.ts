@@ -1,7 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 
 type Once<T> = ColumnType<T, T, never>
-type Truth = 0 | 1
+type Bool = 0 | 1
 type Json = string
 
 export type WebhooksTable = {
@@ -10,24 +10,24 @@ export type WebhooksTable = {
   created_at: Once<number>
   url: string
   secret: Buffer
-  /** The secret before a rotation, while its grace lasts. */
+  /** The previous secret, during the grace period of a rotation. */
   previous_secret: Buffer | null
   previous_secret_until: number | null
   headers: Buffer
-  is_active: Truth
+  is_active: Bool
   state: 'active' | 'paused'
   last_error: string | null
   last_executed_at: number | null
   version: Generated<number>
-  /** One more with every change of what is sent or whether: url, headers, secret, `is_active`, `state`. */
+  /** Incremented by every change of url, headers, secret, `is_active` or `state`. */
   target_version: Generated<number>
-  /** Waiting requests that were removed because they were too many, too old or too large. */
+  /** The number of queued requests that were dropped because of the limits in number, age or size. */
   dropped: Generated<number>
-  /** What a payload has beside the specification's fields: names of `PAYLOAD_INCLUDES`. */
+  /** JSON: the optional fields of its payloads, names of `PAYLOAD_INCLUDES`. */
   payload_includes: Generated<Json>
-  /** Whether it receives the changes of all groups, beside those that it is linked to. */
-  all_groups: Generated<Truth>
-  /** Events in one request at most, and how long one waits for others; null where each has a request of its own. */
+  /** Whether it receives the events of all groups. */
+  all_groups: Generated<Bool>
+  /** The most events in one request, and how long an event waits for others; null: one request for each event. */
   batch_max_events: number | null
   batch_max_wait_seconds: number | null
 }
@@ -45,27 +45,27 @@ export type WebhookRequestsTable = {
   event_id: Once<string | null>
   monitor_id: Once<string | null>
   created_at: Once<number>
-  /** The bytes to send, or those around the event's (`event_bodies`), which go in at `event_offset`. */
+  /** The bytes to send. If `event_offset` is set, the bytes of the event (`event_bodies`) are inserted there. */
   body: Once<Buffer>
   event_offset: ColumnType<number | null, number | null | undefined, never>
   status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
   attempts: number
-  /** Of the schedule's nine; a probe of a paused webhook uses none up. */
+  /** Retries of the schedule, at most nine. Probes of a paused webhook do not count. */
   retries: number
   delivered_at: number | null
   status_code: number | null
   error: string | null
   response_body: string | null
   last_attempt_at: number | null
-  /** Of the last attempt. */
+  /** These columns describe the last attempt. */
   timings: Json | null
-  /** The schedule's next time; null once the request is done with. */
+  /** The next attempt of the schedule; null after the last one. */
   next_attempt_at: number | null
-  /** Of a batch, which has its first event in `event_id`; null for a request of one event. */
+  /** The number of events in a batch, whose first event is in `event_id`; null for a request of one event. */
   events: ColumnType<number | null, number | null | undefined, never>
 }
 
-/** The events of batches: those that wait for one have `octets`, the others `request_id`. */
+/** The events of batches. An event that waits for its batch has `octets`, the others `request_id`. */
 export type BatchedEventsTable = {
   organization_id: Once<string>
   webhook_id: Once<string>
@@ -76,9 +76,9 @@ export type BatchedEventsTable = {
   request_id: string | null
 }
 
-/** Attempts before a request's last one, which is in the row of the request. */
+/** All attempts of a request except the last one, which is in the row of the request. */
 export type WebhookAttemptsTable = {
-  /** Empty where a program of the version before wrote it. */
+  /** Empty in a row of the previous version. */
   organization_id: Once<string>
   request_id: Once<string>
   number: Once<number>
@@ -90,36 +90,36 @@ export type WebhookAttemptsTable = {
 }
 
 /**
- * What is due to be sent, clustered by webhook so that each webhook has a queue of its own. A request has a row here until it
- * is delivered or given up.
+ * When each request is due, in the order of the webhooks, so that each webhook has its own queue. A request has a row here until it is
+ * delivered or has failed.
  */
 export type DueRequestsTable = {
   webhook_id: Once<string>
   request_id: Once<string>
   due_at: number | null
   claimed_by: number | null
-  /** Asked for by a person: one attempt at once, whatever the state of the webhook. */
-  is_manual: Truth
+  /** Requested manually: one attempt now, whatever the state of the webhook. */
+  is_manual: Bool
 }
 
-/** For each webhook, when it must be looked at next: finding work does not walk one webhook's backlog. */
+/** When each webhook must be checked next, so that finding due requests does not read the backlogs. */
 export type DueWebhooksTable = {
   webhook_id: Once<string>
   due_at: number | null
   /** When a paused webhook is probed next. */
   probe_at: number | null
-  /** After a pause what was kept is sent in the order of its ids: those after the first, up to the second. */
+  /** After a pause the queued requests are sent in the order of their ids: those after the first id, up to the second. */
   drain_after: string | null
   drain_to: string | null
 }
 
-/** Webhooks that are gone, but not all of their requests yet. */
+/** Deleted webhooks whose requests are not all deleted yet. */
 export type RemovedWebhooksTable = {
   webhook_id: Once<string>
   removed_at: Once<number>
 }
 
-/** The event as JSON, once for all requests that carry it; `requests` counts them, and its unfinished fan-out as one. */
+/** An event as JSON, shared by its requests. `requests`: their number, plus one for an unfinished fan-out. */
 export type EventBodiesTable = {
   event_id: Once<string>
   organization_id: Once<string>
@@ -127,25 +127,25 @@ export type EventBodiesTable = {
   requests: number
 }
 
-/** Events whose requests are not all written yet: those for the webhooks with ids after `after_webhook` are missing. */
+/** Events whose requests are not all written yet. Those for webhooks with ids after `after_webhook` are missing. */
 export type FanOutsTable = {
   organization_id: Once<string>
   event_id: Once<string>
   monitor_id: Once<string>
-  /** JSON: the ids of those that the event's own transaction left, in their order. */
+  /** JSON: the ids of the webhooks without a request in the event's transaction, in order. */
   webhooks: Once<string>
   after_webhook: string
-  /** What payloads can include of the monitor; null where no webhook asks for it. */
+  /** JSON: the fields of the monitor that payloads can include; null if no webhook includes any. */
   monitor: ColumnType<Json | null, Json | null | undefined, never>
 }
 
-/** How much is stored of what an organization's webhooks were sent and answered. */
+/** The bytes that the webhook requests of an organization take. */
 export type WebhookStorageTable = {
   organization_id: Once<string>
   octets: number
 }
 
-/** One row for each counted request, numbered within its bucket, so that two processes cannot count the same place twice. */
+/** A row for each counted request, numbered within its bucket, so that concurrent requests cannot share a number. */
 export type RateLogTable = {
   /** An API key or a client address, and the class of request. */
   bucket: Once<string>
@@ -153,28 +153,28 @@ export type RateLogTable = {
   counted_at: Once<number>
 }
 
-/** A POST that carried an `Idempotency-Key` and its answer, written in the transaction of what it changed. */
+/** A POST with an `Idempotency-Key` and its response, written in the transaction of its changes. */
 export type IdempotentRequestsTable = {
   organization_id: Once<string>
-  /** Whose key it is: the organization's id, of people the agent's. */
+  /** Who sent it: the id of the organization for API keys, of the agent for users. */
   key_id: Once<string>
   /** SHA-256 of the caller's `Idempotency-Key`. */
   name: Once<string>
   /** SHA-256 of path, body and role. */
   fingerprint: string
   created_at: number
-  /** Null where the request works in steps and is not done. */
+  /** Null while a request of several steps is not complete. */
   status: number | null
   headers: string | null
-  /** Sealed, because answers can hold secrets; null without a body, or when it was too large to keep. */
+  /** Sealed, because responses can contain secrets. Null without a body, or if it was too large to store. */
   body: Buffer | null
-  /** JSON, sealed: what to answer from where the body is not kept, or how far the steps came. */
+  /** JSON, sealed: what a response without a stored body is built from, or the progress of the steps. */
   result: Buffer | null
-  /** What the row takes, as `idempotency_usage` counts it. */
+  /** The size of the row, as counted in `idempotency_usage`. */
   octets: number
 }
 
-/** What the answers that are kept for an organization take together. */
+/** The size of all stored responses of an organization. */
 export type IdempotencyUsageTable = {
   organization_id: Once<string>
   octets: number

@@ -7,8 +7,8 @@ import type * as requests from './schema-webhooks.ts'
 import type * as webhooks from './schema-webhooks.ts'
 
 /**
- * Every table, as both engines hold it. Instants are UTC epoch milliseconds, truth values 0 or 1, lists and objects JSON
- * text: so one SQL text and one mapping serve SQLite and PostgreSQL alike.
+ * The tables, which are the same on both engines. Instants are UTC epoch milliseconds, booleans are 0 or 1, lists and objects are JSON
+ * texts, so that one SQL text works on SQLite and PostgreSQL.
  */
 export type Tables = {
   organizations: OrganizationsTable
@@ -79,25 +79,25 @@ export type Tables = {
   views: people.ViewsTable
 }
 
-type Truth = 0 | 1
+type Bool = 0 | 1
 type Json = string
 type Once<T> = ColumnType<T, T, never>
 
-/** One row: a value that only the SECRET of the database gives. */
+/** One row: a value that proves that a SECRET is the one of the database. */
 export type SecretCheckTable = {
   number: Once<number>
   value: Buffer
-  /** Ids of keys that some values may still need, comma separated, during a rotation. */
+  /** During a rotation: the ids of keys with which some values may still be encrypted, separated by commas. */
   previous: Generated<string>
 }
 
-/** One row: the result of the last backup. On PostgreSQL another program makes it. */
+/** One row: the result of the last backup. On PostgreSQL another program creates backups. */
 export type LastBackupTable = {
   number: Once<number>
   tried_at: number
-  /** Null: it was made. */
+  /** Null if it succeeded. */
   error: string | null
-  /** Of the last one that was made; null: none was. */
+  /** These columns describe the last successful backup; null if there is none. */
   made_at: number | null
   path: string | null
   octets: number | null
@@ -110,7 +110,7 @@ export type OrganizationsTable = {
   name: string
   slug: string
   timezone: Generated<string>
-  /** Days; null: as long as the plan allows. */
+  /** Days; null: the maximum of the plan. */
   event_retention_days: number | null
   alert_emails: Generated<Json>
   /** A data URL of a PNG, JPEG or WebP. */
@@ -124,13 +124,13 @@ export type GroupsTable = {
   created_at: Once<number>
   name: string
   slug: string
-  is_default: Truth
-  /** How many monitors the group has: counted as they come and go, so that a page never counts rows. */
+  is_default: Bool
+  /** The number of monitors, updated with each change, so that a page need not count rows. */
   monitors: number
   version: Generated<number>
 } & LabelColumns
 
-/** Of monitors and groups. Old versions of the program do not write them. */
+/** The columns of monitors and groups that older versions of the program do not write. */
 export type LabelColumns = {
   external_id: string | null
   tags: Generated<Json>
@@ -144,7 +144,7 @@ export type MonitorLabelsTable = {
   monitor_id: Once<string>
 }
 
-/** What a search looks at. Triggers keep it. On SQLite it has a column `number`, of which the index of the trigrams knows. */
+/** The searched text of each monitor. Triggers write it. On SQLite its column `number` is the key of the trigram index. */
 export type MonitorTextsTable = {
   organization_id: Once<string>
   monitor_id: Once<string>
@@ -157,7 +157,7 @@ export type GroupLabelsTable = {
   group_id: Once<string>
 }
 
-/** The wide row. A check that finds nothing new does not touch it. */
+/** The wide row. A check without a change does not write it. */
 export type MonitorsTable = {
   id: Once<string>
   organization_id: Once<string>
@@ -165,12 +165,12 @@ export type MonitorsTable = {
   created_at: Once<number>
   domain: string
   subdomain: string
-  /** The queried name: subdomain and domain joined. */
+  /** The queried name: `subdomain` and `domain`. */
   owner: string
   record_type: string
   expected_values: Json
-  is_exact_match: Truth
-  is_active: Truth
+  is_exact_match: Bool
+  is_active: Bool
   notify: string
   /** Minutes. */
   frequency: number
@@ -180,41 +180,41 @@ export type MonitorsTable = {
   /** The evidence of the check that found `state`. */
   diagnosis: Json | null
   rotation: Json | null // see checks/rotation.ts
-  /** The monitor's place in `due_checks`, which no other monitor has. */
+  /** The key of the monitor's row in `due_checks`. */
   slot: number
   version: Generated<number>
-  /** The labels of `owner` from the last to the first. Triggers write it. */
+  /** The labels of `owner` in reverse order. Triggers write it. */
   name_order: ColumnType<string | null, never, never>
 } & LabelColumns
 
 /**
- * What is due to be checked, in a narrow table in the order of `slot`. Due times follow the slot, so rows that fall due together
- * lie together, and a row is found by its monitor without an index that moves.
+ * When each monitor is due, in a narrow table in the order of `slot`. Due times follow the slots, so rows that are due together are
+ * stored together.
  */
 type DueChecksTable = {
   slot: Once<number>
   monitor_id: Once<string>
   organization_id: Once<string>
-  /** When to check next; while claimed, when the lease runs out; null while the monitor is not active. */
+  /** When to check next. While claimed: when the lease expires. Null while the monitor is disabled. */
   due_at: number | null
   claimed_by: number | null
-  /** When it was due before it was claimed last. */
+  /** When it was due before the last claim. */
   was_due_at: Generated<number | null>
-  /** Everything that an unchanged check needs to know. */
+  /** These columns are all that a check without a change needs. */
   owner: string
   record_type: string
-  is_exact_match: Truth
+  is_exact_match: Bool
   frequency: number
-  /** Of the outcome last judged; null when the next outcome must be judged whatever it is. */
+  /** Of the recorded outcome; null if the next outcome must be evaluated in any case. */
   fingerprint: number | null
-  /** How many checks in a row found the state. */
+  /** How many checks in a row had the current state. */
   streak: number
-  /** How often in a row the paths disagreed. */
+  /** How many checks in a row were inconclusive. */
   inconclusive_count: number
   last_checked_at: number | null
-  /** When the first of the postponed or withheld checks was made; null after a check that ended. */
+  /** When the first of the postponed or withheld checks ran; null after a completed check. */
   postponed_since: number | null
-  /** The monitor's planned change that is open. */
+  /** The open planned change of the monitor. */
   planned_change_id: Generated<string | null>
 }
 
@@ -233,46 +233,46 @@ export type EventsTable = {
   subdomain: string
   record_type: string
   expected_values: Json
-  is_exact_match: Truth
+  is_exact_match: Bool
   diagnosis: Json | null
-  /** Values were cut to the bound of an event. */
-  truncated: Generated<Truth>
-  /** The event is the end of a wait, and nothing changed. */
-  timed_out: Generated<Truth>
+  /** Whether values were shortened to the limit of an event. */
+  truncated: Generated<Bool>
+  /** Whether the event reports the end of a wait without a change. */
+  timed_out: Generated<Bool>
 }
 
-/** The time within the newest event id of an organization. Anyone who makes event ids locks the row until the end of the transaction. */
+/** The time in the newest event id of an organization. Transactions that create event ids lock the row. */
 export type LastEventTimesTable = {
   organization_id: Once<string>
   last_at: number
 }
 
-/** The processes that share this database, so that the leases of a dead one are known. */
+/** The processes that share this database. A dead one's leases can then be released. */
 export type ProcessesTable = {
   id: Generated<number>
   pid: number
   machine: string
   started_at: number
-  /** When it last said that it lives. */
+  /** The time of the last heartbeat. */
   seen_at: number
-  /** The loops of it that work, comma separated; null until it has said so. */
+  /** The running loops, separated by commas; null until the first report. */
   loops: Generated<string | null>
-  /** What its canary names came to; null without any. */
+  /** The result of the canary names; null if there are none. */
   network: Generated<'well' | 'captive' | 'gone' | null>
-  /** What it reports about itself, for the page of the operators; null until it has said so. */
+  /** The report for the Server page; null until the first one. */
   report: Generated<Json | null>
-  /** Ids of the keys that it knows, comma separated, and of the one that it uses. */
+  /** The ids of the keys that it knows, separated by commas, and of the key that it uses. */
   secret_keys: Generated<string | null>
   secret_key: Generated<string | null>
 }
 
-/** How much the database took, every hour. */
+/** The size of the database, every hour. */
 export type DatabaseSizesTable = {
   measured_at: Once<number>
   octets: Once<number>
 }
 
-/** How often people changed a list of an organization: what the processes tell each other's open pages. */
+/** How often users changed a list of an organization. Processes poll it to update open pages. */
 export type OrganizationChangesTable = {
   organization_id: Once<string>
   list: Once<string>

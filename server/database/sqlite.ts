@@ -29,7 +29,7 @@ export function sqliteDialect(path: string, onBusy: () => void = () => {}): Dial
 /** How long a writer waits for the writers of other processes. */
 const LOCK_TIMEOUT_MS = 5_000
 const LOCK_POLL_MS = 1
-/** A process that wrote for this long without a pause makes one, so that others get the lock and its event loop a turn. */
+/** A process that wrote for this long without a pause makes one, so that other processes get the lock and its event loop runs. */
 const LONG_WRITES_MS = 10
 const PAUSE_MS = 2
 
@@ -78,7 +78,7 @@ class SqliteDriver implements Driver {
     this.#writer?.close()
   }
 
-  /** Waits for the other writers of this process. Resolves to the function that lets the next one in. */
+  /** Waits for the other writers of this process. Resolves to a function that starts the next one. */
   async #lock(): Promise<() => void> {
     const before = this.#lastWriter
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -98,7 +98,7 @@ class SqliteDriver implements Driver {
   }
 }
 
-/** What Kysely takes for a connection: from its first write until it is released it has the writer to itself. */
+/** A connection for Kysely. From its first write until it is released, no other one can write. */
 class Session implements DatabaseConnection {
   readonly #writer: SqliteConnection
   readonly #reader: SqliteConnection
@@ -121,7 +121,7 @@ class Session implements DatabaseConnection {
 
   async begin(): Promise<void> {
     this.#unlock ??= await this.#lock()
-    // A deferred transaction that turns into a writer fails at once when another process wrote meanwhile.
+    // A deferred transaction fails at its first write if another process has written since it began.
     await whenUnlocked(() => this.#writer.run(CompiledQuery.raw('begin immediate')), this.#onBusy)
   }
 
@@ -130,7 +130,7 @@ class Session implements DatabaseConnection {
     if (this.#writer.isTransaction) this.#writer.run(CompiledQuery.raw('rollback'))
   }
 
-  // biome-ignore lint/correctness/useYield: nothing here streams
+  // biome-ignore lint/correctness/useYield: streaming is not used
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new Error('SQLite does not stream rows here.')
   }
@@ -147,7 +147,7 @@ function isRead({ query, sql: text }: CompiledQuery): boolean {
 
 const SQLITE_BUSY = 5
 
-/** SQLite's own busy timeout would block the event loop, and a statement that finds the database locked changed nothing yet. */
+/** Retries here, because SQLite's busy timeout would block the event loop. A statement that failed because of the lock changed nothing. */
 async function whenUnlocked<T>(work: () => T, onBusy: () => void): Promise<T> {
   const giveUpAt = systemClock.elapsed() + LOCK_TIMEOUT_MS
   for (;;) {
@@ -162,17 +162,17 @@ async function whenUnlocked<T>(work: () => T, onBusy: () => void): Promise<T> {
   }
 }
 
-/** Statements that each connection keeps compiled. The program has fewer, apart from those of bulk inserts. */
+/** Compiled statements that each connection caches. The program has fewer, except for bulk inserts. */
 const MAX_STATEMENTS = 256
 const WRITER_CACHE_KIB = 65_536
-/** What it does not hold is mostly in the system's cache. */
+/** Other pages are usually in the cache of the operating system. */
 const READER_CACHE_KIB = 32_768
 /**
  * Pages in the write-ahead log after which a commit also does a checkpoint and waits for the disk. In a server the
  * supervisor does checkpoints long before: `sqlite-checkpoints.ts`.
  */
 const CHECKPOINT_PAGES = 48_000
-/** A log that long reads or a slow disk let grow is cut to this when it restarts. */
+/** A log that grew because of long reads or a slow disk is truncated to this size. */
 const LOG_BYTES = 64 * 1_024 * 1_024
 
 class SqliteConnection {
@@ -238,14 +238,14 @@ class Statement {
   constructor(statement: StatementSync) {
     this.#statement = statement
     this.#names = namesOf(statement)
-    // Objects made here cost half of those that `node:sqlite` makes.
+    // Creating the objects here takes half as long as in `node:sqlite`.
     statement.setReturnArrays(true)
   }
 
   run(parameters: readonly unknown[]): QueryResult<Row> {
     if (this.#names.length === 0) return { rows: [], numAffectedRows: BigInt(this.runOnce(parameters)) }
     const rows = this.#statement.all(...(parameters as SQLInputValue[])) as unknown as unknown[][]
-    // Another process may have changed the tables that a `*` stands for.
+    // Another process may have changed the columns that `*` returns.
     if (rows[0] && rows[0].length !== this.#names.length) this.#names = namesOf(this.#statement)
     return { rows: rows.map((values) => this.#object(values)) }
   }

@@ -58,8 +58,8 @@ export async function deleteTenantRow(
 }
 
 /**
- * Lets one transaction at a time change what an organization may have only so much of. SQLite has one writer anyway;
- * in PostgreSQL the lock leaves other rows that refer to the organization free to come and go.
+ * For resources with a limit per organization: only one transaction at a time can add some. SQLite has one writer anyway. In PostgreSQL
+ * this lock does not block inserts of other rows that reference the organization.
  */
 export async function lockOrganization(db: Database, organizationId: string): Promise<void> {
   if (engineOf(db) === 'sqlite') return

@@ -1,4 +1,4 @@
-/** Of Node: nothing answers at the address, or the connection broke. */
+/** Node's codes: nothing responds at the address, or the connection broke. */
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -10,36 +10,36 @@ const UNREACHABLE = new Set([
   'EAI_AGAIN',
 ])
 /**
- * Of PostgreSQL and of PgBouncer: the connection broke (class 08), connections, disk or memory are used up (53), it stops, has
- * stopped or starts (57P), its disk fails (58030), it is a standby now and takes no writes (25006), or it waited for the next
- * statement for too long (25P03).
+ * Codes of PostgreSQL and PgBouncer: the connection broke (class 08), connections, disk or memory are exhausted (53), the server stops,
+ * has stopped or starts (57P), its disk fails (58030), it is now a standby, which is read-only (25006), or the transaction was idle for
+ * too long (25P03).
  */
-const AWAY = /^(08...|53...|57P0[1-5]|58030|25006|25P03)$/
+const UNAVAILABLE = /^(08...|53...|57P0[1-5]|58030|25006|25P03)$/
 /** SQLITE_BUSY, SQLITE_IOERR, SQLITE_FULL. */
 const LOCKED_OR_FULL = new Set([5, 10, 13])
-/** What `pg` says of a statement without a result in time, and of a connection that is closed, has no code. */
+/** Messages of `pg` for a statement timeout and for a closed connection. These errors have no code. */
 const TIMED_OUT = 'Query read timeout'
 const BROKEN = /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended/
 
-/** Whether a statement failed because the database could not be reached or written for now: the same may work later. */
+/** Whether a statement failed because the database is currently unreachable or not writable, so that a retry may succeed. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errcode = 0 } = error as Error & { code?: string; errcode?: number }
-  if (code !== undefined && (UNREACHABLE.has(code) || AWAY.test(code))) return true
+  if (code !== undefined && (UNREACHABLE.has(code) || UNAVAILABLE.test(code))) return true
   return LOCKED_OR_FULL.has(errcode & 0xff) || BROKEN.test(error.message) || isTimedOut(error)
 }
 
-/** Whether PostgreSQL broke off one of two transactions that waited for each other: the same can be done again at once. */
+/** Whether PostgreSQL aborted the transaction because of a deadlock. It can be retried at once. */
 export function isDeadlock(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '40P01'
 }
 
-/** Whether PostgreSQL did not answer in time. What was to be written may be written or not. */
+/** Whether PostgreSQL did not respond in time. The statement may have succeeded. */
 export function isTimedOut(error: unknown): boolean {
   return error instanceof Error && error.message === TIMED_OUT
 }
 
-/** Whether the connection itself leads to a server that is no primary any more: another connection may lead to the new one. */
+/** Whether the connection leads to a former primary. A new connection may lead to the current one. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '25006'
 }

@@ -2,17 +2,17 @@ import { sql } from 'kysely'
 import { notFound, Problem } from '../problem.ts'
 
 /**
- * A resource's `version` counts the changes of what a PATCH can change, no matter who makes them. Checks and deliveries do not
- * count: a change of the expectation is not refused because a check has finished.
+ * The `version` of a resource counts changes of the fields that PATCH can change. Checks and deliveries do not count, so a finished
+ * check does not cause a 412 for a new expected value.
  */
 
-/** The versions that a caller's `If-Match` names; undefined: any. */
+/** The versions in the `If-Match` header; undefined: any. */
 export type Match = readonly number[] | undefined
 
-/** What a change sets in addition to its columns. */
+/** Every update of such a resource also sets this. */
 export const nextVersion = { version: sql<number>`version + 1` }
 
-/** For the WHERE of a change, so that of two changes of one version the second changes no row. */
+/** For the WHERE of an update, so that only the first of two updates of one version succeeds. */
 export const isMatch = (match: Match) =>
   match === undefined
     ? sql<boolean>`1 = 1`
@@ -20,12 +20,12 @@ export const isMatch = (match: Match) =>
       ? sql<boolean>`1 = 0`
       : sql<boolean>`version in (${sql.join(match)})`
 
-/** Throws 412 for a row that is locked until the change is made, and has another version. */
+/** Throws 412 if the locked row has another version. */
 export function refuseStale({ version }: { version: number }, match: Match): void {
   if (match !== undefined && !match.includes(version)) throw stale()
 }
 
-/** What the change of no row means for a resource that was there a moment ago. */
+/** The error if an update changed no row. */
 export const changedNothing = (match: Match): Problem => (match === undefined ? notFound() : stale())
 
 export const stale = () =>
@@ -34,10 +34,10 @@ export const stale = () =>
     'The resource has changed since you read it, or the ETag in If-Match is not one of its own. Read it again, then retry.',
   )
 
-/** Representations have exactly the specification's fields, so that their versions stand beside them. */
+/** By resource, because responses have exactly the fields of the specification. */
 const versions = new WeakMap<object, Versioned>()
 
-/** `asRead`: what GET answers, where this representation shows more. */
+/** `asRead`: the response to GET, if this one has more fields. */
 export type Versioned = { version: number; asRead?: object | undefined }
 
 export function withVersion<T extends object>(representation: T, version: number, asRead?: T): T {

@@ -14,34 +14,34 @@ export type WorkerDeps = {
   process: number
 }
 
-/** `stop`: claim nothing more and finish what is in progress. `abandon`: give that up too. */
+/** `stop`: claim nothing more and complete the work in progress. `abandon`: abort that too. */
 export type Signals = { stop: AbortSignal; abandon: AbortSignal }
 
-/** How long to rest after a pass, and whether nothing more is due, so that the loop waits for a wake-up or the next due time. */
+/** `restMs`: the pause after a pass. `isIdle`: nothing more is due, so the loop waits for a wake-up or the next due time. */
 export type Rest = { restMs: number; isIdle: boolean }
 
 export type Worker = {
-  /** In the health of the loops. */
+  /** For the health of the loops. */
   name: string
   table: DueTable
-  /** Where the next due time is read, if that is another table. */
+  /** The table with the next due time. Default: `table`. */
   plannedIn?: keyof Tables & `due_${string}`
   wakeUp: WakeUp
-  /** In the log when a pass fails. */
+  /** The log message if a pass fails. */
   failure: string
-  /** Claims what is due, up to a limit, and begins it or does it. */
+  /** Claims due rows, up to a limit, and processes them or starts to. */
   pass(): Promise<Rest>
-  /** Brings back what waits for a time that the clock no longer has: at the start, and when the clock was set back. */
+  /** Repairs due times that are too far ahead. Called at the start, and when the clock was set back. */
   repair(self: { now: number; process: number }): Promise<void>
   /** The last columns of the keys of the rows that this process has claimed and not completed. */
   held(): ReadonlySet<unknown>
 }
 
-/** What is due but cannot be claimed, for want of capacity or because another process holds it, is tried again after this. */
+/** The pause if due rows cannot be claimed, because there is no capacity or another process has locked them. */
 export const BUSY_MS = 75
 const RETRY_MS = 1_000
 
-/** Runs the passes of a worker until `stop`. Of a database that is away it survives the absence. */
+/** Runs the passes of a worker until `stop`, also after errors such as an unavailable database. */
 export async function runWorker(deps: WorkerDeps, stop: AbortSignal, worker: Worker): Promise<void> {
   const { db, clock, log, loopHealth, process } = deps
   const { name, table, wakeUp } = worker
@@ -60,7 +60,7 @@ export async function runWorker(deps: WorkerDeps, stop: AbortSignal, worker: Wor
       if (restMs > 0) await clock.sleep(restMs, stop)
       if (isIdle) await wakeUp.wait(await idleMs(deps, worker), clock, stop)
     } catch (err) {
-      mayHoldUnknown = true // the answer to a commit may be what was lost
+      mayHoldUnknown = true // the response to the commit of a claim may have been lost
       log.error({ err }, worker.failure)
       await clock.sleep(RETRY_MS, stop)
     }
@@ -75,7 +75,7 @@ async function idleMs({ db, clock }: WorkerDeps, { table, plannedIn = table, wak
   return dueAt <= now ? BUSY_MS : Math.min(dueAt - now, wakeUp.pollMs())
 }
 
-/** Repeats what must be done now and then, such as deleting what is old, until `stop`. The first time is now. */
+/** Repeats work, such as deleting old rows, until `stop`. It first runs at once. */
 export async function runEvery(
   everyMs: number,
   { clock, log }: Pick<WorkerDeps, 'clock' | 'log'>,

@@ -43,12 +43,12 @@ test('a batch that is full already waits for no more', async () => {
 
 test('no more are written together than the caller allows', async () => {
   const sizes: number[] = []
-  const { batches } = givenBatches((items) => sizes.push(items.length), { most: 1_000 })
+  const { batches } = givenBatches((items) => sizes.push(items.length), { maxBatchSize: 1_000 })
   await Promise.all(Array.from({ length: 2_500 }, (_, item) => batches.add(item)))
   expect(sizes).toEqual([1_000, 1_000, 500])
 })
 
-function givenBatches(write: (items: number[]) => void, options: { most?: number } = {}) {
+function givenBatches(write: (items: number[]) => void, options: { maxBatchSize?: number } = {}) {
   const written: number[] = []
   const givenUp: number[] = []
   let slept = 0

@@ -6,7 +6,7 @@ type Options = {
   clock: Clock
   gatherMs: number
   /** Items of one batch at most; a full batch is written at once. */
-  most?: number
+  maxBatchSize?: number
   onGivenUp: (error: unknown, items: number) => void
 }
 
@@ -18,14 +18,14 @@ type Options = {
 export class WriteBatches<T> {
   readonly #write: (items: T[]) => Promise<void>
   readonly #options: Options
-  readonly #most: number
+  readonly #maxBatchSize: number
   #pending: Pending<T>[] = []
   #writing = false
 
   constructor(write: (items: T[]) => Promise<void>, options: Options) {
     this.#write = write
     this.#options = options
-    this.#most = options.most ?? MAX_BATCH_SIZE
+    this.#maxBatchSize = options.maxBatchSize ?? MAX_BATCH_SIZE
   }
 
   /** Resolves when the item was written or dropped. The caller limits how many are pending. */
@@ -39,8 +39,8 @@ export class WriteBatches<T> {
   async #run(): Promise<void> {
     this.#writing = true
     while (this.#pending.length > 0) {
-      if (this.#pending.length < this.#most) await this.#options.clock.sleep(this.#options.gatherMs)
-      const batch = this.#pending.splice(0, this.#most)
+      if (this.#pending.length < this.#maxBatchSize) await this.#options.clock.sleep(this.#options.gatherMs)
+      const batch = this.#pending.splice(0, this.#maxBatchSize)
       await this.#writeOrSplit(batch.map(({ item }) => item))
       for (const { done } of batch) done()
     }

@@ -5,7 +5,7 @@ import type { MonitorQuery } from '#contract/monitor-list.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'
-import { FEW } from '../database/index-hints.ts'
+import { MAX_SORTED_ROWS } from '../database/index-hints.ts'
 import type { Page, PageQuery } from '../database/pagination.ts'
 import { insertEvents, listEvents } from '../events/store.ts'
 import { listGroups } from '../groups/store.ts'
@@ -22,7 +22,7 @@ import { givenRecordingDatabase } from '../testing/query-plans.ts'
 const seal = createSeal('a secret of the test, longer than 32 characters')
 const WAYS = ['asc', 'desc'] as const
 /** Enough that a filter's rows are too many to sort. */
-const MANY = FEW + 500
+const MANY = MAX_SORTED_ROWS + 500
 
 /** Each filter alone, all pairs, and all together; first those that most rows meet, then those that none does. */
 function combinations<Q extends object>(many: Q, none: Q): { query: Partial<Q>; isFew: boolean }[] {

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { FEW } from '../database/index-hints.ts'
+import { MAX_SORTED_ROWS } from '../database/index-hints.ts'
 import { parseDomainName } from '../dns/names.ts'
 import { asciiLowerCase, containsText } from '../groups/labels.ts'
 import { invalid } from '../problem.ts'
@@ -207,6 +207,6 @@ function idsByName(db: Database, { organizationId }: Tenant, [from, to]: NameRan
 /** Whether so few monitors match that they can be sorted for each page. */
 export async function isFoundFew(db: Database, tenant: Tenant, search: Search): Promise<boolean> {
   const { rows } = await sql<{ count: number }>`select count(*) as count
-    from ${foundIds(db, tenant, search, FEW)} as found`.execute(db)
-  return rows[0]!.count < FEW
+    from ${foundIds(db, tenant, search, MAX_SORTED_ROWS)} as found`.execute(db)
+  return rows[0]!.count < MAX_SORTED_ROWS
 }

@@ -48,7 +48,7 @@ export async function runDispatcher(
   const records = new WriteBatches<ProcessedRequest>((items) => record(items, deps), {
     clock,
     gatherMs: RECORD_DELAY_MS,
-    most: RECORD_BATCH_SIZE,
+    maxBatchSize: RECORD_BATCH_SIZE,
     onGivenUp: (err) => log.error({ err }, 'A delivery attempt could not be recorded. It will be repeated.'),
   })
 
