@@ -17,7 +17,7 @@ import { databaseCpu } from './cpu.ts'
 
 /**
  * What retention costs on PostgreSQL with a year of events: deletion in batches and the vacuum after it. And what a page of
- * events costs when its table is divided into partitions by time, which retention could drop (docs/decisions/0017).
+ * events costs when its table is divided into partitions by time, which retention could drop (docs/decisions/0017-no-partitions-by-time-yet.md).
  */
 const { values: options } = parseArgs({
   options: {

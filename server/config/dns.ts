@@ -29,7 +29,7 @@ export function readDnsSettings(read: ReadSetting): DnsSettings {
     "recursive resolvers: ip[:port], comma-separated; the system's when empty",
     parseServers,
   )
-  // Private servers may resolve names that are not public, or no public names at all: docs/decisions/0010.
+  // Private servers may resolve names that are not public, or no public names at all: docs/decisions/0010-split-horizon.md.
   const isPrivate = dnsServers?.every(({ ip }) => isSpecialAddress(ip)) ?? false
   return {
     dnsServers,

@@ -33,7 +33,7 @@ export async function updateEach(
 
 /**
  * As `updateEach`, in one statement on SQLite too: there, each statement that changes a search text also writes the index of all pending
- * texts, which takes longer than the change (docs/decisions/0018).
+ * texts, which takes longer than the change (docs/decisions/0018-search-by-trigrams.md).
  */
 export async function updateAtOnce(db: Database, change: Change, rows: readonly Row[]): Promise<void> {
   if (rows.length > 0) await updateStatement(db, change, rows).execute(db)

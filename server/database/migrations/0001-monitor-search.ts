@@ -1,7 +1,7 @@
 import type { Dialect } from './dialect.ts'
 
 /**
- * The searched text of each monitor with an index of its trigrams (docs/decisions/0018), and the order of names. Triggers write both. A
+ * The searched text of each monitor with an index of its trigrams (docs/decisions/0018-search-by-trigrams.md), and the order of names. Triggers write both. A
  * change of what they compute needs a migration that computes it again.
  */
 export const monitorSearch = (dialect: Dialect): string[] => (dialect.ENGINE === 'sqlite' ? SQLITE : POSTGRES)

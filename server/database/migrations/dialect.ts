@@ -11,7 +11,7 @@ export type Dialect = {
   STRICT: string
   /** Ends a table that is stored in the order of its primary key. */
   CLUSTERED: string
-  /** Primary key of a table of tenants' rows. On PostgreSQL it includes the organization (docs/decisions/0016). */
+  /** Primary key of a table of tenants' rows. On PostgreSQL it includes the organization (docs/decisions/0016-organization-in-every-key.md). */
   tenantKey: (columns: string) => string
   /** Foreign key to the `tenantKey('id')` of another table. */
   tenantReference: (column: string, table: string, onDelete?: 'on delete cascade') => string
