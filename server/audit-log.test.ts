@@ -19,25 +19,25 @@ import { listRoutes } from './testing/routes.ts'
 import { isAcrossOrganizations, tenantTablesOf } from './testing/tenant-tables.ts'
 import { givenApp, type TestApp } from './testing/test-app.ts'
 
-/** Routes that change nothing of an organization, and so make no entry. */
+/** Routes that change nothing in an organization. */
 const EXCEPTIONS: Record<string, string> = {
-  'POST /monitors/:monitor/check': 'asks the DNS earlier, and changes nothing that people decide',
-  'POST /organization/subscription/portal': 'opens a page of the payment provider, whose reports are recorded',
+  'POST /monitors/:monitor/check': 'checks earlier, and changes no setting',
+  'POST /organization/subscription/portal': 'opens a page of Stripe, whose events are recorded',
   'POST /dashboard/api/lookup': 'writes nothing',
   'POST /alert-rules/preview': 'writes nothing',
-  'POST /alert-addresses/confirm/:token': 'people who are not members decide about their own address',
-  'POST /alert-addresses/unsubscribe/:token': 'people who may not be members decide about their own address',
-  'POST /alert-acknowledgements/:token': 'server/alerts/incidents.test.ts shows its entry: only a message has the link',
-  'POST /dashboard/api/monitors/export': 'reads more monitors than an address can name',
-  'POST /dashboard/api/import': 'writes nothing: what it finds is sent to POST /monitors/bulk',
-  'POST /dashboard/auth/two-factor/enable': 'nothing is on before the first code, which is recorded',
-  'POST /dashboard/auth/request-password-reset': 'mails a link; anybody may ask for it',
-  'POST /dashboard/auth/sign-out': 'ends a session of the person alone',
-  'POST /dashboard/auth/revoke-session': 'ends a session of the person alone',
-  'POST /dashboard/auth/revoke-other-sessions': 'ends sessions of the person alone',
+  'POST /alert-addresses/confirm/:token': 'is for people who are not members',
+  'POST /alert-addresses/unsubscribe/:token': 'is for people who may not be members',
+  'POST /alert-acknowledgements/:token': 'is tested in server/alerts/incidents.test.ts: only a message has the link',
+  'POST /dashboard/api/monitors/export': 'only reads',
+  'POST /dashboard/api/import': 'writes nothing: POST /monitors/bulk creates the monitors',
+  'POST /dashboard/auth/two-factor/enable': 'takes effect with the first code, which is recorded',
+  'POST /dashboard/auth/request-password-reset': 'mails a link, for anyone',
+  'POST /dashboard/auth/sign-out': 'ends a session of the user',
+  'POST /dashboard/auth/revoke-session': 'ends a session of the user',
+  'POST /dashboard/auth/revoke-other-sessions': 'ends sessions of the user',
 }
 
-test('every route that is no GET makes an entry, or is an exception with a reason', async () => {
+test('every route except GET makes an entry, or is an exception with a reason', async () => {
   const { world } = await givenBilling('sqlite')
   const audited = [...API_REQUESTS, ...ACCOUNT_REQUESTS, ...FIRST_REQUESTS].map(({ route }) => route)
   expect([...new Set([...audited, ...Object.keys(EXCEPTIONS)])].sort()).toEqual(
@@ -49,9 +49,9 @@ test('every route that is no GET makes an entry, or is an exception with a reaso
 
 onBothEngines('the audit log', (_fresh, engine) => {
   test.each([
-    ['each request to the API', givenAuditFixture, API_REQUESTS],
-    ['what a person does with the own account', givenAuditFixture, ACCOUNT_REQUESTS],
-    ['anyone who makes an organization', givenEmptyServer, FIRST_REQUESTS],
+    ['requests to the API', givenAuditFixture, API_REQUESTS],
+    ["changes of the user's account", givenAuditFixture, ACCOUNT_REQUESTS],
+    ['the creation of an organization', givenEmptyServer, FIRST_REQUESTS],
   ])(
     'has exactly one entry for %s, without secrets, and no statement across organizations',
     async (_what, givenWorld, script) => {
@@ -75,7 +75,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
     },
   )
 
-  test('has no entry for what is refused, changes nothing or is rolled back', async () => {
+  test('has no entry for a request that is refused, changes nothing or is rolled back', async () => {
     const world = await givenApp(engine)
     const { id } = (await world.call('/monitors', { method: 'POST', body: MONITOR })).body
     const { id: webhook } = (await world.call('/webhooks', { method: 'POST', body: { url: URL } })).body
@@ -107,14 +107,14 @@ onBothEngines('the audit log', (_fresh, engine) => {
     expect(await idsOf(world)).toEqual(before)
   })
 
-  test('has one entry for a request that is sent twice with one Idempotency-Key', async () => {
+  test('has one entry for a request that is repeated with an Idempotency-Key', async () => {
     const world = await givenApp(engine)
     const twice = { method: 'POST', body: MONITOR, headers: { 'idempotency-key': 'one' } }
     for (const _ of [1, 2]) expect((await world.call('/monitors', twice)).status).toBe(201)
     expect((await world.call('/audit-log?action=monitor.created')).body.data).toHaveLength(1)
   })
 
-  test('has what follows from a lesser role and from the removal of a person', async () => {
+  test('has the consequences of a lower role and of the removal of an agent', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'admin' })
@@ -137,7 +137,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
 })
 
 onBothEngines('GET /audit-log', (_fresh, engine) => {
-  test('is for admins, owners and admin keys', async () => {
+  test('is allowed for admins, owners and admin keys', async () => {
     const world = await givenApp(engine)
     for (const [role, status] of [
       ['viewer', 403],
@@ -149,22 +149,22 @@ onBothEngines('GET /audit-log', (_fresh, engine) => {
       expect([role, (await browser.call('/audit-log')).status]).toEqual([role, status])
     }
     for (const role of ['read', 'write'] as const) {
-      const answer = await world.call('/audit-log', { key: (await world.key(role)).key })
-      expect([answer.status, answer.body.error]).toEqual([403, expect.stringContaining('role admin')])
+      const response = await world.call('/audit-log', { key: (await world.key(role)).key })
+      expect([response.status, response.body.error]).toEqual([403, expect.stringContaining('role admin')])
     }
     expect((await world.call('/audit-log')).status).toBe(200)
   })
 
-  test('is filtered by actor, action, object and time, and paged both ways', async () => {
+  test('filters by actor, action, object and time, and has pages in both directions', async () => {
     const world = await givenApp(engine)
     const other = await world.key('admin')
-    const made = []
+    const created = []
     for (const key of [undefined, other.key, undefined]) {
       const given = key === undefined ? {} : { key }
-      made.push((await world.call('/monitors', { method: 'POST', body: MONITOR, ...given })).body.id)
+      created.push((await world.call('/monitors', { method: 'POST', body: MONITOR, ...given })).body.id)
       world.pass(60_000)
     }
-    await world.call(`/monitors/${made[1]}`, { method: 'PATCH', body: { frequency: 60 } })
+    await world.call(`/monitors/${created[1]}`, { method: 'PATCH', body: { frequency: 60 } })
     const all: AuditEntry[] = (await world.call('/audit-log?limit=100')).body.data
     const [first, second, third, changed] = all.slice(-4)
     const idsIn = async (query: string) => {
@@ -175,8 +175,8 @@ onBothEngines('GET /audit-log', (_fresh, engine) => {
     expect(await idsIn(`actor=${other.id}`)).toEqual([second!.id])
     expect(await idsIn('action=monitor.created')).toEqual([first!.id, second!.id, third!.id])
     expect(await idsIn('object=monitor')).toEqual([first!.id, second!.id, third!.id, changed!.id])
-    expect(await idsIn(`object=${made[1]}`)).toEqual([second!.id, changed!.id])
-    expect(await idsIn(`object=${made[1]}&action=monitor.updated`)).toEqual([changed!.id])
+    expect(await idsIn(`object=${created[1]}`)).toEqual([second!.id, changed!.id])
+    expect(await idsIn(`object=${created[1]}&action=monitor.updated`)).toEqual([changed!.id])
     expect(await idsIn(`occurred_after=${first!.occurred}`)).toEqual([second!.id, third!.id, changed!.id])
     const between = `occurred_after=${first!.occurred}&occurred_before=${third!.occurred}`
     expect(await idsIn(between)).toEqual([second!.id])
@@ -194,12 +194,12 @@ onBothEngines('GET /audit-log', (_fresh, engine) => {
       ['occurred_after=yesterday', 'occurred_after'],
       ['colour=red', 'colour'],
     ]) {
-      const answer = await world.call(`/audit-log?${query}`)
-      expect([answer.status, Object.keys(answer.body.errors)]).toEqual([400, [field]])
+      const response = await world.call(`/audit-log?${query}`)
+      expect([response.status, Object.keys(response.body.errors)]).toEqual([400, [field]])
     }
   })
 
-  test("shows no other organization's entries", async () => {
+  test('shows no entries of other organizations', async () => {
     const world = await givenApp(engine)
     const { id } = (await world.call('/monitors', { method: 'POST', body: MONITOR })).body
     const { id: organization, key } = await world.organization('Other')
@@ -229,10 +229,10 @@ async function expectOneEntry(
   const known = new Set((await rowsNow()).map(({ id }) => id))
 
   given.world.statements.clear()
-  const answer = await request(given)
+  const response = await request(given)
 
   inspect([...given.world.statements])
-  expect([route, answer.status, answer.status < 300 ? '' : answer.text]).toEqual([route, answer.status, ''])
+  expect([route, response.status, response.status < 300 ? '' : response.text]).toEqual([route, response.status, ''])
   const added = (await rowsNow()).filter(({ id }) => !known.has(id))
   expect([route, added.length]).toEqual([route, 1])
   const { data } = await listAuditLog(

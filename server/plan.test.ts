@@ -6,33 +6,33 @@ const price = { currency: 'EUR', amount: 900, interval: 'month', stripe_price: '
 const free = { id: 'free', name: 'Free', limits: { monitors: 10 } }
 const team = { id: 'team', name: 'Team', prices: [price], limits: {} }
 
-test('a limit that is left out does not apply', () => {
-  const read = parsePlans(JSON.stringify([free, team]))
+test('an absent limit does not apply', () => {
+  const parsed = parsePlans(JSON.stringify([free, team]))
 
-  expect(read).toMatchObject({ ok: true, plans: [{ id: 'free', prices: [] }, { limits: { monitors: null } }] })
-  if (!read.ok) return
-  expect(freePlan(read.plans).id).toBe('free')
-  expect(planOfPrice(read.plans, 'price_team')?.id).toBe('team')
-  expect(planOfPrice(read.plans, 'price_other')).toBeUndefined()
+  expect(parsed).toMatchObject({ ok: true, plans: [{ id: 'free', prices: [] }, { limits: { monitors: null } }] })
+  if (!parsed.ok) return
+  expect(freePlan(parsed.plans).id).toBe('free')
+  expect(planOfPrice(parsed.plans, 'price_team')?.id).toBe('team')
+  expect(planOfPrice(parsed.plans, 'price_other')).toBeUndefined()
 })
 
 test.each([
-  ['no JSON', '{', 'is not JSON.'],
+  ['invalid JSON', '{', 'is not JSON.'],
   ['no plan', '[]', '/ must not have fewer than 1 items'],
   ['an unknown limit', JSON.stringify([{ ...free, limits: { monitor: 1 } }]), '/0/limits'],
   ['a negative limit', JSON.stringify([{ ...free, limits: { monitors: -1 } }]), '/0/limits/monitors'],
-  ['nothing free', JSON.stringify([team]), 'must have one plan without prices'],
-  ['one id twice', JSON.stringify([free, free]), 'names free twice'],
-  ['one price twice', JSON.stringify([free, { ...team, prices: [price, price] }]), 'names price_team twice'],
+  ['no free plan', JSON.stringify([team]), 'must have one plan without prices'],
+  ['a repeated id', JSON.stringify([free, free]), 'names free twice'],
+  ['a repeated price', JSON.stringify([free, { ...team, prices: [price, price] }]), 'names price_team twice'],
   ['an impossible frequency', JSON.stringify([{ ...free, limits: { min_frequency: 121 } }]), 'above 120 in the plan'],
-])('plans with %s are refused with the place and the reason', (_what, text, reason) => {
-  const read = parsePlans(text)
+])('plans with %s are refused with the position and the reason', (_what, text, reason) => {
+  const parsed = parsePlans(text)
 
-  expect(read.ok).toBe(false)
-  if (!read.ok) expect(read.reason).toContain(reason)
+  expect(parsed.ok).toBe(false)
+  if (!parsed.ok) expect(parsed.reason).toContain(reason)
 })
 
-test('settings that need each other are asked for by name', () => {
+test('settings that require each other are named in the error', () => {
   const wrong = { STRIPE_SECRET_KEY: 'sk_test_1', SMTP_URL: 'smtp://mail.example.com', PLANS: '[]' }
   const read = () => readConfig(wrong)
 

@@ -4,7 +4,7 @@ import { givenAgent } from '../testing/accounts.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
-  test('an agent is shown with exactly the fields of an agent', async () => {
+  test('a response has exactly the fields of an agent', async () => {
     const world = await givenApp(engine)
     const { body: list } = await world.call('/agents')
     const [owner] = list.data
@@ -25,31 +25,34 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     expect(list).toEqual({ limit: 20, after: null, before: null, has_more: false, data: [body] })
   })
 
-  test.each(['created', 'name', 'email'])('agents are paged in the order of %s, forward and back', async (order_by) => {
-    const world = await givenApp(engine)
-    for (const name of ['Mara', 'Ada', 'Zoe', 'Bob']) await givenAgent(world, { name })
-    const list = (query: string) => world.call(`/agents?limit=2&order_by=${order_by}&order_way=desc${query}`)
+  test.each(['created', 'name', 'email'])(
+    'agents are paged in the order of %s in both directions',
+    async (order_by) => {
+      const world = await givenApp(engine)
+      for (const name of ['Mara', 'Ada', 'Zoe', 'Bob']) await givenAgent(world, { name })
+      const list = (query: string) => world.call(`/agents?limit=2&order_by=${order_by}&order_way=desc${query}`)
 
-    const first = (await list('')).body
-    const second = (await list(`&after=${first.after}`)).body
-    const third = (await list(`&after=${second.after}`)).body
-    const back = (await list(`&before=${third.before}`)).body
+      const first = (await list('')).body
+      const second = (await list(`&after=${first.after}`)).body
+      const third = (await list(`&after=${second.after}`)).body
+      const back = (await list(`&before=${third.before}`)).body
 
-    const field = order_by as keyof Agent
-    const values = [first, second, third].flatMap(({ data }) => data.map((agent: Agent) => agent[field]))
-    expect(values).toHaveLength(5)
-    expect(values).toEqual([...values].sort().reverse())
-    expect(back.data).toEqual(second.data)
-    expect(third.has_more).toBe(false)
-  })
+      const field = order_by as keyof Agent
+      const values = [first, second, third].flatMap(({ data }) => data.map((agent: Agent) => agent[field]))
+      expect(values).toHaveLength(5)
+      expect(values).toEqual([...values].sort().reverse())
+      expect(back.data).toEqual(second.data)
+      expect(third.has_more).toBe(false)
+    },
+  )
 
-  test('an unknown order is refused with the list of the allowed ones', async () => {
+  test('an unknown order is refused with the allowed ones', async () => {
     const { body } = await (await givenApp(engine)).call('/agents?order_by=role')
 
     expect(body.errors.order_by).toBe('must be one of created, name, email.')
   })
 
-  test('name, role and notification_email can be changed, and null clears the last', async () => {
+  test('name, role and notification_email can be changed, and null clears notification_email', async () => {
     const world = await givenApp(engine)
     const id = await givenAgent(world, { name: 'Ada' })
     const change = (body: object) => world.call(`/agents/${id}`, { method: 'PATCH', body })
@@ -74,7 +77,7 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     expect((await world.call(`/agents/${owner}`)).body.role).toBe('owner')
   })
 
-  test('with a second owner the first can go', async () => {
+  test('an owner can be removed if there is another owner', async () => {
     const world = await givenApp(engine)
     const owner = await ownerOf(world)
     await givenAgent(world, { name: 'Ada', role: 'owner' })
@@ -84,7 +87,7 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     expect((await world.call(`/agents/${owner}`, { key })).status).toBe(404)
   })
 
-  test('of owners who all leave at the same moment one stays', async () => {
+  test('of owners who are removed concurrently, one stays', async () => {
     const world = await givenApp(engine)
     const owners = [await ownerOf(world)]
     for (const name of ['Ada', 'Bob', 'Cleo', 'Dan', 'Eli', 'Fay', 'Gus'])
@@ -104,23 +107,23 @@ describe.each(['sqlite', 'postgres'] as const)('agents (%s)', (engine) => {
     expect(data.filter(({ is_owner }: Agent) => is_owner)).toHaveLength(1)
   })
 
-  test("another organization's agent is a 404 for every request", async () => {
+  test('an agent of another organization is a 404 for every request', async () => {
     const world = await givenApp(engine)
     const foreign = await givenAgent(world, { name: 'Eve', organizationName: 'Second' })
     await world.organization()
 
-    const answers = [
+    const responses = [
       await world.call(`/agents/${foreign}`),
       await world.call(`/agents/${foreign}`, { method: 'PATCH', body: { role: 'owner' } }),
       await world.call(`/agents/${foreign}`, { method: 'DELETE' }),
       await world.call('/agents/agt_nothing'),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    expect(responses.map(({ status }) => status)).toEqual([404, 404, 404, 404])
     expect((await world.call('/agents')).body.data).toHaveLength(1)
   })
 
-  test('read and write keys read agents and invitations, and change none', async () => {
+  test('read and write keys can read agents and invitations, but not change them', async () => {
     const world = await givenApp(engine)
     const owner = await ownerOf(world)
     for (const role of ['read', 'write'] as const) {

@@ -7,13 +7,13 @@ import { type Call, givenApp, type TestApp } from '../testing/test-app.ts'
 const KEYS = '/api-keys'
 const HOUR_MS = 3_600_000
 
-onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
-  test('is shown once, works, is listed with its creator, and ends when it is revoked', async () => {
+onBothEngines('an API key from the dashboard', (_fresh, engine) => {
+  test('is shown once, works, is listed with its creator, and stops working when revoked', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
-    const made = await browser.call(KEYS, { body: { name: 'Deploy', role: 'write' } })
-    expect(made).toMatchObject({ status: 201, body: { name: 'Deploy', role: 'write', created_by: 'Ada' } })
-    const { key, ...shown } = made.body
+    const created = await browser.call(KEYS, { body: { name: 'Deploy', role: 'write' } })
+    expect(created).toMatchObject({ status: 201, body: { name: 'Deploy', role: 'write', created_by: 'Ada' } })
+    const { key, ...shown } = created.body
     expect((await world.call('/monitors', { key })).status).toBe(200)
 
     const listed = (await browser.call(`${KEYS}?order_way=desc`)).body.data
@@ -26,19 +26,19 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     expect((await browser.call(`${KEYS}?order_way=desc`)).body.data[0].revoked).not.toBeNull()
   })
 
-  test('runs out when it was asked to', async () => {
+  test('expires at the requested time', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
-    const make = (expires: string) => browser.call(KEYS, { body: { name: 'Short', role: 'read', expires } })
-    expect((await make('2020-01-01T00:00:00Z')).body.errors).toHaveProperty('expires')
-    expect((await make('tomorrow')).body.errors).toHaveProperty('expires')
-    const { key } = (await make(new Date(world.deps.clock.now() + 60_000).toISOString())).body
+    const create = (expires: string) => browser.call(KEYS, { body: { name: 'Short', role: 'read', expires } })
+    expect((await create('2020-01-01T00:00:00Z')).body.errors).toHaveProperty('expires')
+    expect((await create('tomorrow')).body.errors).toHaveProperty('expires')
+    const { key } = (await create(new Date(world.deps.clock.now() + 60_000).toISOString())).body
     expect((await world.call('/monitors', { key })).status).toBe(200)
     world.pass(60_000)
     expect((await world.call('/monitors', { key })).status).toBe(401)
   })
 
-  test('is made, changed and read by admins, one that may do all by owners, and limits are set by owners', async () => {
+  test('is managed by admins, while only owners manage admin keys and limits', async () => {
     const world = await givenApp(engine)
     const { id } = await world.key('admin')
     for (const [name, role, list, write, admin, limits] of [
@@ -47,14 +47,14 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
       ['Olga', 'owner', 200, 201, 201, 201],
     ] as const) {
       const browser = await givenSignedInBrowser(world, { name, role })
-      const make = (given: object) => browser.call(KEYS, { body: { name: 'Deploy', role: 'write', ...given } })
-      const answers = [
+      const create = (fields: object) => browser.call(KEYS, { body: { name: 'Deploy', role: 'write', ...fields } })
+      const responses = [
         await browser.call(KEYS),
-        await make({}),
-        await make({ role: 'admin' }),
-        await make({ limits: { read: 60 } }),
+        await create({}),
+        await create({ role: 'admin' }),
+        await create({ limits: { read: 60 } }),
       ]
-      expect([name, ...answers.map(({ status }) => status)]).toEqual([name, list, write, admin, limits])
+      expect([name, ...responses.map(({ status }) => status)]).toEqual([name, list, write, admin, limits])
       const change = (method: string, path: string, body?: object) =>
         browser.call(`${KEYS}/${id}${path}`, { method, body })
       if (role === 'owner') continue
@@ -67,12 +67,12 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     }
     for (const role of ['read', 'write'] as const) {
       const { key } = await world.key(role)
-      const make = { method: 'POST', body: { name: 'Deploy', role: 'read' }, key }
-      expect([(await world.call(KEYS, make)).status, (await world.call(KEYS, { key })).status]).toEqual([403, 403])
+      const create = { method: 'POST', body: { name: 'Deploy', role: 'read' }, key }
+      expect([(await world.call(KEYS, create)).status, (await world.call(KEYS, { key })).status]).toEqual([403, 403])
     }
   })
 
-  test("is nobody's business in another organization", async () => {
+  test('is a 404 in another organization', async () => {
     const world = await givenApp(engine)
     const { id } = await world.key('read', { organizationName: 'Second' })
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
@@ -80,22 +80,22 @@ onBothEngines('an API key made in the dashboard', (_fresh, engine) => {
     expect(JSON.stringify((await browser.call(KEYS)).body)).not.toContain(id)
   })
 
-  test('needs a key left in the plan', async () => {
+  test('counts toward the limit of the plan', async () => {
     const limits = { monitors: 10, min_frequency: 5, event_retention_days: 30, webhooks: 10, agents: 10, api_keys: 2 }
     const plans = [{ id: 'small', name: 'Small', limits, prices: [] }]
     const world = await givenApp(engine, { PLANS: JSON.stringify(plans) })
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
-    const make = { body: { name: 'Deploy', role: 'read' } }
-    expect((await browser.call(KEYS, make)).status).toBe(201)
-    expect((await browser.call(KEYS, make)).status).toBe(402)
+    const create = { body: { name: 'Deploy', role: 'read' } }
+    expect((await browser.call(KEYS, create)).status).toBe(201)
+    expect((await browser.call(KEYS, create)).status).toBe(402)
   })
 })
 
 onBothEngines('an API key', (_fresh, engine) => {
-  const make = async ({ call }: TestApp, body: object, more: Call = {}) =>
+  const create = async ({ call }: TestApp, body: object, more: Call = {}) =>
     await call(KEYS, { method: 'POST', body: { name: 'Deploy', role: 'admin', ...body }, ...more })
-  /** By an owner, who can give more than keys have by default. */
-  const makeByOwner = async (world: TestApp, body: object) => {
+  /** By an owner, who can set limits above the defaults. */
+  const createByOwner = async (world: TestApp, body: object) => {
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     return await owner.call(KEYS, { body: { name: 'Deploy', role: 'admin', ...body } })
   }
@@ -105,9 +105,9 @@ onBothEngines('an API key', (_fresh, engine) => {
     await call(`${KEYS}/${id}/rotate`, { method: 'POST', ...(body && { body }), ...more })
   const works = async ({ call }: TestApp, key: string) => (await call('/groups', { key })).status === 200
 
-  test('is rotated: both work until the time that the answer names, then the new one, and id and name stay', async () => {
+  test('can be rotated: the previous key works until its expiry, and id and name stay', async () => {
     const world = await givenApp(engine)
-    const { id, key: first } = (await make(world, {})).body
+    const { id, key: first } = (await create(world, {})).body
     const rotated = await rotate(world, id, { grace_hours: 2 })
     const { key: second, previous_expires } = rotated.body
     expect([rotated.status, rotated.body.id, rotated.body.name]).toEqual([200, id, 'Deploy'])
@@ -120,9 +120,9 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect([shown.previous_expires, typeof shown.rotated, 'key' in shown]).toEqual([null, 'string', false])
   })
 
-  test('ends at once where it is rotated without a grace period, again, or revoked', async () => {
+  test('stops working at once if it is rotated without a grace period, rotated again, or revoked', async () => {
     const world = await givenApp(engine)
-    const { id, key: first } = (await make(world, {})).body
+    const { id, key: first } = (await create(world, {})).body
     const second = (await rotate(world, id)).body.key
     const third = (await rotate(world, id)).body.key
     expect([await works(world, first), await works(world, second), await works(world, third)]).toEqual([
@@ -139,54 +139,54 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect((await rotate(world, id, { grace_hours: 169 })).body.errors).toHaveProperty('grace_hours')
   })
 
-  test('that was rotated shares the window of its limits with the one before', async () => {
+  test('shares its rate limits with the previous key after a rotation', async () => {
     const world = await givenApp(engine, { READ_LIMIT: '2' })
-    const { id, key } = (await make(world, {})).body
+    const { id, key } = (await create(world, {})).body
     const second = (await rotate(world, id)).body.key
     expect([await works(world, key), await works(world, second), await works(world, key)]).toEqual([true, true, false])
   })
 
-  test('with limits of its own is counted by them, in separate windows, with headers that say so', async () => {
+  test('can have its own limits, with separate windows and headers', async () => {
     const world = await givenApp(engine, { READ_LIMIT: '2', WRITE_LIMIT: '2', CREATE_LIMIT: '2' })
     const limits = { read: 3, page: 5, check: 4 }
-    const made = (await makeByOwner(world, { limits })).body
-    expect(made.limits).toEqual({ read: 3, page: 5, write: null, create: null, check: 4 })
-    const { key } = made
-    const ask = async (path: string, method = 'GET', body?: object) => {
+    const created = (await createByOwner(world, { limits })).body
+    expect(created.limits).toEqual({ read: 3, page: 5, write: null, create: null, check: 4 })
+    const { key } = created
+    const request = async (path: string, method = 'GET', body?: object) => {
       const { status, headers } = await world.call(path, { key, method, ...(body && { body }) })
       return [status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]
     }
-    expect(await ask('/groups')).toEqual([200, '3', '2'])
-    expect(await ask('/groups?after=x')).toEqual([400, '5', '4'])
-    expect(await ask('/groups?before=x', 'HEAD')).toEqual([400, '5', '3'])
-    expect(await ask('/monitors/mon_1/check', 'POST')).toEqual([404, '4', '3'])
-    expect(await ask('/monitors/mon_1/enable', 'POST')).toEqual([404, '2', '1'])
-    expect(await ask('/monitors', 'POST', {})).toEqual([400, '2', '1'])
-    await ask('/groups')
-    await ask('/groups')
+    expect(await request('/groups')).toEqual([200, '3', '2'])
+    expect(await request('/groups?after=x')).toEqual([400, '5', '4'])
+    expect(await request('/groups?before=x', 'HEAD')).toEqual([400, '5', '3'])
+    expect(await request('/monitors/mon_1/check', 'POST')).toEqual([404, '4', '3'])
+    expect(await request('/monitors/mon_1/enable', 'POST')).toEqual([404, '2', '1'])
+    expect(await request('/monitors', 'POST', {})).toEqual([400, '2', '1'])
+    await request('/groups')
+    await request('/groups')
     const refused = await world.call('/groups', { key })
     expect([refused.status, refused.headers['x-ratelimit-limit']]).toEqual([429, '3'])
     expect(refused.body.error).toContain('An owner of the organization can raise limits.read of the key')
-    expect(await ask('/groups?after=x')).toEqual([400, '5', '2'])
+    expect(await request('/groups?after=x')).toEqual([400, '5', '2'])
     // A limit that is raised holds for the next request, though the window was full.
-    await world.deps.db.updateTable('api_keys').set({ limits: '{"read":4}' }).where('id', '=', made.id).execute()
-    expect(await ask('/groups')).toEqual([200, '4', '0'])
+    await world.deps.db.updateTable('api_keys').set({ limits: '{"read":4}' }).where('id', '=', created.id).execute()
+    expect(await request('/groups')).toEqual([200, '4', '0'])
   })
 
-  test('without limits of its own has those of the specification: pages are reads, checks are writes', async () => {
+  test('has the limits of the server by default: pages count as reads, checks as writes', async () => {
     const world = await givenApp(engine, { READ_LIMIT: '2', WRITE_LIMIT: '2' })
-    const { key } = (await make(world, {})).body
-    const statuses = async (...asked: [path: string, method?: string][]) => {
-      const answers = []
-      for (const [path, method = 'GET'] of asked) answers.push((await world.call(path, { key, method })).status)
-      return answers
+    const { key } = (await create(world, {})).body
+    const statuses = async (...requests: [path: string, method?: string][]) => {
+      const responses = []
+      for (const [path, method = 'GET'] of requests) responses.push((await world.call(path, { key, method })).status)
+      return responses
     }
     expect(await statuses(['/groups'], ['/groups?after=x'], ['/groups?after=x'])).toEqual([200, 400, 429])
     const check = ['/monitors/mon_1/check', 'POST'] as [string, string]
     expect(await statuses(check, ['/monitors/mon_1/enable', 'POST'], check)).toEqual([404, 404, 429])
   })
 
-  test('takes no limit above what the operator allows, also not later', async () => {
+  test('cannot have a limit above KEY_LIMIT_MAX, even if that is lowered later', async () => {
     const world = await givenApp(engine, { KEY_LIMIT_MAX: '100', READ_LIMIT: '20', CHECK_LIMIT: '7' })
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const refused = await owner.call(KEYS, {
@@ -196,20 +196,20 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect(refused.headers['x-error-fields']).toContain('limits.read=above_key_limit;max=100;given=101')
     const { id, key } = (await owner.call(KEYS, { body: { name: 'x', role: 'read', limits: { read: 100 } } })).body
     const lower = await givenApp(engine, { KEY_LIMIT_MAX: '50', READ_LIMIT: '20' }, world.url)
-    const answer = await lower.call('/groups', { key })
-    expect(answer.headers['x-ratelimit-limit']).toBe('50')
+    const response = await lower.call('/groups', { key })
+    expect(response.headers['x-ratelimit-limit']).toBe('50')
     // An operator's limit is above it.
     await world.deps.db.updateTable('api_keys').set({ limits_by: 'operator' }).where('id', '=', id).execute()
     expect((await lower.call('/groups', { key })).headers['x-ratelimit-limit']).toBe('100')
     // A key that it creates is not.
     await world.deps.db.updateTable('api_keys').set({ role: 'admin' }).where('id', '=', id).execute()
-    const child = (await make(lower, {}, { key })).body
+    const child = (await create(lower, {}, { key })).body
     expect((await lower.call('/groups', { key: child.key })).headers['x-ratelimit-limit']).toBe('50')
   })
 
-  test('is changed field by field, only in the version that was read', async () => {
+  test('can be changed field by field, with If-Match', async () => {
     const world = await givenApp(engine)
-    const { id } = (await make(world, { limits: { read: 60, page: 60 } })).body
+    const { id } = (await create(world, { limits: { read: 60, page: 60 } })).body
     const { headers } = await world.call(`${KEYS}/${id}`)
     const changed = await change(
       world,
@@ -238,13 +238,13 @@ onBothEngines('an API key', (_fresh, engine) => {
     }
   })
 
-  test('cannot give another key more than it has itself, and what the request leaves out is as its own', async () => {
+  test('cannot give another key more than it has, and passes on its own limits and expiry by default', async () => {
     const world = await givenApp(engine, { READ_LIMIT: '20', WRITE_LIMIT: '50' })
     const expires = new Date(world.deps.clock.now() + HOUR_MS).toISOString()
-    const { id, key } = (await makeByOwner(world, { limits: { read: 10, check: 30 }, expires })).body
-    const child = await make(world, {}, { key })
+    const { id, key } = (await createByOwner(world, { limits: { read: 10, check: 30 }, expires })).body
+    const child = await create(world, {}, { key })
     expect(child.body).toMatchObject({ limits: { read: 10, check: 30, page: null }, expires, created_by_key_id: id })
-    for (const [given, field] of [
+    for (const [fields, field] of [
       [{ limits: { read: 11 } }, 'limits.read'],
       [{ limits: { read: null } }, 'limits.read'],
       [{ limits: { write: 51 } }, 'limits.write'],
@@ -255,7 +255,7 @@ onBothEngines('an API key', (_fresh, engine) => {
       [{ expires: null }, 'expires'],
       [{ expires: '2100-01-01T00:00:00Z' }, 'expires'],
     ] as const) {
-      const refused = [await make(world, given, { key }), await change(world, id, given, { key })]
+      const refused = [await create(world, fields, { key }), await change(world, id, fields, { key })]
       expect(refused.map(({ status, body }) => [status, body.error.includes(field)])).toEqual([
         [403, true],
         [403, true],
@@ -265,10 +265,10 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect([(await rotate(world, other, {}, { key })).status, (await rotate(world, id, {}, { key })).status]).toEqual([
       403, 200,
     ])
-    expect((await make(world, { limits: { read: 9 }, role: 'read' }, { key })).status).toBe(201)
+    expect((await create(world, { limits: { read: 9 }, role: 'read' }, { key })).status).toBe(201)
   })
 
-  test('of an agent who was demoted cannot be given back more than the agent has', async () => {
+  test('of a demoted agent cannot get a higher role than the agent has', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
@@ -278,23 +278,23 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect([back.status, back.body.error]).toEqual([409, expect.stringContaining('at most the role write')])
   })
 
-  test('belongs to the agent who rotated it last, and ends with that agent; so do keys that it made', async () => {
+  test('is revoked with the agent who rotated it last, and so are keys that it created', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const eve = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
     const { id } = (await owner.call(KEYS, { body: { name: 'All', role: 'admin' } })).body
     const { key, created_by_id } = (await eve.call(`${KEYS}/${id}/rotate`, { body: {} })).body
-    const child = (await make(world, {}, { key })).body
+    const child = (await create(world, {}, { key })).body
     expect([await works(world, key), await works(world, child.key)]).toEqual([true, true])
     await owner.call(`/agents/${created_by_id}`, { method: 'DELETE' })
     expect([await works(world, key), await works(world, child.key)]).toEqual([false, false])
   })
 
-  test('is listed by state in pages, and is found in no other organization', async () => {
+  test('is listed by state and in pages, only in its organization', async () => {
     const world = await givenApp(engine)
-    const { id } = (await make(world, { name: 'a' })).body
-    await make(world, { name: 'b', expires: new Date(world.deps.clock.now() + HOUR_MS).toISOString() })
-    const gone = (await make(world, { name: 'c' })).body.id
+    const { id } = (await create(world, { name: 'a' })).body
+    await create(world, { name: 'b', expires: new Date(world.deps.clock.now() + HOUR_MS).toISOString() })
+    const gone = (await create(world, { name: 'c' })).body.id
     await world.call(`${KEYS}/${gone}`, { method: 'DELETE' })
     world.pass(HOUR_MS)
     const namesOf = async (query: string) =>
@@ -304,21 +304,21 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect((await namesOf('state=ACTIVE')).sort()).toEqual(['First key', 'a'])
     expect(await namesOf('order_way=desc&limit=2')).toEqual(['c', 'b'])
     const { key } = await world.organization('Second')
-    const answers = [
+    const responses = [
       await world.call(`${KEYS}/${id}`, { key }),
       await change(world, id, { name: 'x' }, { key }),
       await rotate(world, id, {}, { key }),
       await world.call(`${KEYS}/${id}`, { key, method: 'DELETE' }),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404])
+    expect(responses.map(({ status }) => status)).toEqual([404, 404, 404, 404])
     expect((await world.call(KEYS, { key })).body.data).toHaveLength(1)
   })
 
-  test('is in no row of the database in clear, also where an Idempotency-Key repeats the answer', async () => {
+  test('is never stored in plain text, not even for an Idempotency-Key', async () => {
     const world = await givenApp(engine)
     const headers = { 'idempotency-key': 'one' }
-    const first = await make(world, {}, { headers })
-    const again = await make(world, {}, { headers })
+    const first = await create(world, {}, { headers })
+    const again = await create(world, {}, { headers })
     expect([again.body.key, again.headers['idempotent-replayed']]).toEqual([first.body.key, 'true'])
     const path = { headers: { 'idempotency-key': 'two' } }
     const rotated = await rotate(world, first.body.id, {}, path)
@@ -336,7 +336,7 @@ onBothEngines('an API key', (_fresh, engine) => {
 onBothEngines('the mails of an organization', (_fresh, engine) => {
   const INVITE = { method: 'POST', body: { email: 'grace@example.com' } }
 
-  test('are shown to admins, with the link where the server sends none', async () => {
+  test('are shown to admins, with links if the server sends no mail', async () => {
     const world = await givenApp(engine)
     await world.call('/agents/invitations', INVITE)
     const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
@@ -347,7 +347,7 @@ onBothEngines('the mails of an organization', (_fresh, engine) => {
     expect((await member.call('/dashboard/api/mails')).status).toBe(403)
   })
 
-  test('keep the link to their recipients where the server sends them', async () => {
+  test('are shown without links if the server sends mail', async () => {
     const world = await givenApp(engine, { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' })
     await world.call('/agents/invitations', INVITE)
     const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })

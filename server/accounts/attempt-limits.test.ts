@@ -7,8 +7,8 @@ const NOW = Date.UTC(2026, 0, 1)
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 
-onBothEngines('tries at a secret', (fresh) => {
-  test('wait longer and longer after the free ones', async () => {
+onBothEngines('attempts at a secret', (fresh) => {
+  test('wait longer and longer after the free attempts', async () => {
     const db = await fresh()
     const waits: number[] = []
     let now = NOW
@@ -22,7 +22,7 @@ onBothEngines('tries at a secret', (fresh) => {
     expect(waits).toEqual([15, 15, 15, 15, 15, 60, 60, 60, 60, 60, 900, 900, 900])
   })
 
-  test('that come too early are not made, and lengthen nothing', async () => {
+  test('are refused if they come too early, and then do not extend the wait', async () => {
     const db = await fresh()
     for (let number = 0; number < 3; number++) await countAttempt(db, ADA, NOW)
     for (let number = 0; number < 50; number++) {
@@ -31,7 +31,7 @@ onBothEngines('tries at a secret', (fresh) => {
     expect(await countAttempt(db, ADA, NOW + 15 * SECOND)).toBeUndefined()
   })
 
-  test('start over after an hour without one, and when they are forgotten', async () => {
+  test('start over after an hour without attempts, and after a reset', async () => {
     const db = await fresh()
     const isFree = async (now: number) => (await countAttempt(db, ADA, now)) === undefined
     for (let number = 0; number < 3; number++) await isFree(NOW)
@@ -42,13 +42,13 @@ onBothEngines('tries at a secret', (fresh) => {
     expect(await isFree(NOW + 60 * MINUTE)).toBe(true)
   })
 
-  test('are possible again after the clock was set back', async () => {
+  test('are possible after the clock was set back', async () => {
     const db = await fresh()
     for (let number = 0; number < 3; number++) await countAttempt(db, ADA, NOW)
     expect(await countAttempt(db, ADA, NOW - 24 * 60 * MINUTE)).toBeUndefined()
   })
 
-  test('are counted apart for each subject, and no crowd of them passes', async () => {
+  test('are counted by subject, and concurrent attempts gain nothing', async () => {
     const db = await fresh()
     const crowd = await Promise.all(Array.from({ length: 30 }, (_, number) => countAttempt(db, ADA, NOW + number)))
     expect(crowd.filter((nextAttemptAt) => nextAttemptAt === undefined)).toHaveLength(3)

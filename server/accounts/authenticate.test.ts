@@ -7,8 +7,8 @@ import { insertOrganization } from './organizations.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 
-onBothEngines('when a key was last used', (fresh) => {
-  test('is written once for a crowd of requests, and not again within a minute', async () => {
+onBothEngines('the last use of a key', (fresh) => {
+  test('is written once for concurrent requests, and at most once a minute', async () => {
     const db = await fresh()
     const { key } = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, NOW)
     let writes = 0

@@ -10,7 +10,7 @@ import { ensureUser } from './users.ts'
 const DAY_MS = 24 * 60 * 60_000
 
 describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
-  test('an invitation is made with its mail, for seven days', async () => {
+  test('an invitation is valid for seven days, and a mail is queued', async () => {
     const { world, invite } = await givenTeam(engine)
 
     const { status, body, headers } = await invite({ email: 'Ada@Example.com', role: 'admin' })
@@ -33,7 +33,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect(mails).toMatchObject([{ recipient: 'ada@example.com', about: body.id, status: 'waiting' }])
   })
 
-  test('neither database nor answer holds what opens it', async () => {
+  test('neither the database nor the response contains the token', async () => {
     const { world, invite, tokenOf } = await givenTeam(engine)
     const { body, text } = await invite({ email: 'ada@example.com' })
     const token = tokenOf(body)
@@ -46,7 +46,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect(JSON.stringify(rows) + text).not.toContain(token)
   })
 
-  test('members and those who are invited already are not invited again', async () => {
+  test('members and invited addresses cannot be invited again', async () => {
     const { world, invite } = await givenTeam(engine)
     await givenAgent(world, { name: 'Bob' })
     await invite({ email: 'ada@example.com' })
@@ -58,16 +58,16 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     )
   })
 
-  test('one address invited many times at the same moment has one invitation', async () => {
+  test('concurrent requests create one invitation for an address', async () => {
     const { world, invite } = await givenTeam(engine)
 
-    const answers = await Promise.all(Array.from({ length: 5 }, () => invite({ email: 'ada@example.com' })))
+    const responses = await Promise.all(Array.from({ length: 5 }, () => invite({ email: 'ada@example.com' })))
 
-    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409])
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409])
     expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
   })
 
-  test('anyone who accepts becomes an agent with the role of the invitation', async () => {
+  test('accepting makes the user an agent with the role of the invitation', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com', role: 'viewer' })
 
@@ -84,7 +84,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     await expect(accept(tokenOf(body))).rejects.toMatchObject({ status: 409 })
   })
 
-  test('of many who accept one invitation at the same moment one succeeds', async () => {
+  test('of concurrent requests that accept an invitation, one succeeds', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com' })
 
@@ -94,7 +94,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect((await world.call('/agents')).body.data).toHaveLength(2)
   })
 
-  test('another address, a made-up token, and one that expired do not open it', async () => {
+  test('another address, an unknown token and an expired token are refused', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com' })
 
@@ -107,7 +107,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect((await invite({ email: 'ada@example.com' })).status).toBe(201)
   })
 
-  test('a revoked invitation opens nothing, and its mail is not sent', async () => {
+  test('a revoked invitation cannot be accepted, and its mail is not sent', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com' })
     const path = `/agents/invitations/${body.id}`
@@ -121,7 +121,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect((await world.call(path, { method: 'DELETE' })).status).toBe(204)
   })
 
-  test('an invitation sent again has a new link and seven more days, even when it had expired', async () => {
+  test('a resent invitation has a new link and seven more days, even after it expired', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com' })
     world.pass(8 * DAY_MS)
@@ -137,24 +137,24 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect((await world.call(`/agents/invitations/${body.id}`, { method: 'DELETE' })).status).toBe(409)
   })
 
-  test("another organization's invitations are not there", async () => {
+  test('invitations of other organizations are a 404', async () => {
     const { world, invite } = await givenTeam(engine)
     const { body } = await invite({ email: 'ada@example.com' })
     const { key } = await world.organization('Second')
     const path = `/agents/invitations/${body.id}`
 
-    const answers = [
+    const responses = [
       await world.call(path, { key }),
       await world.call(path, { key, method: 'DELETE' }),
       await world.call(`${path}/resend`, { key, method: 'POST' }),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
+    expect(responses.map(({ status }) => status)).toEqual([404, 404, 404])
     expect((await world.call('/agents/invitations', { key })).body.data).toEqual([])
     expect((await world.call(path)).body.state).toBe('pending')
   })
 
-  test('one person belongs to several organizations', async () => {
+  test('a user can belong to several organizations', async () => {
     const { world, invite, tokenOf, accept } = await givenTeam(engine)
     await givenAgent(world, { name: 'Ada', organizationName: 'Second' })
 

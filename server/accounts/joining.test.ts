@@ -6,7 +6,7 @@ import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 
 onBothEngines('an invitation', (_fresh, engine) => {
-  test('makes the account of someone new, and signs in', async () => {
+  test('creates the account of a new user, and signs in', async () => {
     const world = await givenApp(engine)
     const path = await givenInvitation(world, { email: 'Grace@example.com', role: 'member' })
     const browser = openBrowser(world)
@@ -27,7 +27,7 @@ onBothEngines('an invitation', (_fresh, engine) => {
     ).toBe(409)
   })
 
-  test('is accepted by anyone who has that address, after signing in', async () => {
+  test('can be accepted by an existing user with that address, after signing in', async () => {
     const world = await givenApp(engine)
     await givenUser(world, { name: 'Grace', organizations: ['Second'] })
     const eve = await givenSignedInBrowser(world, { name: 'Eve', organizations: ['Second'] })
@@ -47,16 +47,16 @@ onBothEngines('an invitation', (_fresh, engine) => {
     ])
   })
 
-  test('of an owner is made by owners only, and so are owners themselves', async () => {
+  test('for an owner is created only by owners, who alone can promote to owner', async () => {
     const world = await givenApp(engine)
     const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const invite = { body: { email: 'eve@example.com', role: 'owner' } }
     expect((await admin.call('/agents/invitations', invite)).status).toBe(403)
     const agents = (await admin.call('/agents?limit=100')).body.data
-    const idOf = (name: string) => agents.find((each: { name: string }) => each.name === name).id
-    const change = (who: typeof admin, name: string, body: object) =>
-      who.call(`/agents/${idOf(name)}`, { method: 'PATCH', body })
+    const idOf = (name: string) => agents.find((agent: { name: string }) => agent.name === name).id
+    const change = (browser: typeof admin, name: string, body: object) =>
+      browser.call(`/agents/${idOf(name)}`, { method: 'PATCH', body })
 
     expect((await change(admin, 'Ada', { role: 'owner' })).status).toBe(403)
     expect((await change(admin, 'Olga', { role: 'viewer' })).status).toBe(403)
@@ -73,14 +73,14 @@ onBothEngines('an invitation', (_fresh, engine) => {
 onBothEngines('signing up', (_fresh, engine) => {
   const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: PASSWORD }
 
-  test('is not possible on most servers', async () => {
+  test('is disabled by default', async () => {
     const world = await givenApp(engine)
     expect((await openBrowser(world).call('/dashboard/api/sign-up', { body: ADA })).status).toBe(403)
     const browser = await givenSignedInBrowser(world, { name: 'Grace', role: 'owner' })
     expect((await browser.call('/dashboard/api/organizations', { body: { name: 'Mine' } })).status).toBe(403)
   })
 
-  test('makes a person and an organization where the server is open, and further ones later', async () => {
+  test('creates a user and an organization on an open server, and further organizations later', async () => {
     const world = await givenApp(engine, { SIGN_UP: 'open' })
     const browser = openBrowser(world)
     expect((await browser.call('/dashboard/api/sign-up', { body: ADA })).body).toEqual({ confirm: false })
@@ -96,7 +96,7 @@ onBothEngines('signing up', (_fresh, engine) => {
     expect((await browser.call('/organization', { headers })).body.name).toBe('Second')
   })
 
-  test('is slowed down by address', async () => {
+  test('is limited by address', async () => {
     const world = await givenApp(engine, { SIGN_UP: 'open' })
     const statuses = []
     for (let number = 0; number < 7; number++) {
@@ -107,8 +107,8 @@ onBothEngines('signing up', (_fresh, engine) => {
   })
 })
 
-onBothEngines('a person of several organizations', (_fresh, engine) => {
-  test('acts for the one that is named, for the first without a name, and for no other', async () => {
+onBothEngines('a user in several organizations', (_fresh, engine) => {
+  test('acts for the named organization, by default for the first, and for no other', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada', organizations: ['First', 'Second'] })
     const [first, second] = [await world.organization('First'), await world.organization('Second')]
@@ -129,7 +129,7 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
     }
   })
 
-  test('loses access at once with the membership', async () => {
+  test('loses access as soon as the membership ends', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const { data } = (await browser.call('/agents')).body
@@ -139,7 +139,7 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
     expect((await browser.call('/dashboard/api/me')).body.organizations).toEqual([])
   })
 
-  test('is seen at most once a minute', async () => {
+  test('has a last_seen that is written at most once a minute', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const seen = async () => {
@@ -155,7 +155,7 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
     expect(Date.parse(await seen()) - Date.parse(before)).toBeGreaterThanOrEqual(60_000)
   })
 
-  test('has so many requests a minute, over all sessions', async () => {
+  test('has one rate limit for all sessions', async () => {
     const world = await givenApp(engine, { DASHBOARD_LIMIT: '5' })
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const other = openBrowser(world, '198.51.100.1')
@@ -170,6 +170,6 @@ onBothEngines('a person of several organizations', (_fresh, engine) => {
 })
 
 async function givenInvitation(world: TestApp, body: { email: string; role: string }): Promise<string> {
-  const made = await world.call('/agents/invitations', { method: 'POST', body })
-  return `/dashboard/api/invitations/${invitationToken(world.deps.seal, made.body.id, 1)}`
+  const created = await world.call('/agents/invitations', { method: 'POST', body })
+  return `/dashboard/api/invitations/${invitationToken(world.deps.seal, created.body.id, 1)}`
 }

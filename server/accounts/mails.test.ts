@@ -8,13 +8,13 @@ import { givenApp, type TestApp } from '../testing/test-app.ts'
 const SMTP = { SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'zonewatch@example.com' }
 
 onBothEngines('a forgotten password', (_fresh, engine) => {
-  const ask = (world: TestApp, email: string) =>
+  const requestReset = (world: TestApp, email: string) =>
     openBrowser(world).call('/dashboard/auth/request-password-reset', { body: { email } })
 
-  test('is replaced by a link that works once, and ends all sessions', async () => {
+  test('can be reset by a link that works once, which ends all sessions', async () => {
     const world = await givenApp(engine)
     const before = await givenSignedInBrowser(world, { name: 'Ada' })
-    expect((await ask(world, 'Ada@example.com')).body).toEqual({ status: true })
+    expect((await requestReset(world, 'Ada@example.com')).body).toEqual({ status: true })
     const token = await mailedToken(world, 'ada@example.com', 'reset-password')
 
     const reset = () =>
@@ -28,28 +28,28 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
     await signIn(openBrowser(world), 'ada@example.com', 'another horse')
   })
 
-  test('is answered alike for an address without an account, which gets no mail', async () => {
+  test('gets the same response for an address without an account, which gets no mail', async () => {
     const world = await givenApp(engine)
     await givenUser(world, { name: 'Ada' })
-    const known = await ask(world, 'ada@example.com')
-    const unknown = await ask(world, 'nobody@example.com')
+    const known = await requestReset(world, 'ada@example.com')
+    const unknown = await requestReset(world, 'nobody@example.com')
     expect([unknown.status, unknown.text]).toEqual([known.status, known.text])
     await mailsTo(world, 'ada@example.com')
     expect(await world.deps.db.selectFrom('mails').select('recipient').execute()).toHaveLength(1)
   })
 
-  test('is not mailed again and again', async () => {
+  test('sends a limited number of mails', async () => {
     const world = await givenApp(engine)
     const statuses = []
-    for (let number = 0; number < 5; number++) statuses.push((await ask(world, 'ada@example.com')).status)
+    for (let number = 0; number < 5; number++) statuses.push((await requestReset(world, 'ada@example.com')).status)
     expect(statuses).toEqual([200, 200, 200, 429, 429])
   })
 
-  test('leaves no link in the database, and none to other people of the organization', async () => {
+  test('leaves no link in the database, and shows none to other agents', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Eve', role: 'owner' })
     await givenUser(world, { name: 'Ada' })
-    await ask(world, 'ada@example.com')
+    await requestReset(world, 'ada@example.com')
     const token = await mailedToken(world, 'ada@example.com', 'reset-password')
 
     expect((await owner.call('/dashboard/api/mails')).body).toEqual({ data: [] })
@@ -59,11 +59,11 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
   })
 })
 
-onBothEngines('a new address', (_fresh, engine) => {
+onBothEngines('a new email address', (_fresh, engine) => {
   const change = (world: Awaited<ReturnType<typeof givenSignedInBrowser>>, password = PASSWORD) =>
     world.call('/dashboard/auth/change-email', { body: { newEmail: 'Ada@new.example', password } })
 
-  test('holds once its link was opened, in memberships too, and the old address is notified', async () => {
+  test('applies after its link is opened, also to memberships, and the old address is notified', async () => {
     const world = await givenApp(engine, SMTP)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     expect((await change(browser, 'wrong')).body.errors).toEqual({ password: 'is wrong.' })
@@ -82,14 +82,14 @@ onBothEngines('a new address', (_fresh, engine) => {
     await signIn(openBrowser(world), 'ada@new.example')
   })
 
-  test('holds at once where the server sends no mail', async () => {
+  test('applies at once if the server sends no mail', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     expect((await change(browser)).body).toEqual({ confirm: false })
     expect((await browser.call('/dashboard/api/me')).body.person.email).toBe('ada@new.example')
   })
 
-  test('that another account has is not disclosed', async () => {
+  test('does not reveal whether another account has it', async () => {
     const world = await givenApp(engine, SMTP)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     await world.deps.db.updateTable('people').set({ email: 'ada@new.example' }).where('name', '!=', 'Ada').execute()

@@ -9,13 +9,13 @@ import { pruneAccess } from './prune.ts'
 
 const DAY = 24 * 60 * 60_000
 
-onBothEngines('sessions, links and tries that have run out', (_fresh, engine) => {
-  test('are removed, and the others stay', async () => {
+onBothEngines('expired sessions, links and attempts', (_fresh, engine) => {
+  test('are deleted, and the others stay', async () => {
     const world = await givenApp(engine)
     const { db, clock } = world.deps
     await givenSignedInBrowser(world, { name: 'Ada' })
-    const ask = { body: { email: 'ada@example.com' } }
-    await openBrowser(world).call('/dashboard/auth/request-password-reset', ask)
+    const request = { body: { email: 'ada@example.com' } }
+    await openBrowser(world).call('/dashboard/auth/request-password-reset', request)
     const tables = ['sessions', 'account_tokens', 'attempts'] as const
     const counts = () =>
       Promise.all(tables.map(async (table) => (await db.selectFrom(table).selectAll().execute()).length))

@@ -39,7 +39,7 @@ const READERS: Record<string, AgentRole> = {
 type Document = { paths: Record<string, Record<string, unknown>> }
 
 onBothEngines('every route of the API', (_fresh, engine) => {
-  test.each(ROLES)('lets the role %s do what it may, and nothing else', async (role) => {
+  test.each(ROLES)('allows the role %s exactly what it permits', async (role) => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role })
     const { paths }: Document = (await world.call('/openapi.json')).body

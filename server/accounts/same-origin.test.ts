@@ -13,28 +13,28 @@ onBothEngines('a page of another site', (_fresh, engine) => {
     { 'sec-fetch-site': '' },
   ].map((headers) => Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== '')))
 
-  test('changes nothing by the cookie of who is signed in', async () => {
+  test('cannot change anything with the cookie of a signed-in user', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     for (const headers of elsewhere) {
-      const answer = await send(world, browser, '/monitors', headers, MONITOR)
-      expect([answer.statusCode, JSON.stringify(headers)]).toEqual([403, JSON.stringify(headers)])
-      expect(answer.json().error).toContain('Cross-site request refused')
+      const response = await send(world, browser, '/monitors', headers, MONITOR)
+      expect([response.statusCode, JSON.stringify(headers)]).toEqual([403, JSON.stringify(headers)])
+      expect(response.json().error).toContain('Cross-site request refused')
       expect((await send(world, browser, '/dashboard/auth/sign-out', headers)).statusCode).toBe(403)
     }
     expect((await browser.call('/monitors')).body.data).toEqual([])
     expect((await browser.call('/dashboard/api/me')).status).toBe(200)
   })
 
-  test('signs nobody in', async () => {
+  test('cannot sign in a user', async () => {
     const world = await givenApp(engine)
     const payload = { email: 'eve@example.com', password: 'wrong horse' }
     const headers = { 'sec-fetch-site': 'cross-site' }
-    const answer = await world.app.inject({ method: 'POST', url: '/dashboard/auth/sign-in/email', headers, payload })
-    expect(answer.statusCode).toBe(403)
+    const response = await world.app.inject({ method: 'POST', url: '/dashboard/auth/sign-in/email', headers, payload })
+    expect(response.statusCode).toBe(403)
   })
 
-  test('reads nothing', async () => {
+  test('cannot read anything', async () => {
     const world = await givenApp(engine, { CORS_ORIGINS: 'https://status.example.com' })
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     for (const headers of elsewhere.slice(0, 3)) {
@@ -49,12 +49,12 @@ onBothEngines('a page of another site', (_fresh, engine) => {
     const world = await givenApp(engine, { CORS_ORIGINS: '*' })
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const headers = { cookie: cookiesOf(browser), origin: 'https://status.example.com' }
-    const answer = await world.app.inject({ url: '/monitors', headers })
-    expect(answer.statusCode).toBe(401)
-    expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
+    const response = await world.app.inject({ url: '/monitors', headers })
+    expect(response.statusCode).toBe(401)
+    expect(response.headers['access-control-allow-credentials']).toBeUndefined()
   })
 
-  test('is distinguished from a page of this server by Origin and Host, where the browser sends no more', async () => {
+  test('is recognized by Origin and Host if the browser sends no Sec-Fetch-Site', async () => {
     const world = await givenApp(engine, { BASE_URL: 'https://dns.example.com' })
     const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'owner' })
     const here = [

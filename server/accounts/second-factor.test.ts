@@ -15,7 +15,7 @@ import { givenApp } from '../testing/test-app.ts'
 const SIGN_IN = { email: 'ada@example.com', password: PASSWORD }
 
 onBothEngines('a second factor', (_fresh, engine) => {
-  test('is asked for once its first code was right', async () => {
+  test('is required after its first code was correct', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const enabled = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
@@ -38,7 +38,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     expect((await other.call('/dashboard/api/me')).status).toBe(200)
   })
 
-  test('has recovery codes, each good once', async () => {
+  test('has recovery codes that work once', async () => {
     const { world, backupCodes } = await givenSecondFactor(await givenApp(engine))
     const [code] = backupCodes
     expect(backupCodes).toHaveLength(10)
@@ -51,7 +51,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     }
   })
 
-  test('is slowed down by person, however often the password is entered again', async () => {
+  test('is limited by user, even if the password is entered again', async () => {
     const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const statuses: number[] = []
     for (let number = 0; number < 7; number++) {
@@ -68,7 +68,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     await confirmCode(owner, nextCode(uri))
   })
 
-  test('is turned off with the password, and not without', async () => {
+  test('can be turned off only with the password', async () => {
     const { world, browser } = await givenSecondFactor(await givenApp(engine))
     const off = (password: string) => browser.call('/dashboard/auth/two-factor/disable', { body: { password } })
     expect((await off('wrong')).body.errors).toEqual({ password: 'is wrong.' })
@@ -78,14 +78,14 @@ onBothEngines('a second factor', (_fresh, engine) => {
     })
   })
 
-  test('is kept sealed', async () => {
+  test('is stored sealed', async () => {
     const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
-    const kept = JSON.stringify(await world.deps.db.selectFrom('second_factors').selectAll().execute())
-    expect(kept).not.toContain(String(URI.parse(uri).secret.base32))
-    expect(kept).not.toContain(backupCodes[0])
+    const stored = JSON.stringify(await world.deps.db.selectFrom('second_factors').selectAll().execute())
+    expect(stored).not.toContain(String(URI.parse(uri).secret.base32))
+    expect(stored).not.toContain(backupCodes[0])
   })
 
-  test('needs no code again in a browser that is trusted', async () => {
+  test('needs no code in a trusted browser', async () => {
     const { world, uri } = await givenSecondFactor(await givenApp(engine))
     const browser = openBrowser(world)
     await browser.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })

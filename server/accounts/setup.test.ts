@@ -6,16 +6,16 @@ import { setupToken } from './setup.ts'
 
 const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse' }
 
-onBothEngines('the first set-up', (_fresh, engine) => {
-  test('makes the organization and its owner, and signs in', async () => {
+onBothEngines('the setup of a server', (_fresh, engine) => {
+  test('creates the organization and its owner, and signs in', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
     const token = await setupToken(world.deps.db, world.deps.seal)
     expect((await browser.call('/dashboard/api/welcome')).body.needs_setup).toBe(true)
 
-    const made = await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
+    const created = await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
 
-    expect(made.status, made.text).toBe(200)
+    expect(created.status, created.text).toBe(200)
     expect((await browser.call('/dashboard/api/welcome')).body.needs_setup).toBe(false)
     const me = await browser.call('/dashboard/api/me')
     expect(me.body).toMatchObject({
@@ -25,7 +25,7 @@ onBothEngines('the first set-up', (_fresh, engine) => {
     expect((await browser.call('/monitors')).status).toBe(200)
   })
 
-  test('is possible once, and with the right link only', async () => {
+  test('is possible once, and only with the correct link', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
     const token = await setupToken(world.deps.db, world.deps.seal)
@@ -43,7 +43,7 @@ onBothEngines('the first set-up', (_fresh, engine) => {
 })
 
 onBothEngines('signing in', (_fresh, engine) => {
-  test('begins a session, and signing out ends it for anyone who holds the cookie', async () => {
+  test('starts a session, and signing out ends it for every holder of the cookie', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
     const token = await setupToken(world.deps.db, world.deps.seal)

@@ -9,7 +9,7 @@ import { countAttempt } from './attempt-limits.ts'
 const SIGN_IN = '/dashboard/auth/sign-in/email'
 
 onBothEngines('signing in', (_fresh, engine) => {
-  test('answers a wrong password and an unknown address alike', async () => {
+  test('responds to a wrong password and to an unknown address in the same way', async () => {
     const world = await givenApp(engine)
     const { email } = await givenUser(world, { name: 'Ada' })
     const browser = openBrowser(world)
@@ -22,7 +22,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect(unknown.headers['set-cookie']).toBe(wrong.headers['set-cookie'])
   })
 
-  test('takes as long for an unknown address as for a wrong password: one password is hashed', async () => {
+  test('hashes one password for an unknown address too, so that the response time reveals nothing', async () => {
     const world = await givenApp(engine)
     const { email } = await givenUser(world, { name: 'Ada' })
     for (const address of [email, 'nobody@example.com']) {
@@ -32,7 +32,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     }
   })
 
-  test('slows down anyone who tries one account from many addresses, and not the browser of its owner', async () => {
+  test('limits attempts at one account from many addresses, but not from a known browser', async () => {
     const world = await givenApp(engine)
     const own = await givenSignedInBrowser(world, { name: 'Ada' })
     const tries = await Promise.all(
@@ -56,7 +56,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect((await tryWrong(world, '198.51.100.99', 'ada@example.com')).status).toBe(429)
   })
 
-  test('slows down anyone who tries many accounts from one address, in whichever process', async () => {
+  test('limits attempts at many accounts from one address, in any process', async () => {
     const world = await givenApp(engine)
     const other = await givenApp(engine, {}, world.url)
     const { db, clock } = world.deps
@@ -72,7 +72,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect((await tryWrong(world, '198.51.100.8', 'person1@example.com')).status).toBe(401)
   })
 
-  test('a network that is slowed down does not lock the account that it tries, nor an account its network', async () => {
+  test('a refused network does not lock the account, nor an account the network', async () => {
     const world = await givenApp(engine)
     const { email } = await givenUser(world, { name: 'Ada' })
     const { db, clock } = world.deps
@@ -84,7 +84,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     expect((await tryWrong(world, '198.51.100.9', 'bob@example.com')).status).toBe(401)
   })
 
-  test('starts over once the password is right', async () => {
+  test('resets the counter after the correct password', async () => {
     const world = await givenApp(engine)
     const { email } = await givenUser(world, { name: 'Ada' })
     for (let round = 0; round < 2; round++) {
@@ -93,7 +93,7 @@ onBothEngines('signing in', (_fresh, engine) => {
     }
   })
 
-  test('takes addresses that an organization may have, in any letter case', async () => {
+  test('accepts the address in any letter case', async () => {
     const world = await givenApp(engine)
     const { id } = await givenUser(world, { name: 'Ada' })
     await world.deps.db.updateTable('people').set({ email: 'admin@localhost' }).where('id', '=', id).execute()
@@ -101,8 +101,8 @@ onBothEngines('signing in', (_fresh, engine) => {
   })
 })
 
-onBothEngines('a name', (_fresh, engine) => {
-  test('is changed by whom it belongs to, in the team too', async () => {
+onBothEngines('the name of a user', (_fresh, engine) => {
+  test('can be changed by the user, and changes in every organization', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     expect((await browser.call('/dashboard/auth/update-user', { body: { name: 'Ada L.' } })).status).toBe(200)
@@ -112,8 +112,8 @@ onBothEngines('a name', (_fresh, engine) => {
   })
 })
 
-onBothEngines('the rest of the library', (_fresh, engine) => {
-  test('is not reached', async () => {
+onBothEngines('other paths below /dashboard/auth', (_fresh, engine) => {
+  test('do not exist', async () => {
     const browser = await givenSignedInBrowser(await givenApp(engine), { name: 'Ada' })
     const body = { email: 'eve@example.com', password: PASSWORD, name: 'Eve', newPassword: PASSWORD }
     for (const path of [
@@ -133,7 +133,7 @@ onBothEngines('the rest of the library', (_fresh, engine) => {
 })
 
 onBothEngines('a session', (_fresh, engine) => {
-  test('is shown, and ended from another one', async () => {
+  test('is listed, and can be ended from another session', async () => {
     const world = await givenApp(engine)
     const here = await givenSignedInBrowser(world, { name: 'Ada' })
     const there = openBrowser(world, '192.0.2.9')
@@ -153,7 +153,7 @@ onBothEngines('a session', (_fresh, engine) => {
     expect((await here.call('/dashboard/api/me')).status).toBe(200)
   })
 
-  test('is ended everywhere else when the password changes', async () => {
+  test('ends in all other browsers when the password changes', async () => {
     const world = await givenApp(engine)
     const here = await givenSignedInBrowser(world, { name: 'Ada' })
     const there = openBrowser(world)
@@ -171,7 +171,7 @@ onBothEngines('a session', (_fresh, engine) => {
     await signIn(openBrowser(world), 'ada@example.com', 'another horse')
   })
 
-  test('too many end the oldest', async () => {
+  test('ends if the user starts too many others', async () => {
     const world = await givenApp(engine)
     const oldest = await givenSignedInBrowser(world, { name: 'Ada' })
     const [session] = await world.deps.db.selectFrom('sessions').selectAll().execute()
@@ -191,7 +191,7 @@ onBothEngines('a session', (_fresh, engine) => {
     expect((await newest.call('/dashboard/auth/list-sessions')).body.data).toHaveLength(100)
   })
 
-  test('ends by itself', async () => {
+  test('expires', async () => {
     const world = await givenApp(engine)
     const browser = await givenSignedInBrowser(world, { name: 'Ada' })
     const { data } = (await browser.call('/dashboard/auth/list-sessions')).body
@@ -201,7 +201,7 @@ onBothEngines('a session', (_fresh, engine) => {
 })
 
 describe('the cookie', () => {
-  test('is for the server alone, and for https alone where the server is', async () => {
+  test('is HttpOnly, and Secure if BASE_URL is https', async () => {
     const plain = await givenApp('sqlite')
     const secure = await givenApp('sqlite', { BASE_URL: 'https://dns.example.com' })
     for (const [world, isSecure] of [[plain, false] as const, [secure, true] as const]) {
@@ -222,7 +222,7 @@ const tryWrong = (world: TestApp, from: string, email: string) =>
   openBrowser(world, from).call(SIGN_IN, { body: { email, password: 'wrong horse' } })
 
 test.each(['sqlite', 'postgres'] as const)(
-  'nothing changes without its entry in the audit log (%s)',
+  'a change whose audit entry cannot be written is rolled back (%s)',
   async (engine) => {
     const { url, drop } = await migratedDatabaseUrl(engine)
     onTestFinished(drop)

@@ -9,8 +9,8 @@ const LIMITS = { READ_LIMIT: '20', WRITE_LIMIT: '5', CREATE_LIMIT: '250' }
 const limitsOf = ({ headers }: { headers: Record<string, string | undefined> }) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]))
 
-onBothEngines('the gate', (_fresh, engine) => {
-  test('the twenty-first read within a minute is refused, with one number of seconds in three places', async () => {
+onBothEngines('authentication and rate limits', (_fresh, engine) => {
+  test('a read above the limit is refused, and body and headers state the same number of seconds', async () => {
     const { call } = await givenApp(engine, LIMITS)
     for (let left = 19; left >= 0; left--) {
       const { status, headers } = await call(left % 2 ? '/monitors' : '/groups', {
@@ -55,14 +55,14 @@ onBothEngines('the gate', (_fresh, engine) => {
     ],
   ] as const)('a 429 names the limit and the setting %s: %s', async (setting, sentence, path, key) => {
     const { call } = await givenApp(engine, { [setting]: '1' })
-    const ask = () => call(path, { method: 'POST', body: {}, ...(key === undefined ? {} : { key }) })
-    await ask()
-    const { status, body } = await ask()
+    const request = () => call(path, { method: 'POST', body: {}, ...(key === undefined ? {} : { key }) })
+    await request()
+    const { status, body } = await request()
     expect([status, body.error]).toEqual([429, expect.stringContaining(sentence)])
     expect(body.error).toContain(setting)
   })
 
-  test('a request that is refused for its content is counted, one that is refused by the limit is not', async () => {
+  test('an invalid request is counted, a request above the limit is not', async () => {
     const { call, pass } = await givenApp(engine, LIMITS)
     for (let turn = 0; turn < 5; turn++) expect((await call('/groups', { method: 'POST', body: {} })).status).toBe(400)
     for (let turn = 0; turn < 50; turn++) {
@@ -72,7 +72,7 @@ onBothEngines('the gate', (_fresh, engine) => {
     expect((await call('/groups', { method: 'POST', body: { name: 'x' } })).status).toBe(201)
   })
 
-  test('creating monitors has a window of its own', async () => {
+  test('requests that create monitors have a separate window', async () => {
     const { call } = await givenApp(engine, { ...LIMITS, CREATE_LIMIT: '7' })
     const { headers } = await call('/monitors', { method: 'POST', body: {} })
     expect(headers['x-ratelimit-limit']).toBe('7')
@@ -80,9 +80,9 @@ onBothEngines('the gate', (_fresh, engine) => {
     expect(limitsOf(other).slice(0, 2)).toEqual([5, 4])
   })
 
-  test('every answer carries the limits and a request id, whatever its status', async () => {
+  test('every response has the limits and a request id', async () => {
     const { call } = await givenApp(engine, LIMITS)
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       call('/monitors'),
       call('/monitors', { key: null }),
       call('/nothing'),
@@ -95,15 +95,15 @@ onBothEngines('the gate', (_fresh, engine) => {
       call('/monitors', { method: 'POST', raw: 'x', headers: { 'content-type': 'text/plain' } }),
       call('/healthz', { key: null }),
     ])
-    expect(answers.map(({ status }) => status)).toEqual([200, 401, 404, 404, 405, 404, 404, 400, 400, 415, 200])
-    for (const answer of answers) {
-      expect(limitsOf(answer).every((value) => Number.isInteger(value))).toBe(true)
-      expect(answer.headers['x-request-id']).toBeTruthy()
-      if (answer.status >= 400) expect(answer.body.code).toBe(answer.status)
+    expect(responses.map(({ status }) => status)).toEqual([200, 401, 404, 404, 405, 404, 404, 400, 400, 415, 200])
+    for (const response of responses) {
+      expect(limitsOf(response).every((value) => Number.isInteger(value))).toBe(true)
+      expect(response.headers['x-request-id']).toBeTruthy()
+      if (response.status >= 400) expect(response.body.code).toBe(response.status)
     }
   })
 
-  test('without a valid key it is the address that is counted, and its excess does not touch those with a key', async () => {
+  test('requests without a valid key are counted by address, and do not affect requests with a key', async () => {
     const { call } = await givenApp(engine, LIMITS)
     const wrong = { key: `zw_${'x'.repeat(43)}` }
     for (let turn = 0; turn < 20; turn++) expect((await call('/monitors', wrong)).status).toBe(401)
@@ -115,25 +115,25 @@ onBothEngines('the gate', (_fresh, engine) => {
     expect((await call('/readyz', { key: null })).status).toBe(200)
   })
 
-  test('two servers on one database share the limit', async () => {
+  test('two servers with one database share the limit', async () => {
     const one = await givenApp(engine, LIMITS)
     const two = await givenApp(engine, LIMITS, one.url)
     const { key } = await one.organization()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 30 }, (_, index) => (index % 2 ? one : two).call('/groups', { key })),
     )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20)
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(20)
   })
 
-  test('a limit of 0 means no limit, and the headers have a number that is never reached', async () => {
+  test('a limit of 0 means no limit, and the headers have the highest number', async () => {
     const { call } = await givenApp(engine)
     for (let turn = 0; turn < 30; turn++) {
-      const answer = await call('/monitors')
-      expect([answer.status, ...limitsOf(answer).slice(0, 2)]).toEqual([200, 2_147_483_647, 2_147_483_647])
+      const response = await call('/monitors')
+      expect([response.status, ...limitsOf(response).slice(0, 2)]).toEqual([200, 2_147_483_647, 2_147_483_647])
     }
   })
 
-  test('a missing, unknown, expired or revoked key is 401, a key that may only read is 403 where it writes', async () => {
+  test('a missing, unknown, expired or revoked key is a 401, and a write with a read-only key is a 403', async () => {
     const { call, key, deps, pass, organization } = await givenApp(engine)
     const reader = await key('read')
     const writer = await key('write')
@@ -148,13 +148,13 @@ onBothEngines('the gate', (_fresh, engine) => {
     expect((await call('/groups', { key: writer.key })).status).toBe(200)
     await revokeKey(deps.db, systemContext((await organization()).id, deps.clock.now()), writer.id)
     for (const sent of [writer.key, null, '', 'zw_short', `zw_${'é'.repeat(43)}`, `${writer.key} `]) {
-      const answer = await call('/groups', { key: sent })
-      expect([answer.status, answer.body]).toEqual([401, { code: 401, error: 'Unauthorized' }])
-      expect(answer.headers['www-authenticate']).toBe('ApiKey realm="zonewatch", header="X-Api-Key"')
+      const response = await call('/groups', { key: sent })
+      expect([response.status, response.body]).toEqual([401, { code: 401, error: 'Unauthorized' }])
+      expect(response.headers['www-authenticate']).toBe('ApiKey realm="zonewatch", header="X-Api-Key"')
     }
   })
 
-  test('when a key was last used is written once a minute, however many requests come at once', async () => {
+  test('the last use of a key is written once a minute, even with concurrent requests', async () => {
     const world = await givenApp(engine)
     const { id, key } = await world.key('write')
     await Promise.all(Array.from({ length: 20 }, () => world.call('/groups', { key })))
@@ -169,7 +169,7 @@ onBothEngines('the gate', (_fresh, engine) => {
   })
 })
 
-test('an address counts as the network that one client has: an IPv4 address, 64 bits of IPv6', () => {
+test('the network of a client is its IPv4 address, or the /64 of its IPv6 address', () => {
   expect(clientNetwork('192.0.2.1')).toBe('192.0.2.1')
   expect(clientNetwork('::ffff:192.0.2.1')).toBe('192.0.2.1')
   expect(clientNetwork('2001:db8:1:2:3:4:5:6')).toBe(clientNetwork('2001:db8:1:2::1'))

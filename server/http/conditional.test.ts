@@ -77,14 +77,14 @@ async function givenIncident(world: TestApp): Promise<string> {
 }
 
 onBothEngines('conditional requests', (_fresh, engine) => {
-  test('one resource carries an ETag, and If-None-Match is answered without a body', async () => {
+  test('a resource has an ETag, and a matching If-None-Match gets no body', async () => {
     const world = await givenApp(engine)
     const { path, tag } = await givenGroup(world)
     expect(tag).toMatch(/^"[\w.-]+"$/)
     for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
       for (const method of ['GET', 'HEAD']) {
-        const answer = await world.call(path, { method, headers: { 'if-none-match': known } })
-        expect([answer.status, answer.text, answer.headers.etag]).toEqual([304, '', tag])
+        const response = await world.call(path, { method, headers: { 'if-none-match': known } })
+        expect([response.status, response.text, response.headers.etag]).toEqual([304, '', tag])
       }
     }
     expect((await world.call(path, { headers: { 'if-none-match': '"other"' } })).status).toBe(200)
@@ -93,7 +93,7 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     expect(Number(head.headers['content-length'])).toBeGreaterThan(50)
   })
 
-  test('If-Match lets a change of what was read through, and refuses one of what has changed since', async () => {
+  test('If-Match allows a change of the version that was read, and refuses it after another change', async () => {
     const world = await givenApp(engine)
     const { path, tag } = await givenGroup(world)
     const change = (name: string, match: string) =>
@@ -114,7 +114,7 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     expect((await world.call(path, { method: 'DELETE', headers: { 'if-match': etag! } })).status).toBe(404)
   })
 
-  test('a page of every list carries a weak ETag: 304 until something on it changes', async () => {
+  test('a page of every list has a weak ETag and is a 304 until it changes', async () => {
     const world = await givenApp(engine)
     const { paths } = (await world.call('/openapi.json', { key: null })).body
     const lists = Object.keys(paths).filter((path) => JSON.stringify(paths[path].get ?? {}).includes('Page"'))
@@ -126,8 +126,8 @@ onBothEngines('conditional requests', (_fresh, engine) => {
       expect([path, headers.etag]).toEqual([path, expect.stringMatching(/^W\/"[\w-]{16}"$/)])
     }
     const read = async (path: string, tag?: string, method = 'GET') => {
-      const answer = await world.call(path, { method, headers: tag === undefined ? {} : { 'if-none-match': tag } })
-      return { status: answer.status, text: answer.text, tag: answer.headers.etag! }
+      const response = await world.call(path, { method, headers: tag === undefined ? {} : { 'if-none-match': tag } })
+      return { status: response.status, text: response.text, tag: response.headers.etag! }
     }
     const one = await read('/groups')
     for (const method of ['GET', 'HEAD']) {
@@ -143,35 +143,35 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     expect((await read('/groups', two.tag)).status).toBe(200)
     // The same list of another organization says nothing of this one.
     const other = await world.organization('Second')
-    const answer = await world.call('/groups', { key: other.key, headers: { 'if-none-match': two.tag } })
-    expect(answer.status).toBe(200)
+    const response = await world.call('/groups', { key: other.key, headers: { 'if-none-match': two.tag } })
+    expect(response.status).toBe(200)
   })
 
-  test('of ten changes with one ETag at the same time, one is made', async () => {
+  test('of ten concurrent changes with one ETag, one succeeds', async () => {
     const world = await givenApp(engine)
     const { path, tag } = await givenGroup(world)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         world.call(path, { method: 'PATCH', body: { name: `n${index}` }, headers: { 'if-match': tag } }),
       ),
     )
-    const statuses = answers.map(({ status }) => status).sort()
+    const statuses = responses.map(({ status }) => status).sort()
     expect(statuses).toEqual([200, ...Array(9).fill(412)])
   })
 
-  test('a change of what no PATCH can change makes the ETag another, and is no reason to refuse one', async () => {
+  test('a change of read-only fields changes the ETag, but does not make If-Match fail', async () => {
     const world = await givenApp(engine)
     const { path, tag } = await givenGroup(world)
     const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], group: 'shop' }
     await world.call('/monitors', { method: 'POST', body })
-    const answer = await world.call(path, { headers: { 'if-none-match': tag } })
-    expect([answer.status, answer.body.monitors]).toEqual([200, 1])
-    expect(answer.headers.etag).not.toBe(tag)
+    const response = await world.call(path, { headers: { 'if-none-match': tag } })
+    expect([response.status, response.body.monitors]).toEqual([200, 1])
+    expect(response.headers.etag).not.toBe(tag)
     const change = { method: 'PATCH', body: { name: 'Two' }, headers: { 'if-match': tag } }
     expect((await world.call(path, change)).status).toBe(200)
   })
 
-  test('an ETag remembers what the representation included', async () => {
+  test('an ETag depends on the included fields', async () => {
     const world = await givenApp(engine)
     const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
     const { id } = (await world.call('/monitors', { method: 'POST', body })).body
@@ -182,13 +182,13 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     expect((await world.call(`/monitors/${id}`, remove)).status).toBe(204)
   })
 
-  test('of many changes with one ETag at two servers of one database, one is made', async () => {
+  test('of concurrent changes with one ETag on two servers, one succeeds', async () => {
     const world = await givenApp(engine)
     const other = await givenApp(engine, {}, world.url)
     const { key } = await world.organization()
     for (const [path, change] of await resourcesOf(world)) {
       const tag = (await world.call(path)).headers.etag!
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [1, 2, 3, 4].map((number) =>
           (number % 2 === 0 ? world : other).call(path, {
             method: 'PATCH',
@@ -198,11 +198,11 @@ onBothEngines('conditional requests', (_fresh, engine) => {
           }),
         ),
       )
-      expect([path, answers.map(({ status }) => status).sort()]).toEqual([path, [200, 412, 412, 412]])
+      expect([path, responses.map(({ status }) => status).sort()]).toEqual([path, [200, 412, 412, 412]])
     }
   })
 
-  test('a monitor that is put by its external id refuses a stale ETag', async () => {
+  test('PUT by external id refuses an outdated ETag', async () => {
     const world = await givenApp(engine)
     const path = '/monitors/external/shop-1'
     const put = (number: number, headers: Record<string, string> = {}) => {
@@ -216,7 +216,7 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     expect((await world.call(path)).body.expected_value).toEqual(['192.0.2.2'])
   })
 
-  test('whatever can be changed or deleted refuses a stale ETag and takes a fresh one, as the description says', async () => {
+  test('every change and deletion refuses an outdated ETag and accepts a current one, as OpenAPI says', async () => {
     const world = await givenApp(engine)
     const { paths } = (await world.call('/openapi.json', { key: null })).body
     const resources = await resourcesOf(world)
@@ -250,16 +250,20 @@ onBothEngines('conditional requests', (_fresh, engine) => {
       ['DELETE', '/organization/subscription'],
     ] as const) {
       const headers = { 'if-match': (await world.call('/groups/default')).headers.etag! }
-      const answer = await world.call(path, {
+      const response = await world.call(path, {
         method,
         headers,
         ...(method === 'PATCH' ? { body: { frequency: 10 } } : {}),
       })
-      expect([path, answer.status, answer.body.error]).toEqual([path, 412, expect.stringMatching(/without If-Match/)])
+      expect([path, response.status, response.body.error]).toEqual([
+        path,
+        412,
+        expect.stringMatching(/without If-Match/),
+      ])
     }
   })
 
-  test('an action answers with the ETag that its resource then has', async () => {
+  test('the response to an action has the new ETag of the resource', async () => {
     const world = await givenApp(engine)
     const post = (path: string, body?: unknown) =>
       world.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })
@@ -276,22 +280,22 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     }
   })
 
-  test('an answer that shows a new secret has the ETag of what is read afterwards', async () => {
+  test('a response with a new secret has the ETag that GET returns', async () => {
     const world = await givenApp(engine)
     const url = 'http://127.0.0.1:9999/'
     for (const hasKey of [false, true]) {
       const post = (path: string, body: unknown) =>
         world.call(path, { method: 'POST', body, headers: hasKey ? { 'idempotency-key': path } : {} })
-      const made = await post('/webhooks', { url })
-      const path = `/webhooks/${made.body.id}`
-      expect((await world.call(path, { headers: { 'if-none-match': made.headers.etag! } })).status).toBe(304)
+      const created = await post('/webhooks', { url })
+      const path = `/webhooks/${created.body.id}`
+      expect((await world.call(path, { headers: { 'if-none-match': created.headers.etag! } })).status).toBe(304)
       const rotated = await post(`${path}/rotate-secret`, { grace_hours: 1 })
-      expect(rotated.headers.etag).not.toBe(made.headers.etag)
+      expect(rotated.headers.etag).not.toBe(created.headers.etag)
       expect((await world.call(path, { headers: { 'if-none-match': rotated.headers.etag! } })).status).toBe(304)
     }
   })
 
-  test('what changes a resource from elsewhere makes a tag stale, and a check does not', async () => {
+  test('a change by another route outdates the ETag, a check does not', async () => {
     const world = await givenApp(engine)
     const post = async (path: string, body?: unknown) =>
       (await world.call(path, { method: 'POST', ...(body === undefined ? {} : { body }) })).body
@@ -311,8 +315,8 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     ] as const) {
       const { etag } = (await world.call(path)).headers
       await elsewhere()
-      const answer = await world.call(path, { method: 'DELETE', headers: { 'if-match': etag! } })
-      expect([path, elsewhere.toString(), answer.status]).toEqual([path, elsewhere.toString(), 412])
+      const response = await world.call(path, { method: 'DELETE', headers: { 'if-match': etag! } })
+      expect([path, elsewhere.toString(), response.status]).toEqual([path, elsewhere.toString(), 412])
     }
     const { etag } = (await world.call(monitor)).headers
     const id = monitor.slice('/monitors/'.length)

@@ -6,7 +6,7 @@ import { givenApp, type TestApp } from '../testing/test-app.ts'
 const MONITOR = { domain: 'example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 const NO_GROUP = `grp_${'0'.repeat(26)}`
 
-test('the error of each field says what is allowed, and what came instead', async () => {
+test('the error of a field says what is allowed and what was sent', async () => {
   const world = await givenApp('sqlite')
   const refusals: [string, unknown, Record<string, string>][] = [
     ['/monitors', { ...MONITOR, expected_value: ['192.0.2.1', 7] }, { 'expected_value.1': 'must be text, not 7.' }],
@@ -34,12 +34,12 @@ test('the error of each field says what is allowed, and what came instead', asyn
     ['/agents/invitations', { email: 'nobody' }, { email: 'must be an email address, not "nobody".' }],
   ]
   for (const [path, body, errors] of refusals) {
-    const answer = await world.call(path, { method: 'POST', body })
-    expect([path, answer.status, answer.body.errors]).toEqual([path, 400, errors])
+    const response = await world.call(path, { method: 'POST', body })
+    expect([path, response.status, response.body.errors]).toEqual([path, 400, errors])
   }
 })
 
-test('codes of the error and of its fields are in headers', async () => {
+test('the codes of the error and of its fields are in headers', async () => {
   const world = await givenApp('sqlite')
   const call = async (path: string, init: Parameters<typeof world.call>[1]) => {
     const { headers } = await world.call(path, init)
@@ -84,7 +84,7 @@ test('codes of the error and of its fields are in headers', async () => {
   expect(String(first50).split(/, (?=f\d)/)).toHaveLength(50)
 })
 
-test('an answer that is repeated for an Idempotency-Key has the codes of the first one', async () => {
+test('a repeated response has the codes of the first one', async () => {
   const world = await givenApp('sqlite')
   const headers = { 'idempotency-key': 'once' }
   const send = () => world.call('/groups', { method: 'POST', body: { name: 'Default' }, headers })
@@ -94,7 +94,7 @@ test('an answer that is repeated for an Idempotency-Key has the codes of the fir
   expect(again.body).toEqual(first.body)
 })
 
-test('a name must hold more than spaces', async () => {
+test('a name must not be blank', async () => {
   const world = await givenApp('sqlite')
   const { data } = (await world.call('/agents')).body
   for (const [path, method] of [
@@ -108,13 +108,13 @@ test('a name must hold more than spaces', async () => {
   }
 })
 
-test('a field that is changed elsewhere is refused with the place', async () => {
+test('the error of a read-only field names the route that changes it', async () => {
   const world = await givenApp('sqlite')
   const post = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body.id
   const monitor = `/monitors/${await post('/monitors', MONITOR)}`
   const webhook = `/webhooks/${await post('/webhooks', { url: 'http://127.0.0.1:2/' })}`
   const agent = `/agents/${(await world.call('/agents')).body.data[0].id}`
-  const refusals: [method: string, path: string, body: object, place: string][] = [
+  const refusals: [method: string, path: string, body: object, hint: string][] = [
     ['PATCH', webhook, { secret: 'a secret of sixteen' }, 'POST /webhooks/{webhook}/rotate-secret'],
     ['PATCH', webhook, { state: 'active' }, 'POST /webhooks/{webhook}/test'],
     ['POST', '/webhooks', { url: 'http://127.0.0.1:2/', is_active: false }, 'POST /webhooks/{webhook}/disable'],
@@ -129,13 +129,13 @@ test('a field that is changed elsewhere is refused with the place', async () => 
     ['PATCH', '/organization', { plan: 'x' }, 'PUT /organization/subscription'],
     ['PUT', '/organization/subscription', { plan: 'x', cancel_at: null }, 'DELETE /organization/subscription'],
   ]
-  for (const [method, path, body, place] of refusals) {
+  for (const [method, path, body, hint] of refusals) {
     const { errors } = (await world.call(path, { method, body })).body
-    expect([path, Object.values(errors).join()]).toEqual([path, expect.stringContaining(place)])
+    expect([path, Object.values(errors).join()]).toEqual([path, expect.stringContaining(hint)])
   }
 })
 
-test('one answer names every error, with an unknown group', async () => {
+test('one response has all errors, including an unknown group', async () => {
   const world = await givenApp('sqlite')
   const wrong = { ...MONITOR, domain: 'a..example', group: NO_GROUP, frequency: 1 }
   const names = ['domain', 'frequency', 'group']
@@ -143,13 +143,13 @@ test('one answer names every error, with an unknown group', async () => {
   expect(Object.keys(one.body.errors).sort()).toEqual(names)
   const many = await world.call('/monitors/bulk', { method: 'POST', body: { monitors: [MONITOR, null, wrong] } })
   expect(Object.keys(many.body.errors).sort()).toEqual(['monitors.1', ...names.map((name) => `monitors.2.${name}`)])
-  const made = await world.call('/monitors', { method: 'POST', body: MONITOR })
-  const changed = await world.call(`/monitors/${made.body.id}`, { method: 'PATCH', body: wrong })
+  const created = await world.call('/monitors', { method: 'POST', body: MONITOR })
+  const changed = await world.call(`/monitors/${created.body.id}`, { method: 'PATCH', body: wrong })
   expect(Object.keys(changed.body.errors).sort()).toEqual(names)
   expect(changed.body.errors.group).toBe('Unknown group. Use the id or slug of an existing group.')
 })
 
-test('errors of a query name what is unknown, what came twice and what is allowed', async () => {
+test('errors of a query name unknown and repeated parameters and the allowed values', async () => {
   const world = await givenApp('sqlite')
   const errorsOf = async (query: string) => (await world.call(`/groups?${query}`)).body.errors
   expect(await errorsOf('page=2')).toEqual({
@@ -163,17 +163,17 @@ test('errors of a query name what is unknown, what came twice and what is allowe
   expect(Object.keys(await errorsOf('=1'))).toEqual(['query'])
 })
 
-test('a number in a query is plain decimal digits', async () => {
+test('a number in a query has only decimal digits', async () => {
   const { call } = await givenApp('sqlite')
   expect((await call('/groups?limit=010')).body.limit).toBe(10)
-  for (const given of ['0x10', '1e1', ' 10', '+5', '5.0', '', '٣', '9'.repeat(30)]) {
-    const { status, body } = await call(`/groups?limit=${encodeURIComponent(given)}`)
-    expect([status, body.errors]).toEqual([400, { limit: `must be a whole number, not "${given}".` }])
+  for (const text of ['0x10', '1e1', ' 10', '+5', '5.0', '', '٣', '9'.repeat(30)]) {
+    const { status, body } = await call(`/groups?limit=${encodeURIComponent(text)}`)
+    expect([status, body.errors]).toEqual([400, { limit: `must be a whole number, not "${text}".` }])
   }
   expect((await call('/groups?limit=-1')).body.errors).toEqual({ limit: 'must be from 1 to 100, not -1.' })
 })
 
-test('true and false of a query are read in any letter case, as Python writes them', async () => {
+test('a query accepts true and false in any letter case', async () => {
   const world = await givenApp('sqlite')
   await world.call('/monitors', { method: 'POST', body: MONITOR })
   expect((await world.call('/monitors?is_active=True')).body.data).toHaveLength(1)
@@ -183,9 +183,9 @@ test('true and false of a query are read in any letter case, as Python writes th
   })
 })
 
-test('the error of a body that is not JSON names the place', async () => {
+test('the error of invalid JSON names the position', async () => {
   const world = await givenApp('sqlite')
-  const post = async (raw: string | Buffer) => await sent(world, '/groups', raw, 'application/json')
+  const post = async (raw: string | Buffer) => await sendRaw(world, '/groups', raw, 'application/json')
   const comma = await post('{"name":"x",}')
   expect([comma.status, comma.body.error]).toEqual([400, 'The body is not valid JSON. See errors.'])
   expect(comma.body.errors.body).toMatch(/^is not JSON: .*line 1 column 13/)
@@ -193,15 +193,15 @@ test('the error of a body that is not JSON names the place', async () => {
   expect((await post(Buffer.from('{"name":"caf\xe9"}', 'latin1'))).body.errors).toEqual({ body: 'is not UTF-8.' })
 })
 
-test('a request without a body has none, whatever its content type', async () => {
+test('a request without a body is accepted with any content type', async () => {
   const world = await givenApp('sqlite')
   const { id } = (await world.call('/monitors', { method: 'POST', body: MONITOR })).body
   const form = 'application/x-www-form-urlencoded'
-  expect((await sent(world, `/monitors/${id}/disable`, '', form)).status).toBe(200)
-  expect((await sent(world, `/monitors/${id}/disable`, 'a=1', form)).status).toBe(415)
+  expect((await sendRaw(world, `/monitors/${id}/disable`, '', form)).status).toBe(200)
+  expect((await sendRaw(world, `/monitors/${id}/disable`, 'a=1', form)).status).toBe(415)
 })
 
-test('a compressed body is refused, whatever the method', async () => {
+test('a compressed body is refused for every method', async () => {
   const world = await givenApp('sqlite')
   const headers = { 'content-encoding': 'gzip' }
   for (const [method, path] of [
@@ -215,6 +215,6 @@ test('a compressed body is refused, whatever the method', async () => {
   expect((await world.call('/groups', { method: 'POST', body: { name: 'x' }, headers: plain })).status).toBe(201)
 })
 
-async function sent({ call }: TestApp, path: string, raw: string | Buffer, type: string) {
+async function sendRaw({ call }: TestApp, path: string, raw: string | Buffer, type: string) {
   return await call(path, { method: 'POST', raw: raw as string, headers: { 'content-type': type } })
 }

@@ -28,7 +28,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     }
   })
 
-  test('the first answer is given again, marked, and nothing is made twice', async () => {
+  test('a repeated request gets the first response, marked, and creates nothing', async () => {
     const world = await givenApp(engine)
     const first = await post(world)('/groups', 'one', { name: 'Shop' })
     const again = await post(world)('/groups', 'one', { name: 'Shop' })
@@ -41,7 +41,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect(await groups(world)).toEqual(['default', 'shop'])
   })
 
-  test('the same key with another body or another path is 422, and names the header', async () => {
+  test('the same key with another body or path is a 422 that names the header', async () => {
     const world = await givenApp(engine)
     await post(world)('/groups', 'one', { name: 'Shop' })
     for (const answer of [
@@ -52,17 +52,19 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     }
   })
 
-  test('while the first runs, the same request is 409; of many at once exactly one is carried out', async () => {
+  test('a repeated request is a 409 while the first one runs, and only one of many is executed', async () => {
     const world = await givenApp(engine)
-    const answers = await Promise.all(Array.from({ length: 8 }, () => post(world)('/groups', 'one', { name: 'Shop' })))
-    const statuses = answers.map(({ status }) => status)
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, () => post(world)('/groups', 'one', { name: 'Shop' })),
+    )
+    const statuses = responses.map(({ status }) => status)
     expect(new Set(statuses)).toEqual(new Set(statuses.includes(409) ? [201, 409] : [201]))
-    const carriedOut = answers.filter(({ status, headers }) => status === 201 && !headers['idempotent-replayed'])
+    const carriedOut = responses.filter(({ status, headers }) => status === 201 && !headers['idempotent-replayed'])
     expect(carriedOut).toHaveLength(1)
     expect(await groups(world)).toEqual(['default', 'shop'])
   })
 
-  test('a refusal for its content is kept too; after 24 hours the key is free, and then pruned', async () => {
+  test('a refusal is stored too, and a key can be used again after 24 hours', async () => {
     const world = await givenApp(engine)
     const { deps, pass } = world
     expect((await post(world)('/groups', 'one', {})).status).toBe(400)
@@ -75,7 +77,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect(await deps.db.selectFrom('idempotent_requests').selectAll().execute()).toEqual([])
   })
 
-  test('what failed here is not kept', async () => {
+  test('a failure of the server is not stored', async () => {
     const world = await givenApp(engine)
     const { deps, organization } = world
     await organization()
@@ -85,7 +87,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
   })
 
-  test('belongs to the organization: another API key of the same role gets the answer, which lies sealed in the database', async () => {
+  test('another API key with the same role gets the response, which is stored sealed', async () => {
     const world = await givenApp(engine)
     const { deps, key, organization } = world
     const body = { url: 'https://hooks.example.com/dns' }
@@ -104,12 +106,12 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect((await world.call('/webhooks')).body.data).toHaveLength(1)
   })
 
-  test('gives an answer to no other role, and does not carry the request out for it', async () => {
+  test('a caller with another role gets no response, and the request is not executed again', async () => {
     const world = await givenApp(engine)
     const owner = await givenSignedInBrowser(world, { name: 'Olga', role: 'owner' })
     const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
     const body = { name: 'Deploy', role: 'write' }
-    const made = await post(world)('/api-keys', 'one', body)
+    const created = await post(world)('/api-keys', 'one', body)
     const other = await post(world)('/webhooks', 'two', { url: 'https://hooks.example.com/' })
     const { key } = await world.key('write')
     const again = await post(world)('/webhooks', 'two', { url: 'https://hooks.example.com/' }, { key })
@@ -117,24 +119,24 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     // The key of a person is that person's.
     for (const browser of [owner, admin]) {
       const answer = await browser.call('/api-keys', { body, headers: { 'idempotency-key': 'one' } })
-      expect([answer.status, answer.body.key === made.body.key]).toEqual([201, false])
+      expect([answer.status, answer.body.key === created.body.key]).toEqual([201, false])
     }
   })
 
-  test('of a new API key is given to nobody else, not to another admin key either', async () => {
+  test('the response with a new API key goes only to its sender', async () => {
     const world = await givenApp(engine)
     const { key } = await world.key('admin')
     const body = { name: 'Deploy', role: 'write' }
-    const made = await post(world)('/api-keys', 'one', body)
+    const created = await post(world)('/api-keys', 'one', body)
     const again = await post(world)('/api-keys', 'one', body)
     const other = await post(world)('/api-keys', 'one', body, { key })
-    expect([again.body, again.headers['idempotent-replayed']]).toEqual([made.body, 'true'])
-    expect([other.status, other.headers['idempotent-replayed'], other.body.id === made.body.id]).toEqual([
+    expect([again.body, again.headers['idempotent-replayed']]).toEqual([created.body, 'true'])
+    expect([other.status, other.headers['idempotent-replayed'], other.body.id === created.body.id]).toEqual([
       ...[201, undefined, false],
     ])
   })
 
-  test('of an answer that the version before kept is found by the API key that it was kept for', async () => {
+  test('a response that the previous version stored is found by its API key', async () => {
     const world = await givenApp(engine)
     const { db, seal, clock, config } = world.deps
     const { id: organizationId } = await world.organization()
@@ -159,7 +161,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect((await post(world)('/groups', 'one', { name: 'Other' }, { key: writer.key })).status).toBe(422)
   })
 
-  test('a key that is no key is 400; on other methods the header means nothing', async () => {
+  test('an invalid key is a 400, and other methods ignore the header', async () => {
     const world = await givenApp(engine)
     for (const name of ['', 'x'.repeat(256), 'tab\there']) {
       const answer = await post(world)('/groups', name, { name: 'Shop' })
@@ -172,7 +174,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
 })
 
 describe('a deadlock (postgres)', () => {
-  test('is a 409 that is not kept: the same request can be sent again', async () => {
+  test('is a 409 that is not stored, so the request can be repeated', async () => {
     const { url, drop } = await migratedDatabaseUrl('postgres')
     onTestFinished(drop)
     const world = await givenApp('postgres', {}, url)

@@ -124,16 +124,16 @@ async function givenRequests(world: TestApp, count: number): Promise<void> {
       is_exact_match: true,
     },
   })
-  const made = Array.from({ length: count }, (_, number) => ({
+  const created = Array.from({ length: count }, (_, number) => ({
     organizationId: monitor.organization_id,
     groupId: monitor.group_id,
     event: event(number),
   }))
-  await inTransaction(db, (transaction) => insertRequests(transaction, made, clock.now()))
+  await inTransaction(db, (transaction) => insertRequests(transaction, created, clock.now()))
 }
 
-onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
-  test('are one transaction for every POST: without its answer nothing is changed, and with it nothing twice', async () => {
+onBothEngines('requests with an Idempotency-Key', (_fresh, engine) => {
+  test('every POST writes its changes and its response in one transaction', async () => {
     const world = await givenApp(engine)
     const posts: Record<string, [path: string, body?: unknown]> = await postsOf(world)
     const { paths } = (await world.call('/openapi.json', { key: null })).body
@@ -154,7 +154,7 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     }
   }, 60_000)
 
-  test('a bulk answer of 1,000 monitors is too large to keep, and is made again from the ids', async () => {
+  test('a response with 1,000 monitors is not stored, and is built again from the ids', async () => {
     const world = await givenApp(engine)
     const monitors = Array.from({ length: 1_000 }, (_, place) => ({
       ...MONITOR,
@@ -173,7 +173,7 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     expect((await world.call('/groups/shop')).body.monitors).toBe(999)
   }, 60_000)
 
-  test('are bounded for each organization: first the ids alone are kept, then the header is refused, until answers expire', async () => {
+  test('an organization at its limit stores only ids, then its keys are refused until responses expire', async () => {
     const world = await givenApp(engine, { IDEMPOTENCY_BYTES: '6000' })
     const secrets: string[] = []
     let status = 0
@@ -204,7 +204,7 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     expect((await post(world, '/groups', 'one', { name: 'Shop' })).status).toBe(201)
   })
 
-  test('of a replay in steps: what was interrupted goes on after the last step', async () => {
+  test('an interrupted replay continues after its last step', async () => {
     const world = await givenApp(engine)
     const { db, seal, clock, config } = world.deps
     const { id: organizationId } = await world.organization()
@@ -227,8 +227,8 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
 
     world.pass(1_000)
     for (const replayed of [undefined, 'true']) {
-      const answer = await post(world, `/webhooks/${webhook}/replay`, 'one', body, { key: writer.key })
-      expect([answer.status, answer.body, answer.headers['idempotent-replayed']]).toEqual([
+      const response = await post(world, `/webhooks/${webhook}/replay`, 'one', body, { key: writer.key })
+      expect([response.status, response.body, response.headers['idempotent-replayed']]).toEqual([
         202,
         { count: 450 },
         replayed,
@@ -239,7 +239,7 @@ onBothEngines('an Idempotency-Key and its effect', (_fresh, engine) => {
     expect(rows).toHaveLength(450)
   })
 
-  test('what writes nothing keeps nothing', async () => {
+  test('a POST that writes nothing stores no response', async () => {
     const world = await givenApp(engine)
     const plan = await post(world, '/dashboard/api/import', 'one', { zone: 'a.example.com. 60 A 192.0.2.1' })
     const portal = await post(world, '/organization/subscription/portal', 'two')

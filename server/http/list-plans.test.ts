@@ -94,8 +94,8 @@ function expectPostgres(plan: string, { isDeep }: { isDeep: boolean }): void {
   if (isDeep) expect(plan).toMatch(/Index Cond: .*[<>]/)
 }
 
-onBothEngines('every list, in every order and with every filter', (_fresh, engine) => {
-  test('monitors are read from an index, without reading or sorting them all', async () => {
+onBothEngines('the query plans of lists', (_fresh, engine) => {
+  test('monitors are read from an index without a full scan or sort', async () => {
     const recording = await givenRecordingDatabase(engine)
     const { db } = recording
     const organizationId = await givenMonitors(db)
@@ -171,7 +171,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     },
   )
 
-  test('events are read from an index, without reading or sorting them all', async () => {
+  test('events are read from an index without a full scan or sort', async () => {
     const recording = await givenRecordingDatabase(engine)
     const { db } = recording
     const { organizationId, monitorId } = await givenEvents(db)
@@ -203,7 +203,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
     }
   })
 
-  test('groups are read from an index, without reading or sorting them all', async () => {
+  test('groups are read from an index without a full scan or sort', async () => {
     const recording = await givenRecordingDatabase(engine)
     const { db } = recording
     const { id } = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, 0)
@@ -231,7 +231,7 @@ onBothEngines('every list, in every order and with every filter', (_fresh, engin
   })
 })
 
-test("PostgreSQL's planner takes the indexes by itself when there are many rows", async () => {
+test("PostgreSQL's planner chooses the indexes when there are many rows", async () => {
   const recording = await givenRecordingDatabase('postgres', { free: true })
   const { db } = recording
   const organizationId = await givenMonitors(db, 10_000)
@@ -265,10 +265,10 @@ async function givenMonitors(db: Database, count = MANY): Promise<string> {
     tags: ['prod'],
   })
   if (!parsed.ok) throw new Error('not a monitor')
-  for (let made = 0; made < count; made += 500) {
+  for (let created = 0; created < count; created += 500) {
     await insertMonitors(db, systemContext(id, 0), Array(500).fill(parsed.draft))
     // The servers of tests collect no statistics by themselves, and without them each row costs more than the one before.
-    if (made === 0) await sql`analyze`.execute(db)
+    if (created === 0) await sql`analyze`.execute(db)
   }
   await sql`update monitors set state = 'VALID'`.execute(db)
   await sql`update due_checks set last_checked_at = slot % 100 where slot % 10 > 0`.execute(db)
@@ -300,10 +300,10 @@ async function givenEvents(db: Database) {
     is_exact_match: 1 as const,
     diagnosis: null,
   })
-  for (let made = 0; made < MANY; made += 500) {
+  for (let created = 0; created < MANY; created += 500) {
     await insertEvents(
       db,
-      Array.from({ length: 500 }, (_, at) => event(made + at + 1)),
+      Array.from({ length: 500 }, (_, at) => event(created + at + 1)),
     )
   }
   await sql`analyze`.execute(db)

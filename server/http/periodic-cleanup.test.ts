@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { givenApp } from '../testing/test-app.ts'
 import { eventually } from '../testing/test-server.ts'
 
-test('a server that listens removes what requests of the past left behind', async () => {
+test('a listening server deletes expired request data', async () => {
   const world = await givenApp('sqlite', { READ_LIMIT: '20' })
   const { db } = world.deps
   const left = async () => [

@@ -4,23 +4,23 @@ import { expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 
-/** What a connection is answered, as text, until the server or `forMs` ends it. */
+/** Everything that the server sends until it closes the connection, or for `forMs`. */
 async function exchange(port: number, text: string, forMs = 3_000): Promise<string> {
   const socket = connect(port, '127.0.0.1')
-  let answer = ''
+  let response = ''
   await new Promise<void>((resolve) => {
     socket.setTimeout(forMs, () => socket.destroy())
     socket.on('data', (part) => {
-      answer += part
+      response += part
     })
     socket.on('error', () => {})
     socket.on('close', () => resolve())
     socket.write(text)
   })
-  return answer
+  return response
 }
 
-const bodyOf = (answer: string) => JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
+const bodyOf = (response: string) => JSON.parse(response.slice(response.indexOf('\r\n\r\n') + 4))
 
 async function givenPort({ app }: TestApp): Promise<number> {
   return Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
@@ -37,65 +37,69 @@ test.each([
   ['an expectation', 'GET /groups HTTP/1.1\r\nHost: x\r\nExpect: magic\r\nConnection: close\r\n\r\n', 417],
   ['an unknown method', 'BREW /groups HTTP/1.1\r\nHost: x\r\n\r\n', 400],
   ['a header with NUL', 'GET /groups HTTP/1.1\r\nHost: x\r\nX-Api-Key: a\0b\r\n\r\n', 400],
-])('%s is answered as every other error', async (_what, text, status) => {
-  const answer = await exchange(await givenPort(await givenApp('sqlite')), text, 1_000)
-  expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
-  expect(bodyOf(answer)).toMatchObject({ code: status, error: expect.any(String) })
-  expect(answer.toLowerCase()).toContain('x-request-id: ')
-  expect(answer.toLowerCase()).toMatch(/x-ratelimit-limit: \d+/)
+])('%s gets an error in the usual shape', async (_what, text, status) => {
+  const response = await exchange(await givenPort(await givenApp('sqlite')), text, 1_000)
+  expect(response).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  expect(bodyOf(response)).toMatchObject({ code: status, error: expect.any(String) })
+  expect(response.toLowerCase()).toContain('x-request-id: ')
+  expect(response.toLowerCase()).toMatch(/x-ratelimit-limit: \d+/)
 })
 
-test('a body that is larger than a mebibyte is 413, one with a wrong length 400', async () => {
+test('a body above 1 MiB is a 413, and a wrong Content-Length a 400', async () => {
   const world = await givenApp('sqlite')
-  const answer = await world.call('/groups', { method: 'POST', body: { name: 'x'.repeat(1_100_000) } })
-  expect([answer.status, answer.body.code]).toEqual([413, 413])
+  const response = await world.call('/groups', { method: 'POST', body: { name: 'x'.repeat(1_100_000) } })
+  expect([response.status, response.body.code]).toEqual([413, 413])
 })
 
-test('while the server stops it finishes what is in progress, answers what comes then, and closes the connection', async () => {
+test('a stopping server completes open requests, answers further ones, and closes their connections', async () => {
   const world = await givenApp('sqlite')
   const port = await givenPort(world)
   const { key } = await world.organization()
   const socket = connect(port, '127.0.0.1')
-  let answer = ''
+  let response = ''
   socket.on('error', () => {})
   socket.on('data', (part) => {
-    answer += part
+    response += part
   })
   const ended = once(socket, 'close')
   const head = `Host: x\r\nX-Api-Key: ${key}\r\n`
   const length = 'Content-Type: application/json\r\nContent-Length: 12\r\nExpect: 100-continue\r\n'
   socket.write(`POST /groups HTTP/1.1\r\n${head}${length}\r\n`)
-  await expect.poll(() => answer).toBe('HTTP/1.1 100 Continue\r\n\r\n') // the server has the request
-  answer = ''
+  await expect.poll(() => response).toBe('HTTP/1.1 100 Continue\r\n\r\n') // the server has the request
+  response = ''
   const closed = world.close()
   await systemClock.sleep(50)
   socket.write(`{"name":"x"}GET /groups HTTP/1.1\r\n${head}\r\n`)
   await Promise.all([closed, ended])
-  const [first = '', second = ''] = answer.split(/(?<=\})(?=HTTP)/)
+  const [first = '', second = ''] = response.split(/(?<=\})(?=HTTP)/)
   expect(first).toMatch(/^HTTP\/1.1 201 /)
   expect(second).toMatch(/^HTTP\/1.1 200 /)
   expect(second.toLowerCase()).toContain('connection: close')
 })
 
-test('pages of the origins that are set, and only these, may call the API', async () => {
+test('only pages of the configured origins may call the API', async () => {
   const page = 'https://status.example.com'
   const world = await givenApp('sqlite', { CORS_ORIGINS: `${page},https://other.example` })
-  const ask = { method: 'OPTIONS', key: null, headers: { origin: page, 'access-control-request-method': 'POST' } }
-  const preflight = await world.call('/monitors', ask)
+  const preflightRequest = {
+    method: 'OPTIONS',
+    key: null,
+    headers: { origin: page, 'access-control-request-method': 'POST' },
+  }
+  const preflight = await world.call('/monitors', preflightRequest)
   expect([preflight.status, preflight.headers['access-control-allow-origin']]).toEqual([204, page])
   expect(preflight.headers['access-control-allow-headers']).toContain('X-Api-Key')
-  const answer = await world.call('/groups', { headers: { origin: page } })
-  expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, page])
-  expect(answer.headers['access-control-expose-headers']).toContain('X-RateLimit-Remaining')
-  expect(answer.headers['access-control-expose-headers']).toContain('WWW-Authenticate')
-  expect(answer.headers.vary).toBe('Origin')
+  const response = await world.call('/groups', { headers: { origin: page } })
+  expect([response.status, response.headers['access-control-allow-origin']]).toEqual([200, page])
+  expect(response.headers['access-control-expose-headers']).toContain('X-RateLimit-Remaining')
+  expect(response.headers['access-control-expose-headers']).toContain('WWW-Authenticate')
+  expect(response.headers.vary).toBe('Origin')
   const foreign = await world.call('/groups', { headers: { origin: 'https://evil.example' } })
   expect(foreign.headers['access-control-allow-origin']).toBeUndefined()
   const plain = await givenApp('sqlite')
-  expect((await plain.call('/monitors', ask)).status).toBe(405)
+  expect((await plain.call('/monitors', preflightRequest)).status).toBe(405)
 })
 
-test('an upload that its client breaks off is no failure of the database', async () => {
+test('an upload that the client aborts is not reported as an unavailable database', async () => {
   const world = await givenApp('sqlite')
   const port = await givenPort(world)
   const { key } = await world.organization()

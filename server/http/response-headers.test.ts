@@ -4,7 +4,7 @@ import { givenApp } from '../testing/test-app.ts'
 describe('everything below /dashboard', () => {
   const PATHS = ['', '/', '/monitors?state=VALID', '/favicon.svg', '/api/me', '/api/nothing', '/auth/nothing']
 
-  test('says what a browser may load and who may frame it, errors included', async () => {
+  test('has security headers, including errors', async () => {
     const { call } = await givenApp('sqlite')
     for (const path of PATHS) {
       const { headers } = await call(`/dashboard${path}`, { key: null })
@@ -18,7 +18,7 @@ describe('everything below /dashboard', () => {
     }
   })
 
-  test('asks browsers to come by https where the server is reached so', async () => {
+  test('has Strict-Transport-Security if BASE_URL is https', async () => {
     const { call } = await givenApp('sqlite', { BASE_URL: 'https://dns.example.com' })
     const { headers } = await call('/dashboard/api/welcome', { key: null })
     expect(headers).toMatchObject({
@@ -36,11 +36,11 @@ describe('behind a reverse proxy', () => {
     return (await call('/monitors', { key: null, from, headers })).status
   }
 
-  test('a request counts for whom a trusted proxy names', async () => {
+  test('a request is counted for the client that a trusted proxy names', async () => {
     expect(await limitedAs({ TRUSTED_PROXIES: '10.0.0.0/8' }, '10.1.2.3')).toBe(429)
   })
 
-  test('anyone else names nobody', async () => {
+  test('X-Forwarded-For from others is ignored', async () => {
     expect(await limitedAs({ TRUSTED_PROXIES: '10.0.0.0/8' }, '192.0.2.1')).toBe(401)
     expect(await limitedAs({}, '10.1.2.3')).toBe(401)
   })

@@ -11,17 +11,17 @@ test.each([
   ['nesting that no schema has', nested(33), 'body'],
   ['more values than any request needs', Array(100_001).fill(0), 'body'],
   ['many small lists', Array(2_000).fill(Array(100).fill(0)), 'body'],
-])('%s is impossible, and where it is is said', (_what, input, field) => {
+])('%s is unsafe, and the error names the field', (_what, input, field) => {
   expect(Object.keys(findUnsafeInput(input) ?? {})).toEqual([field])
 })
 
-test('what can be, is not', () => {
+test('ordinary input is not unsafe', () => {
   const full = { monitors: Array(1_000).fill({ domain: '😀 x', expected_value: Array(10).fill('192.0.2.1'), a: null }) }
   for (const input of [{}, null, 1, full, nested(32), Object.create(null)])
     expect(findUnsafeInput(input)).toBeUndefined()
 })
 
-test('nesting of any depth is read without recursion', () => {
+test('deeply nested input causes no stack overflow', () => {
   let deep: unknown = []
   for (let depth = 0; depth < 400_000; depth++) deep = [deep]
   expect(findUnsafeInput(deep)).toBeDefined()
@@ -35,7 +35,7 @@ test('a schema is compiled when it is first used', () => {
   expect([compiled(), compiled()]).toEqual([1, 1])
 })
 
-test('schemas that are alike are compiled once, and the smallest difference is one', () => {
+test('equal schemas are compiled once, different ones separately', () => {
   const compiled: object[] = []
   const of = compileLazily((schema) => {
     compiled.push(schema)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { givenBilling } from '../testing/billing.ts'
 
 describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (engine) => {
-  test('invoices are listed as they were last reported', async () => {
+  test('invoices are listed as Stripe last reported them', async () => {
     const { world, buy, stripe, sendEvent } = await givenBilling(engine)
     await buy('price_team')
     const list = async (query = '') => (await world.call(`/organization/invoices${query}`)).body
@@ -42,7 +42,7 @@ describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (
     expect((await list()).data).toHaveLength(1)
   })
 
-  test('the portal opens for anyone who bought, and changed billing details go to the provider', async () => {
+  test('the portal opens after a purchase, and changed billing details are sent to Stripe', async () => {
     const { world, buy, stripe } = await givenBilling(engine)
     const portal = () => world.call('/organization/subscription/portal', { method: 'POST' })
     expect((await portal()).status).toBe(409)
@@ -57,7 +57,7 @@ describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (
     })
   })
 
-  test('billing details are kept while the provider is away', async () => {
+  test('billing details are saved while Stripe is unavailable', async () => {
     const { world, buy, stripe } = await givenBilling(engine)
     await buy('price_team')
     await stripe.close()
@@ -70,17 +70,17 @@ describe.each(['sqlite', 'postgres'] as const)('invoices and the portal (%s)', (
     expect([away.status, away.headers['retry-after']]).toEqual([503, '60'])
   })
 
-  test('only admin keys buy, cancel and manage', async () => {
+  test('only admin keys can buy, cancel and open the portal', async () => {
     const { world } = await givenBilling(engine)
     const { key } = await world.key('write')
 
-    const answers = [
+    const responses = [
       await world.call('/organization/subscription', { key, method: 'PUT', body: { plan: 'team' } }),
       await world.call('/organization/subscription', { key, method: 'DELETE' }),
       await world.call('/organization/subscription/portal', { key, method: 'POST' }),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403])
+    expect(responses.map(({ status }) => status)).toEqual([403, 403, 403])
     for (const path of ['subscription', 'plans', 'invoices']) {
       expect((await world.call(`/organization/${path}`, { key })).status).toBe(200)
     }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { givenApp } from '../testing/test-app.ts'
 
 describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine) => {
-  test('it is shown with exactly its fields', async () => {
+  test('the response has exactly the fields of an organization', async () => {
     const world = await givenApp(engine)
 
     const { status, body } = await world.call('/organization')
@@ -17,7 +17,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     })
   })
 
-  test('each part changes on its own, and what is absent stays', async () => {
+  test('absent fields keep their values', async () => {
     const world = await givenApp(engine)
     const change = async (body: object) => (await world.call('/organization', { method: 'PATCH', body })).body
 
@@ -37,11 +37,11 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     })
   })
 
-  test('the logo is a small image that runs nothing, and the audit log says only which', async () => {
+  test('the logo must be a small image without scripts, and the audit log has only its hash', async () => {
     const world = await givenApp(engine)
     const change = async (logo: unknown) =>
       (await world.call('/organization', { method: 'PATCH', body: { settings: { logo } } })).body
-    const dataUrl = (type: string, octets: Buffer) => `data:image/${type};base64,${octets.toString('base64')}`
+    const dataUrl = (type: string, bytes: Buffer) => `data:image/${type};base64,${bytes.toString('base64')}`
     const png = (length: number) => Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(length)])
     const logo = dataUrl('png', png(100))
     expect((await change(logo)).settings.logo).toBe(logo)
@@ -70,7 +70,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     ])
   })
 
-  test('all that is wrong is named at once, each with what is allowed', async () => {
+  test('one response names every error and the allowed values', async () => {
     const world = await givenApp(engine)
     const settings = {
       timezone: 'Mars',
@@ -91,12 +91,12 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     })
   })
 
-  test('a body that is no object is refused as such', async () => {
+  test('a body that is not an object is refused', async () => {
     const world = await givenApp(engine)
     for (const path of ['/organization', '/organization/billing']) {
       for (const body of [null, [], 'text', undefined]) {
-        const answer = await world.call(path, { method: 'PATCH', body })
-        expect([answer.status, Object.keys(answer.body.errors)]).toEqual([400, ['body']])
+        const response = await world.call(path, { method: 'PATCH', body })
+        expect([response.status, Object.keys(response.body.errors)]).toEqual([400, ['body']])
       }
       const { body } = await world.call(path, { method: 'PATCH', body: { settings: 'text', country: 5 } })
       expect(body.code).toBe(400)
@@ -112,19 +112,19 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     expect(body.errors['settings.timezone']).toContain('Europe/Berlin')
   })
 
-  test('a time zone is kept as it is written, whatever the letter case given', async () => {
+  test('a time zone is accepted in any letter case and stored in its usual one', async () => {
     const world = await givenApp(engine)
-    for (const [given, kept] of [
+    for (const [input, stored] of [
       ['europe/berlin', 'Europe/Berlin'],
       ['ASIA/KOLKATA', 'Asia/Kolkata'],
       ['utc', 'UTC'],
     ]) {
-      const body = { settings: { timezone: given } }
-      expect((await world.call('/organization', { method: 'PATCH', body })).body.settings.timezone).toBe(kept)
+      const body = { settings: { timezone: input } }
+      expect((await world.call('/organization', { method: 'PATCH', body })).body.settings.timezone).toBe(stored)
     }
   })
 
-  test('countries and currencies are those that there are', async () => {
+  test('only existing countries and currencies are accepted', async () => {
     const world = await givenApp(engine)
     const change = (body: object) => world.call('/organization/billing', { method: 'PATCH', body })
     for (const country of ['GB', 'gr', 'XK', 'CD']) expect((await change({ country })).status).toBe(200)
@@ -140,7 +140,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     }
   })
 
-  test("another organization's slug is taken", async () => {
+  test('the slug of another organization is taken', async () => {
     const world = await givenApp(engine)
     await world.organization('Second')
 
@@ -150,7 +150,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     expect((await world.call('/organization')).body.slug).toBe('first')
   })
 
-  test('billing details are empty at first, change one by one, and null clears', async () => {
+  test('billing details are empty at first, absent fields keep their values, and null clears', async () => {
     const world = await givenApp(engine)
     const change = (body: object) => world.call('/organization/billing', { method: 'PATCH', body })
     expect(Object.values((await world.call('/organization/billing')).body)).toEqual(Array(10).fill(null))
@@ -179,7 +179,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     })
   })
 
-  test('each organization sees and changes its own', async () => {
+  test('an organization reads and changes only its own details', async () => {
     const world = await givenApp(engine)
     const { key } = await world.organization('Second')
 
@@ -190,7 +190,7 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     expect((await world.call('/organization/billing')).body.city).toBeNull()
   })
 
-  test('every key reads, only admin keys change', async () => {
+  test('every key can read, only admin keys can change', async () => {
     const world = await givenApp(engine)
     for (const role of ['read', 'write'] as const) {
       const { key } = await world.key(role)

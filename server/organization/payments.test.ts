@@ -5,7 +5,7 @@ import { signedStripeEvent } from '../testing/stripe.ts'
 const MINUTE_MS = 60_000
 
 describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
-  test('choosing a paid plan leads to a page, and changes nothing by itself', async () => {
+  test('choosing a paid plan returns the URL of a page and does not change the plan', async () => {
     const { world, stripe, choose, plan } = await givenBilling(engine)
     await world.call('/organization/billing', { method: 'PATCH', body: { email: 'pay@example.com', country: 'de' } })
     const { id } = await world.organization()
@@ -29,7 +29,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     })
   })
 
-  test('two identical requests create one customer and one page', async () => {
+  test('two concurrent requests create one customer and one page', async () => {
     const { choose } = await givenBilling(engine)
 
     const [first, second] = await Promise.all([choose('team'), choose('team')])
@@ -37,7 +37,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect(first.body.url).toBe(second.body.url)
   })
 
-  test('a signed report of the payment changes the plan', async () => {
+  test('the signed event of a payment changes the plan', async () => {
     const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
@@ -55,30 +55,30 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     })
   })
 
-  test('a report that is not signed, signed with another secret, altered or old changes nothing', async () => {
+  test('an event with a missing, wrong or old signature changes nothing', async () => {
     const { world, stripe, choose, plan } = await givenBilling(engine)
     await choose('team')
     const object = stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
-    const given = { id: 'evt_1', type: 'customer.subscription.created', object }
+    const event = { id: 'evt_1', type: 'customer.subscription.created', object }
     const at = world.deps.clock.now()
-    const good = signedStripeEvent(given, { at })
-    const send = (sent: { raw: string; headers?: Record<string, string> }) =>
-      world.call('/stripe/webhook', { method: 'POST', key: null, ...sent })
+    const signed = signedStripeEvent(event, { at })
+    const send = (request: { raw: string; headers?: Record<string, string> }) =>
+      world.call('/stripe/webhook', { method: 'POST', key: null, ...request })
 
-    const answers = [
-      await send({ raw: good.raw }),
-      await send(signedStripeEvent(given, { at, secret: 'whsec_of_another' })),
-      await send({ ...good, raw: good.raw.replace('price_team', 'price_firm') }),
-      await send(signedStripeEvent(given, { at: at - 6 * MINUTE_MS })),
+    const responses = [
+      await send({ raw: signed.raw }),
+      await send(signedStripeEvent(event, { at, secret: 'whsec_of_another' })),
+      await send({ ...signed, raw: signed.raw.replace('price_team', 'price_firm') }),
+      await send(signedStripeEvent(event, { at: at - 6 * MINUTE_MS })),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400])
+    expect(responses.map(({ status }) => status)).toEqual([400, 400, 400, 400])
     expect(await plan()).toMatchObject({ plan: 'free' })
     expect(stripe.calls.filter(({ method }) => method === 'GET')).toEqual([])
-    expect((await send(good)).status).toBe(200)
+    expect((await send(signed)).status).toBe(200)
   })
 
-  test('a report that comes again changes nothing, and is not even asked about', async () => {
+  test('a repeated event changes nothing and causes no request to Stripe', async () => {
     const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })
@@ -91,7 +91,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect(stripe.calls.filter(({ method }) => method === 'GET')).toHaveLength(1)
   })
 
-  test('reports in the wrong order end in what the provider says last', async () => {
+  test('events in the wrong order end in the current state at Stripe', async () => {
     const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     const begun = {
@@ -105,7 +105,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
   })
 
-  test('a failed payment is reported, and an unpaid plan falls back to the free limits', async () => {
+  test('a failed payment is shown, and an unpaid plan has the limits of the free plan', async () => {
     const { buy, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
 
@@ -122,7 +122,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect(await plan()).toMatchObject({ plan: 'team', status: 'active' })
   })
 
-  test('a cancelled plan holds until its period ends, and can be resumed until then', async () => {
+  test('a cancelled plan stays until the end of its period, and can be resumed until then', async () => {
     const { world, buy, choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
     const cancel = () => world.call('/organization/subscription', { method: 'DELETE' })
@@ -145,7 +145,7 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect((await cancel()).status).toBe(409)
   })
 
-  test('from one paid plan to another a person confirms on the portal, and the report changes it', async () => {
+  test('a change to another paid plan is confirmed on the portal, and the event changes the plan', async () => {
     const { buy, choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
 
@@ -177,24 +177,24 @@ describe.each(['sqlite', 'postgres'] as const)('payments (%s)', (engine) => {
     expect(await plan()).toMatchObject({ plan: 'firm', status: 'active' })
   })
 
-  test("other customers' subscriptions, unknown prices and other reports are taken and change nothing", async () => {
+  test('events of unknown customers, unknown prices and other objects are accepted and change nothing', async () => {
     const { buy, stripe, sendEvent, plan } = await givenBilling(engine)
     await buy('price_team')
     stripe.subscription({ id: 'sub_other', customer: 'cus_other', price: 'price_firm' })
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_of_last_year' })
 
-    const answers = [
+    const responses = [
       await sendEvent('sub_other'),
       await sendEvent('sub_1'),
       await sendEvent('sub_gone'),
       await sendEvent('pm_1', { type: 'payment_method.attached', object: { id: 'pm_1', object: 'payment_method' } }),
     ]
 
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     expect(await plan()).toMatchObject({ plan: 'team' })
   })
 
-  test('while the provider does not answer, a report is asked for again and nothing is lost', async () => {
+  test('while Stripe is unavailable, an event is a 503, and its retry changes the plan', async () => {
     const { choose, stripe, sendEvent, plan } = await givenBilling(engine)
     await choose('team')
     stripe.subscription({ id: 'sub_1', customer: 'cus_1', price: 'price_team' })

@@ -12,8 +12,8 @@ const LIMITS = {
   api_keys: 3,
 }
 
-describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engine) => {
-  test("a self-hosted server has one plan, whose only limit is the server's own for webhooks, and no payment", async () => {
+describe.each(['sqlite', 'postgres'] as const)('plan limits (%s)', (engine) => {
+  test('a self-hosted server has one plan without payment, and limits only webhooks', async () => {
     const world = await givenApp(engine)
     const none = { monitors: null, min_frequency: null, event_retention_days: null }
     const limits = { ...none, webhooks: 1_000, agents: null, api_keys: null }
@@ -45,7 +45,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect((await world.call('/stripe/webhook', { method: 'POST', key: null, body: {} })).status).toBe(404)
   })
 
-  test('usage tells what there is', async () => {
+  test('the subscription shows the usage', async () => {
     const { world, monitor } = await givenSmall(engine)
     await monitor({ frequency: 30 })
     await monitor({ frequency: 20 })
@@ -65,7 +65,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     })
   })
 
-  test('one monitor too many is refused with what is used and allowed, and quota that is freed is used again', async () => {
+  test('a monitor above the limit is refused with usage and limit, and is allowed after a deletion', async () => {
     const { world, monitor } = await givenSmall(engine)
     const ids = []
     for (let count = 0; count < 3; count++) ids.push((await monitor()).body.id)
@@ -81,7 +81,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect((await monitor()).status).toBe(201)
   })
 
-  test('a bulk request needs quota for all of its monitors, and skipped ones take none', async () => {
+  test('a bulk request needs quota for all its monitors, but not for skipped ones', async () => {
     const { world, body, monitor } = await givenSmall(engine)
     const bulk = (count: number, more: object = {}) => {
       const monitors = Array.from({ length: count }, (_, index) => ({ ...body, full_domain: `${index}.example.com` }))
@@ -96,7 +96,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect((await monitor()).status).toBe(402)
   })
 
-  test('many who ask for the last place at the same moment get one', async () => {
+  test('concurrent requests cannot exceed a limit', async () => {
     const { monitor, webhook } = await givenSmall(engine)
     await monitor()
     await monitor()
@@ -108,31 +108,31 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     }
   })
 
-  test('a check comes as often as the plan allows, and no plan is asked for more', async () => {
+  test('the frequency defaults to the minimum of the plan, and a lower one is refused', async () => {
     const { world, monitor, body } = await givenSmall(engine)
     const frequencyOf = async (id: string) => (await world.call(`/monitors/${id}?include=frequency`)).body.frequency
     const { id } = (await monitor()).body
     expect(await frequencyOf(id)).toBe(15)
 
     const change = (path: string, frequency: number) => world.call(path, { method: 'PATCH', body: { frequency } })
-    const answers = [
+    const responses = [
       await monitor({ frequency: 5 }),
       await world.call('/monitors/bulk', { method: 'POST', body: { monitors: [body], frequency: 10 } }),
       await change(`/monitors/${id}`, 14),
       await change('/groups/default/monitors', 5),
     ]
-    expect(answers.map(({ status }) => status)).toEqual([402, 402, 402, 402])
-    expect(answers[0]!.body.error).toBe(
+    expect(responses.map(({ status }) => status)).toEqual([402, 402, 402, 402])
+    expect(responses[0]!.body.error).toBe(
       'Plan limit reached: the plan Small allows a check every 15 minutes, not every 5. Use 15 or more, or change the plan.',
     )
     expect(await frequencyOf(id)).toBe(15)
 
     expect((await change(`/monitors/${id}`, 15)).status).toBe(200)
-    const made = await world.call('/monitors/bulk', { method: 'POST', body: { monitors: [body], frequency: 60 } })
-    expect(await frequencyOf(made.body[0].id)).toBe(60)
+    const created = await world.call('/monitors/bulk', { method: 'POST', body: { monitors: [body], frequency: 60 } })
+    expect(await frequencyOf(created.body[0].id)).toBe(60)
   })
 
-  test('webhooks, agents with invitations, and retention have their limits', async () => {
+  test('webhooks, agents with invitations, and retention are limited', async () => {
     const { world, webhook } = await givenSmall(engine)
     const invite = (email: string) => world.call('/agents/invitations', { method: 'POST', body: { email } })
     const keep = (event_retention_days: number) =>
@@ -144,7 +144,7 @@ describe.each(['sqlite', 'postgres'] as const)('what a plan allows (%s)', (engin
     expect(await world.deps.db.selectFrom('mails').selectAll().execute()).toHaveLength(1)
   })
 
-  test('anyone who has more than the plan allows keeps it', async () => {
+  test('resources above a lowered limit stay', async () => {
     const { world } = await givenSmall(engine)
     for (const name of ['Ada', 'Bob', 'Cleo']) await givenAgent(world, { name })
 

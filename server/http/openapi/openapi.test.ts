@@ -7,7 +7,7 @@ import { REQUEST_STATUSES } from '#contract/webhooks.ts'
 import { givenApp } from '../../testing/test-app.ts'
 import type { Document } from './document.ts'
 
-test('the document is valid OpenAPI 3.1, needs no key and is the same as the one before', async () => {
+test('the document is valid OpenAPI 3.1 and needs no key', async () => {
   const { call } = await givenApp('sqlite')
   const { status, body, headers } = await call('/openapi.json', { key: null })
   expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
@@ -17,7 +17,7 @@ test('the document is valid OpenAPI 3.1, needs no key and is the same as the one
   expect([valid, errors]).toEqual([true, undefined])
 })
 
-test('who has nothing but the description finds in it what the documents say, and what webhooks receive', async () => {
+test('the document contains the reference pages and the webhook requests', async () => {
   const { call } = await givenApp('sqlite')
   const { body } = await call('/openapi.json', { key: null })
   for (const word of ['X-Api-Key', 'has_more', 'Retry-After', 'Idempotency-Key', 'If-Match']) {
@@ -37,7 +37,7 @@ test('who has nothing but the description finds in it what the documents say, an
   )
 })
 
-test('what can be left out of a request is not required in the description', async () => {
+test('optional parts of a request are not required', async () => {
   const { call } = await givenApp('sqlite')
   const { paths } = (await call('/openapi.json', { key: null })).body
   const rotation = paths['/webhooks/{webhook}/rotate-secret'].post.requestBody
@@ -47,7 +47,7 @@ test('what can be left out of a request is not required in the description', asy
   expect(paths['/monitors/{monitor}/check'].post.requestBody).toBeUndefined()
 })
 
-test('whatever is shared is used, and a map is one to generators of clients', async () => {
+test('every shared component is used, and maps have additionalProperties', async () => {
   const { call } = await givenApp('sqlite')
   const { text, body } = await call('/openapi.json', { key: null })
   for (const kind of ['schemas', 'responses', 'headers', 'parameters']) {
@@ -57,7 +57,7 @@ test('whatever is shared is used, and a map is one to generators of clients', as
   expect(text).not.toContain('patternProperties')
 })
 
-test('bodies, answers and enumerations have names, and what may be null is written in one way', async () => {
+test('bodies, responses and enumerations have names, and nullable types one form', async () => {
   const { call } = await givenApp('sqlite')
   const { text, body } = await call('/openapi.json', { key: null })
   const operations = Object.values(body.paths as Document['paths']).flatMap((path) => Object.values(path))
@@ -96,7 +96,7 @@ const OPERATION_IDS = `
   listOrganizationPlans listOrganizationInvoices
 `
 
-test('every operation has an id of its own, a tag, a summary, described parameters and its errors', async () => {
+test('every operation has a unique id, a tag, a summary, described parameters and its errors', async () => {
   const { call } = await givenApp('sqlite')
   const { body } = await call('/openapi.json', { key: null })
   const ids: (string | undefined)[] = []
@@ -123,7 +123,7 @@ test('every operation has an id of its own, a tag, a summary, described paramete
   expect(ids).toEqual(expect.arrayContaining(OPERATION_IDS.trim().split(/\s+/)))
 })
 
-test('the page of the reference needs nothing from elsewhere', async () => {
+test('the page of the API reference loads nothing from other servers', async () => {
   const { call } = await givenApp('sqlite')
   const page = await call('/docs/api', { key: null })
   expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
