@@ -94,7 +94,7 @@ test('a repeated response has the codes of the first one', async () => {
   expect(again.body).toEqual(first.body)
 })
 
-test('a name must not be blank', async () => {
+test('a name of only spaces is refused', async () => {
   const world = await givenApp('sqlite')
   const { data } = (await world.call('/agents')).body
   for (const [path, method] of [
