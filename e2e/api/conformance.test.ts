@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { type AppResponse, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
 import { bodyOf, type Fixtures, givenFixtures, pathOf } from './fixtures.ts'
-import { wrongInputs } from './invalid-input.ts'
+import { invalidInputs } from './invalid-input.ts'
 import { type Document, matches, type Operation, readDocument } from './openapi-document.ts'
 
-// Everything here is made from /openapi.json: a new route is tested without a line, or fails with "no example for …".
+// These tests read /openapi.json: a new route is tested automatically, or fails with "no example for …".
 
-/** A self-hosted server has nothing that could be paid or cancelled: the document's 409 is the right answer. */
+/** A server without payments responds with the documented 409. */
 const ONLY_WITH_PAYMENT = new Set(['deleteOrganizationSubscription', 'createOrganizationSubscriptionPortal'])
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -16,16 +16,16 @@ type Ask = (sent?: Call, path?: string) => Promise<AppResponse>
 
 test('every operation accepts its documented example and responds like its documented response', async () => {
   const world = await givenApp('sqlite')
-  const { unlikeExample } = await readDocument(world)
+  const { differencesFromExample } = await readDocument(world)
   await eachOperation(async ({ operation }, ask) => {
     const answer = await ask()
     if (ONLY_WITH_PAYMENT.has(operation.id)) return answer.status === 409 ? [] : [`answered ${answer.status}`]
     const location = answer.status === 201 && !Array.isArray(answer.body) ? answer.headers.location : undefined
-    const made = location === undefined ? undefined : await ask({ method: 'GET', body: undefined }, location)
+    const created = location === undefined ? undefined : await ask({ method: 'GET', body: undefined }, location)
     return [
       ...(answer.status < 300 ? [] : [`answered ${answer.status} ${answer.text}`]),
-      ...(made === undefined || made.status === 200 ? [] : [`Location ${location} answers ${made.status}`]),
-      ...unlikeExample(operation, answer),
+      ...(created === undefined || created.status === 200 ? [] : [`Location ${location} answers ${created.status}`]),
+      ...differencesFromExample(operation, answer),
     ]
   }, world)
 })
@@ -50,12 +50,12 @@ test('every list accepts every value of every filter', async () => {
 test('every kind of invalid input is answered with a 400 that names the field', async () => {
   await eachOperation(async ({ operation, path, body }, ask) => {
     const problems = []
-    for (const wrong of wrongInputs(operation, body)) {
-      const query = wrong.query ? `?${new URLSearchParams(wrong.query)}` : ''
-      const answer = await ask('body' in wrong ? { body: wrong.body } : {}, `${path}${query}`)
+    for (const invalid of invalidInputs(operation, body)) {
+      const query = invalid.query ? `?${new URLSearchParams(invalid.query)}` : ''
+      const answer = await ask('body' in invalid ? { body: invalid.body } : {}, `${path}${query}`)
       const names = Object.keys(answer.body?.errors ?? {})
-      if (answer.status !== 400 || !names.includes(wrong.field)) {
-        const sent = JSON.stringify(wrong).slice(0, 120)
+      if (answer.status !== 400 || !names.includes(invalid.field)) {
+        const sent = JSON.stringify(invalid).slice(0, 120)
         problems.push(`${sent} answered ${answer.status} ${answer.text.slice(0, 200)}`)
       }
     }

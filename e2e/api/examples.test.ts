@@ -3,14 +3,14 @@ import type { Settings } from '#server/testing/server-process.ts'
 import { type AppResponse, type Call, givenApp, type TestApp } from '#server/testing/test-app.ts'
 import { readDocument } from './openapi-document.ts'
 
-// That answers are like their examples where all is well, the conformance test says.
+// conformance.test.ts compares successful responses with their examples.
 
 test('every body in the API description has an example that matches its schema', async () => {
   const { operations, examples } = await readDocument(await givenApp('sqlite'))
 
   expect(examples.length).toBeGreaterThan(operations.length)
-  expect(examples.filter(({ values }) => values.length === 0).map(({ place }) => place)).toEqual([])
-  expect(examples.flatMap(({ place, problems }) => problems.map((problem) => `${place}: ${problem}`))).toEqual([])
+  expect(examples.filter(({ values }) => values.length === 0).map(({ pointer }) => pointer)).toEqual([])
+  expect(examples.flatMap(({ pointer, problems }) => problems.map((problem) => `${pointer}: ${problem}`))).toEqual([])
 })
 
 const GROUP = { name: 'Production' }
@@ -18,7 +18,7 @@ const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_val
 const WEBHOOK = { url: 'http://127.0.0.1:8/' }
 const SMALL = { PLANS: JSON.stringify([{ id: 'small', name: 'Small', limits: { monitors: 0 } }]) }
 
-type Case = [status: number, ask: (world: TestApp) => Promise<AppResponse>, settings?: Settings]
+type Case = [status: number, send: (world: TestApp) => Promise<AppResponse>, settings?: Settings]
 const ERRORS: Case[] = [
   [400, create('/monitors', { ...MONITOR, frequency: 1 })],
   [401, create('/groups', GROUP, { key: null })],
@@ -44,16 +44,20 @@ const ERRORS: Case[] = [
   [503, readSealed('Connection terminated')],
 ]
 
-test.each(ERRORS)('an error %i has the fields of its example', async (status, ask, settings) => {
+test.each(ERRORS)('an error %i has the fields of its example', async (status, send, settings) => {
   const world = await givenApp('sqlite', settings)
-  const { operations, unlikeExample } = await readDocument(world)
-  const answer = await ask(world)
+  const { operations, differencesFromExample } = await readDocument(world)
+  const response = await send(world)
   const operation = operations.find(({ responses }) => status in responses)!
-  expect([answer.status, answer.body.code, unlikeExample(operation, answer)]).toEqual([status, status, []])
+  expect([response.status, response.body.code, differencesFromExample(operation, response)]).toEqual([
+    status,
+    status,
+    [],
+  ])
 })
 
-function create(path: string, body: unknown, more: Call = {}) {
-  return ({ call }: TestApp) => call(path, { method: 'POST', body, ...more })
+function create(path: string, body: unknown, options: Call = {}) {
+  return ({ call }: TestApp) => call(path, { method: 'POST', body, ...options })
 }
 
 function twice(ask: (name: string) => (world: TestApp) => Promise<AppResponse>) {

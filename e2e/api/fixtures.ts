@@ -5,21 +5,21 @@ import { insertCanceledJob } from '#server/testing/jobs.ts'
 import type { TestApp } from '#server/testing/test-app.ts'
 import type { Operation } from './openapi-document.ts'
 
-/** One of everything, by the name of its path parameter. */
+/** The id of one object of each kind, by the name of its path parameter. */
 export type Fixtures = { organization: string; key: string; ids: Record<string, string> }
 
-/** An organization with one of everything. `mark` stands in every text that can hold one, so that it is recognised elsewhere. */
+/** An organization with one object of each kind. All their texts contain the name in lower case, so that leaks are found. */
 export async function givenFixtures(world: TestApp, name: string): Promise<Fixtures> {
   const { id: organization, key } = await world.organization(name)
   const mark = name.toLowerCase()
-  const make = async (path: string, body: unknown) => {
-    const answer = await world.call(path, { method: 'POST', key, body })
-    if (answer.status >= 300) throw new Error(`POST ${path} answered ${answer.status} ${answer.text}`)
-    return answer.body.id as string
+  const create = async (path: string, body: unknown) => {
+    const response = await world.call(path, { method: 'POST', key, body })
+    if (response.status >= 300) throw new Error(`POST ${path} answered ${response.status} ${response.text}`)
+    return response.body.id as string
   }
-  const webhook = await make('/webhooks', { url: `https://${mark}.example.com/hook`, headers: { 'X-Mark': mark } })
-  const group = await make('/groups', { name: `${mark} group`, webhooks: [webhook] })
-  const monitor = await make('/monitors', {
+  const webhook = await create('/webhooks', { url: `https://${mark}.example.com/hook`, headers: { 'X-Mark': mark } })
+  const group = await create('/groups', { name: `${mark} group`, webhooks: [webhook] })
+  const monitor = await create('/monitors', {
     full_domain: `www.${mark}.example.com`,
     record_type: 'TXT',
     expected_value: [mark],
@@ -29,32 +29,36 @@ export async function givenFixtures(world: TestApp, name: string): Promise<Fixtu
     metadata: { mark },
   })
   const external_id = `${mark}-external`
-  const request = await make(`/webhooks/${webhook}/test`, undefined)
-  const invitation = await make('/agents/invitations', { email: `guest@${mark}.example.com` })
-  const channel = await make('/channels', {
+  const request = await create(`/webhooks/${webhook}/test`, undefined)
+  const invitation = await create('/agents/invitations', { email: `guest@${mark}.example.com` })
+  const channel = await create('/channels', {
     name: mark,
     type: 'http',
     settings: { endpoint: `https://${mark}.example.com/alerts` },
   })
-  const rule = await make('/alert-rules', {
+  const rule = await create('/alert-rules', {
     name: mark,
     channels: [await defaultChannel(world, key)],
     name_pattern: `*.${mark}.example.com`,
   })
   const setup_page = await insertPage(world, { organization, monitor, mark })
-  const window = await make('/maintenance-windows', {
+  const window = await create('/maintenance-windows', {
     name: mark,
     monitors: [monitor],
     ...{ from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' },
   })
-  const moved = { full_domain: `moved.${mark}.example.com`, record_type: 'TXT', expected_value: [mark] }
-  const change = await make('/planned-changes', {
-    monitor_id: await make('/monitors', moved),
+  const otherMonitor = { full_domain: `moved.${mark}.example.com`, record_type: 'TXT', expected_value: [mark] }
+  const change = await create('/planned-changes', {
+    monitor_id: await create('/monitors', otherMonitor),
     new_value: `${mark} later`,
     ...{ from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' },
   })
-  const view = await make('/views', { name: mark, filter: { state: 'MISMATCH', record_type: 'MX' }, columns: ['name'] })
-  const apiKey = await make('/api-keys', { name: mark, role: 'read' })
+  const view = await create('/views', {
+    name: mark,
+    filter: { state: 'MISMATCH', record_type: 'MX' },
+    columns: ['name'],
+  })
+  const apiKey = await create('/api-keys', { name: mark, role: 'read' })
   const { incident, alert } = await insertIncident(world, { organization, channel, rule, mark })
   const event = await insertEvent(world, { organization, monitor, group, mark })
   const job = await insertCanceledJob(world, organization, `${mark}.example.com`)
@@ -85,7 +89,7 @@ export async function givenFixtures(world: TestApp, name: string): Promise<Fixtu
   }
 }
 
-/** The operation's path with these ids in it. Throws when a parameter has no example. */
+/** The path of the operation with these ids. Throws if an id is missing. */
 export function pathOf({ id, path }: Operation, ids: Record<string, string>): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = ids[name]
@@ -94,7 +98,7 @@ export function pathOf({ id, path }: Operation, ids: Record<string, string>): st
   })
 }
 
-/** The example of the document, with the ids of the fixtures in the place of the made-up ones. */
+/** The documented example body, with the ids of the fixtures instead of the documented ones. */
 export function bodyOf({ id, body }: Operation, ids: Record<string, string>): unknown {
   if (!body) return undefined
   if (body.example === undefined) throw new Error(`no example for operation ${id}`)
@@ -111,9 +115,9 @@ export function bodyOf({ id, body }: Operation, ids: Record<string, string>): un
   return replaced(body.example)
 }
 
-type EventOf = { organization: string; monitor: string; group: string; mark: string }
+type EventKeys = { organization: string; monitor: string; group: string; mark: string }
 
-async function insertEvent({ deps: { db, clock } }: TestApp, { organization, monitor, group, mark }: EventOf) {
+async function insertEvent({ deps: { db, clock } }: TestApp, { organization, monitor, group, mark }: EventKeys) {
   const id = newId('evt', clock.now())
   await db
     .insertInto('events')
@@ -141,7 +145,7 @@ async function insertEvent({ deps: { db, clock } }: TestApp, { organization, mon
 
 async function insertPage(
   { deps: { db, seal, clock } }: TestApp,
-  { organization, monitor, mark }: Omit<EventOf, 'group'>,
+  { organization, monitor, mark }: Omit<EventKeys, 'group'>,
 ): Promise<string> {
   await startWaits(db, seal, { organizationId: organization, now: clock.now() }, [{ monitorId: monitor, key: mark }])
   const pages = db.selectFrom('setup_pages').select('id').where('organization_id', '=', organization)
@@ -152,9 +156,9 @@ async function defaultChannel(world: TestApp, key: string): Promise<string> {
   return (await world.call('/channels', { key })).body.data[0].id
 }
 
-type IncidentOf = { organization: string; channel: string; rule: string; mark: string }
+type IncidentKeys = { organization: string; channel: string; rule: string; mark: string }
 
-async function insertIncident({ deps: { db, clock } }: TestApp, { organization, channel, rule, mark }: IncidentOf) {
+async function insertIncident({ deps: { db, clock } }: TestApp, { organization, channel, rule, mark }: IncidentKeys) {
   const now = clock.now()
   const incident = newId('inc', now)
   const alert = newId('alr', now)
@@ -183,8 +187,8 @@ async function insertIncident({ deps: { db, clock } }: TestApp, { organization, 
 }
 
 async function insertMember({ deps: { db, clock } }: TestApp, organization: string, mark: string): Promise<string> {
-  const person = await ensureUser(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
-  const id = await insertAgent(db, organization, { user: person, role: 'member' }, clock.now())
-  if (id === undefined) throw new Error('the member is there already')
+  const user = await ensureUser(db, { email: `member@${mark}.example.com`, name: mark }, clock.now())
+  const id = await insertAgent(db, organization, { user, role: 'member' }, clock.now())
+  if (id === undefined) throw new Error('The member exists already.')
   return id
 }

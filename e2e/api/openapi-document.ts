@@ -30,24 +30,24 @@ export type Operation = {
   method: string
   path: string
   parameters: Parameter[]
-  /** `required`: whether it may not be left out, or null. */
+  /** `required`: it must be present and not null. */
   body: { schema: Schema; example: unknown; required: boolean } | undefined
   responses: Record<string, Response>
 }
 
-/** The document as a client sees it. `open`: operations that need no key. */
+/** The API description as a client reads it. `open` are the operations without authentication. */
 export type Document = {
   operations: Operation[]
   open: Operation[]
   validate(operation: Operation | null, answer: AppResponse): string[]
-  /** Of every body in the document that has to have some, and of every schema that has some. */
+  /** The examples of every body and of every schema that has some. */
   examples: Example[]
-  /** The keys that an answer has and its example has not, and the other way round. */
-  unlikeExample(operation: Operation, answer: AppResponse): string[]
+  /** The keys that only the response or only its example has. */
+  differencesFromExample(operation: Operation, answer: AppResponse): string[]
 }
 
-/** `problems`: in what the examples are not as their schema says. */
-export type Example = { place: string; values: unknown[]; problems: string[] }
+/** `problems`: why the examples do not match their schema. `pointer` is a JSON pointer. */
+export type Example = { pointer: string; values: unknown[]; problems: string[] }
 
 type Raw = {
   paths: Record<string, Record<string, RawOperation>>
@@ -69,36 +69,42 @@ type RawOperation = {
 export async function readDocument({ call }: TestApp): Promise<Document> {
   const { body } = await call('/openapi.json', { key: null })
   const raw = body as Raw
-  const operationsThat = (isWanted: (operation: RawOperation) => boolean) =>
+  const operationsThat = (isIncluded: (operation: RawOperation) => boolean) =>
     Object.entries(raw.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, operation]) =>
-        isWanted(operation) ? [toOperation(raw, path, method, operation)] : [],
+        isIncluded(operation) ? [toOperation(raw, path, method, operation)] : [],
       ),
     )
   const operations = operationsThat(({ security }) => security === undefined)
   const open = operationsThat(({ security }) => security !== undefined)
-  return { operations, open, validate: validatorOf(raw), examples: examplesOf(raw), unlikeExample: comparerOf(raw) }
+  return {
+    operations,
+    open,
+    validate: validatorOf(raw),
+    examples: examplesOf(raw),
+    differencesFromExample: comparerOf(raw),
+  }
 }
 
 function examplesOf(raw: Raw): Example[] {
   const ajv = ajvOf(raw)
   const { paths, webhooks, components } = raw
-  const found: Example[] = []
-  const add = (place: string, values: unknown[]) => {
-    const validate = ajv.getSchema(`${ID}#${place}`)!
+  const allExamples: Example[] = []
+  const add = (pointer: string, values: unknown[]) => {
+    const validate = ajv.getSchema(`${ID}#${pointer}`)!
     const problems = values.flatMap((value) => (validate(value) ? [] : (validate.errors ?? []).map(sentenceOf)))
-    found.push({ place, values, problems })
+    allExamples.push({ pointer, values, problems })
   }
-  const addMedia = (place: string, media: Media | undefined) => {
-    if (media) add(`${place}/content/application~1json/schema`, valuesOf(raw, media))
+  const addMedia = (pointer: string, media: Media | undefined) => {
+    if (media) add(`${pointer}/content/application~1json/schema`, valuesOf(raw, media))
   }
   for (const [kind, all] of Object.entries({ paths, webhooks })) {
     for (const [path, methods] of Object.entries(all)) {
       for (const [method, { requestBody, responses }] of Object.entries(methods)) {
-        const place = `/${kind}/${escaped(path)}/${method}`
-        addMedia(`${place}/requestBody`, requestBody?.content['application/json'])
+        const pointer = `/${kind}/${escaped(path)}/${method}`
+        addMedia(`${pointer}/requestBody`, requestBody?.content['application/json'])
         for (const [status, { content }] of Object.entries(responses)) {
-          addMedia(`${place}/responses/${status}`, content?.['application/json'])
+          addMedia(`${pointer}/responses/${status}`, content?.['application/json'])
         }
       }
     }
@@ -109,10 +115,10 @@ function examplesOf(raw: Raw): Example[] {
   for (const [name, { examples }] of Object.entries(components.schemas)) {
     if (examples) add(`/components/schemas/${name}`, examples)
   }
-  return found
+  return allExamples
 }
 
-/** The examples beside a body, or those of its schema. */
+/** The examples of a body, or those of its schema. */
 function valuesOf({ components }: Raw, { schema, example, examples }: Media): unknown[] {
   if (example !== undefined) return [example]
   if (examples) return Object.values(examples).map(({ value }) => value)
@@ -120,7 +126,7 @@ function valuesOf({ components }: Raw, { schema, example, examples }: Media): un
 }
 
 function comparerOf(raw: Raw) {
-  // Other keys are those of maps, such as the headers of a webhook.
+  // Only named properties are compared, not the keys of maps such as the headers of a webhook.
   const named = new Set([...JSON.stringify(raw.components.schemas).matchAll(/"(\w+)":\{/g)].map(([, name]) => name!))
   return ({ responses }: Operation, { status, body }: AppResponse): string[] => {
     const response = responses[status]
@@ -130,17 +136,17 @@ function comparerOf(raw: Raw) {
   }
 }
 
-/** Of lists only the first items are compared. */
-function differences(answer: unknown, example: unknown, named: Set<string>, at = ''): string[] {
+/** Compares only the first items of lists. */
+function differences(answer: unknown, example: unknown, named: Set<string>, path = ''): string[] {
   if (Array.isArray(answer) && Array.isArray(example)) {
-    return answer.length > 0 && example.length > 0 ? differences(answer[0], example[0], named, `${at}[0]`) : []
+    return answer.length > 0 && example.length > 0 ? differences(answer[0], example[0], named, `${path}[0]`) : []
   }
   if (!isObject(answer) || !isObject(example)) return []
   const keys = new Set([...Object.keys(answer), ...Object.keys(example)].filter((key) => named.has(key)))
   return [...keys].flatMap((key) => {
-    if (!(key in example)) return [`${at}.${key} is not in the example`]
-    if (!(key in answer)) return [`${at}.${key} is in the example alone`]
-    return differences(answer[key], example[key], named, `${at}.${key}`)
+    if (!(key in example)) return [`${path}.${key} is not in the example`]
+    if (!(key in answer)) return [`${path}.${key} is only in the example`]
+    return differences(answer[key], example[key], named, `${path}.${key}`)
   })
 }
 
@@ -164,7 +170,7 @@ function toOperation({ components }: Raw, path: string, method: string, raw: Raw
   }
 }
 
-/** With the named schemas in the place of the references to them. */
+/** Replaces references by the named schemas. */
 function inlined(components: Raw['components'], value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map((each) => inlined(components, each))
@@ -181,7 +187,7 @@ function ajvOf(raw: Raw) {
   return ajv.addSchema({ ...(closed(raw) as object), $id: ID })
 }
 
-/** Why an answer is not as the document says: its status, its body and nothing in it beyond the schema. */
+/** Why a response does not match the document: its status, its ETag, or a body with other fields than the schema. */
 function validatorOf(raw: Raw) {
   const ajv = ajvOf(raw)
   const errorPointer = '/components/schemas/Error'
@@ -194,10 +200,10 @@ function validatorOf(raw: Raw) {
       status < 300 &&
       (headers.etag !== undefined) !== 'ETag' in (operation.responses[status]?.headers ?? {})
     )
-      return [`the ETag is ${headers.etag} and the document says otherwise`]
+      return [`the ETag is ${headers.etag} and the document differs`]
     if (pointer === null) return body === undefined ? [] : [`${status} has a body and the document shows none`]
     const [type = ''] = headers['content-type']?.split(';') ?? []
-    // A download has other forms too.
+    // Downloads have other media types too.
     if (type !== 'application/json' && operation?.responses[status]?.content?.[type]) return []
     if (!headers['content-type']?.startsWith('application/json')) return [`sent as ${headers['content-type']}`]
     const validate = ajv.getSchema(`${ID}#${pointer}`)
@@ -206,7 +212,7 @@ function validatorOf(raw: Raw) {
   }
 }
 
-/** Whether a path with its ids in it is of this template; what is after a `?` does not matter. */
+/** Whether a path matches this template. Ignores the query. */
 export const matches = (template: string, path: string) =>
   new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0]!)
 
@@ -219,7 +225,7 @@ function pointerOf(raw: Raw, { method, path, responses }: Operation, status: num
   return content ? `${place.slice(1)}/content/application~1json/schema` : null
 }
 
-/** Every object with named properties closed, so that a field that the document does not show is an error. */
+/** Adds `additionalProperties: false` to every object with named properties, so that undocumented fields are errors. */
 function closed(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map(closed)

@@ -17,17 +17,17 @@ import { findSetupLink } from './setup-link.ts'
 
 export type Dashboard = TestEnvironment & { server: ServerProcess; browse: Browse }
 
-/** A window of its own: cookies, storage. Whatever its pages complain of fails the test. */
+/** Opens a window with its own cookies and storage. Errors of its pages fail the test. */
 export type Browse = (options?: BrowserContextOptions) => Promise<{ page: Page; context: BrowserContext }>
 
-/** A running server without an organization, unless the settings make one, and a browser to open it with. */
+/** A running server, without an organization unless the settings create one, and a browser. */
 export async function givenDashboard(settings: Settings = {}): Promise<Dashboard> {
   const world = await givenEnvironment('sqlite')
   const server = await givenServer({ ...world.settings, ...settings })
   return { ...world, server, browse: await givenBrowser(server.url) }
 }
 
-/** Pages under `baseURL`, in a browser of the test's own. */
+/** A browser for this test that opens pages below `baseURL`. */
 export async function givenBrowser(baseURL: string): Promise<Browse> {
   const browser = await openBrowser()
   onTestFinished(() => browser.close())
@@ -40,14 +40,14 @@ function browseWith(browser: Browser, baseURL: string): Browse {
     onTestFinished(() => context.close())
     context.setDefaultTimeout(60_000)
     const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('pageerror', (error) => complaints.push(error.message))
+    const pageErrors: string[] = []
+    page.on('pageerror', (error) => pageErrors.push(error.message))
     page.on('console', (message) => {
-      // A refused request is the business of the test; a refused script or style is a fault.
+      // The test decides about refused requests. Other errors, such as refused scripts and styles, are faults.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-        complaints.push(message.text())
+        pageErrors.push(message.text())
     })
-    onTestFinished(() => expect(complaints).toEqual([]))
+    onTestFinished(() => expect(pageErrors).toEqual([]))
     return { page, context }
   }
 }
@@ -56,8 +56,8 @@ type Owner = { name: string; email: string; password: string; organization: stri
 type Shared = Omit<Dashboard, 'browse'> & { browser: Browser; db: Database; close(): Promise<void> }
 
 /**
- * One server and one browser for all tests of a file, of which each gets an organization of its own and a window in which
- * its owner is signed in. Called beside the tests, not in one.
+ * One server and one browser for all tests of a file. Each test gets its own organization and a window in which the owner is
+ * signed in. Call it at the top level of the file.
  */
 export function shareDashboard(settings: Settings = {}) {
   let shared: Shared
@@ -71,8 +71,8 @@ export function shareDashboard(settings: Settings = {}) {
     const email = `ada${++organizations}@example.com`
     const owner = { ...OWNER, name: `ada${organizations}`, email }
     passwordHash ??= scryptPasswords.hash(OWNER.password)
-    const given = { name: OWNER.organization, email, passwordHash: await passwordHash }
-    await insertOrganization(db, given, Date.now())
+    const organization = { name: OWNER.organization, email, passwordHash: await passwordHash }
+    await insertOrganization(db, organization, Date.now())
     world.receiver.reset()
     world.dns.reset()
     const browse = browseWith(browser, world.server.url)
@@ -94,14 +94,14 @@ async function startShared(settings: Settings): Promise<Shared> {
     mkdtemp(join(tmpdir(), 'zonewatch-e2e-')),
     openBrowser(),
   ])
-  const all = { ...serverSettings({ dns, databaseUrl: database.url, folder }), ...settings }
-  const server = await startServer(all)
+  const allSettings = { ...serverSettings({ dns, databaseUrl: database.url, folder }), ...settings }
+  const server = await startServer(allSettings)
   const db = openDatabase(database.url)
   const close = async () => {
     await Promise.all([browser.close(), server.kill(), db.destroy()])
     await Promise.all([dns.close(), receiver.close(), database.drop(), rm(folder, { recursive: true, force: true })])
   }
-  return { dns, receiver, settings: all, databaseUrl: database.url, server, browser, db, close }
+  return { dns, receiver, settings: allSettings, databaseUrl: database.url, server, browser, db, close }
 }
 
 export const OWNER = {
@@ -111,7 +111,7 @@ export const OWNER = {
   password: 'a long password',
 }
 
-/** Fills in the set-up page and ends on the overview, as the owner. */
+/** Fills in the setup page and waits for the overview, as the owner. */
 export async function setUp({ server }: Pick<Dashboard, 'server'>, page: Page): Promise<void> {
   await page.goto(await findSetupLink(server))
   await page.getByLabel('Organization').fill(OWNER.organization)

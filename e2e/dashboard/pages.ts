@@ -3,14 +3,14 @@ import type { ServerStatus } from '#contract/server.ts'
 import type { Showcase } from './showcase.ts'
 
 type PageToShow = {
-  /** Of the file. */
+  /** Of the screenshot file. */
   name: string
   path: string | ((showcase: Showcase) => string)
-  /** Seen by who is not signed in. */
+  /** Visible without sign-in. */
   isPublic?: boolean
-  /** On a server without monitors, groups and webhooks. */
+  /** Shown on a server without monitors, groups and webhooks. */
   isEmptyServer?: boolean
-  /** What a person does before there is something to see. */
+  /** The actions of a user before the screenshot. */
   prepare?: (page: Page, showcase: Showcase) => Promise<void>
 }
 
@@ -23,7 +23,7 @@ const monitor =
 const LOGO =
   'iVBORw0KGgoAAAANSUhEUgAAAKAAAAAoCAYAAAB5LPGYAAAA7klEQVR42u3bwQ3CMBBFwXTAhRMVUAwl0H8boQHEAWX91/Y8yVcibUYWWOY4JEl/dnu9z1/LhDQcHYxqBQ9EtYAHotrgg1BxfBAqjg9CxfFdgfD+eJ5WnwWgNSfAK+GMROilbwgw+ZkALgiwEko1Qi99I4DVuyuAAJYdlwAIYGT3q36Ol74BwJHnjE5jHT4DKAAFIIACUAACqCzAzscwsgtGn5G6wdN12QUHfz50GwHseBkBukW+wsx6HQu6DQF2upAK3UI/4mYcGnQA+mec5kVo4oohNGnFEJqwYghNVhGIJqkIRJPTcIwmJEnStz6brf9+Fw0fvwAAAABJRU5ErkJggg=='
 
-/** Every page of the dashboard and kinds of pages of the documentation: for the screenshots and the accessibility test. */
+/** Every page of the dashboard and one of each kind of the documentation, for screenshots and the accessibility test. */
 export const PAGES: readonly PageToShow[] = [
   { name: 'docs', path: '/docs', isPublic: true },
   { name: 'docs-tutorial', path: '/docs/tutorials/first-monitor', isPublic: true },
@@ -68,7 +68,7 @@ export const PAGES: readonly PageToShow[] = [
     prepare: async (page) => {
       await page.getByRole('checkbox').first().click()
       await page.getByRole('button', { name: 'More', exact: true }).click()
-      // By the keyboard: a click in the first moments of a menu can be lost.
+      // By keyboard, because a click on a menu that just opened can be lost.
       await page.getByRole('menuitem', { name: 'Set expected values…' }).press('Enter')
       await page.getByRole('textbox', { name: 'Expected values' }).fill('192.0.2.200')
       await page.getByRole('button', { name: 'Preview' }).click()
@@ -220,19 +220,21 @@ export const PAGES: readonly PageToShow[] = [
   },
 ]
 
-/** A server whose checker stands still, on a machine that cannot be broken for a picture. */
+/** Changes the status to that of a server whose checker has stopped. */
 function degraded(status: ServerStatus): ServerStatus {
-  const day = (ago: number) => new Date(Date.parse(status.at) - ago * 86_400_000).toISOString()
+  const daysAgo = (days: number) => new Date(Date.parse(status.at) - days * 86_400_000).toISOString()
   return {
     ...status,
-    instances: status.instances.map((each) => (each.roles.includes('checker') ? { ...each, alive: false } : each)),
+    instances: status.instances.map((instance) =>
+      instance.roles.includes('checker') ? { ...instance, alive: false } : instance,
+    ),
     checks: { due: 412, overdue: 390, oldest_ms: 754_000 },
     deliveries: { due_webhooks: 0, pending: 10_000, paused_webhooks: 3, oldest_ms: 0 },
-    upstreams: status.upstreams.map((each) => ({ ...each, queries: 1_000, failed: 420, set_aside: 1 })),
+    upstreams: status.upstreams.map((upstream) => ({ ...upstream, queries: 1_000, failed: 420, set_aside: 1 })),
     database: {
       ...status.database,
-      sizes: Array.from({ length: 30 }, (_, index) => ({ at: day(30 - index), octets: 400_000 + 9_000 * index })),
+      sizes: Array.from({ length: 30 }, (_, index) => ({ at: daysAgo(30 - index), octets: 400_000 + 9_000 * index })),
     },
-    backup: { tried_at: day(0), error: 'The disk of /backups is full.', made_at: day(4), octets: 610_000 },
+    backup: { tried_at: daysAgo(0), error: 'The disk of /backups is full.', made_at: daysAgo(4), octets: 610_000 },
   }
 }

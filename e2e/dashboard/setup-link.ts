@@ -1,14 +1,14 @@
 import type { ServerProcess } from '#server/testing/server-process.ts'
 
-const WAIT_MS = 10_000
+const TIMEOUT_MS = 10_000
 
-/** The one-time link that a server without an organization writes to its log, without the address. */
+/** The path of the one-time link that a server without an organization logs. */
 export async function findSetupLink(server: Pick<ServerProcess, 'stdout'>): Promise<string> {
-  const until = Date.now() + WAIT_MS
+  const giveUpAt = Date.now() + TIMEOUT_MS
   for (;;) {
     const path = /\/dashboard\/setup\/[\w.-]+/.exec(server.stdout())?.[0]
     if (path !== undefined) return path
-    if (Date.now() > until) throw new Error(`no set-up link in the log:\n${server.stdout()}`)
+    if (Date.now() > giveUpAt) throw new Error(`No setup link in the log:\n${server.stdout()}`)
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }

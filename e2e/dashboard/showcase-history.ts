@@ -7,25 +7,25 @@ import type { ShowcaseMonitor } from './showcase-monitors.ts'
 const HOUR = 3_600_000
 
 /**
- * Gives the story's monitors their history: what happened in past weeks cannot be made to happen now. The event that the first
- * check just made becomes the last of it.
+ * Replaces the events of the showcase monitors by a history of weeks. The event of the first check becomes the last one of
+ * the history.
  */
 export async function writeHistory(
   db: Database,
-  story: readonly ShowcaseMonitor[],
-  made: readonly Monitor[],
+  showcaseMonitors: readonly ShowcaseMonitor[],
+  created: readonly Monitor[],
 ): Promise<void> {
   const now = Date.now()
-  for (const [at, { past, expected, type }] of story.entries()) {
-    const { id } = made[at]!
+  for (const [index, { past, expected, type }] of showcaseMonitors.entries()) {
+    const { id } = created[index]!
     const row = await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-    const results = past ?? [[1_000 + at * 37, 'VALID', expected] as const]
+    const results = past ?? [[1_000 + index * 37, 'VALID', expected] as const]
     const latest = await db.selectFrom('events').selectAll().where('monitor_id', '=', id).execute()
     await db.deleteFrom('events').where('monitor_id', '=', id).execute()
-    let before: (typeof results)[number] | undefined
-    for (const one of results) {
-      const occurred = Math.round(now - one[0] * HOUR)
-      const isLast = one === results.at(-1)
+    let previous: (typeof results)[number] | undefined
+    for (const result of results) {
+      const occurred = Math.round(now - result[0] * HOUR)
+      const isLast = result === results.at(-1)
       await db
         .insertInto('events')
         .values({
@@ -34,10 +34,10 @@ export async function writeHistory(
           monitor_id: id,
           group_id: row.group_id,
           occurred_at: occurred,
-          old_state: before?.[1] ?? 'UNSET',
-          new_state: one[1],
-          previous_values: before?.[2] ? JSON.stringify(before[2]) : null,
-          current_values: one[2] ? JSON.stringify(one[2]) : null,
+          old_state: previous?.[1] ?? 'UNSET',
+          new_state: result[1],
+          previous_values: previous?.[2] ? JSON.stringify(previous[2]) : null,
+          current_values: result[2] ? JSON.stringify(result[2]) : null,
           incidence_count: 1,
           domain: row.domain,
           subdomain: row.subdomain,
@@ -47,13 +47,13 @@ export async function writeHistory(
           diagnosis: isLast ? (latest[0]?.diagnosis ?? null) : null,
         })
         .execute()
-      before = one
+      previous = result
     }
-    const created = Math.round(now - results[0]![0] * HOUR)
-    await sql`update monitors set incidence_count = ${results.length - 1}, created_at = ${created} where id = ${id}`.execute(
+    const createdAt = Math.round(now - results[0]![0] * HOUR)
+    await sql`update monitors set incidence_count = ${results.length - 1}, created_at = ${createdAt} where id = ${id}`.execute(
       db,
     )
   }
-  // The incidents of that time.
+  // Creates the incidents of these events.
   await db.updateTable('due_evaluations').set({ after_event_id: '', due_at: now, claimed_by: null }).execute()
 }

@@ -3,9 +3,8 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { QuestionType } from '#server/dns/outcome.ts'
 
 /**
- * What the showcase watches: one record of every kind in every state, as a small agency would have them. `answer` is what
- * stands in the DNS; absent, the name does not exist. `past`: earlier changes, hours ago, oldest first, the last one being what led
- * to the state of today.
+ * The monitors of the showcase: records of every kind in every state, as a small agency would have them. `answer` are the
+ * live records; without it the name does not exist. `past` are changes, oldest first; the last one led to the current state.
  */
 export type ShowcaseMonitor = {
   name: string
@@ -166,7 +165,7 @@ export const SHOWCASE_MONITORS: readonly ShowcaseMonitor[] = [
   },
 ]
 
-/** What the names above lead to. */
+/** The targets of the names above, and records for other pages. */
 export const OTHER_RECORDS: readonly [name: string, type: QuestionType, values: string[]][] = [
   ['loop2.quarry.example', 'CNAME', ['loop.quarry.example']],
   ['status.pages.example', 'A', ['203.0.113.20']],

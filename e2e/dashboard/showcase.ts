@@ -15,17 +15,17 @@ import { writeHistory } from './showcase-history.ts'
 import { OTHER_RECORDS, SHOWCASE_MONITORS, type ShowcaseMonitor } from './showcase-monitors.ts'
 
 /**
- * A real server with something to show, on loopback only, for looking at the dashboard: `node e2e/dashboard/showcase.ts
- * [--monitors 0|3|17|10000 …] [--port N]`, until Ctrl-C. The screenshots are taken of it.
+ * A real server with sample data on loopback, to look at the dashboard: `node e2e/dashboard/showcase.ts
+ * [--monitors 0|3|17|10000 …] [--port N]`. Ctrl-C stops it. The screenshots show this server.
  */
 export type Showcase = {
   server: ServerProcess
   dns: DnsServer
   receiver: Receiver
   owner: { email: string; password: string }
-  /** An API key that may do everything. */
+  /** An API key with the role admin. */
   key: string
-  /** By owner name and type, of the story. */
+  /** The showcase monitors by owner name and type. */
   monitors: Map<string, Monitor>
   call: Call
   close(): Promise<void>
@@ -34,9 +34,9 @@ export type Showcase = {
 type Call = <T>(method: string, path: string, body?: unknown) => Promise<T>
 
 const WAIT_MS = 30_000
-const BULK = 1_000
+const BULK_SIZE = 1_000
 
-/** `monitors`: how many; the first ones are those of the story, then generated ones. */
+/** `monitors`: their number. The first ones are the showcase monitors, the others are generated. */
 export async function startShowcase({ monitors, port }: { monitors: number; port?: number }): Promise<Showcase> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-showcase-'))
   const [dns, receiver] = await Promise.all([startDnsServer(), startReceiver()])
@@ -60,16 +60,18 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
   try {
     const key = await setUp(server)
     const call = caller(server.url, key)
-    const story = SHOWCASE_MONITORS.slice(0, monitors)
-    const made = monitors === 0 ? [] : await tellStory({ call, dns, receiver }, story)
-    await makeMany({ call, dns }, monitors - story.length)
-    if (made.length > 0) {
-      await checked(call, made)
+    const showcaseMonitors = SHOWCASE_MONITORS.slice(0, monitors)
+    const created = monitors === 0 ? [] : await createShowcaseMonitors({ call, dns, receiver }, showcaseMonitors)
+    await createGeneratedMonitors({ call, dns }, monitors - showcaseMonitors.length)
+    if (created.length > 0) {
+      await waitUntilChecked(call, created)
       const db = openDatabase(`sqlite:${join(folder, 'zonewatch.db')}`)
-      await writeHistory(db, story, made)
+      await writeHistory(db, showcaseMonitors, created)
       await db.destroy()
     }
-    const named = made.map((monitor, at) => [`${story[at]!.name} ${monitor.record_type}`, monitor] as const)
+    const named = created.map(
+      (monitor, index) => [`${showcaseMonitors[index]!.name} ${monitor.record_type}`, monitor] as const,
+    )
     return { server, dns, receiver, owner: OWNER, key, monitors: new Map(named), call, close }
   } catch (error) {
     await close()
@@ -79,28 +81,28 @@ export async function startShowcase({ monitors, port }: { monitors: number; port
 
 const OWNER = { email: 'ada@northwind.example', password: 'a long password' }
 
-/** Claims the fresh server by the link in its log, and makes an API key, as its owner would in the dashboard. */
+/** Sets up the server with the link in its log, and creates an API key, as its owner would in the dashboard. */
 async function setUp(server: ServerProcess): Promise<string> {
   const token = (await findSetupLink(server)).split('/').at(-1)
   const headers = { 'content-type': 'application/json', origin: server.url }
-  const person = { ...OWNER, token, organization: 'Northwind Digital', name: 'Ada Example' }
-  const made = await fetch(`${server.url}/dashboard/api/setup`, {
+  const owner = { ...OWNER, token, organization: 'Northwind Digital', name: 'Ada Example' }
+  const response = await fetch(`${server.url}/dashboard/api/setup`, {
     method: 'POST',
     headers,
-    body: JSON.stringify(person),
+    body: JSON.stringify(owner),
   })
-  if (!made.ok) throw new Error(`The set-up answered ${made.status} ${await made.text()}`)
-  const cookie = made.headers
+  if (!response.ok) throw new Error(`The set-up answered ${response.status} ${await response.text()}`)
+  const cookie = response.headers
     .getSetCookie()
-    .map((each) => each.split(';')[0])
+    .map((header) => header.split(';')[0])
     .join('; ')
   const body = JSON.stringify({ name: 'Deploy script', role: 'admin' })
-  const answer = await fetch(`${server.url}/api-keys`, {
+  const keyResponse = await fetch(`${server.url}/api-keys`, {
     method: 'POST',
     headers: { ...headers, cookie },
     body,
   })
-  return ((await answer.json()) as { key: string }).key
+  return ((await keyResponse.json()) as { key: string }).key
 }
 
 function caller(url: string, key: string): Call {
@@ -116,35 +118,35 @@ function caller(url: string, key: string): Call {
   }
 }
 
-/** Groups, webhooks (one well, one failing) and the story's monitors, in its order. */
-async function tellStory(
+/** Creates groups, a working and a failing webhook, and the showcase monitors in their order. */
+async function createShowcaseMonitors(
   { call, dns, receiver }: Pick<Showcase, 'call' | 'dns' | 'receiver'>,
-  story: readonly ShowcaseMonitor[],
+  showcaseMonitors: readonly ShowcaseMonitor[],
 ) {
   for (const [name, type, values] of OTHER_RECORDS) dns.set(name, type, values)
-  for (const { name, answer, fault } of story) {
+  for (const { name, answer, fault } of showcaseMonitors) {
     if (answer) dns.set(name, ...answer)
     if (fault === 'servfail') dns.fail(name, 'SERVFAIL', { code: 22, text: 'no reachable authority at quarry.example' })
     if (fault === 'silent') dns.drop(name)
   }
   receiver.answers(({ path }) =>
-    path === '/broken' ? { status: 500, body: 'upstream is away' } : { status: 200, body: 'ok' },
+    path === '/broken' ? { status: 500, body: 'upstream is unavailable' } : { status: 200, body: 'ok' },
   )
   const groups = new Map<string, string>()
-  for (const name of new Set(story.flatMap(({ group }) => group ?? []))) {
+  for (const name of new Set(showcaseMonitors.flatMap(({ group }) => group ?? []))) {
     groups.set(name, (await call<Group>('POST', '/groups', { name })).slug)
   }
-  const all = ['default', ...groups.values()]
+  const groupSlugs = ['default', ...groups.values()]
   await call('POST', '/agents/invitations', { email: 'grace@northwind.example', role: 'member' })
   await call<Webhook>('POST', '/webhooks', {
     url: `${receiver.url}/dns-changes`,
-    groups: all,
+    groups: groupSlugs,
     headers: { 'X-Team': 'operations' },
   })
-  if (story.length > 3)
+  if (showcaseMonitors.length > 3)
     await call('POST', '/webhooks', { url: `${receiver.url}/broken`, groups: [...groups.values()].slice(0, 1) })
-  const made: Monitor[] = []
-  for (const { name, type, expected, group, isExact } of story) {
+  const created: Monitor[] = []
+  for (const { name, type, expected, group, isExact } of showcaseMonitors) {
     const body = {
       full_domain: name,
       record_type: type,
@@ -152,16 +154,16 @@ async function tellStory(
       is_exact_match: isExact ?? true,
       group: group ? groups.get(group) : 'default',
     }
-    made.push(await call<Monitor>('POST', '/monitors', body))
+    created.push(await call<Monitor>('POST', '/monitors', body))
   }
-  return made
+  return created
 }
 
-/** Generated customers' domains, most of them as expected. */
-async function makeMany({ call, dns }: Pick<Showcase, 'call' | 'dns'>, count: number): Promise<void> {
-  for (let from = 0; from < count; from += BULK) {
-    const monitors = Array.from({ length: Math.min(BULK, count - from) }, (_, at) => {
-      const number = from + at
+/** Creates monitors of customer domains, most of them valid. */
+async function createGeneratedMonitors({ call, dns }: Pick<Showcase, 'call' | 'dns'>, count: number): Promise<void> {
+  for (let from = 0; from < count; from += BULK_SIZE) {
+    const monitors = Array.from({ length: Math.min(BULK_SIZE, count - from) }, (_, index) => {
+      const number = from + index
       const name = `www.customer-${String(number).padStart(5, '0')}.example`
       dns.set(name, 'A', [number % 37 === 5 ? '198.51.100.1' : '203.0.113.10'])
       return { full_domain: name, record_type: 'A', expected_value: ['203.0.113.10'], frequency: 60 }
@@ -170,10 +172,10 @@ async function makeMany({ call, dns }: Pick<Showcase, 'call' | 'dns'>, count: nu
   }
 }
 
-/** Waits until the story's monitors have their first state. */
-async function checked(call: Call, made: readonly Monitor[]): Promise<void> {
+/** Waits until the monitors have their first state. */
+async function waitUntilChecked(call: Call, created: readonly Monitor[]): Promise<void> {
   const until = Date.now() + WAIT_MS
-  for (const { id } of made) {
+  for (const { id } of created) {
     while ((await call<Monitor>('GET', `/monitors/${id}`)).state === 'UNSET' && Date.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 100))
     }

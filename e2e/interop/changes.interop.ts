@@ -18,25 +18,25 @@ beforeAll(async () => {
 afterAll(() => network?.end())
 
 test.concurrent.for([
-  { asked: 'knot', changed: 'knot' },
-  { asked: 'nsd', changed: 'nsd' },
-  { asked: 'unbound', changed: 'knot' },
-  { asked: 'bind', changed: 'nsd' },
+  { queried: 'knot', changed: 'knot' },
+  { queried: 'nsd', changed: 'nsd' },
+  { queried: 'unbound', changed: 'knot' },
+  { queried: 'bind', changed: 'nsd' },
 ] as const)(
   'a record changed on $changed is reported by a Zonewatch that queries $queried',
-  async ({ asked, changed }, { onTestFinished }) => {
-    const { zonewatch, receiver, webhook } = await givenZonewatch(asked, onTestFinished)
+  async ({ queried, changed }, { onTestFinished }) => {
+    const { zonewatch, receiver, webhook } = await givenZonewatch(queried, onTestFinished)
     const zone = `changing-${changed}.test`
     const monitor = await zonewatch.call<Monitor>('POST', '/monitors', {
       domain: zone,
-      subdomain: asked,
+      subdomain: queried,
       record_type: 'A',
       expected_value: ['192.0.2.1'],
     })
-    await eventTo(zonewatch, monitor, 'VALID')
+    await waitForEvent(zonewatch, monitor, 'VALID')
 
-    await network[changed].change(zone, asked, 'A', ['192.0.2.7', '192.0.2.8'])
-    const event = await eventTo(zonewatch, monitor, 'MISMATCH')
+    await network[changed].change(zone, queried, 'A', ['192.0.2.7', '192.0.2.8'])
+    const event = await waitForEvent(zonewatch, monitor, 'MISMATCH')
 
     expect(event).toMatchObject({
       old_state: 'VALID',
@@ -50,26 +50,26 @@ test.concurrent.for([
   },
 )
 
-async function givenZonewatch(asked: ServerName, onTestFinished: TestContext['onTestFinished']) {
+async function givenZonewatch(queried: ServerName, onTestFinished: TestContext['onTestFinished']) {
   const receiver = await startReceiver()
   onTestFinished(() => receiver.close())
-  const zonewatch = await startZonewatch(network.workspace.folder, network[asked])
+  const zonewatch = await startZonewatch(network.workspace.folder, network[queried])
   onTestFinished(() => zonewatch.stop())
   const webhook = await zonewatch.call<Webhook>('POST', '/webhooks', { url: receiver.url, groups: ['default'] })
   return { zonewatch, receiver, webhook }
 }
 
-/** Has the monitor checked until an event with this state comes: a server may take a moment to serve what was changed. */
-async function eventTo(zonewatch: Zonewatch, { id }: Monitor, state: string): Promise<Event> {
-  const look = async () => {
+/** Requests checks until an event with this state exists: a server may need a moment to serve the change. */
+async function waitForEvent(zonewatch: Zonewatch, { id }: Monitor, state: string): Promise<Event> {
+  const checkAndFind = async () => {
     await zonewatch.call('POST', `/monitors/${id}/check`)
     const { data } = await zonewatch.call<{ data: Event[] }>('GET', `/monitors/${id}/events`)
     return data.find(({ new_state }) => new_state === state)
   }
-  return await until(look, { everyMs: 500, otherwise: () => `the monitor did not become ${state}` })
+  return await until(checkAndFind, { everyMs: 500, failure: () => `the monitor did not become ${state}` })
 }
 
-/** What was delivered, once both signatures hold. */
+/** Verifies both signatures and returns the delivery. */
 function verified({ body, headers }: Received, { secret }: Webhook): Delivery {
   expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'))
   const signed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))

@@ -15,41 +15,41 @@ import { writeZone, type Zone } from './zones/zone.ts'
 export const SERVERS = ['knot', 'nsd', 'unbound', 'bind'] as const
 export type ServerName = (typeof SERVERS)[number]
 
-/** A small internet on loopback: a root, two authoritative servers and two recursive ones. */
+/** A small DNS on loopback: a root, two authoritative servers and two recursive ones. */
 export type DnsNetwork = {
   workspace: Workspace
   knot: AuthoritativeServer
   nsd: AuthoritativeServer
   unbound: Server
   bind: Server
-  /** Ends every server and removes all files. */
+  /** Stops every server and removes all files. */
   end(): Promise<void>
 }
 
-/** Leaves nothing behind when it fails. */
+/** Stops and removes everything if a server does not start. */
 export async function startDnsNetwork(): Promise<DnsNetwork> {
-  await using begun = new AsyncDisposableStack()
+  await using cleanup = new AsyncDisposableStack()
   const workspace = await createWorkspace()
-  begun.defer(workspace.remove)
+  cleanup.defer(workspace.remove)
   const started = async <T extends Server>(starting: Promise<T>): Promise<T> => {
     const server = await starting
-    begun.defer(server.stop)
+    cleanup.defer(server.stop)
     return server
   }
   const { plain, signed } = await writeZones(workspace)
   const zones = [...plain, ...signed]
-  const at = (ip: string) => zones.filter(({ servers }) => servers.includes(ip))
+  const zonesOf = (ip: string) => zones.filter(({ servers }) => servers.includes(ip))
   const missing = [UNLOADED.name]
   const root = { name: '', file: join(workspace.folder, 'root.zone') }
   await writeFile(root.file, rootText([...zones, UNLOADED]))
   await started(startKnot(workspace, { ip: ROOT, zones: [root] }))
-  const knot = await started(startKnot(workspace, { ip: KNOT, zones: at(KNOT), missing }))
-  const nsd = await started(startNsd(workspace, { ip: NSD, zones: at(NSD), missing }))
+  const knot = await started(startKnot(workspace, { ip: KNOT, zones: zonesOf(KNOT), missing }))
+  const nsd = await started(startNsd(workspace, { ip: NSD, zones: zonesOf(NSD), missing }))
   const recursive = { zones: [...zones, UNLOADED, LAME], anchors: signed, refused: REFUSED }
   const unbound = await started(startUnbound(workspace, { ...recursive, ip: UNBOUND }))
   const bind = await started(startBind(workspace, { ...recursive, ip: BIND }))
-  const all = begun.move()
-  return { workspace, knot, nsd, unbound, bind, end: () => all.disposeAsync() }
+  const stack = cleanup.move()
+  return { workspace, knot, nsd, unbound, bind, end: () => stack.disposeAsync() }
 }
 
 async function writeZones(workspace: Workspace): Promise<{ plain: Zone[]; signed: SignedZone[] }> {

@@ -36,7 +36,7 @@ describe.each(['unbound', 'bind'] as const)('%s', (server) => {
     ['expired.test', '192.0.2.80'],
     ['forged.test', '192.0.2.66'],
   ])('%s gives its data when nobody is to check it', async (zone, value) => {
-    const { outcome } = await askUnchecked(`www.${zone}`, server)
+    const { outcome } = await queryWithoutValidation(`www.${zone}`, server)
 
     expect(outcome).toMatchObject({ kind: 'answer', rrset: { values: [value] } })
   })
@@ -56,7 +56,7 @@ test('the two recursive servers agree that a broken zone is INVALID', async () =
   expect(new Set(evidence.map(({ server }) => server)).size).toBe(2)
 })
 
-async function askUnchecked(name: string, server: 'unbound' | 'bind'): Promise<Reply> {
+async function queryWithoutValidation(name: string, server: 'unbound' | 'bind'): Promise<Reply> {
   const dns = createDnsClient({ formats: RDATA_FORMATS, servers: [network[server].address], clock: systemClock })
   try {
     return await dns.query({ name, type: 'A' }, { checkingDisabled: true })

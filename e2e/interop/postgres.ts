@@ -8,17 +8,17 @@ import { type Running, run, startProcess } from './process.ts'
 import { until } from './until.ts'
 import { freePort } from './workspace.ts'
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 const isRoot = userInfo().uid === 0
 const [version] = readdirSync('/usr/lib/postgresql').sort((a, b) => Number(b) - Number(a))
 
-/** A PostgreSQL of Debian's in a folder that exists, on 127.0.0.1. */
+/** A PostgreSQL server of Debian's package, on 127.0.0.1. */
 export class Postgres {
   readonly port: number
   readonly #data: string
   #running: Running | undefined
 
-  /** The folder of its programs. */
+  /** The folder of the programs. */
   static readonly binaries = `/usr/lib/postgresql/${version}/bin`
 
   private constructor(data: string, port: number) {
@@ -26,7 +26,7 @@ export class Postgres {
     this.port = port
   }
 
-  /** Made in `folder`. `settings`: lines of postgresql.conf. */
+  /** Creates a server in an existing folder. `settings` are lines of postgresql.conf. */
   static async create(folder: string, settings = ''): Promise<Postgres> {
     const postgres = new Postgres(join(folder, 'data'), await freePort())
     giveToPostgres(folder)
@@ -37,7 +37,7 @@ export class Postgres {
     return postgres
   }
 
-  /** `data`: a folder that PostgreSQL made. */
+  /** Starts a server on an existing data folder. */
   static async open(data: string): Promise<Postgres> {
     const postgres = new Postgres(data, await freePort())
     await postgres.start()
@@ -54,18 +54,18 @@ export class Postgres {
     const running = startProcess(command, args)
     this.#running = running
     await until(async () => running.ended() ?? (await this.query('select 1').catch(() => undefined)), {
-      withinMs: PATIENCE_MS,
-      otherwise: running.output,
+      withinMs: TIMEOUT_MS,
+      failure: running.output,
     })
     if (running.ended() !== undefined) throw new Error(running.output())
   }
 
-  /** As an operator stops it: connections are ended, and what is left of the log is archived. */
+  /** Stops the server in fast mode: it ends connections and archives the rest of the WAL. */
   async stop(): Promise<void> {
     const running = this.#running
     if (!running || running.ended() !== undefined) return
     process.kill(running.pid, 'SIGINT')
-    await until(async () => running.ended(), { withinMs: PATIENCE_MS, otherwise: running.output })
+    await until(async () => running.ended(), { withinMs: TIMEOUT_MS, failure: running.output })
   }
 
   async query<T>(text: string, database = 'postgres'): Promise<T[]> {
@@ -138,7 +138,7 @@ const binary = (name: string) => join(Postgres.binaries, name)
 const asPostgres = (command: string[]) =>
   isRoot ? ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', ...command] : command
 
-/** Makes PostgreSQL's user the owner of a folder. */
+/** Changes the owner of a folder to the user of PostgreSQL. */
 export function giveToPostgres(folder: string): void {
   if (isRoot) execFileSync('chown', ['-R', 'postgres', folder])
 }

@@ -1,29 +1,29 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** A program in the foreground. `ended` says how it ended; undefined while it runs. `output` is the last it printed. */
+/** A program in the foreground. `ended` says how it ended, undefined while it runs. `output` returns the last output. */
 export type Running = { pid: number; ended(): string | undefined; output(): string; stop(): Promise<void> }
 
 const MAX_OUTPUT_CHARACTERS = 4_000
-const PATIENCE_MS = 10_000
+const STOP_TIMEOUT_MS = 10_000
 
-// Debian keeps servers where an ordinary user's PATH does not look.
+// Debian installs servers in folders that are not in the PATH of ordinary users.
 const env = { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin`, LC_ALL: 'C' }
 
-export function startProcess(command: string, args: string[], more: Record<string, string> = {}): Running {
-  const child = spawn(command, args, { env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] })
+export function startProcess(command: string, args: string[], variables: Record<string, string> = {}): Running {
+  const child = spawn(command, args, { env: { ...env, ...variables }, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   let failure: string | undefined
-  const keep = (chunk: Buffer) => {
+  const append = (chunk: Buffer) => {
     output = (output + chunk).slice(-MAX_OUTPUT_CHARACTERS)
   }
-  child.stdout.on('data', keep)
-  child.stderr.on('data', keep)
+  child.stdout.on('data', append)
+  child.stderr.on('data', append)
   child.on('error', ({ message }) => {
     failure = message
   })
-  const killWithUs = () => child.kill('SIGKILL')
-  process.once('exit', killWithUs)
+  const killOnExit = () => child.kill('SIGKILL')
+  process.once('exit', killOnExit)
   return {
     pid: child.pid ?? 0,
     ended() {
@@ -33,12 +33,12 @@ export function startProcess(command: string, args: string[], more: Record<strin
     output: () => output,
     async stop() {
       await end(child)
-      process.off('exit', killWithUs)
+      process.off('exit', killOnExit)
     },
   }
 }
 
-/** Runs a program to its end and gives what it printed. Rejects with that when it fails. */
+/** Runs a program to its end and returns its output. Rejects with the output if it fails. */
 export function run(command: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(command, args, { env, timeout: 20_000 }, (error, stdout, stderr) => {
@@ -52,8 +52,8 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || hasEnded(child)) return
   const exit = once(child, 'exit')
   child.kill('SIGTERM')
-  child.kill('SIGCONT') // one that is held could not end
-  const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+  child.kill('SIGCONT') // a stopped process could not end
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
   await exit
   clearTimeout(timer)
 }

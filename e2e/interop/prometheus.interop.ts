@@ -111,7 +111,7 @@ test('promtool finds no problem in the metrics', async () => {
 
 test('Prometheus scrapes a live server, also as OpenMetrics', { timeout: 2 * PATIENCE_MS }, async () => {
   const up = async () => (await query('up{job="zonewatch"}'))[0] === 1 || undefined
-  await until(up, { withinMs: PATIENCE_MS, otherwise: () => `the target is not up\n${started[1]!.output()}` })
+  await until(up, { withinMs: PATIENCE_MS, failure: () => `the target is not up\n${started[1]!.output()}` })
   expect(await query('sum(zonewatch_process_up)')).toEqual([2])
   // A counter, which OpenMetrics names in another way.
   expect((await query('sum(zonewatch_database_statement_duration_seconds_count)'))[0]).toBeGreaterThan(10)
@@ -136,7 +136,7 @@ test('every panel of the Grafana dashboard shows data of the server', { timeout:
       continue
     }
     const found = async () => ((await select(asked)).length > 0 ? await select(asked) : undefined)
-    const series = await until(found, { withinMs: PATIENCE_MS, otherwise: () => `${title} shows nothing: ${asked}` })
+    const series = await until(found, { withinMs: PATIENCE_MS, failure: () => `${title} shows nothing: ${asked}` })
     for (const [, label] of legendFormat.matchAll(/{{(\w+)}}/g))
       expect(Object.keys(series[0]!.metric), title).toContain(label)
     shown++
@@ -162,7 +162,7 @@ test('alerts fire when checks are late and when no process runs checks', { timeo
   }
   const names = await until(firing, {
     withinMs: PATIENCE_MS,
-    otherwise: () => `no alert fires\n${started[1]!.output()}`,
+    failure: () => `no alert fires\n${started[1]!.output()}`,
   })
   expect(names).not.toContain('ZonewatchDown')
   expect(names).not.toContain('ZonewatchProcessDown')
@@ -200,7 +200,7 @@ async function answers(url: string): Promise<void> {
     if (ended !== undefined) throw new Error(`${ended}\n${started.at(-1)!.output()}`)
     return (await fetch(url).catch(() => undefined))?.ok || undefined
   }
-  await until(isUp, { withinMs: PATIENCE_MS, otherwise: () => `${url} does not answer\n${started.at(-1)!.output()}` })
+  await until(isUp, { withinMs: PATIENCE_MS, failure: () => `${url} does not answer\n${started.at(-1)!.output()}` })
 }
 
 type Sample = { metric: Record<string, string>; value: [number, string] }

@@ -1,14 +1,15 @@
 import type { MonitorInput } from './check.ts'
 import { BIG_TEXTS, DKIM } from './zones/texts.ts'
 
-/** What a monitor of each type and mode is to come to. */
+/** A monitor and its expected state. */
 export type Case = MonitorInput & { state: 'VALID' | 'MISMATCH' }
 
 const exact = (name: string, type: MonitorInput['type'], valid: string[], mismatch: string[]): Case[] => [
   { name, type, expected: valid, flexible: false, state: 'VALID' },
   { name, type, expected: mismatch, flexible: false, state: 'MISMATCH' },
 ]
-const flexible = (...all: Parameters<typeof exact>): Case[] => exact(...all).map((one) => ({ ...one, flexible: true }))
+const flexible = (...input: Parameters<typeof exact>): Case[] =>
+  exact(...input).map((exactCase) => ({ ...exactCase, flexible: true }))
 
 const SPF = 'v=spf1 include:_spf.other.test ip4:192.0.2.0/24 -all'
 const CAA = ['0 issue "ca.test; account=42"', 'issuewild ";"', '128 iodef "mailto:caa@zone.test"']
@@ -74,7 +75,7 @@ export const CASES: readonly Case[] = [
   ...flexible('zone.test', 'CAA', ['iodef "mailto:caa@zone.test"'], ['0 iodef "mailto:caa@zone.test"']),
 ]
 
-/** A monitor of every type in both modes for a name; what it expects does not matter where there are no records. */
+/** A monitor of every type in both modes, for names without records. */
 export function monitorsOfEveryType(name: string): MonitorInput[] {
   const expected: [MonitorInput['type'], string][] = [
     ['A', '192.0.2.1'],

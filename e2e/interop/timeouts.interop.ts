@@ -46,5 +46,5 @@ async function hold({ name, pid }: Server): Promise<void> {
     const states = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/status`, 'utf8')))
     return states.every((state) => state.includes('State:\tT')) || undefined
   }
-  await until(isHeld, { otherwise: () => `${name} does not stop` })
+  await until(isHeld, { failure: () => `${name} does not stop` })
 }

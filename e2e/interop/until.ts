@@ -1,15 +1,15 @@
 import { systemClock } from '#server/clock.ts'
 
-/** Looks again and again until there is something; throws what `otherwise` says when that takes longer than `withinMs`. */
+/** Polls until there is a result. Throws the text of `failure` after `withinMs`. */
 export async function until<T>(
-  look: () => Promise<T | undefined>,
-  { withinMs = 15_000, everyMs = 50, otherwise }: { withinMs?: number; everyMs?: number; otherwise: () => string },
+  poll: () => Promise<T | undefined>,
+  { withinMs = 15_000, everyMs = 50, failure }: { withinMs?: number; everyMs?: number; failure: () => string },
 ): Promise<T> {
   const giveUpAt = systemClock.elapsed() + withinMs
   for (;;) {
-    const found = await look()
-    if (found !== undefined) return found
-    if (systemClock.elapsed() > giveUpAt) throw new Error(otherwise())
+    const result = await poll()
+    if (result !== undefined) return result
+    if (systemClock.elapsed() > giveUpAt) throw new Error(failure())
     await systemClock.sleep(everyMs)
   }
 }

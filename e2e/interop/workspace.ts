@@ -6,38 +6,38 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where a run keeps its files, and the one port that all of its servers use, each on a loopback address of its own. */
+/** The folder of a test run, and the port of all its DNS servers, each of which has its own loopback address. */
 export type Workspace = { folder: string; port: number; remove(): Promise<void> }
 
-/** Below the ports that systems hand out by themselves, so that no client socket sits on one. */
+/** Below the ports of outgoing connections, so that no client socket uses one. */
 const FIRST_PORT = 20_000
 const PORTS = 10_000
 
 export async function createWorkspace(): Promise<Workspace> {
   const port = await freePort()
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-interop-'))
-  const removeWithUs = () => rmSync(folder, { recursive: true, force: true })
-  process.once('exit', removeWithUs)
+  const removeOnExit = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', removeOnExit)
   return {
     folder,
     port,
     async remove() {
       await rm(folder, { recursive: true, force: true })
-      process.off('exit', removeWithUs)
+      process.off('exit', removeOnExit)
     },
   }
 }
 
-/** A new folder of its own for one server. */
+/** Creates the folder of a server. */
 export async function createFolder(workspace: Workspace, name: string): Promise<string> {
   const folder = join(workspace.folder, name)
   await mkdir(folder)
   return folder
 }
 
-/** A port that is free over UDP and TCP on every address. */
+/** A port that is free for UDP and TCP on every address. */
 export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let attempt = 0; attempt < 100; attempt++) {
     const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
     if ((await isFreeOverUdp(port)) && (await isFreeOverTcp(port))) return port
   }

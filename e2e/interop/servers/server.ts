@@ -55,7 +55,7 @@ async function answers(running: Running, address: ServerAddress, question: Quest
     return outcome.kind === 'answer' || undefined
   }
   try {
-    await until(look, { otherwise: () => `no answer for ${question.name} came, but ${last}\n${running.output()}` })
+    await until(look, { failure: () => `no answer for ${question.name} came, but ${last}\n${running.output()}` })
   } finally {
     await dns.close()
   }
