@@ -13,15 +13,15 @@ import { freePort, run, type Settings } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, serverSettings } from '#server/testing/test-server.ts'
 import { type Architecture, buildImage, storageOptions } from '../../scripts/container-image.ts'
 
-/** For one that hangs: an emulated start takes minutes. */
-const READY_MS = 900_000
+/** Only for a container that hangs: an emulated start takes minutes. */
+const READY_TIMEOUT_MS = 900_000
 const IMAGE = 'localhost/zonewatch-test'
 
-/** An image in a storage of the test's own, and containers of it on the network of this machine. */
+/** An image in the test's own storage. Its containers use the network of this machine. */
 export type Image = {
-  /** The image's settings as `docker inspect` shows them. */
+  /** The configuration of the image as `docker inspect` shows it. */
   inspect(): Promise<ImageConfig>
-  /** Starts a container and waits until its HEALTHCHECK passes. `settings`: beside those of the image. */
+  /** Starts a container with these additional settings and waits until its HEALTHCHECK passes. */
   start(settings: Settings, options?: { isReadOnly?: boolean }): Promise<Container>
   remove(): Promise<void>
 }
@@ -30,15 +30,15 @@ export type ImageConfig = { User: string; Volumes: object; StopSignal: string; H
 
 export type Container = {
   url: string
-  /** Runs a command of the command line in it. */
+  /** Runs a zonewatch command in the container. */
   command(args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
-  /** Runs any program in it. */
+  /** Runs any program in the container. */
   exec(args: string[]): Promise<{ code: number; stdout: string; stderr: string }>
-  /** Sends SIGTERM as `docker stop` does, and gives the exit code. */
+  /** Sends SIGTERM as `docker stop` does, and returns the exit code. */
   stop(): Promise<number>
-  /** The paths outside of its volumes that were written, as `docker diff` lists them. */
+  /** The changed paths outside of the volumes, as `docker diff` lists them. */
   written(): Promise<string[]>
-  /** The folder of this machine that is its /data. */
+  /** The folder of this machine that is mounted as /data. */
   volume: string
   log(): Promise<string>
 }
@@ -57,21 +57,21 @@ export function givenImage(architecture?: Architecture): Image {
     names.push(name)
     const volume = join(storage, `data-${names.length}`)
     mkdirSync(volume)
-    // As a new volume of Docker's gets the owner of the folder in the image.
+    // A new Docker volume gets the owner of the folder in the image.
     await run(['chown', '10001:10001', volume], {}).ended
-    const given = Object.entries({ ...settings, PORT: String(port) }).flatMap(([key, value]) => [
+    const environment = Object.entries({ ...settings, PORT: String(port) }).flatMap(([key, value]) => [
       '--env',
       `${key}=${value}`,
     ])
-    const limits = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096'] // those of this machine may be lower than podman's
-    const safety = [
+    const limits = ['--ulimit', 'nofile=4096:4096', '--ulimit', 'nproc=4096:4096'] // the limits of this machine may be lower than podman's
+    const confinement = [
       '--cap-drop',
       'all',
       '--security-opt',
       'no-new-privileges',
       ...(isReadOnly ? ['--read-only', '--read-only-tmpfs=false'] : []),
     ]
-    // In the foreground podman waits for its end and needs no process of its own beside it.
+    // In the foreground podman waits for the container and needs no monitor process.
     const running = spawn(
       podman[0]!,
       [
@@ -83,17 +83,17 @@ export function givenImage(architecture?: Architecture): Image {
         '--network',
         'host',
         ...limits,
-        ...safety,
+        ...confinement,
         '--volume',
         `${volume}:/data`,
-        ...given,
+        ...environment,
         IMAGE,
       ],
       { stdio: 'ignore' },
     )
     const ended = new Promise<number>((resolve) => running.once('exit', (code) => resolve(code ?? -1)))
     const isHealthy = async () => (await call('exec', name, 'node', '/app/bin/ready.js')).code === 0
-    const giveUpAt = systemClock.elapsed() + READY_MS
+    const giveUpAt = systemClock.elapsed() + READY_TIMEOUT_MS
     while (!(await isHealthy())) {
       if (systemClock.elapsed() > giveUpAt || running.exitCode !== null)
         throw new Error(`The container is not healthy:\n${(await call('logs', name)).stdout}`)
@@ -131,7 +131,7 @@ export function givenImage(architecture?: Architecture): Image {
   }
 }
 
-/** A monitor whose change is reported, the dashboard, a command, and the end, in a container with a read-only root. */
+/** In a container with a read-only root: reports a change, serves the dashboard, runs a command, and stops. */
 export async function runMainWorkflow(image: Image): Promise<{ volume: string; architecture: string }> {
   const { dns, receiver, settings } = await givenNetwork()
   const container = await image.start(settings)

@@ -6,9 +6,9 @@ import { systemClock } from '#server/clock.ts'
 import type { Finding } from '#server/doctor/finding.ts'
 import { run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/test-server.ts'
-import { blockWith, fillNpmCache, installDebian, putPackage } from './debian.ts'
+import { blockWith, copyPackage, fillNpmCache, installDebian } from './debian.ts'
 import {
-  type Bare,
+  type BareMachine,
   block,
   blocksOf,
   createDatabase,
@@ -16,8 +16,8 @@ import {
   DatabaseServers,
   installNode,
   ok,
-  PATIENCE_MS,
   packagesOf,
+  TIMEOUT_MS,
 } from './installation.ts'
 import { type Lab, startLab } from './lab.ts'
 
@@ -28,7 +28,7 @@ const [PASSWORD, OTHER_PASSWORD] = [randomBytes(12).toString('hex'), randomBytes
 
 let lab: Lab
 let servers: DatabaseServers
-let node: Bare
+let node: BareMachine
 
 beforeAll(async () => {
   lab = startLab({ network: '10.0.0', isApart: true })
@@ -42,7 +42,7 @@ beforeAll(async () => {
     }),
   )
   node = { machine: lab.addMachine(NODE), debian: installDebian([...packagesOf('haproxy'), 'npm', 'libatomic1']) }
-  putPackage(node.debian)
+  copyPackage(node.debian)
   fillNpmCache(node.debian)
   for (const { debian, machine } of [...servers.all, node]) await debian.boot(machine.space)
 })
@@ -106,7 +106,7 @@ test('the guide restores the cluster to the moment before groups were deleted', 
   await ok(first, createFolders!)
   for (const server of servers.all) await ok(server, turnOn!)
   await ok(first, copy!)
-  await servers.isWhole()
+  await servers.waitUntilComplete()
   const groups = [await written()]
   // What another primary writes is archived too.
   await bringBack(await loseThePrimary())
@@ -126,7 +126,7 @@ test('the guide restores the cluster to the moment before groups were deleted', 
   expect(filled).not.toBe(restore)
   await ok(first, filled)
   for (const server of others) await ok(server, 'systemctl start patroni')
-  await servers.isWhole()
+  await servers.waitUntilComplete()
   await ok(node, 'systemctl start zonewatch')
   await ok(first, 'systemctl start zonewatch-base')
 
@@ -147,7 +147,7 @@ test.each(['etcd', 'patroni'])(
       await ok(leader, `systemctl kill --signal=${signal} --kill-whom=main ${service}`)
       await eventually(mainProcess, (pid) => pid !== ended && pid !== '0\n')
       await written()
-      await servers.isWhole()
+      await servers.waitUntilComplete()
     }
   },
 )
@@ -155,7 +155,7 @@ test.each(['etcd', 'patroni'])(
 test('the cluster recovers by itself after PostgreSQL is killed on the primary', async () => {
   await ok(await servers.withRole('Leader'), 'kill -9 $(head -n 1 /var/lib/postgresql/15/zonewatch/postmaster.pid)')
   await written()
-  await servers.isWhole()
+  await servers.waitUntilComplete()
 })
 
 test('the cluster recovers by itself after the machine of the primary is lost and returns', async () => {
@@ -174,7 +174,7 @@ async function loseThePrimary(): Promise<DatabaseServer> {
 
 async function bringBack({ debian, machine }: DatabaseServer): Promise<void> {
   await debian.boot(machine.space)
-  await servers.isWhole()
+  await servers.waitUntilComplete()
 }
 
 /** A write by the API of the node, which the caller repeats until it is acknowledged. Returns the id of the group. */
@@ -184,7 +184,7 @@ async function written(): Promise<string> {
   const { stdout } = await eventually(
     () => call(...request, '/groups'),
     ({ code }) => code === 0,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
   process.stdout.write(`Written after ${Math.round(systemClock.elapsed() - from)} ms.\n`)
   return JSON.parse(stdout).id

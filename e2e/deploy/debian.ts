@@ -7,23 +7,23 @@ import { eventually } from '#server/testing/test-server.ts'
 
 export const CA = '/etc/npm-ca.pem'
 
-/** A bare Debian whose own systemd runs. The guides are followed in it, as root, in the folder of root. */
+/** A minimal Debian with a running systemd. The tests run the guides as root in /root. */
 export type Debian = {
   folder: string
-  /** Folders of this machine that it has too, such as `/tmp/one:/archive`. */
+  /** Folders of this machine to mount, such as `/tmp/one:/archive`. */
   binds: string[]
-  /** In the network namespace `space`, or in the network of this machine. Returns when all services run. */
+  /** Boots in the network namespace `space`, or in the network of this machine. Resolves when all services run. */
   boot(space?: string): Promise<void>
   /** Runs a script inside. */
   sh(script: string): Promise<Ended>
-  /** Every process of it is gone at once. */
+  /** Kills all processes at once. */
   powerOff(): Promise<void>
-  /** Another one with the same files, if it does not run. */
+  /** A copy with the same files. The original must not run. */
   copy(): Debian
   remove(): Promise<void>
 }
 
-/** With the folder `deploy` of the source. */
+/** Installs a Debian with the folder `deploy` of the project. */
 export function installDebian(packages: readonly string[]): Debian {
   const folder = mkdtempSync(join(tmpdir(), 'zonewatch-machine-'))
   const include = `--include=${['systemd', 'systemd-sysv', 'dbus', 'ca-certificates', ...packages].join(',')}`
@@ -54,7 +54,7 @@ function newDebian(folder: string): Debian {
       const children = `/proc/${nspawn.pid}/task/${nspawn.pid}/children`
       await eventually(
         async () => {
-          // Its first child prepares the machine and ends; then there is the one that boots it.
+          // The first child prepares the machine and ends. The second one boots it.
           init = readFileSync(children, 'utf8').trim().split(' ')[0]!
           return await debian.sh('systemctl is-system-running')
         },
@@ -73,9 +73,9 @@ function newDebian(folder: string): Debian {
       ).ended,
     powerOff: () => powerOff(),
     copy() {
-      const copied = mkdtempSync(join(tmpdir(), 'zonewatch-machine-'))
-      execFileSync('cp', ['-a', `${folder}/.`, copied])
-      return newDebian(copied)
+      const newFolder = mkdtempSync(join(tmpdir(), 'zonewatch-machine-'))
+      execFileSync('cp', ['-a', `${folder}/.`, newFolder])
+      return newDebian(newFolder)
     },
     async remove() {
       await powerOff()
@@ -85,8 +85,8 @@ function newDebian(folder: string): Debian {
   return debian
 }
 
-/** The package of Zonewatch, and what npm needs to install it. */
-export function putPackage({ folder }: Debian): void {
+/** Copies the package of Zonewatch, and the npm settings to install it. */
+export function copyPackage({ folder }: Debian): void {
   execFileSync('npm', ['pack', '--pack-destination', join(folder, 'root')], { cwd: PROJECT, stdio: 'ignore' })
   const npmrc = process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc')
   if (existsSync(npmrc)) copyFileSync(npmrc, join(folder, 'root/.npmrc'))
@@ -94,7 +94,7 @@ export function putPackage({ folder }: Debian): void {
   if (ca && existsSync(ca)) copyFileSync(ca, join(folder, CA))
 }
 
-/** Lets npm keep all that the guide to install needs, for a machine whose network leads nowhere else. */
+/** Fills the npm cache with all packages of the installation guide, for a machine without Internet. */
 export function fillNpmCache({ folder }: Debian): void {
   const install = /npm install --prefix .*/.exec(blockWith('systemctl enable', 'install'))![0]
   const script = `cd /root && ${install} && rm -rf /opt/zonewatch && echo offline=true >> .npmrc`
@@ -103,11 +103,11 @@ export function fillNpmCache({ folder }: Debian): void {
   execFileSync('systemd-nspawn', [...options, ...command], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** The shell block of a guide that has this text, as `apt-get` runs it without questions. */
+/** The shell block of a guide that contains this text, with `apt-get install -y`. */
 export function blockWith(text: string, guide: string): string {
   const block = [...guideText(guide).matchAll(/^```sh\n([\s\S]*?)^```/gm)]
-    .map(([, each = '']) => each)
-    .find((each) => each.includes(text))!
+    .map(([, shell = '']) => shell)
+    .find((shell) => shell.includes(text))!
   return block.replace('apt-get install', 'apt-get install -y')
 }
 

@@ -7,19 +7,19 @@ import { systemClock } from '#server/clock.ts'
 import type { Finding } from '#server/doctor/finding.ts'
 import { PROJECT, run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/test-server.ts'
-import { blockWith, fillNpmCache, installDebian, putPackage } from './debian.ts'
+import { blockWith, copyPackage, fillNpmCache, installDebian } from './debian.ts'
 import {
   type Authority,
-  type Bare,
+  type BareMachine,
   block,
   createDatabase,
   DatabaseServers,
   installNode,
   installProxies,
   ok,
-  PATIENCE_MS,
   packagesOf,
   startAuthority,
+  TIMEOUT_MS,
   withHosts,
 } from './installation.ts'
 import { type Lab, startLab } from './lab.ts'
@@ -34,16 +34,16 @@ const RESUMED_MS = { database: 60_000, node: 30_000, proxy: 20_000, monitoring: 
 
 let lab: Lab
 let servers: DatabaseServers
-let nodes: Bare[]
-let proxies: [Bare, Bare]
-let monitoring: Bare
-let all: Bare[]
+let nodes: BareMachine[]
+let proxies: [BareMachine, BareMachine]
+let monitoring: BareMachine
+let all: BareMachine[]
 let authority: Authority
 let workload: ChildProcess
 
 beforeAll(async () => {
   lab = startLab({ network: '10.0.0', isApart: true })
-  const given = (packages: string[], numbers: readonly number[], prepare = (_: Bare) => {}): Bare[] => {
+  const given = (packages: string[], numbers: readonly number[], prepare = (_: BareMachine) => {}): BareMachine[] => {
     const first = installDebian([...packages, ...packagesOf('prometheus-node-exporter')])
     const bare = { machine: lab.addMachine(numbers[0]!), debian: first }
     prepare(bare)
@@ -51,10 +51,10 @@ beforeAll(async () => {
   }
   servers = new DatabaseServers(given(packagesOf('patroni etcd-server'), SERVERS))
   nodes = given([...packagesOf('haproxy'), 'npm', 'libatomic1'], NODES, ({ debian }) => {
-    putPackage(debian)
+    copyPackage(debian)
     fillNpmCache(debian)
   })
-  proxies = given(packagesOf('keepalived'), PROXIES) as [Bare, Bare]
+  proxies = given(packagesOf('keepalived'), PROXIES) as [BareMachine, BareMachine]
   monitoring = given(packagesOf('several-nodes.yml'), [MONITORING])[0]!
   all = [...servers.all, ...nodes, ...proxies, monitoring]
   authority = await startAuthority(lab, proxies[0].debian, NAME, SHARED)
@@ -100,7 +100,7 @@ test('the guides turn eight bare machines into an installation', async () => {
   await eventually(
     () => query('up == 1'),
     (up) => up?.length === 13,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
   const doctor = await nodes[0]!.debian.sh(`${blockWith('zonewatch() (', 'install')}\nzonewatch doctor --json`)
   const findings = JSON.parse(doctor.stdout) as Finding[]
@@ -109,7 +109,7 @@ test('the guides turn eight bare machines into an installation', async () => {
   }
   // In minutes of the guide, a lost machine takes too long for a test.
   await ok(monitoring, 'sed -i "s/for: [12]m$/for: 15s/" /etc/prometheus/*.rules.yml; systemctl restart prometheus')
-  await eventually(alerts, (found) => found.length === 0, PATIENCE_MS)
+  await eventually(alerts, (found) => found.length === 0, TIMEOUT_MS)
 })
 
 test.each([
@@ -134,14 +134,14 @@ test.each([
   const expected = [`MachineDown ${address}:9100`]
   if (kind === 'node') expected.push(`ZonewatchDown ${address}:9464`)
   if (kind !== 'monitoring')
-    await eventually(toBeMailed, (found) => expected.every((alert) => found.includes(alert)), PATIENCE_MS)
+    await eventually(toBeMailed, (found) => expected.every((alert) => found.includes(alert)), TIMEOUT_MS)
   // The addresses that a kernel was given are gone with it.
   if (kind === 'proxy') await run(['ip', '-n', space!, 'address', 'delete', `${SHARED}/32`, 'dev', 'eth0'], {}).ended
   lost.machine.reconnect()
   await lost.debian.boot(lost.machine.space)
-  await servers.isWhole()
+  await servers.waitUntilComplete()
   await ask('roundTrip')
-  await eventually(alerts, (found) => found.length === 0, PATIENCE_MS)
+  await eventually(alerts, (found) => found.length === 0, TIMEOUT_MS)
   expect(ms).toBeLessThan(RESUMED_MS[kind])
 })
 
@@ -178,7 +178,7 @@ function ask(name: Command, argument = ''): Promise<unknown> {
 }
 
 let heldAt = 0
-async function holder(): Promise<Bare | undefined> {
+async function holder(): Promise<BareMachine | undefined> {
   const shows = async () => {
     const lists = await Promise.all(proxies.map(({ debian }) => debian.sh('ip -brief address show dev eth0')))
     return lists.flatMap(({ stdout }, at) => (stdout.includes(`${SHARED}/`) ? [at] : []))

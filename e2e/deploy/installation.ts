@@ -5,14 +5,14 @@ import { eventually } from '#server/testing/test-server.ts'
 import { blockWith, type Debian, guideText } from './debian.ts'
 import type { Lab, Machine } from './lab.ts'
 
-/** The guide to several nodes, followed on bare machines. A bound for what hangs: a standby becomes the primary within 30 seconds. */
-export const PATIENCE_MS = 150_000
+/** Only for a test that hangs: a standby becomes the primary within 30 seconds. */
+export const TIMEOUT_MS = 150_000
 
-export type Bare = { machine: Machine; debian: Debian }
-export type DatabaseServer = Bare & { name: string }
+export type BareMachine = { machine: Machine; debian: Debian }
+export type DatabaseServer = BareMachine & { name: string }
 
 export const block = (text: string) => blockWith(text, 'several-nodes')
-/** Of the block with this text. */
+/** The packages that the block with this text installs. */
 export const packagesOf = (text: string) => /^apt-get install -y (.+)$/m.exec(block(text))![1]!.split(' ')
 
 export async function ok({ debian }: { debian: Debian }, script: string): Promise<string> {
@@ -21,7 +21,7 @@ export async function ok({ debian }: { debian: Debian }, script: string): Promis
   return stdout
 }
 
-/** All blocks of a section, also of its numbered steps. */
+/** All shell blocks of a section, including those of numbered steps. */
 export function blocksOf(section: string): string[] {
   const text = guideText('several-nodes')
     .split(/^## /m)
@@ -31,11 +31,11 @@ export function blocksOf(section: string): string[] {
   )
 }
 
-/** PostgreSQL by Patroni and etcd. */
+/** PostgreSQL servers with Patroni and etcd. */
 export class DatabaseServers {
   readonly all: readonly DatabaseServer[]
 
-  constructor(machines: readonly Bare[]) {
+  constructor(machines: readonly BareMachine[]) {
     this.all = machines.map((each, index) => ({ ...each, name: `n${index + 1}` }))
   }
 
@@ -48,11 +48,11 @@ export class DatabaseServers {
         return ok(server, block('patroni etcd-server').replace(given, own))
       }),
     )
-    await this.isWhole()
+    await this.waitUntilComplete()
   }
 
-  /** A leader, a synchronous standby and a replica. */
-  async isWhole(): Promise<void> {
+  /** Waits for a leader, a synchronous standby and a replica. */
+  async waitUntilComplete(): Promise<void> {
     const isRunning = (state: string) => state === 'running' || state === 'streaming'
     await eventually(
       () => this.#members(),
@@ -61,7 +61,7 @@ export class DatabaseServers {
           .map(({ Role }) => Role)
           .sort()
           .join() === 'Leader,Replica,Sync Standby' && found.every(({ State }) => isRunning(State)),
-      PATIENCE_MS,
+      TIMEOUT_MS,
     )
   }
 
@@ -69,12 +69,12 @@ export class DatabaseServers {
     const found = await eventually(
       async () => (await this.#members()).find(({ Role }) => Role === role),
       (member) => member !== undefined,
-      PATIENCE_MS,
+      TIMEOUT_MS,
     )
     return this.all.find(({ name }) => name === found!.Member)!
   }
 
-  /** By the command of the guide. */
+  /** Lists the members with the command of the guide. */
   async #members(): Promise<{ Member: string; Role: string; State: string }[]> {
     const list = 'patronictl -c /etc/patroni/config.yml list --format json'
     const answers = await Promise.all(this.all.map(({ debian }) => debian.sh(list)))
@@ -83,8 +83,11 @@ export class DatabaseServers {
   }
 }
 
-/** `psql` asks for the password of the first. */
-export async function createDatabase(node: Bare, passwords: { postgres: string; zonewatch: string }): Promise<void> {
+/** Creates the role and the database. `psql` needs the password of postgres. */
+export async function createDatabase(
+  node: BareMachine,
+  passwords: { postgres: string; zonewatch: string },
+): Promise<void> {
   const create = block('create role zonewatch').replace('…', passwords.zonewatch)
   await eventually(
     () => node.debian.sh(`PGPASSWORD=${passwords.postgres}\nexport PGPASSWORD\n${create}`),
@@ -92,17 +95,21 @@ export async function createDatabase(node: Bare, passwords: { postgres: string; 
   )
 }
 
-/** The settings of the guide, and `more`. */
-export async function installNode(node: Bare, password: string, more: Record<string, string>): Promise<void> {
+/** Installs Zonewatch with the settings of the guide and `overrides`. */
+export async function installNode(
+  node: BareMachine,
+  password: string,
+  overrides: Record<string, string>,
+): Promise<void> {
   await ok(node, blockWith('systemctl enable', 'install'))
   const given = block('TRUSTED_PROXIES=').replaceAll(':…@', `:${password}@`)
-  const own = { HOST: node.machine.address, ...more }
+  const own = { HOST: node.machine.address, ...overrides }
   const lines = Object.entries(own).map(([name, value]) => `${name}='${value}'\n`)
   writeFileSync(join(node.debian.folder, 'etc/zonewatch/environment'), given + lines.join(''))
   await ok(node, 'systemctl restart zonewatch')
 }
 
-/** What Caddy asks for its certificates. It believes the name as the real one does: by a challenge over HTTP. */
+/** A certificate authority for Caddy. It verifies names by an HTTP challenge, as the real one does. */
 const AUTHORITY = `{
   admin off
   skip_install_trust
@@ -119,7 +126,7 @@ https://acme-v02.api.letsencrypt.org {
 
 export type Authority = { certificate: string; hosts: string }
 
-/** At the hub, where `name` has this address. `certificate` and `hosts` are files. */
+/** Starts the authority at the hub, where `name` has this address. `certificate` and `hosts` are file paths. */
 export async function startAuthority(lab: Lab, withCaddy: Debian, name: string, address: string): Promise<Authority> {
   const folder = join(lab.folder, 'authority')
   mkdirSync(folder)
@@ -135,14 +142,14 @@ export async function startAuthority(lab: Lab, withCaddy: Debian, name: string, 
   return { certificate, hosts }
 }
 
-/** The command, with another /etc/hosts. */
+/** Runs the command with another /etc/hosts. */
 export const withHosts = (hosts: string, command: string[]) => [
   ...['unshare', '--mount', 'sh', '-euc', 'mount --bind "$0" /etc/hosts; exec "$@"', hosts],
   ...command,
 ]
 
 /** Runs the block of the guide on both proxies. */
-export async function installProxies([first, second]: readonly [Bare, Bare]): Promise<void> {
+export async function installProxies([first, second]: readonly [BareMachine, BareMachine]): Promise<void> {
   const shell = block('keepalived')
   const addresses = /^ADDRESS=(\S+) OTHER=(\S+)/
   const [, address, other] = addresses.exec(shell)!

@@ -4,37 +4,37 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
 /**
- * Machines on a network of their own: each is a network namespace with one address, and all of them are on one switch. The test
- * itself is at `HUB`. `npm run test:cluster` gives the test a namespace, so that nothing of this is seen outside.
+ * Machines on a private network: each is a network namespace with one address on one virtual switch. The test runs at `HUB`.
+ * `npm run test:cluster` runs in its own namespace, so that the machine's network stays unchanged.
  */
 export const HUB = '10.99.0.1'
 export const machineAddress = (number: number, network = '10.99.0') => `${network}.${10 + number}`
 
 type Options = {
   network?: string
-  /** The hub has a namespace too, and the test is not on the network. */
+  /** The hub is in a namespace too, and the test is not on the network. */
   isApart?: boolean
 }
 
 export type Daemon = {
-  /** The last that it printed. */
+  /** The last output. */
   output(): string
-  /** Everything that it started too. */
+  /** Sends the signal to the process and all that it started. */
   signal(signal: NodeJS.Signals): void
 }
 
 export type Machine = {
   address: string
-  /** Its network namespace. The hub has none if the test is at the hub. */
+  /** The network namespace. The hub has none if the test runs at the hub. */
   space: string | undefined
-  /** Starts a program that is started again a second after it ends, as a service manager does. */
+  /** Starts a program, and restarts it a second after it ends, as a service manager does. */
   service(name: string, command: string[], options?: { user?: string; env?: Record<string, string> }): Daemon
-  /** Sends the signal to every service and all that they started. */
+  /** Sends the signal to all services and all that they started. */
   signal(signal: NodeJS.Signals): void
-  /** Every process of it is gone at once, as when the power fails, until `boot`. */
+  /** Kills all processes at once, as a power failure does. `boot` starts them again. */
   powerOff(): void
   boot(): void
-  /** Nothing gets to it or from it. */
+  /** Disconnects the machine from the network. */
   cutOff(): void
   reconnect(): void
 }
@@ -48,9 +48,9 @@ export type Lab = {
 }
 
 const MAX_OUTPUT_CHARACTERS = 20_000
-/** LAB_LOGS=folder keeps all that the programs print. */
+/** LAB_LOGS=folder stores the output of all programs. */
 const LOGS = process.env.LAB_LOGS
-// Debian keeps servers where an ordinary user's PATH does not look.
+// Debian installs servers in folders that are not in the PATH of ordinary users.
 const WIDE_PATH = `${process.env.PATH}:/usr/sbin:/sbin`
 const RESTART_MS = 1_000
 
@@ -113,7 +113,7 @@ export function startLab({ network = '10.99.0', isApart = false }: Options = {})
 
 const mounts: string[] = []
 
-/** A small disk at a folder, which belongs to `user`. It can become full. */
+/** Mounts a small disk at a folder of `user`, which a test can fill. */
 export function mountDisk(folder: string, megabytes: number, user: string): void {
   mkdirSync(folder, { recursive: true })
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=0700`, 'tmpfs', folder])
@@ -125,8 +125,8 @@ class ServiceGroup {
   readonly #space: string | undefined
   readonly #pids = new Set<number>()
   readonly #ends: Promise<void>[] = []
-  /** Of services that ended while the power was off. */
-  readonly #waiting: (() => void)[] = []
+  /** Restarts the services that ended during the power failure. */
+  readonly #pendingLaunches: (() => void)[] = []
   #isOff = false
 
   constructor(space: string | undefined) {
@@ -161,7 +161,7 @@ class ServiceGroup {
           output += `\n${name} ended: ${signal ?? code}\n`
           this.#pids.delete(child.pid ?? 0)
           resolve()
-          setTimeout(() => (this.#isOff ? this.#waiting.push(launch) : launch()), RESTART_MS).unref()
+          setTimeout(() => (this.#isOff ? this.#pendingLaunches.push(launch) : launch()), RESTART_MS).unref()
         })
       })
       this.#ends.push(end)
@@ -181,22 +181,22 @@ class ServiceGroup {
 
   boot(): void {
     this.#isOff = false
-    for (const launch of this.#waiting.splice(0)) launch()
+    for (const launch of this.#pendingLaunches.splice(0)) launch()
   }
 
   async end(): Promise<void> {
     this.powerOff()
     await Promise.all(this.#ends)
-    if (this.#space) this.signal('SIGKILL') // what was just being started
+    if (this.#space) this.signal('SIGKILL') // processes that were just started
   }
 }
 
-/** PostgreSQL leaves the process tree of anyone who starts it, but not the network. */
+/** PostgreSQL leaves the process tree of its parent, but not the network namespace. */
 function pidsIn(space: string): number[] {
   return ip('netns', 'pids', space).split('\n').filter(Boolean).map(Number)
 }
 
-/** Parents first, so that none restarts a child. */
+/** Parents first, so that no parent restarts a child. */
 function treeOf(roots: readonly number[]): number[] {
   const table = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const children = Map.groupBy(
@@ -212,7 +212,7 @@ function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {
       process.kill(pid, signal)
-    } catch {} // it has ended meanwhile
+    } catch {} // the process has ended
   }
 }
 

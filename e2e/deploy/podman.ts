@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { type Ended, PROJECT, run } from '#server/testing/server-process.ts'
 import { buildImage, storageOptions } from '../../scripts/container-image.ts'
 
-/** Podman with storage and networks of its own, in a network namespace: what it publishes is seen by `curl` here alone. */
+/** Podman with its own storage in a network namespace. Only `curl` reaches the published ports. */
 export type Podman = {
   call(...args: string[]): Promise<Ended>
-  /** Runs a block of a guide in the project, where `docker compose` is podman-compose. */
+  /** Runs a block of a guide in the project folder, with podman-compose as `docker compose`. */
   sh(script: string, input?: string): Promise<Ended>
   curl(...args: string[]): Promise<Ended>
   remove(): Promise<void>
 }
 
-/** The lines that podman-compose adds to the output of a command are those of `exec` too, so podman runs it. */
+/** podman-compose adds lines to the output of `exec`, so podman runs it instead. */
 const DOCKER = `#!/bin/sh
 shift
 if [ "$3" = exec ]; then
@@ -27,7 +27,7 @@ fi
 exec podman-compose "$@"
 `
 
-/** The image of the Compose files, and substitutes for the others that they name. */
+/** Podman with the image of the Compose files, and substitutes for the other images. */
 export function givenPodman(settings: Record<string, string>): Podman {
   const folder = mkdtempSync(join(tmpdir(), 'zonewatch-podman-'))
   const at = (name: string) => join(folder, name)
@@ -51,7 +51,7 @@ export function givenPodman(settings: Record<string, string>): Podman {
     ...settings,
     CONTAINERS_CONF: at('containers.conf'),
     CONTAINERS_STORAGE_CONF: at('storage.conf'),
-    // Without a systemd of this machine podman has no timers: the tests run the health checks.
+    // Without systemd podman has no timers, so the tests run the health checks.
     DISABLE_HC_SYSTEMD: 'true',
     PATH: `${at('commands')}:${process.env.PATH}:/usr/sbin:/sbin`,
   }

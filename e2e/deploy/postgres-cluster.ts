@@ -6,10 +6,10 @@ import { systemClock } from '#server/clock.ts'
 import { PROJECT } from '#server/testing/server-process.ts'
 import { type Daemon, HUB, type Lab, type Machine, machineAddress, mountDisk } from './lab.ts'
 
-/** PostgreSQL on three machines, each with Patroni and etcd. One is the primary, one of the others has all that is committed. */
+/** PostgreSQL on three machines with Patroni and etcd: a primary, a synchronous standby and a replica. */
 export type PostgresCluster = {
   nodes: readonly DatabaseNode[]
-  /** The node that Patroni's API calls the primary now, or undefined while there is none. `other`: one that is not it. */
+  /** The current primary by Patroni's API, or undefined without one. `other`: a node that is not the primary. */
   primary(other?: DatabaseNode): Promise<DatabaseNode | undefined>
   /** Waits for all three, with a synchronous standby. */
   whole(): Promise<void>
@@ -27,8 +27,8 @@ export type DatabaseNode = {
 
 const NODES = [1, 2, 3]
 /**
- * Patroni before 3.0.3, as in Debian 12, overwrites the lock of a new primary by etcd's API v3 when it comes back from a cut, and
- * what that one acknowledged is lost (patroni/patroni pull request 2689). By API v2 it compares first.
+ * With etcd's API v3 Patroni before 3.0.3, as in Debian 12, overwrites the lock of a new primary after a network cut, which
+ * loses acknowledged writes (patroni/patroni pull request 2689). With API v2 it compares first.
  */
 const HAS_SAFE_LOCK = isAtLeast([3, 0, 3], execFileSync('patroni', ['--version'], { encoding: 'utf8' }))
 const DISK_MB = 600
@@ -66,7 +66,7 @@ export async function startPostgresCluster(lab: Lab): Promise<PostgresCluster> {
   return cluster
 }
 
-/** Only those who serve as `role` answer 200. */
+/** Patroni answers 200 only on nodes with this role. */
 async function statusOf({ machine }: DatabaseNode, role: string): Promise<number> {
   const answer = await fetch(`http://${machine.address}:8008/${role}`, { signal: AbortSignal.timeout(1_000) }).catch(
     () => undefined,
@@ -101,7 +101,7 @@ function startNode(lab: Lab, number: number): DatabaseNode {
   }
 }
 
-/** A file of deploy/ as the guide fills it in, on the lab's network. */
+/** A file of deploy/ with the values of the guide, on the lab's network. */
 function fileFor(path: string, number: number): string {
   const values: Record<string, string> = { NAME: `n${number}`, ADDRESS: machineAddress(number), PASSWORD }
   return readFileSync(join(PROJECT, 'deploy/postgres-cluster', path), 'utf8')
@@ -112,7 +112,7 @@ function fileFor(path: string, number: number): string {
 const environmentIn = (text: string) =>
   Object.fromEntries([...text.matchAll(/^([A-Z_0-9]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
 
-/** As JSON, which is YAML: the file of deploy/ with the folders of the test and a small disk. */
+/** The file of deploy/ as JSON, which is YAML, with the folders of the test and a small disk. */
 function patroniSettings(number: number, disk: string, folder: string) {
   const [version] = readdirSync('/usr/lib/postgresql').sort((a, b) => Number(b) - Number(a))
   const { etcd, ...given } = parse(fileFor('patroni.yml', number))
@@ -131,13 +131,13 @@ function patroniSettings(number: number, disk: string, folder: string) {
   return { ...given, [HAS_SAFE_LOCK ? 'etcd3' : 'etcd']: etcd }
 }
 
-function isAtLeast(least: readonly number[], text: string): boolean {
+function isAtLeast(minimum: readonly number[], text: string): boolean {
   const version = /\d+(\.\d+)+/.exec(text)![0].split('.').map(Number)
-  const workspace = least.findIndex((part, index) => part !== (version[index] ?? 0))
-  return workspace === -1 || (version[workspace] ?? 0) > least[workspace]!
+  const index = minimum.findIndex((part, position) => part !== (version[position] ?? 0))
+  return index === -1 || (version[index] ?? 0) > minimum[index]!
 }
 
-/** At the hub: port 5000 leads to the primary, 5001 to a standby, 8080 to a Zonewatch that is ready. 6432 is PgBouncer. */
+/** At the hub: port 5000 is the primary, 5001 a standby, 8080 a ready Zonewatch, 6432 PgBouncer. */
 export function startProxies(lab: Lab, apis: readonly number[]): { haproxy: Daemon; pgbouncer: Daemon } {
   writeFileSync(
     join(lab.folder, 'haproxy.cfg'),

@@ -6,7 +6,15 @@ import { systemClock } from '#server/clock.ts'
 import { PROJECT, run } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/test-server.ts'
 import { installDebian } from './debian.ts'
-import { type Authority, type Bare, block, installProxies, ok, packagesOf, startAuthority } from './installation.ts'
+import {
+  type Authority,
+  type BareMachine,
+  block,
+  installProxies,
+  ok,
+  packagesOf,
+  startAuthority,
+} from './installation.ts'
 import { type Lab, type Machine, startLab } from './lab.ts'
 
 /** The addresses are those of the guide, on a network of its own. */
@@ -18,7 +26,7 @@ const PROXIES = [22, 23] // 10.0.0.32 and 10.0.0.33
 const RESUMED_MS = 15_000
 const CERTIFICATE = `/var/lib/caddy/.local/share/caddy/certificates/*/${NAME}/${NAME}.crt`
 
-type Proxy = Bare
+type Proxy = BareMachine
 
 let lab: Lab
 let proxies: Proxy[]

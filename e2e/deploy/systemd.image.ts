@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createApi } from '#server/testing/api-client.ts'
 import { freePort } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually } from '#server/testing/test-server.ts'
-import { blockWith, type Debian, guideText, installDebian, putPackage } from './debian.ts'
+import { blockWith, copyPackage, type Debian, guideText, installDebian } from './debian.ts'
 
 let machine: Debian
 let url: string
@@ -12,7 +12,7 @@ let url: string
 /** Its network is that of this machine. */
 beforeAll(async () => {
   machine = installDebian(['npm'])
-  putPackage(machine)
+  copyPackage(machine)
   const port = await freePort()
   url = `http://127.0.0.1:${port}`
   const dropIns = join(machine.folder, 'etc/systemd/system/zonewatch.service.d')

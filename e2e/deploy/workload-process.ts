@@ -2,7 +2,7 @@ import { startDnsServer } from '#server/testing/dns-server.ts'
 import { startReceiver } from '#server/testing/receiver.ts'
 import { Workload } from './workload.ts'
 
-/** A workload with its name server and its receiver, in a process of its own: at the hub of a lab where the test is not. */
+/** A workload with its DNS server and receiver in its own process, at the hub of a lab that the test is not on. */
 const [ip = '', url = '', key = ''] = process.argv.slice(2)
 const [dns, receiver] = await Promise.all([startDnsServer({ ip }), startReceiver({ ip })])
 const workload = new Workload({ url, key, dns, receiver })

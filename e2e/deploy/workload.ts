@@ -7,23 +7,23 @@ import type { DnsServer } from '#server/testing/dns-server.ts'
 import type { Receiver } from '#server/testing/receiver.ts'
 
 const ADDRESSES = ['192.0.2.1', '192.0.2.2']
-/** How often a caller repeats what was not answered with success. */
+/** How often a caller repeats a request that failed. */
 const AGAIN_MS = 200
 const PATIENCE_MS = 5_000
-/** Longer than a new primary, the lease of a dead process and the first retries of a delivery take together. */
+/** Longer than a failover, a lease and the first delivery retries together. */
 const LOST_MS = 200_000
 
 type Given = { url: string; key: string; dns: DnsServer; receiver: Receiver }
 
 /**
- * Callers who create monitors, zones that change, and a receiver: all the time until `stop`. A caller repeats a request that was
- * not acknowledged, with the same Idempotency-Key, until it is.
+ * Creates monitors, changes zones and receives requests until `stop`. A caller repeats a request with the same Idempotency-Key
+ * until it is acknowledged.
  */
 export class Workload {
   readonly #given: Given
-  /** By name of the monitor: its id, and how often its records have changed. */
+  /** The id and the number of changes, by the name of the monitor. */
   readonly #monitors = new Map<string, { id: string; changes: number }>()
-  /** What the receiver got so far, by monitor: the ids of its requests. One can come again long after later ones. */
+  /** The ids of the received requests by monitor. A repeated request can arrive long after later ones. */
   readonly #reported = new Map<string, Set<string>>()
   readonly #refused = new Map<string, number>()
   readonly #faults: string[] = []
@@ -44,7 +44,7 @@ export class Workload {
     this.#loops = loops.map((loop) => loop.catch((error: Error) => void this.#faults.push(error.message)))
   }
 
-  /** Creates a monitor, and waits until its first event has been delivered. */
+  /** Creates a monitor and waits until its first event is delivered. */
   async roundTrip(): Promise<void> {
     const name = `round-trip-${randomUUID()}.example.com`
     await this.#create(name)
@@ -56,12 +56,12 @@ export class Workload {
     await Promise.all(this.#loops)
   }
 
-  /** How often a request was answered with each status, those with success left out; 0: no answer. */
+  /** The number of failed requests by status. 0 means no response. */
   refused(): Record<string, number> {
     return Object.fromEntries(this.#refused)
   }
 
-  /** Every event exactly once, in order; one request for each, delivered with one body; nothing acknowledged is lost. */
+  /** Expects every event exactly once and in order, one request with one body for each, and no lost acknowledged write. */
   async verify(databaseUrl: string): Promise<{ events: number; deliveries: number; monitors: number }> {
     assert.deepEqual(this.#faults, [])
     const client = new pg.Client({ connectionString: databaseUrl })
@@ -155,7 +155,7 @@ export class Workload {
       if (answer?.ok && text !== undefined) return (text === '' ? {} : JSON.parse(text)) as T
       const status = String(answer?.status ?? 0)
       this.#refused.set(status, (this.#refused.get(status) ?? 0) + 1)
-      // Anything else than "not now" is a fault: a 404 of what was acknowledged, for one.
+      // Every other status is a fault, for example a 404 for an acknowledged monitor.
       if (!['0', '409', '502', '503', '504'].includes(status))
         throw new Error(`${method} ${path} answered ${status}: ${text}`)
       await systemClock.sleep(AGAIN_MS)

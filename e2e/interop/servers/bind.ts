@@ -5,7 +5,7 @@ import { HINTS } from '../zones/root.ts'
 import type { Recursive } from './recursive.ts'
 import { type Server, startServer } from './server.ts'
 
-/** BIND as a validating recursive server that begins at our own root and follows the delegations from there. */
+/** BIND as a validating recursive server that starts at the test root. */
 export async function startBind(workspace: Workspace, recursive: Recursive): Promise<Server> {
   const folder = await createFolder(workspace, `bind-${recursive.ip}`)
   const config = join(folder, 'named.conf')
@@ -21,7 +21,7 @@ export async function startBind(workspace: Workspace, recursive: Recursive): Pro
   })
 }
 
-// `port` is also the one on which it asks other servers.
+// BIND queries other servers on `port` too.
 function configText(folder: string, port: number, { ip, anchors, refused }: Recursive): string {
   return `
 options {

@@ -5,10 +5,10 @@ import { createFolder, type Workspace } from '../workspace.ts'
 import type { Zone } from '../zones/zone.ts'
 import { type AuthoritativeServer, inTurn, startServer } from './server.ts'
 
-/** `missing`: names of zones that it is to serve and has no file for. */
+/** `missing`: configured zones without a zone file. */
 export type Knot = { ip: string; zones: readonly Omit<Zone, 'servers'>[]; missing?: readonly string[] }
 
-/** Knot as an authoritative server. Records are changed by transactions of `knotc`. */
+/** Knot as an authoritative server. `knotc` transactions change its records. */
 export async function startKnot(workspace: Workspace, { ip, zones, missing = [] }: Knot): Promise<AuthoritativeServer> {
   const folder = await createFolder(workspace, `knot-${ip}`)
   const socket = join(folder, 'knot.sock')

@@ -5,10 +5,10 @@ import { createFolder, type Workspace } from '../workspace.ts'
 import type { Zone } from '../zones/zone.ts'
 import { type AuthoritativeServer, inTurn, startServer } from './server.ts'
 
-/** `missing`: names of zones that it is to serve and has no file for. */
+/** `missing`: configured zones without a zone file. */
 export type Nsd = { ip: string; zones: readonly Zone[]; missing: readonly string[] }
 
-/** NSD as an authoritative server. Records are changed in the zone's file, which `nsd-control` has it read again. */
+/** NSD as an authoritative server. Changes are written to the zone file, and `nsd-control` reloads it. */
 export async function startNsd(workspace: Workspace, { ip, zones, missing }: Nsd): Promise<AuthoritativeServer> {
   const folder = await createFolder(workspace, `nsd-${ip}`)
   const files = [...zones, ...missing.map((name) => ({ name, file: join(folder, 'missing') }))]

@@ -1,7 +1,7 @@
 import type { SignedZone } from '../zones/sign.ts'
 import type { Zone } from '../zones/zone.ts'
 
-/** `zones`: where to ask for which names. `refused`: a name that it refuses to answer for. */
+/** `zones`: the zones and their servers. `refused`: a name that the server refuses. */
 export type Recursive = {
   ip: string
   zones: readonly Omit<Zone, 'file'>[]

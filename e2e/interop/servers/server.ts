@@ -5,18 +5,18 @@ import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import { type Running, startProcess } from '../process.ts'
 import { until } from '../until.ts'
 
-/** A DNS server that runs. */
+/** A running DNS server. */
 export type Server = { name: string; address: ServerAddress; pid: number; stop(): Promise<void> }
 
-/** Replaces one RRset of a zone. `owner` is relative to it, `rdata` as in a zone file. */
+/** Replaces an RRset of a zone. `owner` is relative to the zone, `rdata` as in a zone file. */
 export type Change = (zone: string, owner: string, type: string, rdata: string[]) => Promise<void>
 
-/** One that answers for zones of its own, and can be told of other records by its own means. */
+/** An authoritative server whose records can be changed. */
 export type AuthoritativeServer = Server & { change: Change }
 
 export type Start = { name: string; command: string; args: string[]; address: ServerAddress; ready: Question }
 
-/** Starts a server in the foreground and waits until it answers the question `ready`. */
+/** Starts a server in the foreground and waits until it answers the query `ready`. */
 export async function startServer({ name, command, args, address, ready }: Start): Promise<Server> {
   const running = startProcess(command, args)
   try {
@@ -28,7 +28,7 @@ export async function startServer({ name, command, args, address, ready }: Start
   return { name, address, pid: running.pid, stop: running.stop }
 }
 
-/** Makes changes one after the other: a zone has one file, and one transaction at a time. */
+/** Runs changes one after the other, because a zone has one file and one transaction at a time. */
 export function inTurn(change: Change): Change {
   let last: Promise<unknown> = Promise.resolve()
   return (...args) => {

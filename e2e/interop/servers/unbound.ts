@@ -5,7 +5,7 @@ import { createFolder, type Workspace } from '../workspace.ts'
 import type { Recursive } from './recursive.ts'
 import { type Server, startServer } from './server.ts'
 
-/** Unbound as a validating recursive server. It asks delegated servers on port 53 only, so each zone is a stub zone. */
+/** Unbound as a validating recursive server. It queries delegated servers only on port 53, so each zone is a stub zone. */
 export async function startUnbound(workspace: Workspace, recursive: Recursive): Promise<Server> {
   const folder = await createFolder(workspace, `unbound-${recursive.ip}`)
   const config = join(folder, 'unbound.conf')
@@ -44,7 +44,7 @@ ${stubs.map((stub) => stubText(stub, port)).join('\n')}
 `
 }
 
-// Unbound answers for special-use names by itself unless told otherwise. RFC 6303, RFC 6761.
+// By default Unbound itself answers for special-use names. RFC 6303, RFC 6761.
 function ordinary(name: string): string {
   return `    local-zone: "${name}." nodefault`
 }

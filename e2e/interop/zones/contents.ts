@@ -7,7 +7,7 @@ const BOTH = [KNOT, NSD]
 const BIG = BIG_TEXTS.map((text) => `big TXT "${text}"`).join('\n')
 const LONG_CHAIN = Array.from({ length: 20 }, (_, at) => `long${at} CNAME long${at + 1}`).join('\n')
 
-/** Every record type, and every way a name can be set up. */
+/** Zones with every record type and every kind of name. */
 const main = `
 @ A 192.0.2.1
 @ MX 10 mail
@@ -63,7 +63,7 @@ mail2 A 192.0.2.26
 _spf TXT "v=spf1 ip4:192.0.2.0/24 -all"
 back CNAME www.zone.test.`
 
-/** With a name as in RFC 2317: the block has a part of the zone, and the address an alias into it. */
+/** A reverse zone with a CNAME as in RFC 2317. */
 const reverse4 = `
 10 PTR www.zone.test.
 25 CNAME 25.0/26
@@ -75,7 +75,7 @@ const signed = `
 www A 192.0.2.80
 www TXT "signed"`
 
-/** Delegated to a server that knows nothing of it. */
+/** A lame delegation. */
 export const LAME = { name: 'sub.lame.test', servers: [NSD] }
 
 export const CONTENTS: readonly ZoneContent[] = [
@@ -86,7 +86,7 @@ export const CONTENTS: readonly ZoneContent[] = [
   { name: 'lame.test', servers: [KNOT], ttl: 300, lines: 'sub NS ns2.zone.test.' },
 ]
 
-/** These are signed: as they should be, with signatures that have run out, and with a record changed afterwards. */
+/** Signed zones: valid, with expired signatures, and with a record changed after signing. */
 export const SIGNED: readonly ZoneContent[] = ['signed.test', 'expired.test', 'forged.test'].map((name) => ({
   name,
   servers: BOTH,
@@ -94,14 +94,14 @@ export const SIGNED: readonly ZoneContent[] = ['signed.test', 'expired.test', 'f
   lines: signed,
 }))
 
-/** What is changed while it is monitor: a record for each server that is asked. Nothing may remember it. */
+/** Zones that tests change: a record for each queried server, with a TTL of 0. */
 export const CHANGING: readonly ZoneContent[] = [
   { name: 'changing-knot.test', servers: [KNOT], ttl: 0, lines: 'knot A 192.0.2.1\nunbound A 192.0.2.1' },
   { name: 'changing-nsd.test', servers: [NSD], ttl: 0, lines: 'nsd A 192.0.2.1\nbind A 192.0.2.1' },
 ]
 
-/** Both authoritative servers are set up for it and have no file of it. */
+/** A configured zone without a zone file. */
 export const UNLOADED = { name: 'unloaded.test', servers: BOTH }
 
-/** A name that every server refuses to answer for. */
+/** A name that every server refuses. */
 export const REFUSED = 'refused.test'

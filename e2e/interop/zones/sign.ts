@@ -6,10 +6,10 @@ import type { Zone } from './zone.ts'
 /** `key`: the zone's DNSKEY record as one line of a zone file, for the trust anchors of the validating servers. */
 export type SignedZone = Zone & { key: string }
 
-/** When signatures hold, as `YYYYMMDDHHMMSS`; from an hour ago for a month when absent. */
+/** The validity of signatures as `YYYYMMDDHHMMSS`, by default a month from an hour ago. */
 export type Validity = { from: string; to: string }
 
-/** Signs a zone's file in its workspace, with a new key that signs everything. */
+/** Signs a zone file in place with a new key that signs everything. */
 export async function signZone(folder: string, zone: Zone, validity?: Validity): Promise<SignedZone> {
   const name = await run('dnssec-keygen', ['-q', '-a', 'ECDSAP256SHA256', '-f', 'KSK', '-K', folder, zone.name])
   const key = join(folder, name.trim())
@@ -33,15 +33,15 @@ export async function signZone(folder: string, zone: Zone, validity?: Validity):
   return { ...zone, key: lineOf(keyText) }
 }
 
-/** Changes a record behind its signature's back. */
+/** Changes a signed record without signing it again. */
 export async function forge({ file }: Zone, from: string, to: string): Promise<void> {
   const text = await readFile(file, 'utf8')
-  if (!text.includes(from)) throw new Error(`${file} does not hold ${from}`)
+  if (!text.includes(from)) throw new Error(`${file} does not contain ${from}`)
   await writeFile(file, text.replaceAll(from, to))
 }
 
 function lineOf(keyText: string): string {
   const line = keyText.split('\n').find((line) => line !== '' && !line.startsWith(';'))
-  if (line === undefined) throw new Error('the key file holds no key')
+  if (line === undefined) throw new Error('The key file contains no key.')
   return line
 }

@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KNOT, NSD } from '../addresses.ts'
 
-/** What a zone holds besides its SOA and NS records: lines of a zone file. `ttl` in seconds. */
+/** The lines of a zone file besides SOA and NS records. `ttl` in seconds. */
 export type ZoneContent = { name: string; servers: readonly string[]; ttl: number; lines: string }
 
-/** A zone in a file (a path), and the addresses of the servers that answer for it. */
+/** A zone, the path of its file, and the addresses of its servers. */
 export type Zone = { name: string; servers: readonly string[]; file: string }
 
 /** The names of the authoritative servers. */
