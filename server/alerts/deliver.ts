@@ -4,7 +4,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
-import { MAX_DELAY_MS, nextAttemptAt } from '../webhooks/retry-schedule.ts'
+import { MAX_DELAY_MS, nextRetryAt } from '../webhooks/retry-schedule.ts'
 import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
 import { type AlertRow, ensureSummary, insertDue, insertRecoveries, lockDue, MAX_ATTEMPTS } from './alert-store.ts'
 import type { AttemptResult } from './attempt.ts'
@@ -175,7 +175,7 @@ export async function recordAttempt(
   const retries = isFirst ? 0 : isRequested ? alert.retries : alert.retries + 1
   const retryAt =
     result.kind === 'retry' && !(isRequested && alert.sent_at !== null)
-      ? nextAttemptAt({ retries, now, requestId: id, retryAfterMs: result.retryAfterMs })
+      ? nextRetryAt({ retries, now, requestId: id, retryAfterMs: result.retryAfterMs })
       : null
   const status = result.kind === 'sent' ? 'SENT' : retryAt === null ? 'FAILED' : 'RETRYING'
   await inTransaction(db, async (transaction) => {

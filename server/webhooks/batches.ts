@@ -100,7 +100,7 @@ async function writeBatch(db: Database, { webhook_id, organization_id }: BatchQu
   const events = rows.map(({ octets }) => Buffer.from(octets!))
   const ids = { organizationId: organization_id, webhookId: webhook_id, eventId: rows[0]!.event_id }
   const request = newBatchRequest({ ...ids, events }, now)
-  await insertQueued(db, { requests: [request], waiting: [] }, now)
+  await insertQueued(db, { requests: [request], batchedEvents: [] }, now)
   await db
     .updateTable('batched_events')
     .set({ request_id: request.id, octets: null })

@@ -21,7 +21,7 @@ export type ClaimedRequest = {
 }
 
 /** A request body as stored. All requests for an event share the bytes of the event. */
-export type StoredBody = { body: Buffer; eventAt: number | null; event: Buffer | undefined }
+export type StoredBody = { body: Buffer; eventOffset: number | null; event: Buffer | undefined }
 
 const REQUEST_COLUMNS = [
   'id',
@@ -89,8 +89,8 @@ export function openClaims({ requests, events, targets }: ClaimRows, seal: Seal)
   // Copies: a hanging request must not keep the whole result set, with all other bodies, in memory.
   const byEvent = new Map(events.map(({ event_id, octets }) => [event_id, Buffer.from(octets)]))
   return requests.map(({ claim, row }) => {
-    const { id, status, retries, attempts, body, event_offset: eventAt } = row
-    const event = eventAt === null ? undefined : byEvent.get(row.event_id!)
+    const { id, status, retries, attempts, body, event_offset: eventOffset } = row
+    const event = eventOffset === null ? undefined : byEvent.get(row.event_id!)
     return {
       claim,
       organizationId: row.organization_id,
@@ -98,16 +98,16 @@ export function openClaims({ requests, events, targets }: ClaimRows, seal: Seal)
       attempts,
       deliveredAt: row.delivered_at,
       target: byId.get(claim.webhook_id)!,
-      stored: { body: Buffer.from(body), eventAt, event },
+      stored: { body: Buffer.from(body), eventOffset, event },
     }
   })
 }
 
 /** The bytes to send. */
-export function requestBody({ body, eventAt, event }: StoredBody): Buffer {
-  if (eventAt === null) return body
+export function requestBody({ body, eventOffset, event }: StoredBody): Buffer {
+  if (eventOffset === null) return body
   if (event === undefined) throw new Error('The payload of the event is missing from the database.')
-  return joinBody({ body, eventAt }, event)
+  return joinBody({ body, eventOffset }, event)
 }
 
 /** Reads the body of a request that is not claimed. */
@@ -116,7 +116,7 @@ export async function readBody(
   { body, event_offset, event_id }: Pick<Selectable<WebhookRequestsTable>, 'body' | 'event_offset' | 'event_id'>,
 ): Promise<Buffer> {
   const [event] = event_offset === null ? [] : await readEventBodies(db, [event_id!])
-  return requestBody({ body: Buffer.from(body), eventAt: event_offset, event: event && Buffer.from(event.octets) })
+  return requestBody({ body: Buffer.from(body), eventOffset: event_offset, event: event && Buffer.from(event.octets) })
 }
 
 /** The ids of test requests carry `test`, so that receivers recognize them, too. */

@@ -5,7 +5,7 @@ import { LEASE_MS, repairAfterClockStep, type Waits } from '../database/lease-qu
 import { yieldToEventLoop } from '../yield.ts'
 import { MAX_DELAY_MS } from './retry-schedule.ts'
 import { PROBE_MS } from './transition.ts'
-import { wakeDispatcher } from './webhook-queue.ts'
+import { makeWebhooksDue } from './webhook-queue.ts'
 
 const WEBHOOK_BATCH_SIZE = 200
 
@@ -66,7 +66,7 @@ function waitsOf(db: Database, webhookId: string): Waits {
 async function makeDue(db: Database, webhookIds: readonly string[], now: number): Promise<void> {
   if (webhookIds.length === 0) return
   await inTransaction(db, async (transaction) => {
-    await wakeDispatcher(transaction, webhookIds, now)
+    await makeWebhooksDue(transaction, webhookIds, now)
     await transaction
       .updateTable('due_webhooks')
       .set({ probe_at: now + PROBE_MS })

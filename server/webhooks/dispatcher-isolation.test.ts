@@ -10,7 +10,7 @@ import { claimRequests } from './claims.ts'
 import { createTestRequest } from './manual-attempts.ts'
 import { setActive } from './store.ts'
 import { headersContext, secretContext } from './webhook.ts'
-import { wakeDispatcher } from './webhook-queue.ts'
+import { makeWebhooksDue } from './webhook-queue.ts'
 
 onBothEngines('webhooks beside each other', (fresh, engine) => {
   test('one that hangs on each of thousands of requests holds back no other', async () => {
@@ -66,7 +66,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     })
     await world.db.transaction().execute(async (transaction) => {
       await transaction.insertInto('due_requests').values(asked).execute()
-      await wakeDispatcher(transaction, [crowd.id, single.id], world.clock.now())
+      await makeWebhooksDue(transaction, [crowd.id, single.id], world.clock.now())
     })
     await world.settle()
 

@@ -16,7 +16,7 @@ import {
 } from './new-requests.ts'
 import { countStored, releaseBodies } from './storage.ts'
 
-/** Requests written in one transaction, which takes a few milliseconds. */
+/** Requests steps in one transaction, which takes a few milliseconds. */
 const REQUEST_BATCH_SIZE = 200
 /** Organizations that share a batch, so that a large one does not delay the others. */
 const MAX_ORGANIZATIONS = 4
@@ -60,11 +60,12 @@ async function nextOrganization(db: Database, after: string): Promise<string | u
   return rows[0]?.organization_id
 }
 
-type Slice = { organizations: readonly string[]; now: number }
-
-export async function writeFanOutBatch(db: Database, { organizations, now }: Slice): Promise<number> {
+export async function writeFanOutBatch(
+  db: Database,
+  { organizations, now }: { organizations: readonly string[]; now: number },
+): Promise<number> {
   const capacity = Math.floor(REQUEST_BATCH_SIZE / organizations.length)
-  const written: FanOutStep[] = []
+  const steps: FanOutStep[] = []
   for (const organizationId of organizations) {
     let left = capacity
     for (const row of await lockFanOuts(db, organizationId)) {
@@ -72,18 +73,18 @@ export async function writeFanOutBatch(db: Database, { organizations, now }: Sli
       const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)
       const next = missing.slice(0, left)
       const receivers = await readExistingReceivers(db, next)
-      written.push({ row, receivers, after: next.at(-1)!, isDone: next.length === missing.length })
+      steps.push({ row, receivers, after: next.at(-1)!, isDone: next.length === missing.length })
       left -= next.length
     }
   }
-  const requests = written.flatMap((each) => requestsOf(each, now))
-  const waiting = await batchedEventsOf(db, written, now)
-  await writeProgress(db, written)
-  await insertQueued(db, { requests, waiting }, now)
-  const done = written.filter(({ isDone }) => isDone)
+  const requests = steps.flatMap((step) => requestsOf(step, now))
+  const batchedEvents = await batchedEventsOf(db, steps, now)
+  await writeProgress(db, steps)
+  await insertQueued(db, { requests, batchedEvents }, now)
+  const done = steps.filter(({ isDone }) => isDone)
   const released = await releaseBodies(db, new Map(done.map(({ row }) => [row.event_id, 1])))
   await countStored(db, [...storedBytesOf(requests), ...released])
-  return requests.length + waiting.length
+  return requests.length + batchedEvents.length
 }
 
 type Row = Selectable<FanOutsTable>
@@ -117,36 +118,40 @@ async function readExistingReceivers(db: Database, ids: readonly string[]): Prom
   return rows.map(toReceiver)
 }
 
-const requestsOf = (written: FanOutStep, now: number) =>
-  written.receivers
+const requestsOf = (step: FanOutStep, now: number) =>
+  step.receivers
     .filter(({ isBatched }) => !isBatched)
-    .map((receiver) => newRequest(requestInputOf(written, receiver), now))
+    .map((receiver) => newRequest(requestInputOf(step, receiver), now))
 
 /** The events for webhooks with `batch`. */
-async function batchedEventsOf(db: Database, written: readonly FanOutStep[], now: number) {
-  const wanted = written.flatMap((each) => each.receivers.flatMap((to) => (to.isBatched ? [{ each, to }] : [])))
-  if (wanted.length === 0) return []
-  const bodies = await readEventBodies(db, [...new Set(wanted.map(({ each }) => each.row.event_id))])
+async function batchedEventsOf(db: Database, steps: readonly FanOutStep[], now: number) {
+  const batched = steps.flatMap((step) =>
+    step.receivers.flatMap((receiver) => (receiver.isBatched ? [{ step, receiver }] : [])),
+  )
+  if (batched.length === 0) return []
+  const bodies = await readEventBodies(db, [...new Set(batched.map(({ step }) => step.row.event_id))])
   const octets = new Map(bodies.map((body) => [body.event_id, body.octets]))
-  return wanted.map(({ each, to }) => newBatchedEvent(requestInputOf(each, to), octets.get(each.row.event_id)!, now))
+  return batched.map(({ step, receiver }) =>
+    newBatchedEvent(requestInputOf(step, receiver), octets.get(step.row.event_id)!, now),
+  )
 }
 
 function requestInputOf({ row }: FanOutStep, { id, includes }: Receiver) {
   const described: PayloadMonitor | undefined = row.monitor === null ? undefined : JSON.parse(row.monitor)
-  const of = { organizationId: row.organization_id, eventId: row.event_id, monitorId: row.monitor_id }
-  return { ...of, webhookId: id, monitor: pickIncludes(described, includes) }
+  const ids = { organizationId: row.organization_id, eventId: row.event_id, monitorId: row.monitor_id }
+  return { ...ids, webhookId: id, monitor: pickIncludes(described, includes) }
 }
 
-async function writeProgress(db: Database, written: readonly FanOutStep[]): Promise<void> {
+async function writeProgress(db: Database, steps: readonly FanOutStep[]): Promise<void> {
   const key = { organization_id: 'text', event_id: 'text' } as const
-  const uses = written.map(({ row, receivers }) => ({
+  const uses = steps.map(({ row, receivers }) => ({
     event_id: row.event_id,
     new_requests: receivers.filter(({ isBatched }) => !isBatched).length,
   }))
   await updateEach(db, { table: 'event_bodies', key: { event_id: 'text' }, add: { requests: 'bigint' } }, uses)
-  const done = written.filter(({ isDone }) => isDone).map(({ row }) => row)
+  const done = steps.filter(({ isDone }) => isDone).map(({ row }) => row)
   await deleteEach(db, { table: 'fan_outs', key }, done)
-  const going = written.filter(({ isDone }) => !isDone)
-  const rows = going.map(({ row, after }) => ({ ...row, new_after_webhook: after }))
+  const unfinished = steps.filter(({ isDone }) => !isDone)
+  const rows = unfinished.map(({ row, after }) => ({ ...row, new_after_webhook: after }))
   await updateEach(db, { table: 'fan_outs', key, set: { after_webhook: 'text' } }, rows)
 }

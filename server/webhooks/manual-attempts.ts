@@ -4,7 +4,7 @@ import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { insertTest, toReceiver } from './new-requests.ts'
 import { getRequestRow } from './request-store.ts'
-import { wakeDispatcher } from './webhook-queue.ts'
+import { makeWebhooksDue } from './webhook-queue.ts'
 
 /** Creates a test request that is sent now, also to a paused or disabled webhook. Returns its id. */
 export async function createTestRequest(db: Database, context: RequestContext, webhookId: string): Promise<string> {
@@ -43,7 +43,7 @@ export async function retryRequest(
           ),
       )
       .execute()
-    await wakeDispatcher(transaction, [webhookId], now)
+    await makeWebhooksDue(transaction, [webhookId], now)
     const { url } = await getTenantRow(transaction, 'webhooks', context, webhookId)
     const audited = { object: { id: webhookId, label: url }, after: { request_id: requestId } }
     await recordAudit(transaction, context, { action: 'webhook.request_retried', ...audited })

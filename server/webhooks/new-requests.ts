@@ -15,7 +15,7 @@ import {
   newPayload,
 } from './payload.ts'
 import { countStored, REQUEST_BYTES } from './storage.ts'
-import { wakeDispatcher } from './webhook-queue.ts'
+import { makeWebhooksDue } from './webhook-queue.ts'
 
 /** An event as webhooks receive it, with its organization and group. */
 export type ReportedEvent = { organizationId: string; groupId: string; event: EventPayload }
@@ -44,7 +44,7 @@ export async function insertRequests(
   const describedIds = reported.flatMap(({ groupId, event }) => (isDescribed(groupId) ? [event.monitor_id] : []))
   const monitors = describedIds.length > 0 ? await describe(db, describedIds) : new Map<string, PayloadMonitor>()
   const rows: NewRequest[] = []
-  const waiting: BatchedEvent[] = []
+  const batchedEvents: BatchedEvent[] = []
   const bodies: { event_id: string; organization_id: string; octets: Buffer; requests: number }[] = []
   const fanOuts: FanOut[] = []
   for (const { organizationId, groupId, event } of reported) {
@@ -52,7 +52,7 @@ export async function insertRequests(
     if (receivers.length === 0) continue
     const included = receivers.slice(
       0,
-      Math.min(MAX_REQUESTS_PER_EVENT, MAX_REQUESTS_PER_TRANSACTION - rows.length - waiting.length),
+      Math.min(MAX_REQUESTS_PER_EVENT, MAX_REQUESTS_PER_TRANSACTION - rows.length - batchedEvents.length),
     )
     const isAll = included.length === receivers.length
     const ids = { organizationId, eventId: event.id, monitorId: event.monitor_id }
@@ -64,10 +64,11 @@ export async function insertRequests(
     })
     const octets = eventJson(event)
     const single = included.filter(({ isBatched }) => !isBatched)
-    for (const webhook of included) if (webhook.isBatched) waiting.push(newBatchedEvent(inputFor(webhook), octets, now))
+    for (const webhook of included)
+      if (webhook.isBatched) batchedEvents.push(newBatchedEvent(inputFor(webhook), octets, now))
     if (single.length === 1 && isAll) {
       // Most events have one request. It contains the whole event, which saves a row and its lookup.
-      rows.push(newWholeRequest(inputFor(single[0]!), octets, now))
+      rows.push(newRequestWithEvent(inputFor(single[0]!), octets, now))
       continue
     }
     rows.push(...single.map((webhook) => newRequest(inputFor(webhook), now)))
@@ -77,7 +78,7 @@ export async function insertRequests(
   }
   await insertEach(db, 'event_bodies', EVENT_BODY_COLUMNS, bodies)
   await insertEach(db, 'fan_outs', FAN_OUT_COLUMNS, fanOuts.map(fanOutRow))
-  await insertQueued(db, { requests: rows, waiting }, now)
+  await insertQueued(db, { requests: rows, batchedEvents }, now)
   const stored = bodies.map(({ organization_id, octets }) => [organization_id, octets.byteLength] as const)
   await countStored(db, [...stored, ...storedBytesOf(rows)])
 }
@@ -182,7 +183,7 @@ export async function insertTest(
     events: isBatched ? 1 : null,
   }
   await inTransaction(db, async (transaction) => {
-    await insertQueued(transaction, { requests: [testRequest], waiting: [] }, now)
+    await insertQueued(transaction, { requests: [testRequest], batchedEvents: [] }, now)
     await countStored(transaction, storedBytesOf([testRequest]))
   })
   return id
@@ -220,7 +221,7 @@ type RequestInput = {
 
 export function newRequest({ organizationId, webhookId, eventId, monitorId, monitor }: RequestInput, now: number) {
   const id = newId('req', now)
-  const { body, eventAt } = newEnvelope({ requestId: id, webhookId, createdAt: now, monitor })
+  const { body, eventOffset } = newEnvelope({ requestId: id, webhookId, createdAt: now, monitor })
   return {
     id,
     organization_id: organizationId,
@@ -229,7 +230,7 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
     monitor_id: monitorId,
     created_at: now,
     body,
-    event_offset: eventAt as number | null,
+    event_offset: eventOffset as number | null,
     status: 'PENDING',
     next_attempt_at: now,
     request_id: id,
@@ -239,9 +240,9 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
   }
 }
 
-function newWholeRequest(input: RequestInput, octets: Buffer, now: number): NewRequest {
+function newRequestWithEvent(input: RequestInput, octets: Buffer, now: number): NewRequest {
   const request = newRequest(input, now)
-  const envelope = { body: request.body, eventAt: request.event_offset! }
+  const envelope = { body: request.body, eventOffset: request.event_offset! }
   return { ...request, body: joinBody(envelope, octets), event_offset: null }
 }
 
@@ -275,16 +276,16 @@ type BatchedEvent = {
   octets: Buffer
 }
 
-/** `waiting`: events for the next batch. */
+/** `batchedEvents`: events for the next batch. */
 export async function insertQueued(
   db: Database,
-  { requests, waiting }: { requests: readonly NewRequest[]; waiting: readonly BatchedEvent[] },
+  { requests, batchedEvents }: { requests: readonly NewRequest[]; batchedEvents: readonly BatchedEvent[] },
   now: number,
 ): Promise<void> {
   await insertEach(db, 'webhook_requests', REQUEST_COLUMNS, requests)
   await insertEach(db, 'due_requests', DUE_COLUMNS, requests)
-  await insertEach(db, 'batched_events', BATCHED_EVENT_COLUMNS, waiting)
-  await wakeDispatcher(db, [...new Set([...requests, ...waiting].map(({ webhook_id }) => webhook_id))], now)
+  await insertEach(db, 'batched_events', BATCHED_EVENT_COLUMNS, batchedEvents)
+  await makeWebhooksDue(db, [...new Set([...requests, ...batchedEvents].map(({ webhook_id }) => webhook_id))], now)
 }
 
 export const storedBytesOf = (rows: readonly NewRequest[]) =>

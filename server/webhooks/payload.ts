@@ -25,8 +25,8 @@ export type EventPayload = {
   }
 }
 
-/** The bytes around those of the event, which are inserted at `eventAt`. They differ from request to request. */
-export type Envelope = { body: Buffer; eventAt: number }
+/** The bytes around those of the event, which are inserted at `eventOffset`. They differ from request to request. */
+export type Envelope = { body: Buffer; eventOffset: number }
 
 /** `createdAt`: of the request. `monitor`: the fields in `payload_includes`. */
 export function newEnvelope(request: {
@@ -39,7 +39,7 @@ export function newEnvelope(request: {
   const head = `${id.slice(0, -1)},"event":`
   const created = JSON.stringify(new Date(request.createdAt).toISOString())
   const more = request.monitor ? `,"monitor":${JSON.stringify(request.monitor)}` : ''
-  return { body: Buffer.from(`${head},"created":${created}${more}}`), eventAt: Buffer.byteLength(head) }
+  return { body: Buffer.from(`${head},"created":${created}${more}}`), eventOffset: Buffer.byteLength(head) }
 }
 
 /** The event with its fields in the order of the specification. Stored as it is, so that every attempt sends the same bytes. */
@@ -103,6 +103,6 @@ export function newBatchBody(request: {
 }
 
 /** The body of a request from its stored bytes, so that every attempt and replay sends the same ones. */
-export function joinBody({ body, eventAt }: Envelope, event: Uint8Array): Buffer {
-  return Buffer.concat([body.subarray(0, eventAt), event, body.subarray(eventAt)])
+export function joinBody({ body, eventOffset }: Envelope, event: Uint8Array): Buffer {
+  return Buffer.concat([body.subarray(0, eventOffset), event, body.subarray(eventOffset)])
 }

@@ -8,7 +8,7 @@ import type { ClaimedRequest } from './claimed.ts'
 import type { RequestClaim } from './claims.ts'
 import { countStored } from './storage.ts'
 import { afterAttempt, type Transition } from './transition.ts'
-import { pause, resume, wakeDispatcher } from './webhook-queue.ts'
+import { makeWebhooksDue, pause, resume } from './webhook-queue.ts'
 
 /** A claimed request and the result of its attempt; null if it was not attempted and is released. */
 export type ProcessedRequest = { claimed: ClaimedRequest; result: AttemptResult | null }
@@ -99,7 +99,7 @@ async function release(db: Database, releases: readonly Release[], now: number):
     releases.map(({ claim, dueAt }) => ({ claim, set: { due_at: dueAt } })),
   )
   // Until now the webhook was due only at the end of the lease.
-  await wakeDispatcher(db, [...new Set(releases.map(({ claim }) => claim.webhook_id))], now)
+  await makeWebhooksDue(db, [...new Set(releases.map(({ claim }) => claim.webhook_id))], now)
 }
 
 /** Removes finished requests from the queue and reschedules the others. Returns the updates whose lease was still owned. */

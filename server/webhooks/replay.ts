@@ -8,7 +8,7 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { invalid } from '../problem.ts'
 import { toIso } from '../times.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { wakeDispatcher } from './webhook-queue.ts'
+import { makeWebhooksDue } from './webhook-queue.ts'
 
 type Status = (typeof REQUEST_STATUSES)[number]
 
@@ -185,6 +185,6 @@ export async function requeue(
       new_next_attempt_at: now,
     })),
   )
-  await wakeDispatcher(db, [webhookId], now)
+  await makeWebhooksDue(db, [webhookId], now)
   return queued.map(({ id }) => id)
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nextAttemptAt, parseRetryAfter, RETRY_DELAYS_MS } from './retry-schedule.ts'
+import { nextRetryAt, parseRetryAfter, RETRY_DELAYS_MS } from './retry-schedule.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
 const MINUTE_MS = 60_000
@@ -13,7 +13,7 @@ test('the nine delays are those of the specification', () => {
 test('a retry comes at its delay plus 0 to 10 s, never earlier', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(8), (requestId, retries) => {
-      const jitterMs = nextAttemptAt({ retries, now: NOW, requestId })! - NOW - RETRY_DELAYS_MS[retries]!
+      const jitterMs = nextRetryAt({ retries, now: NOW, requestId })! - NOW - RETRY_DELAYS_MS[retries]!
       expect(jitterMs).toBeGreaterThanOrEqual(0)
       expect(jitterMs).toBeLessThanOrEqual(10_000)
     }),
@@ -21,20 +21,20 @@ test('a retry comes at its delay plus 0 to 10 s, never earlier', () => {
 })
 
 test('the jitter spreads requests and is the same whenever it is asked', () => {
-  const instants = Array.from({ length: 100 }, (_, i) => nextAttemptAt({ retries: 0, now: NOW, requestId: `req_${i}` }))
+  const instants = Array.from({ length: 100 }, (_, i) => nextRetryAt({ retries: 0, now: NOW, requestId: `req_${i}` }))
 
   expect(new Set(instants).size).toBeGreaterThan(90)
-  expect(nextAttemptAt({ retries: 0, now: NOW, requestId: 'req_7' })).toBe(instants[7])
+  expect(nextRetryAt({ retries: 0, now: NOW, requestId: 'req_7' })).toBe(instants[7])
 })
 
 test('nothing follows the ninth retry, whatever the receiver asks', () => {
-  expect(nextAttemptAt({ retries: 8, now: NOW, requestId: 'req_1' })).not.toBeNull()
-  expect(nextAttemptAt({ retries: 9, now: NOW, requestId: 'req_1' })).toBeNull()
-  expect(nextAttemptAt({ retries: 9, now: NOW, requestId: 'req_1', retryAfterMs: HOUR_MS })).toBeNull()
+  expect(nextRetryAt({ retries: 8, now: NOW, requestId: 'req_1' })).not.toBeNull()
+  expect(nextRetryAt({ retries: 9, now: NOW, requestId: 'req_1' })).toBeNull()
+  expect(nextRetryAt({ retries: 9, now: NOW, requestId: 'req_1', retryAfterMs: HOUR_MS })).toBeNull()
 })
 
 describe('Retry-After', () => {
-  const next = (retryAfterMs?: number) => nextAttemptAt({ retries: 0, now: NOW, requestId: 'req_1', retryAfterMs })!
+  const next = (retryAfterMs?: number) => nextRetryAt({ retries: 0, now: NOW, requestId: 'req_1', retryAfterMs })!
 
   test('counts where it is later than the schedule', () => {
     expect(next(HOUR_MS)).toBeGreaterThanOrEqual(NOW + HOUR_MS)

@@ -29,7 +29,7 @@ export const MAX_DELAY_MS = MAX_RETRY_AFTER_MS + MAX_JITTER_MS
  * `retryAfterMs` of the receiver counts if it is longer than the delay of the schedule. Up to 10 s of jitter are added, so that
  * requests that failed together are not retried together.
  */
-export function nextAttemptAt(failed: {
+export function nextRetryAt(failed: {
   retries: number
   now: number
   requestId: string

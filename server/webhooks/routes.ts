@@ -28,15 +28,15 @@ const takesIfMatch = { takesIfMatch: true }
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
 export function webhookRoutes(deps: Deps): Routes {
   const { db, seal, safeFetch, config } = deps
-  // What the schema refuses and what only we can judge are reported together.
+  // Errors of the schema are reported together with those that the schema cannot check.
   const attachValidation = true
-  const refuseWrong = async (request: FastifyRequest, id?: string) => {
-    const refused = schemaErrors(request)
-    const given = request.body as Partial<NewWebhook>
+  const refuseInvalid = async (request: FastifyRequest, id?: string) => {
+    const input = request.body as Partial<NewWebhook>
     const { context } = request
-    const unknown = await findUnknownGroups(db, context, given.groups)
-    const stored = id === undefined ? {} : await getWebhookHeaders(db, seal, context, id)
-    throwIfInvalid({ ...(await validateWebhook(given, stored, safeFetch)), ...unknown, ...refused })
+    const groupErrors = await findUnknownGroups(db, context, input.groups)
+    const storedHeaders = id === undefined ? {} : await getWebhookHeaders(db, seal, context, id)
+    const errors = await validateWebhook(input, storedHeaders, safeFetch)
+    throwIfInvalid({ ...errors, ...groupErrors, ...schemaErrors(request) })
   }
 
   return async (app) => {
@@ -62,7 +62,7 @@ export function webhookRoutes(deps: Deps): Routes {
     app.post('/webhooks', { attachValidation, schema: create }, (request, reply) => {
       const { body, context } = request
       return runIdempotent(request, reply, db, {
-        prepare: () => refuseWrong(request),
+        prepare: () => refuseInvalid(request),
         execute: async (db) => {
           const { id, secret } = await withinQuota({ ...deps, db }, context, 'webhooks', (transaction) =>
             insertWebhook(transaction, seal, context, body, config),
@@ -98,7 +98,7 @@ export function webhookRoutes(deps: Deps): Routes {
       response: Responses(200, Webhook),
     }
     app.patch('/webhooks/:webhook', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
-      await refuseWrong(request, request.params.webhook)
+      await refuseInvalid(request, request.params.webhook)
       const { params, body, context } = request
       await updateWebhook(db, seal, context, params.webhook, body, config, request.match)
       return await getWebhook(db, seal, context, params.webhook)
@@ -145,11 +145,10 @@ export function webhookRoutes(deps: Deps): Routes {
       }
       app.post(`/webhooks/:webhook/${verb}`, { schema }, async (request, reply) => {
         const { params, context } = request
-        const webhook = await runIdempotent(request, reply, db, {
+        return await runIdempotent(request, reply, db, {
           execute: (db) => setActive(db, context, params.webhook, isActive),
           respond: (db) => getWebhook(db, seal, context, params.webhook),
         })
-        return webhook
       })
     }
 

@@ -23,7 +23,7 @@ import {
   type WebhookRow,
 } from './webhook.ts'
 import { linkGroups, readGroupIds, refuseTooManyOfAllGroups } from './webhook-groups.ts'
-import { nextTargetVersion, probeNow, wakeDispatcher } from './webhook-queue.ts'
+import { makeWebhooksDue, nextTargetVersion, probeNow } from './webhook-queue.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },
@@ -192,7 +192,7 @@ export async function updateWebhook(
     if (groups !== undefined)
       await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
     // Waiting events follow the new settings.
-    if (batch !== undefined) await wakeDispatcher(transaction, [id], now)
+    if (batch !== undefined) await makeWebhooksDue(transaction, [id], now)
     if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
     if (changesTarget && row.state === 'paused') await probeNow(transaction, id, now)
     const changed = await getTenantRow(transaction, 'webhooks', context, id)
@@ -223,7 +223,7 @@ async function writeActive(db: Database, { organizationId, now }: RequestContext
     .executeTakeFirst()
   if (!row) throw notFound()
   if (isActive && row.state === 'paused') await probeNow(db, id, now)
-  else await wakeDispatcher(db, [id], now)
+  else await makeWebhooksDue(db, [id], now)
 }
 
 async function groupIdsOf(db: Database, organizationId: string, id: string): Promise<string[]> {

@@ -41,7 +41,7 @@ export function modeOf({ is_active, state, probe_at, drain_after, drain_to }: We
  * Makes the webhooks due, so that the dispatcher checks them. Call it in the transaction that changes their requests. It always
  * writes the row, so that this transaction and the dispatcher wait for each other and neither misses a change.
  */
-export async function wakeDispatcher(db: Database, webhookIds: readonly string[], now: number): Promise<void> {
+export async function makeWebhooksDue(db: Database, webhookIds: readonly string[], now: number): Promise<void> {
   if (webhookIds.length === 0) return
   // Locked in one order first, so that two writers do not deadlock.
   await sql`select webhook_id from due_webhooks where ${isOneOf(db, 'webhook_id', webhookIds)}
