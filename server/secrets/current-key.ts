@@ -2,53 +2,52 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { createSeal, type Seal } from '../seal.ts'
 
 /**
- * The database says which of the known keys seals and signs, so that all processes change it together. What it holds is a
- * value that only the right SECRET gives.
+ * The database stores which key is the current one, so that all processes change it together. The stored value can be derived
+ * only from that SECRET.
  */
-const checkOf = (seal: Seal, keyId: string) => Buffer.from(seal.deriveKey('secret check', keyId), 'base64')
+const checkValue = (seal: Seal, keyId: string) => Buffer.from(seal.deriveKey('secret check', keyId), 'base64')
 
 type Row = { value: Uint8Array; previous: string }
-const idIn = (seal: Seal, { value }: Row) => seal.keyIds().find((id) => checkOf(seal, id).equals(value))
-const previousIn = ({ previous }: Row) => previous.split(',').filter((id) => id !== '')
-
-export type Adopted = 'ok' | 'other secret' | 'previous secret missing'
+const findKeyId = (seal: Seal, { value }: Pick<Row, 'value'>) =>
+  seal.keyIds().find((id) => checkValue(seal, id).equals(value))
+const previousKeyIds = ({ previous }: Row) => previous.split(',').filter((id) => id !== '')
 
 /**
- * Uses the key that the database names. A database that names none yet takes the one in use, unless it holds what another one
- * has sealed. Of several processes that start at once the first decides for all.
+ * Makes the key of the database the current one. A new database stores the current key of the first process, unless another
+ * SECRET has sealed its values.
  */
-export async function adoptKey(db: Database, seal: Seal): Promise<Adopted> {
+export async function adoptKey(db: Database, seal: Seal): Promise<'ok' | 'other secret' | 'previous secret missing'> {
   return await inTransaction(db, async (transaction) => {
-    const known = () => transaction.selectFrom('secret_check').select(['value', 'previous']).executeTakeFirst()
-    let row = await known()
+    const readRow = () => transaction.selectFrom('secret_check').select(['value', 'previous']).executeTakeFirst()
+    let row = await readRow()
     if (!row) {
       const webhook = await transaction.selectFrom('webhooks').select('secret').limit(1).executeTakeFirst()
       if (webhook && !seal.isCurrent(webhook.secret)) return 'other secret'
       await transaction
         .insertInto('secret_check')
-        .values({ number: 1, value: checkOf(seal, seal.keyId) })
+        .values({ number: 1, value: checkValue(seal, seal.keyId) })
         .onConflict((conflict) => conflict.doNothing())
         .execute()
-      row = (await known())!
+      row = (await readRow())!
     }
-    const id = idIn(seal, row)
+    const id = findKeyId(seal, row)
     if (id === undefined) return 'other secret'
-    // Until a rotation is over, some values can be opened with the key before alone.
-    if (!previousIn(row).every((each) => seal.keyIds().includes(each))) return 'previous secret missing'
+    // During a rotation, only the previous key opens some values.
+    if (!previousKeyIds(row).every((keyId) => seal.keyIds().includes(keyId))) return 'previous secret missing'
     seal.useKey(id)
     return 'ok'
   })
 }
 
-/** Uses the key that the database names now. Returns false where that one is not known. */
+/** Makes the key of the database the current one. Returns false if the key is unknown. */
 export async function followKey(db: Database, seal: Seal): Promise<boolean> {
   const row = await db.selectFrom('secret_check').select(['value', 'previous']).executeTakeFirst()
-  const id = row && idIn(seal, row)
+  const id = row && findKeyId(seal, row)
   if (id !== undefined) seal.useKey(id)
   return id !== undefined
 }
 
-/** Makes `next` the key that seals and signs, everywhere. `previous` is remembered until `forgetPrevious`. */
+/** Makes `next` the current key of all processes. The previous key is stored until `forgetPrevious`. */
 export async function switchKey(db: Database, seal: Seal, next: string): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const row = await transaction
@@ -56,13 +55,13 @@ export async function switchKey(db: Database, seal: Seal, next: string): Promise
       .select(['value', 'previous'])
       .modifyEnd(forUpdate(transaction))
       .executeTakeFirstOrThrow()
-    const current = idIn(seal, row)
-    if (current === undefined) throw new Error('The key of the database is not known here.')
+    const current = findKeyId(seal, row)
+    if (current === undefined) throw new Error('The key of the database is unknown.')
     if (current === next) return
-    const previous = [...new Set([...previousIn(row), current])].filter((id) => id !== next).join()
+    const previous = [...new Set([...previousKeyIds(row), current])].filter((id) => id !== next).join()
     await transaction
       .updateTable('secret_check')
-      .set({ value: checkOf(seal, next), previous })
+      .set({ value: checkValue(seal, next), previous })
       .execute()
   })
   seal.useKey(next)
@@ -71,21 +70,21 @@ export async function switchKey(db: Database, seal: Seal, next: string): Promise
 /** Whether a rotation is in progress. */
 export async function needsPrevious(db: Database): Promise<boolean> {
   const row = await db.selectFrom('secret_check').select(['value', 'previous']).executeTakeFirst()
-  return row !== undefined && previousIn(row).length > 0
+  return row !== undefined && previousKeyIds(row).length > 0
 }
 
-/** One SECRET on each line: the first is to be used, the others are those before. */
+/** One SECRET per line: the current one, then the previous ones. */
 export const splitSecrets = (text: string): string[] =>
   text
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-/** Whether one of these is the SECRET of a database, by the value that the database holds. */
+/** Whether one of the secrets is that of a database with this value in `secret_check`. */
 export const isSecretOf = (secrets: string, value: Uint8Array): boolean =>
-  splitSecrets(secrets).some((each) => Buffer.from(createSeal(each).deriveKey('secret check'), 'base64').equals(value))
+  splitSecrets(secrets).some((secret) => findKeyId(createSeal(secret), { value }) !== undefined)
 
-/** No value needs another key than the one in use any more. */
+/** Call it when the current key opens every value. */
 export async function forgetPrevious(db: Database): Promise<void> {
   await db.updateTable('secret_check').set({ previous: '' }).execute()
 }

@@ -9,60 +9,60 @@ export type RotationDeps = {
   db: Database
   seal: Seal
   clock: Clock
-  say(sentence: string): void
+  say(message: string): void
   /** For tests: after each batch. */
   onBatch?: () => Promise<void>
 }
 
-/** One that was silent for longer does not run, or enters again under the key of the database. */
-const SILENT_MS = 8_000
-/** Processes look every 2 seconds. */
-const PATIENCE_MS = 60_000
+/** A process that did not report for longer has stopped, or adopts the key of the database when it continues. */
+const DEAD_AFTER_MS = 8_000
+/** Processes check their key every 2 seconds. */
+const TIMEOUT_MS = 60_000
 const POLL_MS = 250
-/** Longer than a transaction that sealed something with the key before can take. */
+/** Longer than any open transaction that seals with the previous key. */
 const IN_FLIGHT_MS = 5_000
 
 /**
- * Seals everything with the key `next`, while processes work. Every process opens both keys before any seals with the new
- * one, so that nothing is unreadable at any moment. Where it is broken off it can be begun again. Returns how many values it
- * sealed again.
+ * Makes `next` the current key and re-encrypts everything, while the server works. Every process knows both keys before one of
+ * them seals with the new key, so that every value stays readable. Can be interrupted and run again. Returns the number of
+ * re-encrypted values.
  */
 export async function rotate(deps: RotationDeps, next: string): Promise<number> {
   const { db, seal, clock, say, onBatch } = deps
-  const live = await untilAll(deps, 'does not know the new SECRET yet', ({ secret_keys }) =>
+  const processCount = await waitForProcesses(deps, 'does not know the new SECRET yet', ({ secret_keys }) =>
     (secret_keys ?? '').split(',').includes(next),
   )
   await switchKey(db, seal, next)
   say('The new SECRET is in use for everything that is written from now on.')
-  await untilAll(deps, 'still uses the previous SECRET', ({ secret_key }) => secret_key === next)
+  await waitForProcesses(deps, 'still uses the previous SECRET', ({ secret_key }) => secret_key === next)
   let total = await reencrypt(db, seal, onBatch)
-  if (live > 0) await clock.sleep(IN_FLIGHT_MS)
-  for (let more = -1; more !== 0; total += more) more = await reencrypt(db, seal, onBatch)
+  if (processCount > 0) await clock.sleep(IN_FLIGHT_MS)
+  for (let count = -1; count !== 0; total += count) count = await reencrypt(db, seal, onBatch)
   await forgetPrevious(db)
   return total
 }
 
 type ProcessRow = { pid: number; machine: string; secret_keys: string | null; secret_key: string | null }
 
-/** Waits until this holds for every running process, and returns their number. Throws a `CliError` that names the others. */
-async function untilAll(
+/** Waits until every running process is ready, and returns their number. Throws a `CliError` that names the others. */
+async function waitForProcesses(
   { db, clock }: RotationDeps,
-  what: string,
-  isSo: (row: ProcessRow) => boolean,
+  problem: string,
+  isReady: (row: ProcessRow) => boolean,
 ): Promise<number> {
-  const giveUpAt = clock.elapsed() + PATIENCE_MS
+  const deadline = clock.elapsed() + TIMEOUT_MS
   for (;;) {
     const rows = await db
       .selectFrom('processes')
       .select(['pid', 'machine', 'secret_keys', 'secret_key'])
-      .where('seen_at', '>=', clock.now() - SILENT_MS)
+      .where('seen_at', '>=', clock.now() - DEAD_AFTER_MS)
       .execute()
-    const others = rows.filter((row) => !isSo(row))
+    const others = rows.filter((row) => !isReady(row))
     if (others.length === 0) return rows.length
-    if (clock.elapsed() > giveUpAt) {
+    if (clock.elapsed() > deadline) {
       const names = others.map(({ pid, machine }) => `${pid} on ${machine}`).join(', ')
       throw new CliError(
-        `Process ${names} ${what}. Start every node with both SECRET and SECRET_PREVIOUS, then run this again; nothing is lost.`,
+        `Process ${names} ${problem}. Start every node with both SECRET and SECRET_PREVIOUS, then run this again; nothing is lost.`,
       )
     }
     await clock.sleep(POLL_MS)
