@@ -73,7 +73,7 @@ function expectSqlite(plan: string, { isFew, isDeep }: { isFew: boolean; isDeep:
     .split('\n')
     .filter(
       (line) =>
-        !/^((CO-ROUTINE|SCAN) (few|ids|found|counted)|(CORRELATED )?SCALAR SUBQUERY \d+|REUSE SUBQUERY \d+|(COMPOUND QUERY|LEFT-MOST SUBQUERY|MERGE \(UNION\)|LEFT|RIGHT|UNION USING .*|UNION ALL))$/.test(
+        !/^((CO-ROUTINE|SCAN) (few|ids|found|counted|of_owner|of_domain)|(CORRELATED )?SCALAR SUBQUERY \d+|REUSE SUBQUERY \d+|(COMPOUND QUERY|LEFT-MOST SUBQUERY|MERGE \(UNION\)|LEFT|RIGHT|UNION USING .*|UNION ALL))$/.test(
           line,
         ),
     )
