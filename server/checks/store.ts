@@ -63,7 +63,7 @@ export function recordedLoader(
     const row = (await batch.rows).get(claim.monitor_id)
     if (!row || claim.planned_change_id === null) return row && { recorded: recordedOf(row, claim), row }
     const planned = await findOpenChange(db, row)
-    return { recorded: recordedOf(row, claim, expectedChange(planned, clock.now())), row, planned }
+    return { recorded: recordedOf(row, claim, toExpectedChange(planned, clock.now())), row, planned }
   }
 }
 
@@ -73,7 +73,7 @@ async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<s
 }
 
 /** Undefined before its period begins. */
-function expectedChange(change: PlannedChange | undefined, now: number): ExpectedChange | undefined {
+function toExpectedChange(change: PlannedChange | undefined, now: number): ExpectedChange | undefined {
   if (!change || changePhase(change, now) === 'before') return undefined
   const { id, oldValues, newValues } = change
   return { id, oldValues, newValues, isOver: changePhase(change, now) === 'after' }
@@ -122,26 +122,26 @@ type EventDraft = Omit<EventRow, 'id' | 'group_id'>
  * its lease records nothing. Returns the number of events.
  */
 export async function recordChecks(db: Database, results: readonly StoredResult[], now: number): Promise<number> {
-  const changes = results
+  const writes = results
     .filter(({ kind }) => kind !== 'deleted')
     .map((result) => addPlannedChange(writeOf(result, now), now))
-  if (changes.some(({ columns }) => columns)) {
-    return await inTransaction(db, async (transaction) => await writeChanges(transaction, changes, now))
+  if (writes.some(({ columns }) => columns)) {
+    return await inTransaction(db, (transaction) => writeInTransaction(transaction, writes, now))
   }
   // Usually there is nothing else to write, and one statement needs no transaction.
   await reschedule(
     db,
     'due_checks',
-    changes.map(({ result, schedule }) => ({ claim: result.claim, set: schedule })),
+    writes.map(({ result, schedule }) => ({ claim: result.claim, set: schedule })),
   )
   return 0
 }
 
-async function writeChanges(db: Database, changes: readonly CheckWrite[], now: number): Promise<number> {
-  const monitors = await lockMonitors(db, changes)
-  const existing = changes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
-  const places = existing.map(({ result, schedule }) => ({ claim: result.claim, set: schedule }))
-  const held = new Set(await reschedule(db, 'due_checks', places))
+async function writeInTransaction(db: Database, writes: readonly CheckWrite[], now: number): Promise<number> {
+  const monitors = await lockMonitors(db, writes)
+  const existing = writes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
+  const schedules = existing.map(({ result, schedule }) => ({ claim: result.claim, set: schedule }))
+  const held = new Set(await reschedule(db, 'due_checks', schedules))
   const newEvents: NewEvent[] = []
   for (const { result, columns, event, planned } of existing) {
     if (!columns || !held.has(result.claim)) continue
@@ -187,7 +187,7 @@ function writeOf(result: StoredResult, now: number): CheckWrite {
       return { result, schedule, columns: { ...latestOf(result), rotation: json(result.rotation) } }
     }
     case 'verdict':
-      return verdictChange(result, regular)
+      return writeOfVerdict(result, regular)
     case 'deleted':
       return { result, schedule: regular }
   }
@@ -198,10 +198,10 @@ const postponed = ({ last_checked_at, postponed_since }: StoredResult['claim'], 
   postponed_since: postponed_since ?? at,
 })
 
-function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regular: ScheduleUpdate): CheckWrite {
+function writeOfVerdict(result: Extract<StoredResult, { kind: 'verdict' }>, regular: ScheduleUpdate): CheckWrite {
   const { claim, at, confirmation, observations } = result
   const row = result.row!
-  const { verdict, recorded, event: change } = conclude(result.planned?.recorded ?? recordedOf(row, claim), result)
+  const { verdict, recorded, event: stateChange } = conclude(result.planned?.recorded ?? recordedOf(row, claim), result)
   const schedule = {
     ...regular,
     fingerprint: storedFingerprint(result.outcome),
@@ -209,7 +209,7 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
     inconclusive_count: 0,
   }
   const rotation = json(recorded.rotation)
-  if (!change)
+  if (!stateChange)
     return {
       result,
       schedule,
@@ -217,26 +217,26 @@ function verdictChange(result: Extract<StoredResult, { kind: 'verdict' }>, regul
     }
   const diagnosis = JSON.stringify(newDiagnosis({ reason: verdict.reason, confirmation, at }, evidenceOf(observations)))
   const columns: Columns = {
-    state: change.newState,
+    state: stateChange.newState,
     current_values: json(recorded.values),
-    incidence_count: row.incidence_count + (change.oldState === 'UNSET' ? 0 : 1),
+    incidence_count: row.incidence_count + (stateChange.oldState === 'UNSET' ? 0 : 1),
     diagnosis,
     rotation,
   }
   const bounded = boundedValues(
-    { previous: change.previous && [...change.previous], current: change.current ?? null },
+    { previous: stateChange.previous && [...stateChange.previous], current: stateChange.current ?? null },
     Buffer.byteLength(row.expected_values),
   )
   const event: EventDraft = {
     organization_id: row.organization_id,
     monitor_id: row.id,
     occurred_at: at,
-    old_state: change.oldState,
-    new_state: change.newState,
+    old_state: stateChange.oldState,
+    new_state: stateChange.newState,
     previous_values: json(bounded.previous),
     current_values: json(bounded.current),
     truncated: bounded.isTruncated ? (1 as const) : (0 as const),
-    incidence_count: change.newState === change.oldState ? claim.streak + 1 : 1,
+    incidence_count: stateChange.newState === stateChange.oldState ? claim.streak + 1 : 1,
     domain: row.domain,
     subdomain: row.subdomain,
     record_type: row.record_type,
