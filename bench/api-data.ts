@@ -5,11 +5,11 @@ import type { Database } from '../server/database/database.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/parse-monitor.ts'
 
-const BATCH = 5_000
+const BATCH_SIZE = 5_000
 const GROUPS = 100
 
-/** A monitor as a caller sends it: names and groups of many kinds. */
-export const monitorOf = (number: number) => ({
+/** The request body of a monitor, with varied names and groups. */
+export const monitorBody = (number: number) => ({
   full_domain: `www${number % 7}.shop-${(number * 7919) % 1_000_003}.example.com`,
   record_type: 'A' as const,
   expected_value: ['192.0.2.1', `192.0.2.${number % 250}`],
@@ -18,13 +18,13 @@ export const monitorOf = (number: number) => ({
   metadata: { customer: `customer-${number % 50_000}` },
 })
 
-/** An organization with so many monitors, one in fifty of them at fault. Returns its key. */
+/** Creates an organization with `count` monitors, one in fifty of them failing. Returns its API key. */
 export async function fill(db: Database, count: number, now: number): Promise<string> {
   const organization = { name: 'Bench', email: 'bench@example.com', passwordHash: '' }
   const { id, key } = await insertOrganization(db, organization, now)
-  for (let from = 0; from < count; from += BATCH) {
-    const drafts = Array.from({ length: Math.min(BATCH, count - from) }, (_, at) => {
-      const parsed = parseMonitor(monitorOf(from + at))
+  for (let from = 0; from < count; from += BATCH_SIZE) {
+    const drafts = Array.from({ length: Math.min(BATCH_SIZE, count - from) }, (_, index) => {
+      const parsed = parseMonitor(monitorBody(from + index))
       if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
       return parsed.draft
     })

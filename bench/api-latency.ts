@@ -1,24 +1,24 @@
-/** Asks the API for a page of monitors at a quiet, steady rate from a process of its own, and tells how long that took. */
-const EVERY_MS = 50
+/** A process that requests a page of monitors at a low, steady rate. Each message makes it report the p99 since the last one. */
+const INTERVAL_MS = 50
 const { url, key } = JSON.parse(process.argv[2]!) as { url: string; key: string }
-let times: number[] = []
+let durations: number[] = []
 
-async function ask(): Promise<void> {
+async function request(): Promise<void> {
   const startedAt = performance.now()
-  const answer = await fetch(`${url}/monitors`, { headers: { 'x-api-key': key } })
-  await answer.arrayBuffer()
-  if (!answer.ok) throw new Error(`GET /monitors answered ${answer.status}`)
-  times.push(performance.now() - startedAt)
+  const response = await fetch(`${url}/monitors`, { headers: { 'x-api-key': key } })
+  await response.arrayBuffer()
+  if (!response.ok) throw new Error(`GET /monitors answered ${response.status}`)
+  durations.push(performance.now() - startedAt)
 }
 
 process.on('message', () => {
-  const sorted = times.sort((one, other) => one - other)
+  const sorted = durations.sort((a, b) => a - b)
   process.send!({ p99: sorted[Math.floor(sorted.length * 0.99)] ?? null })
-  times = []
+  durations = []
 })
 process.once('disconnect', () => process.exit(0))
 for (;;) {
   const startedAt = performance.now()
-  await ask()
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, EVERY_MS - (performance.now() - startedAt))))
+  await request()
+  await new Promise((resolve) => setTimeout(resolve, Math.max(0, INTERVAL_MS - (performance.now() - startedAt))))
 }

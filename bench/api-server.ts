@@ -3,18 +3,18 @@ import { createApp } from '../server/app.ts'
 import { readConfig } from '../server/config/config.ts'
 import { openDeps } from '../server/deps.ts'
 
-/** The API of the real server in a process of its own; its settings come from the environment. */
+/** The API of a real server in its own process, with settings of the environment. */
 const config = readConfig()
 const deps = openDeps(config, config.secret!, pino({ level: 'silent' }))
 const app = await createApp(deps)
-/** The floor: an answer of so many bytes that costs nothing to make, behind the gate of every route and beside it. */
-const answers = new Map<string, string>()
+/** The baseline: constant responses of a given size, with and without authentication. */
+const responses = new Map<string, string>()
 for (const [path, requiresAuth] of [['/constant', true] as const, ['/constant-without-key', false] as const]) {
   app.get(`${path}/:bytes`, { config: { requiresAuth } }, async (request, reply) => {
     const { bytes } = request.params as { bytes: string }
-    const kept = answers.get(bytes) ?? JSON.stringify({ text: 'x'.repeat(Number(bytes) - 11) })
-    answers.set(bytes, kept)
-    return reply.type('application/json; charset=utf-8').send(kept)
+    const text = responses.get(bytes) ?? JSON.stringify({ text: 'x'.repeat(Number(bytes) - 11) })
+    responses.set(bytes, text)
+    return reply.type('application/json; charset=utf-8').send(text)
   })
 }
 const url = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -10,7 +10,7 @@ import type { Engine } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
-import { fill, monitorOf } from './api-data.ts'
+import { fill, monitorBody } from './api-data.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -18,7 +18,7 @@ const { values: options } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     monitors: { type: 'string', default: '1000,1000000' },
     seconds: { type: 'string', default: '5' },
-    /** The cases are gone through so many times, one after the other. */
+    /** How often all cases run, one after the other. */
     rounds: { type: 'string', default: '1' },
     /** Only the cases whose names contain this. */
     only: { type: 'string', default: '' },
@@ -32,25 +32,25 @@ type Row = {
   case: string
   requests_per_second: number
   p99_ms: number
-  /** CPU milliseconds of the server: what stays comparable on a busy machine. */
+  /** CPU milliseconds of the server for each request, which are comparable on a busy machine. */
   cpu_ms: number
   monitors_per_second?: number
 }
 
 const SECRET = 'a secret of the benchmark, longer than 32 characters'
 const CONNECTIONS = 10
-const BULK = 1_000
+const BULK_SIZE = 1_000
 const BULK_CASE = 'create 1000 at once'
-/** How many monitors lie before the deep page: page 10,000 of 20. */
-const DEEP = 200_000
+/** The number of monitors before the deep page: page 10,000 with 20 each. */
+const DEEP_OFFSET = 200_000
 
 async function main() {
   const engine = options.engine as Engine
   const postgres = engine === 'postgres' ? await startPostgres() : undefined
   const rows: Row[] = []
   try {
-    for (const [place, count] of options.monitors.split(',').map(Number).entries()) {
-      const name = `bench_${place}`
+    for (const [index, count] of options.monitors.split(',').map(Number).entries()) {
+      const name = `bench_${index}`
       await withDatabase(postgres?.url, name, async (url) => {
         for await (const row of measure(engine, url, count)) {
           rows.push(row)
@@ -95,31 +95,31 @@ async function* measure(engine: Engine, url: string, count: number): AsyncGenera
       return received.cpu
     }
     const get = async (path: string) => await (await fetch(address + path, { headers })).text()
-    const run = async (name: string, path: string, more: Partial<autocannon.Options> = {}): Promise<Row> => {
-      const asked = {
+    const run = async (name: string, path: string, overrides: Partial<autocannon.Options> = {}): Promise<Row> => {
+      const request = {
         url: address + path,
         headers,
         connections: CONNECTIONS,
         duration: Number(options.seconds),
-        ...more,
+        ...overrides,
       }
       const cpuBefore = await cpu()
-      const { requests, latency, non2xx, errors } = await autocannon(asked)
+      const { requests, latency, non2xx, errors } = await autocannon(request)
       if (non2xx + errors > 0) throw new Error(`${name}: ${non2xx} refused, ${errors} failed`)
       const cpu_ms = Math.round((((await cpu()) - cpuBefore) * 1e6) / requests.total) / 1e3
       const figures = { requests_per_second: Math.round(requests.average), p99_ms: latency.p99, cpu_ms }
       return { bench: 'api', engine, monitors: count, case: name, ...figures }
     }
     const first = await get('/monitors')
-    const one = JSON.parse(first).data[0].id
-    const deep = await deepCursor(get, Math.min(DEEP, count - 100))
-    const cases = casesOf(count, { bytes: first.length, deep, one })
+    const monitorId = JSON.parse(first).data[0].id
+    const deep = await deepCursor(get, Math.min(DEEP_OFFSET, count - 100))
+    const cases = casesOf(count, { bytes: first.length, deep, monitorId })
     for (let round = 0; round < Number(options.rounds); round++) {
-      for (const { name, path, more } of cases.filter((each) => each.name.includes(options.only))) {
-        // The first request of a kind reads pages from the disk.
+      for (const { name, path, more } of cases.filter(({ name }) => name.includes(options.only))) {
+        // The first request of a case reads pages from disk.
         if (more?.method === undefined) await get(path)
         const row = await run(name, path, more)
-        yield name === BULK_CASE ? { ...row, monitors_per_second: row.requests_per_second * BULK } : row
+        yield name === BULK_CASE ? { ...row, monitors_per_second: row.requests_per_second * BULK_SIZE } : row
       }
     }
   } finally {
@@ -130,7 +130,7 @@ async function* measure(engine: Engine, url: string, count: number): AsyncGenera
 
 type Case = { name: string; path: string; more?: Partial<autocannon.Options> }
 
-/** One request at a time, so that their p99 is what one costs. */
+/** One request at a time, so that the p99 is the time of one. */
 const SEARCHES: Case[] = Object.entries({
   'search: a few have it': '/monitors?search=customer-4711',
   'search: 1 in 40 has it': '/monitors?search=team-13',
@@ -151,11 +151,16 @@ const SEARCHES: Case[] = Object.entries({
   'groups: search': '/groups?search=roup-7&include=counts',
 }).map(([name, path]) => ({ name, path, more: { connections: 1 } }))
 
-/** `bytes`: of the first page, which the constants have too. */
-function casesOf(count: number, { bytes, deep, one }: { bytes: number; deep: string; one: string }): Case[] {
-  const made = Array.from({ length: 1_000 }, (_, at) => JSON.stringify(monitorOf(count + at)))
-  const bulk = Array.from({ length: 50 }, (_, at) =>
-    JSON.stringify({ monitors: Array.from({ length: BULK }, (_, each) => monitorOf(count + at * BULK + each)) }),
+/** `bytes` is the size of the first page and of the constant responses. */
+function casesOf(
+  count: number,
+  { bytes, deep, monitorId }: { bytes: number; deep: string; monitorId: string },
+): Case[] {
+  const single = Array.from({ length: 1_000 }, (_, index) => JSON.stringify(monitorBody(count + index)))
+  const bulk = Array.from({ length: 50 }, (_, index) =>
+    JSON.stringify({
+      monitors: Array.from({ length: BULK_SIZE }, (_, number) => monitorBody(count + index * BULK_SIZE + number)),
+    }),
   )
   return [
     { name: 'constant without key', path: `/constant-without-key/${bytes}` },
@@ -169,8 +174,8 @@ function casesOf(count: number, { bytes, deep, one }: { bytes: number; deep: str
     { name: 'ordered by domain', path: '/monitors?order_by=domain' },
     { name: 'ordered by last_checked', path: '/monitors?order_by=last_checked&order_way=desc' },
     ...SEARCHES,
-    { name: 'one monitor', path: `/monitors/${one}` },
-    { name: 'create one', path: '/monitors', more: sending(made) },
+    { name: 'one monitor', path: `/monitors/${monitorId}` },
+    { name: 'create one', path: '/monitors', more: sending(single) },
     { name: BULK_CASE, path: '/monitors/bulk', more: { ...sending(bulk), connections: 2 } },
   ]
 }
@@ -179,7 +184,7 @@ function sending(bodies: string[]): Partial<autocannon.Options> {
   return { method: 'POST', requests: bodies.map((body) => ({ body })) }
 }
 
-/** The cursor after so many monitors, in steps of the largest page. */
+/** The cursor after `depth` monitors, in steps of the largest page. */
 async function deepCursor(get: (path: string) => Promise<string>, depth: number): Promise<string> {
   let after = ''
   for (let passed = 0; passed < depth; passed += 100) {

@@ -10,8 +10,8 @@ import { cpuOf } from './cpu.ts'
 const CONNECTIONS = 50
 
 /**
- * The DNS probe of blackbox_exporter, asked over HTTP as Prometheus does: it compares nothing with what was and stores nothing.
- * One name again and again, because a module of its configuration has one. Null where it is not installed.
+ * The DNS probe of blackbox_exporter, requested over HTTP as Prometheus does. It compares and stores nothing. It always
+ * queries the same name, because a module of its configuration has one. Null if it is not installed.
  */
 export async function blackbox(dnsPort: number, name: string, seconds: number, folder: string) {
   const file = join(folder, 'blackbox.yml')
@@ -23,7 +23,7 @@ export async function blackbox(dnsPort: number, name: string, seconds: number, f
   if (!started) return null
   try {
     const url = `http://127.0.0.1:${port}/probe?module=dns&target=127.0.0.1:${dnsPort}`
-    await probed(url)
+    await waitForProbe(url)
     const before = await cpuOf(child.pid!)
     const { requests, non2xx, errors } = await autocannon({ url, connections: CONNECTIONS, duration: seconds })
     if (non2xx + errors > 0) throw new Error(`blackbox_exporter: ${non2xx} refused, ${errors} failed`)
@@ -45,8 +45,8 @@ const configuration = (name: string) => `modules:
     dns: { query_name: ${name}, query_type: A, transport_protocol: udp, preferred_ip_protocol: ip4 }
 `
 
-/** Resolves when a probe went well: it is up, and what is measured is no failure. */
-async function probed(url: string): Promise<void> {
+/** Resolves after the first successful probe. */
+async function waitForProbe(url: string): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
     const text = await fetch(url).then(
       (response) => response.text(),

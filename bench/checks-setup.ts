@@ -21,7 +21,7 @@ import { parseMonitor } from '../server/monitors/parse-monitor.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import type { Order, Report } from './dns-responder.ts'
 
-/** The real server's deps and API on a database full of monitors, and a name server in a process of its own. */
+/** The deps and the API of a real server on a full database, and a DNS server in its own process. */
 export type Setup = {
   deps: Deps
   url: string
@@ -29,7 +29,7 @@ export type Setup = {
   folder: string
   port: number
   order: (order: Order) => Promise<Report>
-  /** Of the monitors m0, m1, …. */
+  /** The slots of the monitors m0, m1, …. */
   slots: number[]
 }
 
@@ -72,7 +72,7 @@ export async function withSetup<T>(engine: Engine, count: number, work: (setup: 
   }
 }
 
-/** SQLite's checkpoints beside the writers, as in a server. */
+/** Runs SQLite's checkpoints in its own process, as a server does. */
 export function startCheckpointer(databaseUrl: string): ChildProcess | undefined {
   const path = sqlitePathOf(databaseUrl)
   return path === undefined ? undefined : fork(new URL('./checkpointer.ts', import.meta.url), [path])
@@ -82,14 +82,14 @@ export async function startResponder() {
   const responder: ChildProcess = fork(new URL('./dns-responder.ts', import.meta.url))
   const received = async () => ((await once(responder, 'message')) as [Report])[0]
   const { port } = await received()
-  const order = async (given: Order) => {
-    responder.send(given)
+  const order = async (request: Order) => {
+    responder.send(request)
     return await received()
   }
   return { responder, port: port!, order }
 }
 
-/** Monitors of which each was checked before and found as expected: the common case, again and again. */
+/** Creates monitors that were checked and found valid before, as most monitors are. */
 export async function fill(db: Database, count: number): Promise<{ slots: number[]; key: string }> {
   const slots: number[] = []
   const now = systemClock.now()
@@ -98,7 +98,7 @@ export async function fill(db: Database, count: number): Promise<{ slots: number
   const batch = 5_000
   for (let from = 0; from < count; from += batch) {
     const drafts = Array.from({ length: Math.min(batch, count - from) }, (_, index) => draftOf(from + index))
-    slots.push(...(await insertMonitors(db, systemContext(id, now), drafts)).map((made) => made.slot))
+    slots.push(...(await insertMonitors(db, systemContext(id, now), drafts)).map((row) => row.slot))
   }
   await sql`update monitors set state = 'VALID', current_values = '["192.0.2.1"]'`.execute(db)
   await sql`update due_checks set fingerprint = ${fingerprint(ANSWER)}, streak = 1, due_at = null`.execute(db)

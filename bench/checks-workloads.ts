@@ -10,8 +10,8 @@ import { databaseCpu } from './cpu.ts'
 
 const FREQUENCY = 5
 
-/** Everything is overdue, over and over: how much can be done. Only the time from a round's first to its last answer counts. */
-export async function flatOut({ deps: { db }, order }: Setup, watched: Watched, seconds: number) {
+/** Runs rounds in which all checks are overdue. Only the time from the first to the last answer of a round counts. */
+export async function measureThroughput({ deps: { db }, order }: Setup, watched: Watched, seconds: number) {
   let [checks, busyMs, cpuUs, dnsS, dbS] = [0, 0, 0, 0, 0]
   while (busyMs < seconds * 1_000) {
     await makeOverdue(db)
@@ -19,14 +19,14 @@ export async function flatOut({ deps: { db }, order }: Setup, watched: Watched, 
     watched.restart()
     const target = watched.count
     const until = systemClock.elapsed() + seconds * 1_000
-    while (watched.asked() < target && systemClock.elapsed() < until) await systemClock.sleep(5)
+    while (watched.answerCount() < target && systemClock.elapsed() < until) await systemClock.sleep(5)
     const { user, system } = process.cpuUsage(cpu)
-    checks += watched.asked()
+    checks += watched.answerCount()
     busyMs += watched.busyMs()
     cpuUs += user + system
     dnsS += (await order({ kind: 'cpu' })).cpu - dns.cpu
     dbS += ((await databaseCpu(db)) ?? 0) - (database ?? 0)
-    await patiently(() => sql`update due_checks set due_at = null, claimed_by = null`.execute(db))
+    await retryDeadlocks(() => sql`update due_checks set due_at = null, claimed_by = null`.execute(db))
   }
   const perThousand = (cpuS: number) => round((cpuS * 1_000) / checks, 4)
   return {
@@ -37,8 +37,8 @@ export async function flatOut({ deps: { db }, order }: Setup, watched: Watched, 
   }
 }
 
-/** Each monitor at its own time, from where the schedule stands now, with nothing overdue. */
-export async function planAll(db: Database): Promise<void> {
+/** Schedules each monitor at its own time, with nothing overdue. */
+export async function scheduleAll(db: Database): Promise<void> {
   const now = systemClock.now()
   const interval = FREQUENCY * 60_000
   for (let last = -1; ; ) {
@@ -57,29 +57,29 @@ export async function planAll(db: Database): Promise<void> {
         return sql`(cast(${slot} as bigint), cast(${at} as bigint))`
       }),
     )
-    await patiently(() =>
+    await retryDeadlocks(() =>
       sql`with due (slot, at) as (values ${values}) update due_checks set due_at = due.at, claimed_by = null
       from due where due_checks.slot = due.slot`.execute(db),
     )
   }
   const soon = systemClock.now()
-  await patiently(() =>
+  await retryDeadlocks(() =>
     sql`update due_checks set due_at = due_at - ${interval} where due_at - ${interval} > ${soon}`.execute(db),
   )
 }
 
-/** How late, and how smooth. `of`: the monitors that count. */
-export async function onSchedule(watched: Watched, seconds: number, of = (_: number) => true) {
+/** Measures the lateness of checks and the event loop delay. `isCounted` selects monitors. */
+export async function measureLateness(watched: Watched, seconds: number, isCounted = (_: number) => true) {
   watched.restart()
   const delay = monitorEventLoopDelay({ resolution: 5 })
   delay.enable()
   await systemClock.sleep(seconds * 1_000)
   delay.disable()
-  const late = watched.late(of).sort((a, b) => a - b)
-  const at = (share: number) => Math.round(late[Math.floor(late.length * share)] ?? 0)
+  const late = watched.late(isCounted).sort((a, b) => a - b)
+  const percentile = (share: number) => Math.round(late[Math.floor(late.length * share)] ?? 0)
   return {
-    late_p50_ms: at(0.5),
-    late_p99_ms: at(0.99),
+    late_p50_ms: percentile(0.5),
+    late_p99_ms: percentile(0.99),
     late_max_ms: Math.round(late.at(-1) ?? 0),
     rss_mb: Math.round(process.memoryUsage.rss() / 1024 / 1024),
     loop_delay_p99_ms: round(delay.percentile(99) / 1e6 - 5, 1),
@@ -88,47 +88,50 @@ export async function onSchedule(watched: Watched, seconds: number, of = (_: num
 
 export type Watched = ReturnType<typeof watch>
 
-/** The DNS client, with what it is asked counted, and how late after its due time each monitor is first asked for. */
+/** Wraps the DNS client to count answers and to measure how late the first query of each monitor is. */
 export function watch(dns: DnsClient, slots: number[]) {
-  let [asked, first, last] = [0, 0, 0]
+  let [answerCount, first, last] = [0, 0, 0]
   let late = new Map<number, number>()
   const watched: DnsClient = {
     ...dns,
-    query(question, askOptions) {
-      if (asked === 0) first = systemClock.elapsed()
+    query(question, options) {
+      if (answerCount === 0) first = systemClock.elapsed()
       const now = systemClock.now()
       const number = Number.parseInt(question.name.slice(1), 10)
-      const place = { slot: slots[number]!, frequency: FREQUENCY }
-      if (!late.has(number)) late.set(number, now - (nextDueAt(now, place) - FREQUENCY * 60_000))
-      return dns.query(question, askOptions).then(answered)
+      const schedule = { slot: slots[number]!, frequency: FREQUENCY }
+      if (!late.has(number)) late.set(number, now - (nextDueAt(now, schedule) - FREQUENCY * 60_000))
+      return dns.query(question, options).then(countAnswer)
     },
   }
-  const answered = (reply: Reply) => {
-    asked++
+  const countAnswer = (reply: Reply) => {
+    answerCount++
     last = systemClock.elapsed()
     return reply
   }
   return {
     dns: watched,
     count: slots.length,
-    asked: () => asked,
+    answerCount: () => answerCount,
     busyMs: () => last - first,
-    late: (of: (number: number) => boolean) => [...late].filter(([number]) => of(number)).map(([, ms]) => ms),
+    late: (isCounted: (number: number) => boolean) =>
+      [...late].filter(([number]) => isCounted(number)).map(([, ms]) => ms),
     restart: () => {
-      asked = 0
+      answerCount = 0
       late = new Map()
     },
   }
 }
 
 async function makeOverdue(db: Database): Promise<void> {
-  // In the order of the schedule, as after a stop of one interval.
+  // In schedule order, as after a downtime of one interval.
   const from = systemClock.now() - 300_000
-  await patiently(() => sql`update due_checks set due_at = ${from} + slot / 15012000000, claimed_by = null`.execute(db))
+  await retryDeadlocks(() =>
+    sql`update due_checks set due_at = ${from} + slot / 15012000000, claimed_by = null`.execute(db),
+  )
 }
 
-/** The checks go on meanwhile, and PostgreSQL breaks off one of two writers that wait for each other. */
-async function patiently(work: () => Promise<unknown>): Promise<void> {
+/** Checks run at the same time, so PostgreSQL can abort a statement because of a deadlock. */
+async function retryDeadlocks(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await work()

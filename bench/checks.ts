@@ -5,7 +5,7 @@ import { runCheckWorker } from '../server/checks/worker.ts'
 import type { Engine } from '../server/database/database.ts'
 import { blackbox } from './blackbox.ts'
 import { nameOf, type Setup, withSetup } from './checks-setup.ts'
-import { flatOut, onSchedule, planAll, type Watched, watch } from './checks-workloads.ts'
+import { measureLateness, measureThroughput, scheduleAll, type Watched, watch } from './checks-workloads.ts'
 import { dnsperfPerSecond, plainUdp } from './dnsperf.ts'
 
 const { values: options } = parseArgs({
@@ -14,12 +14,12 @@ const { values: options } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     monitors: { type: 'string', default: '1000,100000,1000000' },
     seconds: { type: 'string', default: '15' },
-    /** Only how much can be done: without schedule, silent names and API. */
+    /** Measures only the throughput, without schedule, unresponsive names and API. */
     quick: { type: 'boolean', default: false },
   },
 })
 
-/** `…_silent`: of the monitors whose names answer, while a quarter of all names is silent. `…_busy`: while all is overdue. */
+/** `…_silent`: of the other monitors while a quarter of the names is unresponsive. `…_busy`: while all checks are overdue. */
 type Row = {
   bench: 'checks'
   engine: Engine
@@ -32,9 +32,9 @@ type Row = {
   udp_cpu_s_per_1000: number
   blackbox_per_second: number | null
   blackbox_cpu_s_per_1000: number | null
-  /** Null where the database works inside of our own process. */
+  /** Null with SQLite, which runs in this process. */
   db_cpu_s_per_1000: number | null
-} & Partial<Awaited<ReturnType<typeof onSchedule>>> & {
+} & Partial<Awaited<ReturnType<typeof measureLateness>>> & {
     late_p99_ms_silent?: number
     api_p99_ms?: number | null
     api_p99_ms_busy?: number | null
@@ -61,50 +61,50 @@ async function measure(setup: Setup): Promise<Row> {
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
   const scheduler = runCheckWorker({ ...deps, dns: watched.dns, process: 1 }, signals)
-  const busy = await flatOut(setup, watched, seconds)
+  const throughput = await measureThroughput(setup, watched, seconds)
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)
   const plain = await plainUdp(port, names, Math.min(seconds, 5))
   const probes = await blackbox(port, names[0]!, Math.min(seconds, 5), folder)
-  const rest = options.quick ? {} : await asEveryDay(setup, watched, seconds)
+  const schedule = options.quick ? {} : await measureSchedule(setup, watched, seconds)
   stop.abort()
-  await deps.dns.close() // what is in progress is given up
+  await deps.dns.close() // aborts the checks in progress
   await scheduler
-  const { checks_per_second, ...costs } = busy
+  const { checks_per_second, ...costs } = throughput
   const engine = options.engine as Engine
-  const beside = {
+  const comparisons = {
     dnsperf_per_second,
     ...plain,
     blackbox_per_second: probes?.per_second ?? null,
     blackbox_cpu_s_per_1000: probes?.cpu_s_per_1000 ?? null,
   }
-  return { bench: 'checks', engine, monitors: slots.length, checks_per_second, ...beside, ...costs, ...rest }
+  return { bench: 'checks', engine, monitors: slots.length, checks_per_second, ...comparisons, ...costs, ...schedule }
 }
 
-async function asEveryDay(setup: Setup, watched: Watched, seconds: number) {
+async function measureSchedule(setup: Setup, watched: Watched, seconds: number) {
   const { deps, order } = setup
-  const api = askApi(setup)
-  await flatOut(setup, watched, seconds)
+  const api = measureApi(setup)
+  await measureThroughput(setup, watched, seconds)
   const api_p99_ms_busy = await api.p99()
-  await planAll(deps.db)
+  await scheduleAll(deps.db)
   await api.p99()
-  const steady = await onSchedule(watched, seconds)
+  const steady = await measureLateness(watched, seconds)
   const api_p99_ms = await api.p99()
   api.end()
   await order({ kind: 'silence' })
-  const silent = await onSchedule(watched, 2 * seconds, (number) => number % 4 !== 0)
+  const silent = await measureLateness(watched, 2 * seconds, (number) => number % 4 !== 0)
   return { ...steady, late_p99_ms_silent: silent.late_p99_ms, api_p99_ms, api_p99_ms_busy }
 }
 
-function askApi({ url, key }: Setup) {
-  const asker = fork(new URL('./api-latency.ts', import.meta.url), [JSON.stringify({ url, key })])
+function measureApi({ url, key }: Setup) {
+  const latencyProcess = fork(new URL('./api-latency.ts', import.meta.url), [JSON.stringify({ url, key })])
   return {
     p99: async () => {
-      asker.send('tell')
-      const [{ p99 }] = (await once(asker, 'message')) as [{ p99: number | null }]
+      latencyProcess.send('report')
+      const [{ p99 }] = (await once(latencyProcess, 'message')) as [{ p99: number | null }]
       return p99 === null ? null : Math.round(p99 * 10) / 10
     },
-    end: () => asker.disconnect(),
+    end: () => latencyProcess.disconnect(),
   }
 }
 

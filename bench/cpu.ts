@@ -4,7 +4,7 @@ import { type Database, engineOf } from '../server/database/database.ts'
 
 const TICKS_PER_SECOND = 100
 
-/** CPU seconds so far of all processes of the PostgreSQL server. Null with SQLite, which works inside of ours, and without /proc. */
+/** CPU seconds of all processes of the PostgreSQL server so far. Null with SQLite, which runs in this process, and without /proc. */
 export async function databaseCpu(db: Database): Promise<number | null> {
   if (engineOf(db) === 'sqlite') return null
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(db)
@@ -16,12 +16,12 @@ export async function databaseCpu(db: Database): Promise<number | null> {
   return own.reduce((sum, { stat }) => sum + (stat?.ticks ?? 0), 0) / TICKS_PER_SECOND
 }
 
-/** CPU seconds so far of a process. Needs /proc. */
+/** CPU seconds of a process so far. Needs /proc. */
 export async function cpuOf(pid: number): Promise<number> {
   return ((await statOf(pid))?.ticks ?? 0) / TICKS_PER_SECOND
 }
 
-/** `ticks`: of the process and of its children that have ended. */
+/** `ticks` of the process and of its ended children. */
 async function statOf(pid: number): Promise<{ parent: number; ticks: number } | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (text === undefined) return undefined

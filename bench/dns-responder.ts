@@ -1,16 +1,16 @@
 import { createSocket } from 'node:dgram'
 
 /**
- * The name server that the benchmarks ask: answers every question at once with one A record and does nothing else, so that
- * what is measured is Zonewatch. A process of its own. RFC 1035 section 4.1.
+ * The DNS server of the benchmarks, in its own process. It answers every query at once with one A record, so that Zonewatch
+ * is what is measured. RFC 1035 section 4.1.
  */
 export type Order =
   | { kind: 'cpu' }
-  /** From now on every fourth name, by the number that its first label ends in, gets no answer. */
+  /** Stops answering every fourth name, by the number at the end of its first label. */
   | { kind: 'silence' }
-  /** From now on the names of this first label have the address 192.0.2.<last>; null: they fail with SERVFAIL. */
+  /** Sets the address of the names with this first label to 192.0.2.<last>. Null: SERVFAIL. */
   | { kind: 'set'; records: [label: string, last: number | null][] }
-  /** From now on so large a share of the questions is lost, at random. */
+  /** Drops this share of the queries at random. */
   | { kind: 'lose'; share: number }
 export type Report = { port?: number; cpu: number }
 
@@ -18,15 +18,15 @@ const socket = createSocket({
   type: 'udp4',
   recvBufferSize: 8 * 1024 * 1024,
   sendBufferSize: 8 * 1024 * 1024,
-  lookup: (address, _, done) => done(null, address, 4), // only addresses are sent to
+  lookup: (address, _, done) => done(null, address, 4), // the destinations are always addresses
 })
 const answer = Buffer.from('c00c000100010000012c0004c0000201', 'hex')
 const changed = new Map<string, number | null>()
 let isSilent = false
-let lost = 0
+let lossShare = 0
 
 socket.on('message', (query, { port, address }) => {
-  if (lost > 0 && Math.random() < lost) return
+  if (lossShare > 0 && Math.random() < lossShare) return
   let end = 12
   while (query[end] !== 0 && end < query.length) end += query[end]! + 1
   const name = isSilent || changed.size > 0 ? query.toString('latin1', 13, 13 + query[12]!).toLowerCase() : ''
@@ -41,17 +41,17 @@ socket.on('message', (query, { port, address }) => {
   if (last) reply[reply.length - 1] = last
   socket.send(reply, port, address)
 })
-socket.bind(0, '127.0.0.1', () => tell({ port: socket.address().port }))
+socket.bind(0, '127.0.0.1', () => report({ port: socket.address().port }))
 
-function tell(more: { port?: number } = {}): void {
+function report(details: { port?: number } = {}): void {
   const { user, system } = process.cpuUsage()
-  process.send?.({ ...more, cpu: (user + system) / 1e6 } satisfies Report)
+  process.send?.({ ...details, cpu: (user + system) / 1e6 } satisfies Report)
 }
 
 process.on('message', (order: Order) => {
   if (order.kind === 'silence') isSilent = true
-  if (order.kind === 'lose') lost = order.share
+  if (order.kind === 'lose') lossShare = order.share
   if (order.kind === 'set') for (const [label, last] of order.records) changed.set(label, last)
-  tell()
+  report()
 })
 process.on('disconnect', () => process.exit(0))

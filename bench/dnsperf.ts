@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 
-/** The limit: the same questions to the same server by `dnsperf`, which stores nothing. Null where it is not installed. */
+/** The upper limit: the same queries to the same server by `dnsperf`. Null if it is not installed. */
 export async function dnsperfPerSecond(port: number, names: string[], seconds: number, folder: string) {
   const file = join(folder, 'questions')
   await writeFile(file, names.map((name) => `${name} A\n`).join(''))
@@ -18,24 +18,24 @@ export async function dnsperfPerSecond(port: number, names: string[], seconds: n
   return perSecond === undefined ? null : Math.round(Number(perSecond))
 }
 
-/** The same once more by nothing but a socket of Node with 256 questions in flight: what a program in Node can reach. */
+/** The same queries by a plain socket with 256 queries in flight: the upper limit of a Node program. */
 export async function plainUdp(port: number, names: string[], seconds: number) {
   const queries = names.map(queryOf)
   const socket = createSocket({ type: 'udp4', recvBufferSize: 4_194_304 })
-  let asked = 0
+  let sent = 0
   let answered = 0
-  const ask = () => {
-    const query = queries[asked % queries.length]!
-    query.writeUInt16BE(asked++ & 0xffff)
+  const sendQuery = () => {
+    const query = queries[sent % queries.length]!
+    query.writeUInt16BE(sent++ & 0xffff)
     socket.send(query, port, '127.0.0.1')
   }
   const before = process.cpuUsage()
   const end = performance.now() + seconds * 1_000
   socket.on('message', () => {
     answered++
-    if (performance.now() < end) ask()
+    if (performance.now() < end) sendQuery()
   })
-  for (let each = 0; each < 256; each++) ask()
+  for (let each = 0; each < 256; each++) sendQuery()
   await setTimeout(seconds * 1_000)
   const { user, system } = process.cpuUsage(before)
   socket.close()
@@ -46,7 +46,7 @@ export async function plainUdp(port: number, names: string[], seconds: number) {
   }
 }
 
-/** A question for type A (RFC 1035, section 4.1), with recursion desired. */
+/** A query of type A with recursion desired. RFC 1035 section 4.1. */
 function queryOf(name: string): Buffer {
   const header = Buffer.from([0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0])
   const labels = name.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)]))

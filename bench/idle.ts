@@ -8,7 +8,7 @@ import { startPostgres } from '../server/testing/postgres.ts'
 import { type ServerProcess, startServer } from '../server/testing/server-process.ts'
 import { cpuOf } from './cpu.ts'
 
-/** A server without monitors and with one worker: its start, and what its processes take when nothing happens. Needs Linux. */
+/** The start of a server with one worker and no monitors, and the CPU time and memory of its idle processes. Needs Linux. */
 const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
@@ -17,7 +17,7 @@ const { values: options } = parseArgs({
   },
 })
 
-/** `ready_ms`: from the start of the second server of a folder, so that Node has what it compiled. `memory_mb`: PSS, by process and in all. */
+/** `ready_ms`: of the second start, with Node's compile cache. `memory_mb`: PSS by process and in total. */
 type Row = {
   bench: 'idle'
   engine: Engine
@@ -31,7 +31,7 @@ type Row = {
 
 async function main(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
-  // Pages that other processes of the machine map too would count less.
+  // A copy of node, because pages that other processes share would count less.
   const node = join(folder, 'node')
   await copyFile(process.execPath, node)
   try {
@@ -51,7 +51,7 @@ async function measure(engine: Engine, node: string, folder: string): Promise<Ro
   const command = [node, 'bin/zonewatch.js', 'serve']
   try {
     const first = await startServer(settings, { command })
-    // Node writes what it compiled when it ends.
+    // Node writes its compile cache when it ends.
     first.send('SIGTERM')
     await first.ended
     const server = await startServer(settings, { command })
@@ -69,7 +69,7 @@ async function costsOf({ pid }: ServerProcess) {
   const seconds = Number(options.seconds)
   await systemClock.sleep(15_000)
   const pids = [pid, ...(await childrenOf(pid))]
-  const cpu = async () => (await Promise.all(pids.map(cpuOf))).reduce((sum, each) => sum + each, 0)
+  const cpu = async () => (await Promise.all(pids.map(cpuOf))).reduce((sum, value) => sum + value, 0)
   const before = await cpu()
   await systemClock.sleep(seconds * 1_000)
   const after = await cpu()
@@ -83,7 +83,7 @@ async function childrenOf(pid: number): Promise<number[]> {
   return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number)
 }
 
-/** Megabytes of a process, with a page that several have divided among them. */
+/** The PSS of a process in megabytes: shared pages are divided among the processes. */
 async function pssOf(pid: number): Promise<number> {
   const [, kilobytes] = (await readFile(`/proc/${pid}/smaps_rollup`, 'utf8')).match(/^Pss:\s+(\d+)/m) ?? []
   return Math.round(Number(kilobytes) / 1024)

@@ -10,8 +10,8 @@ import { startReceiver } from '../server/testing/receiver.ts'
 import { type Setup, withSetup } from './checks-setup.ts'
 
 /**
- * All monitors of one zone fail at once, and recover: how many incidents and messages that makes, how soon, and what checks and
- * pages take meanwhile. One process does it all: it records what checks write, makes incidents, sends, and answers the API.
+ * All monitors of a zone fail and recover at once: the number of incidents and messages, their delay, and the time of checks
+ * and pages meanwhile. One process does everything: it records results of checks, creates incidents, sends and serves the API.
  */
 const { values: options } = parseArgs({
   options: {
@@ -23,10 +23,10 @@ const { values: options } = parseArgs({
 
 const COUNT = Number(options.monitors)
 /** Checks that are recorded in one transaction. */
-const BATCH = 64
-/** Recorded while nothing else is done: what the transactions of the others are compared with. */
-const ALONE = 10_000
-const PAGES_EVERY_MS = 250
+const BATCH_SIZE = 64
+/** Checks that are recorded before the incident, as the baseline. */
+const BASELINE_COUNT = 10_000
+const PAGE_INTERVAL_MS = 250
 const ZONE = 'example.com'
 const TIMEOUT_MS = 120_000
 const NEVER = new AbortController().signal
@@ -45,7 +45,7 @@ async function measure({ deps, url, key }: Setup) {
     const sent = body ? { method: 'POST', body: JSON.stringify(body) } : {}
     const response = await fetch(url + path, { headers, ...sent })
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-    // biome-ignore lint/suspicious/noExplicitAny: the answer of the API
+    // biome-ignore lint/suspicious/noExplicitAny: the response of the API
     return (await response.json()) as any
   }
   const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
@@ -56,7 +56,7 @@ async function measure({ deps, url, key }: Setup) {
   await sql`update monitors set domain = ${ZONE}, subdomain = substr(owner, 1, length(owner) - ${ZONE.length + 1})`.execute(
     db,
   )
-  const alone = await record(db, organizationId, 'VALID', ALONE)
+  const baseline = await record(db, organizationId, 'VALID', BASELINE_COUNT)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: NEVER }
   const loops = [runEvaluation({ ...deps, process: 1 }, signals), runAlertWorker({ ...deps, process: 1 }, signals)]
@@ -82,7 +82,7 @@ async function measure({ deps, url, key }: Setup) {
     'last message': titleOf(recovery.body),
     's to record failures, recoveries': `${seconds(failing.ms)}, ${seconds(recovering.ms)}`,
     's later the last one is in the incident, and it is resolved': `${seconds(inIncident)}, ${seconds(resolved)}`,
-    'ms of a transaction of checks without incidents: half, 99 %, most': spread(alone.transactions),
+    'ms of a transaction of checks without incidents: half, 99 %, most': spread(baseline.transactions),
     'with incidents': spread(failing.transactions),
     'while they recover': spread(recovering.transactions),
     ...Object.fromEntries(Object.entries(await pages).map(([name, times]) => [`ms of ${name}`, spread(times)])),
@@ -101,10 +101,10 @@ function seconds(ms: number): number {
   return Math.round(ms / 100) / 10
 }
 
-/** Milliseconds until it holds. */
-async function until(holds: () => Promise<boolean>): Promise<number> {
+/** Milliseconds until the condition is true. */
+async function until(condition: () => Promise<boolean>): Promise<number> {
   const from = performance.now()
-  while (!(await holds())) {
+  while (!(await condition())) {
     if (performance.now() - from > TIMEOUT_MS) throw new Error('It did not happen within two minutes.')
     await systemClock.sleep(20)
   }
@@ -112,22 +112,22 @@ async function until(holds: () => Promise<boolean>): Promise<number> {
 }
 
 function spread(times: readonly number[]): string {
-  const sorted = times.toSorted((one, other) => one - other)
+  const sorted = times.toSorted((a, b) => a - b)
   const part = (share: number) => Math.round(10 * (sorted[Math.floor((sorted.length - 1) * share)] ?? 0)) / 10
   return `${part(0.5)}, ${part(0.99)}, ${part(1)}`
 }
 
-/** What checks write that find that the zone is gone, or that it is back. */
+/** Writes what checks write when the zone disappears or returns. */
 async function record(db: Database, organizationId: string, state: 'NOT_FOUND' | 'VALID', count: number) {
   const from = performance.now()
   const transactions: number[] = []
-  for (let after = '', done = 0; done < count; done += BATCH) {
+  for (let after = '', done = 0; done < count; done += BATCH_SIZE) {
     const monitors = await someMonitors(db, organizationId, after)
     if (monitors.length === 0) break
     after = monitors.at(-1)!.id
-    const begun = performance.now()
+    const startedAt = performance.now()
     await recordChanges(db, organizationId, state, monitors)
-    transactions.push(performance.now() - begun)
+    transactions.push(performance.now() - startedAt)
   }
   return { ms: performance.now() - from, transactions }
 }
@@ -139,7 +139,7 @@ function someMonitors(db: Database, organizationId: string, after: string) {
     .where('organization_id', '=', organizationId)
     .where('id', '>', after)
     .orderBy('id')
-    .limit(BATCH)
+    .limit(BATCH_SIZE)
     .execute()
 }
 
@@ -174,14 +174,14 @@ async function recordChanges(
   })
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the answer of the API
+// biome-ignore lint/suspicious/noExplicitAny: the response of the API
 async function measurePages(call: (path: string) => Promise<any>, stop: AbortSignal) {
   const times: Record<string, number[]> = {}
   const timed = async (name: string, path: string) => {
     const from = performance.now()
-    const answer = await call(path)
+    const response = await call(path)
     times[name] = [...(times[name] ?? []), performance.now() - from]
-    return answer
+    return response
   }
   const { data } = await call('/monitors?limit=1')
   while (!stop.aborted) {
@@ -196,7 +196,7 @@ async function measurePages(call: (path: string) => Promise<any>, stop: AbortSig
     await timed('GET /events', '/events?limit=25')
     await timed('GET /monitors/counts', '/monitors/counts')
     await timed('the overview', '/dashboard/api/overview')
-    await systemClock.sleep(PAGES_EVERY_MS)
+    await systemClock.sleep(PAGE_INTERVAL_MS)
   }
   return times
 }

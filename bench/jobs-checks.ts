@@ -2,9 +2,9 @@ import { systemClock } from '../server/clock.ts'
 import { claimDue, reschedule } from '../server/database/lease-queue.ts'
 import { openDatabase } from '../server/database/open.ts'
 
-/** What a worker writes for checks that find no change, in a process of its own beside the jobs of `jobs.ts`. */
-const AT_ONCE = 64
-const EVERY_MS = 20
+/** A process that claims and completes checks without changes while the jobs of `jobs.ts` run. */
+const BATCH_SIZE = 64
+const INTERVAL_MS = 20
 
 const db = openDatabase(process.argv[2]!)
 let took: number[] = []
@@ -19,8 +19,8 @@ process.on('disconnect', () => {
 process.send!('ready')
 while (!isOver) {
   const from = performance.now()
-  const claims = await claimDue(db, 'due_checks', { now: systemClock.now(), process: 2, limit: AT_ONCE })
-  // Due again at once, so that every pass has as many.
+  const claims = await claimDue(db, 'due_checks', { now: systemClock.now(), process: 2, limit: BATCH_SIZE })
+  // Due again at once, so that every pass has a full batch.
   const now = systemClock.now()
   await reschedule(
     db,
@@ -28,6 +28,6 @@ while (!isOver) {
     claims.map((claim) => ({ claim, set: { due_at: now, last_checked_at: now } })),
   )
   took.push(performance.now() - from)
-  await systemClock.sleep(EVERY_MS)
+  await systemClock.sleep(INTERVAL_MS)
 }
 await db.destroy()

@@ -19,12 +19,12 @@ import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { fill } from './api-data.ts'
 
-/** Jobs over all monitors and their undo: monitors a second with the gaps between batches, and how long one batch has the database. */
+/** Jobs over all monitors, and their undo: monitors per second including pauses, and the duration of one batch. */
 const { values: options } = parseArgs({
   options: {
     monitors: { type: 'string', default: '100000' },
     engine: { type: 'string', default: 'sqlite' },
-    /** Also: how long 64 checks take that another process claims and completes, without a job and beside each. */
+    /** Also measures how long another process needs for 64 checks, without a job and during each job. */
     checks: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
@@ -58,18 +58,18 @@ try {
   if (checks) {
     await once(checks, 'message')
     await systemClock.sleep(WITHOUT_JOB_MS)
-    rows.push({ case: 'no job', ...(await checksUntilNow(checks)) })
+    rows.push({ case: 'no job', ...(await checkDurations(checks)) })
   }
   for (const [name, body] of Object.entries(CASES)) {
     const job = await insertJob(db, systemContext(organizationId, systemClock.now()), body)
-    rows.push({ case: name, ...(await run(db, organizationId, job)), ...(await checksUntilNow(checks)) })
+    rows.push({ case: name, ...(await run(db, organizationId, job)), ...(await checkDurations(checks)) })
     await checkpoint(db)
     if (body.action === 'check') continue
     const undo = await undoJob(db, systemContext(organizationId, systemClock.now()), job)
     rows.push({
       case: `undo of ${name}`,
       ...(await run(db, organizationId, undo)),
-      ...(await checksUntilNow(checks)),
+      ...(await checkDurations(checks)),
     })
     await checkpoint(db)
   }
@@ -83,14 +83,14 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** Of the passes since the last call. */
-async function checksUntilNow(checks: ChildProcess | undefined): Promise<object> {
+/** The durations of the check batches since the last call. */
+async function checkDurations(checks: ChildProcess | undefined): Promise<object> {
   if (!checks) return {}
   checks.send('report')
   const [{ took }] = (await once(checks, 'message')) as [{ took: number[] }]
   took.sort((one, other) => one - other)
-  const at = (part: number) => round(took[Math.floor((took.length - 1) * part)] ?? 0)
-  return { checks_ms: at(0.5), checks_p99_ms: at(0.99), checks_most_ms: at(1) }
+  const percentile = (part: number) => round(took[Math.floor((took.length - 1) * part)] ?? 0)
+  return { checks_ms: percentile(0.5), checks_p99_ms: percentile(0.99), checks_most_ms: percentile(1) }
 }
 
 async function run(db: Database, organizationId: string, id: string) {
@@ -100,9 +100,9 @@ async function run(db: Database, organizationId: string, id: string) {
   for (;;) {
     const [claim] = await claimDue(db, 'due_jobs', { now: systemClock.now(), process: 1, limit: 1 })
     if (!claim) break
-    const began = performance.now()
+    const startedAt = performance.now()
     await runStep({ ...deps, db, config: { plans: [PLAN] as never } }, claim)
-    steps.push(performance.now() - began)
+    steps.push(performance.now() - startedAt)
     await systemClock.sleep(GAP_MS)
   }
   const { changed, failed } = await getJob(db, { organizationId }, id)
@@ -111,7 +111,7 @@ async function run(db: Database, organizationId: string, id: string) {
   steps.sort((one, other) => one - other)
   return {
     ...{ changed, failed, per_second: Math.round(changed / seconds) },
-    // What others on the machine do changes the time, and this not.
+    // CPU time, which other programs on the machine do not change.
     per_cpu_second: Math.round(changed / ((user + system) / 1_000_000)),
     batch_ms: round(steps[Math.floor(steps.length / 2)]!),
     batch_p99_ms: round(steps[Math.floor(steps.length * 0.99)]!),
@@ -122,7 +122,7 @@ function round(ms: number): number {
   return Math.round(ms * 10) / 10
 }
 
-/** As the supervisor does beside the writers. */
+/** As the supervisor does. */
 async function checkpoint(db: Database): Promise<void> {
   if (!postgres) await sql`pragma wal_checkpoint(truncate)`.execute(db)
 }

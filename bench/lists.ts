@@ -13,7 +13,7 @@ import { parseInclude } from '../server/monitors/monitor.ts'
 import { createSeal } from '../server/seal.ts'
 import { fill } from './api-data.ts'
 
-/** What the index hints of lists are worth on SQLite: the same pages with them, and with `indexed by` taken out of the SQL. */
+/** The effect of the index hints of lists on SQLite: the same pages with and without `indexed by`. */
 const { values: options } = parseArgs({
   options: {
     monitors: { type: 'string', default: '1000000' },
@@ -73,7 +73,7 @@ async function measure(hinted: Database) {
   return rows
 }
 
-/** The median of the rounds, in milliseconds of CPU time: SQLite works in this process, and others use the machine. */
+/** The median CPU time of the rounds in milliseconds. SQLite runs in this process. */
 async function timesOf(db: Database, query: Query): Promise<number> {
   const times: number[] = []
   for (let round = 0; round < Number(options.rounds); round++) {
@@ -99,7 +99,7 @@ async function page(db: Database, query: Query, limit = 20) {
   )
 }
 
-/** Far into the list, or as far as it goes. */
+/** The cursor of a deep page, or of the last one. */
 async function cursorAfter(db: Database, query: Query): Promise<string | null> {
   let after: string | null = null
   for (let pages = 0; pages < DEEP_PAGES; pages++) {

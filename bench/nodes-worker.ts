@@ -3,7 +3,7 @@ import { runCheckWorker } from '../server/checks/worker.ts'
 import { readConfig } from '../server/config/config.ts'
 import { closeDeps, openDeps } from '../server/deps.ts'
 
-/** The checks of one node, without API and deliveries, until the parent lets go. */
+/** The checks of one node, without API and deliveries, until the parent disconnects. */
 const [url = '', port = '', number = ''] = process.argv.slice(2)
 const SECRET = 'a secret of the benchmark, longer than 32 characters'
 const config = readConfig({ DATABASE_URL: url, SECRET, DNS_SERVERS: `127.0.0.1:${port}`, DNS_PER_SECOND: '1000000' })
@@ -19,7 +19,7 @@ const query: typeof deps.dns.query = async (question, options) => {
 const dns = { ...deps.dns, query }
 const worker = runCheckWorker({ ...deps, dns, process: Number(number) }, { stop: stop.signal, abandon: stop.signal })
 process.send?.(0)
-// With a callback, a parent that has gone is no error.
+// With a callback, a missing parent is no error.
 const reporting = setInterval(() => process.send?.(answeredQueries, undefined, {}, () => {}), 50)
 await worker
 clearInterval(reporting)

@@ -14,27 +14,27 @@ import { fill, nameOf, startCheckpointer, startResponder } from './checks-setup.
 import { cpuOf, databaseCpu } from './cpu.ts'
 import { dnsperfPerSecond } from './dnsperf.ts'
 
-/** Worker processes that share one database, PostgreSQL unless said otherwise: the same checks are all overdue, and 1, 2 and 4 processes do them in turn. */
+/** 1, 2 and 4 worker processes that share one database, PostgreSQL by default, work off the same overdue checks. */
 const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'postgres' },
     monitors: { type: 'string', default: '50000' },
     processes: { type: 'string', default: '1,2,4' },
-    /** How often each number of processes has its turn. The median is printed. */
+    /** The number of rounds. The median is printed. */
     rounds: { type: 'string', default: '3' },
-    /** After so long a turn ends, done or not. */
+    /** The time limit of a run in seconds. */
     seconds: { type: 'string', default: '20' },
   },
 })
 
 /** CPU in seconds. */
-type Turn = {
+type Run = {
   processes: number
   checks: number
   seconds: number
   databaseS: number
-  walOctets: number
+  walBytes: number
   clientS: number
   dnsS: number
 }
@@ -52,16 +52,16 @@ async function main(): Promise<void> {
     checkpointer = startCheckpointer(url)
     await fill(db, Number(options.monitors))
     if (postgres) await sql`vacuum analyze`.execute(db)
-    const turns: Turn[] = []
+    const runs: Run[] = []
     for (let round = 0; round < Number(options.rounds); round++) {
       for (const count of counts) {
-        turns.push(await mayQuery(db, { url, port, count, dnsCpu: async () => (await order({ kind: 'cpu' })).cpu }))
+        runs.push(await measureRun(db, { url, port, count, dnsCpu: async () => (await order({ kind: 'cpu' })).cpu }))
       }
     }
     const names = Array.from({ length: 10_000 }, (_, number) => nameOf(number))
     const dnsperf = await dnsperfPerSecond(port, names, 5, folder)
     print(
-      counts.map((count) => medianOf(turns.filter(({ processes }) => processes === count))),
+      counts.map((count) => medianOf(runs.filter(({ processes }) => processes === count))),
       dnsperf,
     )
     if (postgres) console.error(`A claim that finds nothing: ${await cpuOfIdleClaim(db)} µs of the database.`)
@@ -74,18 +74,18 @@ async function main(): Promise<void> {
   }
 }
 
-type Given = { url: string; port: number; count: number; dnsCpu: () => Promise<number> }
+type RunInput = { url: string; port: number; count: number; dnsCpu: () => Promise<number> }
 
-async function mayQuery(db: Database, { url, port, count, dnsCpu }: Given): Promise<Turn> {
-  await planNothing(db)
+async function measureRun(db: Database, { url, port, count, dnsCpu }: RunInput): Promise<Run> {
+  await unscheduleAll(db)
   const workers = await Promise.all(Array.from({ length: count }, (_, index) => startWorker(url, port, index + 1)))
   const cpu = async () => ({
     database: (await databaseCpu(db)) ?? 0,
-    wal: await walOctets(db),
+    wal: await walBytes(db),
     client: (await Promise.all(workers.map(({ pid }) => cpuOf(pid!)))).reduce((sum, each) => sum + each, 0),
     dns: await dnsCpu(),
   })
-  // In the order of the schedule, as after a stop of one interval.
+  // In schedule order, as after a downtime of one interval.
   const overdue = systemClock.now() - 300_000
   await sql`update due_checks set due_at = ${overdue} + slot / 15012000000`.execute(db)
   const [before, start] = [await cpu(), systemClock.elapsed()]
@@ -98,14 +98,14 @@ async function mayQuery(db: Database, { url, port, count, dnsCpu }: Given): Prom
     ...{ processes: count, checks, seconds },
     ...{
       databaseS: after.database - before.database,
-      walOctets: after.wal - before.wal,
+      walBytes: after.wal - before.wal,
       clientS: after.client - before.client,
       dnsS: after.dns - before.dns,
     },
   }
 }
 
-/** How many questions of each worker were answered. */
+/** The number of answered queries of each worker. */
 const answers = new WeakMap<ChildProcess, number>()
 
 async function startWorker(url: string, port: number, number: number): Promise<ChildProcess> {
@@ -124,13 +124,13 @@ async function stopWorker(worker: ChildProcess): Promise<void> {
   await exited
 }
 
-async function planNothing(db: Database): Promise<void> {
+async function unscheduleAll(db: Database): Promise<void> {
   await sql`update due_checks set due_at = null, claimed_by = null`.execute(db)
   if (engineOf(db) === 'postgres') await sql`vacuum due_checks`.execute(db)
 }
 
-/** Written to PostgreSQL's log so far. */
-async function walOctets(db: Database): Promise<number> {
+/** The bytes written to the WAL of PostgreSQL so far. */
+async function walBytes(db: Database): Promise<number> {
   if (engineOf(db) === 'sqlite') return 0
   const { rows } = await sql<{ octets: number }>`
     select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as octets`.execute(db)
@@ -140,7 +140,7 @@ async function walOctets(db: Database): Promise<number> {
 const IDLE_CLAIMS = 3_000
 
 async function cpuOfIdleClaim(db: Database): Promise<number> {
-  await planNothing(db)
+  await unscheduleAll(db)
   const before = (await databaseCpu(db)) ?? 0
   for (let count = 0; count < IDLE_CLAIMS; count++) {
     await claimDue(db, 'due_checks', { now: systemClock.now(), process: 1, limit: 500 })
@@ -148,26 +148,26 @@ async function cpuOfIdleClaim(db: Database): Promise<number> {
   return Math.round(((((await databaseCpu(db)) ?? 0) - before) * 1e6) / IDLE_CLAIMS)
 }
 
-/** Of the turns, the one with the middle number of checks per second. */
-function medianOf(turns: Turn[]): Turn {
-  const rateOf = ({ checks, seconds }: Turn) => checks / seconds
-  return turns.toSorted((one, other) => rateOf(one) - rateOf(other))[turns.length >> 1]!
+/** The run with the median number of checks per second. */
+function medianOf(runs: Run[]): Run {
+  const rateOf = ({ checks, seconds }: Run) => checks / seconds
+  return runs.toSorted((one, other) => rateOf(one) - rateOf(other))[runs.length >> 1]!
 }
 
-/** SQLite works inside of the workers: the columns of the database are null. */
-function print(turns: Turn[], dnsperf: number | null): void {
+/** With SQLite, which runs in the workers, the database columns are null. */
+function print(runs: Run[], dnsperf: number | null): void {
   const isApart = options.engine === 'postgres'
-  const rows = turns.map(({ processes, checks, seconds, databaseS, walOctets, clientS, dnsS }) => ({
+  const rows = runs.map(({ processes, checks, seconds, databaseS, walBytes, clientS, dnsS }) => ({
     bench: 'nodes',
     processes,
     checks_per_second: Math.round(checks / seconds),
     of_dnsperf: dnsperf && round(checks / seconds / dnsperf),
     db_cpu_us_per_check: isApart ? Math.round((databaseS / checks) * 1e6) : null,
     client_cpu_us_per_check: Math.round((clientS / checks) * 1e6),
-    wal_octets_per_check: isApart ? Math.round(walOctets / checks) : null,
+    wal_octets_per_check: isApart ? Math.round(walBytes / checks) : null,
     db_cores: isApart ? round(databaseS / seconds) : null,
     cores_in_use: round((databaseS + clientS + dnsS) / seconds),
-    /** What one core of the primary could do, if it did nothing else. */
+    /** The checks that one core of the primary could serve. */
     checks_per_second_per_db_core: isApart ? Math.round(checks / databaseS) : null,
   }))
   if (options.json) for (const row of rows) console.log(JSON.stringify(row))
@@ -177,7 +177,7 @@ function print(turns: Turn[], dnsperf: number | null): void {
 
 const round = (value: number) => Number(value.toFixed(2))
 
-/** The bend: the first step that brings less than half of what the processes added promise. */
+/** The first step that gains less than half of what the added processes should. */
 function bendOf(rows: { processes: number; checks_per_second: number; cores_in_use: number }[]): string {
   const cores = availableParallelism()
   for (const [index, row] of rows.entries()) {

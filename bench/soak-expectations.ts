@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../server/database/database.ts'
 
-/** What the DNS says of each name, and how many events that must have made. */
+/** The record of each name, and the expected number of events. */
 export type Expectations = {
   /** Changes a share of all records; returns them as first label and last octet, null for one that fails. */
   change(share: number): [label: string, last: number | null][]

@@ -2,8 +2,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A receiver in a process of its own, so that its work is not counted as ours. Answers 200, but paths that begin with /hang
- * never. Any message makes it tell what came since the last one, with the milliseconds from `created` to the arrival.
+ * A webhook receiver in its own process, so that its CPU time is not counted. It answers 200, and never answers paths that
+ * begin with /hang. Each message makes it report the requests since the last one, with the milliseconds since `created`.
  */
 let received = 0
 let latencies: number[] = []

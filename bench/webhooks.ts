@@ -60,8 +60,8 @@ type Report = { received: number; latencies: number[] }
 const LIMITS = { total: 200, perWebhook: 8 }
 const PLAIN_CONNECTIONS = 50
 const TIMED = 100
-/** Of all requests: until compilers and connections have settled, on both sides. */
-const WARMING = 0.25
+/** The share of the requests before the measurement starts, to warm up compilers and connections. */
+const WARM_UP_SHARE = 0.25
 const seal = createSeal('x'.repeat(32))
 
 async function main() {
@@ -79,22 +79,22 @@ async function main() {
   if (!options.json) console.table(rows)
 }
 
-type Setup = { db: Database; port: number; ask: () => Promise<Report> }
+type Setup = { db: Database; port: number; readReport: () => Promise<Report> }
 
 async function withSetup<T>(engine: Engine, server: string | undefined, work: (setup: Setup) => Promise<T>) {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-bench-'))
   const receiver = fork(new URL('./webhook-receiver.ts', import.meta.url))
-  const url = engine === 'sqlite' ? `sqlite:${join(folder, 'bench.db')}` : await freshOn(server!)
+  const url = engine === 'sqlite' ? `sqlite:${join(folder, 'bench.db')}` : await createDatabase(server!)
   const db = openDatabase(url)
   try {
     const [{ port }] = (await once(receiver, 'message')) as [{ port: number }]
     await migrate(db, systemClock.now())
-    const ask = async () => {
-      receiver.send('tell')
-      const [notified] = (await once(receiver, 'message')) as [Report]
-      return notified
+    const readReport = async () => {
+      receiver.send('report')
+      const [report] = (await once(receiver, 'message')) as [Report]
+      return report
     }
-    return await work({ db, port, ask })
+    return await work({ db, port, readReport })
   } finally {
     receiver.disconnect()
     await db.destroy()
@@ -102,7 +102,7 @@ async function withSetup<T>(engine: Engine, server: string | undefined, work: (s
   }
 }
 
-async function freshOn(server: string): Promise<string> {
+async function createDatabase(server: string): Promise<string> {
   const { default: pg } = await import('pg')
   const name = `bench_${process.pid}_${Math.floor(systemClock.elapsed())}`
   const client = new pg.Client({ connectionString: `${server}/postgres` })
@@ -112,10 +112,10 @@ async function freshOn(server: string): Promise<string> {
   return `${server}/${name}`
 }
 
-async function measure({ db, port, ask }: Setup, engine: Engine, webhooks: number): Promise<Row> {
+async function measure({ db, port, readReport }: Setup, engine: Engine, webhooks: number): Promise<Row> {
   const hanging = Number(options.hanging)
   const { body, ofOne } = await fill(db, port, webhooks, hanging)
-  const plain = await plainPosts(port, body, ask)
+  const plain = await plainPosts(port, body, readReport)
   const loopback = parseNetworks('127.0.0.0/8')
   const wakeUps = createWakeUps()
   const safeFetch = createSafeFetch({
@@ -136,14 +136,14 @@ async function measure({ db, port, ask }: Setup, engine: Engine, webhooks: numbe
       await systemClock.sleep(due > most + 2_000 ? 100 : 10)
     }
   }
-  const measured = await left(expected * (1 - WARMING))
+  const measured = await left(expected * (1 - WARM_UP_SHARE))
   const effort = startEffort()
   await left(0)
   const steady = effort(measured)
-  const { received } = await ask()
+  const { received } = await readReport()
   if (received !== expected) throw new Error(`${received} of ${expected} requests arrived`)
 
-  const times = await timed(db, () => wakeUps.requests.send(), ofOne, ask)
+  const times = await timed(db, () => wakeUps.requests.send(), ofOne, readReport)
   stop.abort()
   await loop
   await safeFetch.close()
@@ -245,7 +245,7 @@ async function countDue(db: Database, withoutHanging: boolean): Promise<number> 
 async function plainPosts(
   port: number,
   body: Buffer,
-  ask: () => Promise<Report>,
+  readReport: () => Promise<Report>,
 ): Promise<{ perSecond: number; cpu: number }> {
   const agent = new Agent({ connections: PLAIN_CONNECTIONS })
   const sentAt = systemClock.now()
@@ -257,7 +257,7 @@ async function plainPosts(
     ...signature,
   }
   const total = Number(options.requests)
-  const measured = Math.floor(total * (1 - WARMING))
+  const measured = Math.floor(total * (1 - WARM_UP_SHARE))
   let left = total
   let effort = startEffort()
   const post = async () => {
@@ -271,19 +271,19 @@ async function plainPosts(
   await Promise.all(Array.from({ length: PLAIN_CONNECTIONS }, post))
   const steady = effort(measured)
   await agent.close()
-  await ask()
+  await readReport()
   return steady
 }
 
 /** Events one at a time while nothing else is to be done. Sorted milliseconds. */
-async function timed(db: Database, ring: () => void, event: () => ReportedEvent, ask: () => Promise<Report>) {
+async function timed(db: Database, ring: () => void, event: () => ReportedEvent, readReport: () => Promise<Report>) {
   for (let count = 0; count < TIMED; count++) {
     await db.transaction().execute((transaction) => insertRequests(transaction, [event()], systemClock.now()))
     ring()
     await systemClock.sleep(50)
   }
   await systemClock.sleep(300)
-  const { latencies } = await ask()
+  const { latencies } = await readReport()
   return latencies.toSorted((one, other) => one - other)
 }
 
