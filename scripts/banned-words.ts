@@ -1,10 +1,10 @@
-/** What must not stand in the code: work put off, and tests that do not run. */
+/** Unfinished work and tests that do not run. */
 const UNFINISHED: [RegExp, string][] = [
   [/\b(?:TO\x44O|FIX\x4dE|X\x58X)\b/, 'do it, or open an issue'],
   [/\b(?:test|it|describe)(?:\.\w+)*\.(?:skip|only|todo|fails|skipIf|runIf)\b/, 'every test runs everywhere'],
 ]
 
-/** Metaphors that once stood for standard terms. Looked for in names, comments, messages and documents. */
+/** Metaphors for standard terms, in names, comments, messages and documents. */
 const BANNED: [RegExp, string][] = [
   [
     /\b(?:do\x6frs?|be\x6cls?|he\x61rt|he\x61ring|testim\x6fn(?:y|ies)|v\x6fices?|witn\x65ss(?:es)?)\b/i,
@@ -15,7 +15,7 @@ const BANNED: [RegExp, string][] = [
   [/\bhe\x61rs? of\b/i, 'say receives'],
 ]
 
-/** Words of a dialect that once filled the documents. In code some of them are fine. */
+/** Unusual words, refused in documents only. */
 const BANNED_IN_DOCUMENTS: [RegExp, string][] = [
   [/\b(?:anew|afresh)\b/i, 'say again'],
   [/\bwhoever\b/i, 'say who does what: the operator, a client, anyone who …'],
@@ -27,7 +27,7 @@ const BANNED_IN_DOCUMENTS: [RegExp, string][] = [
   [/\bhold up\b/i, 'say delay'],
 ]
 
-/** Also refused in code, but not in its comments: in messages, labels, titles of tests and names. */
+/** Refused in messages, labels, test titles and names, but not in comments. */
 const BANNED_IN_CODE: [RegExp, string][] = [
   ...BANNED_IN_DOCUMENTS,
   [/\btold\b/i, 'say who notifies whom, or what is shown'],
@@ -40,20 +40,20 @@ const BANNED_IN_CODE: [RegExp, string][] = [
 
 type File = { path: string; text: string }
 
-/** One line for each place. */
+/** One line for each occurrence. */
 export const findUnfinished = (file: File): string[] => find(file, UNFINISHED)
 
-/** One line for each place. */
+/** One line for each occurrence. */
 export const findBanned = (file: File): string[] => find(file, BANNED)
 
-/** One line for each place. */
+/** One line for each occurrence. */
 export const findBannedInDocuments = (file: File): string[] => find(file, BANNED_IN_DOCUMENTS)
 
-/** One line for each place. */
+/** One line for each occurrence. */
 export const findBannedInCode = ({ path, text }: File): string[] =>
   find({ path, text: withoutComments(text) }, BANNED_IN_CODE)
 
-/** Strings are matched first, so that what begins like a comment inside of one is kept. */
+/** Matches strings first, so that `//` inside of a string stays. */
 function withoutComments(code: string): string {
   const parts = /("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g
   return code.replace(parts, (part, text?: string) => text ?? part.replace(/[^\n]/g, ''))

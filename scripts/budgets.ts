@@ -2,15 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildDashboard } from './build-dashboard.ts'
 
-/** Kilobytes (1,000 octets) as they go over the wire, compressed by Brotli. */
+/** Kilobytes (1,000 bytes), compressed by Brotli. */
 const BUDGETS = {
   'script of the first load': 200,
   'style of the first load': 20,
-  'any page on top of that': 63,
+  'any page in addition': 63,
   'search index of the documentation': 90,
 }
 
-/** Builds the dashboard where that is needed, and says which part of it is heavier than it may be. */
+/** Builds the dashboard if needed, and lists the parts that exceed their budget. */
 export async function overBudget(): Promise<string> {
   const sizes = sizesOf(await buildDashboard())
   const lines = Object.entries(BUDGETS).map(([what, limit]) => {
@@ -30,7 +30,7 @@ function sizesOf(folder: string): Record<keyof typeof BUDGETS, number> {
   )
   const isIndex = (name: string) => name.startsWith('docs-index')
   const others = scripts.filter((name) => !first.has(name) && !isIndex(name))
-  const onTop = others.map((name) =>
+  const additional = others.map((name) =>
     total(
       assets,
       [...closure(assets, [name])].filter((each) => !first.has(each) && !isIndex(each)),
@@ -40,12 +40,12 @@ function sizesOf(folder: string): Record<keyof typeof BUDGETS, number> {
   return {
     'script of the first load': total(assets, [...first]),
     'style of the first load': total(assets, styles),
-    'any page on top of that': Math.max(0, ...onTop),
+    'any page in addition': Math.max(0, ...additional),
     'search index of the documentation': total(assets, scripts.filter(isIndex)),
   }
 }
 
-/** These scripts, and those that they import at once. */
+/** These scripts and their static imports, recursively. */
 function closure(assets: string, names: readonly string[], seen = new Set<string>()): Set<string> {
   for (const name of names) {
     if (seen.has(name)) continue

@@ -8,7 +8,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 
 const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const BUILT = join(PROJECT, 'dashboard/dist')
-/** Inside a build: the digest of the sources that it was built from. */
+/** A file of the build with the digest of its sources. */
 const DIGEST_FILE = 'sources.sha256'
 const SOURCES = [
   'dashboard/**/*.*',
@@ -20,20 +20,20 @@ const SOURCES = [
 ]
 const COMPRESSED = /\.(js|css|html|svg)$/
 
-/** Builds `dashboard/dist`, with the documentation in `docs/` below it, unless it was built from these very sources. Resolves with the folder. */
+/** Builds `dashboard/dist` and the documentation in `dashboard/dist/docs`, unless the sources are unchanged. Returns the folder. */
 export async function buildDashboard(): Promise<string> {
   const digest = sourcesDigest()
   if (builtDigest() === digest) return BUILT
   const folder = await mkdtemp(`${BUILT}-`)
   try {
-    // Development dependencies: loaded only when there is something to build.
+    // Development dependencies, loaded only for a build.
     const [vite, { buildDocs }] = await Promise.all([import('vite'), import('./docs-site/build.ts')])
     process.env.NODE_ENV = 'production'
     await vite.build({ root: join(PROJECT, 'dashboard'), logLevel: 'warn', build: { outDir: folder } })
     await buildDocs(folder, PROJECT)
     await compressAll(folder)
     await writeFile(join(folder, DIGEST_FILE), digest)
-    await chmod(folder, 0o755) // the server may run as another user than the one who built
+    await chmod(folder, 0o755) // the server may run as another user
     await replaceBuild(folder, digest)
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -56,7 +56,7 @@ function builtDigest(): string | undefined {
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }
 
-/** A compressed copy beside each text file, so that the server never compresses one itself. */
+/** Writes compressed copies of each text file, so that the server does not compress. */
 async function compressAll(folder: string): Promise<void> {
   const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
   for (const path of await readdir(folder, { recursive: true })) {
@@ -70,7 +70,7 @@ async function compressAll(folder: string): Promise<void> {
 
 async function replaceBuild(folder: string, digest: string): Promise<void> {
   await rm(BUILT, { recursive: true, force: true })
-  // Another process may have built the same at the same time.
+  // Another process may have finished the same build.
   await rename(folder, BUILT).catch((error: unknown) => {
     if (builtDigest() !== digest) throw error
   })

@@ -6,47 +6,54 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * `node scripts/container-image.ts TAG [amd64|arm64]`, as root: builds the Dockerfile with Debian's buildah, on a base made from Debian's
- * packages and npm's. Needs no Docker engine and no registry of images. Where there is one, `docker build .` does the same.
+ * packages and npm's. It needs no Docker engine and no image registry. With Docker, `docker build .` does the same.
  */
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Installs with the lock file's exact versions, as the npm of the official image does. */
+/** The npm version of the official Node image. */
 const NPM = 'npm@11'
 const BASE = 'localhost/zonewatch-base'
 
-/** Where buildah and podman keep images and containers: undefined for the machine's own storage. */
+/** The folder for images and containers of buildah and podman. Undefined: the storage of the machine. */
 export type Storage = string | undefined
 
 export const storageOptions = (storage: Storage): string[] =>
   storage ? ['--root', join(storage, 'images'), '--runroot', join(storage, 'run'), '--storage-driver', 'overlay'] : []
 
 export type Architecture = 'amd64' | 'arm64'
-const OWN: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
+const LOCAL: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
 
-export function buildImage(tag: string, storage?: Storage, architecture = OWN): void {
+export function buildImage(tag: string, storage?: Storage, architecture = LOCAL): void {
   const folder = mkdtempSync(join(tmpdir(), 'zonewatch-image-'))
   try {
-    makeBase(OWN, folder, storage)
-    if (architecture !== OWN) {
+    makeBase(LOCAL, folder, storage)
+    if (architecture !== LOCAL) {
       enableEmulation()
       makeBase(architecture, folder, storage)
     }
-    const bases = [`NODE_IMAGE=${BASE}-${architecture}`, `BUILD_IMAGE=${BASE}-${OWN}`]
+    const bases = [`NODE_IMAGE=${BASE}-${architecture}`, `BUILD_IMAGE=${BASE}-${LOCAL}`]
     const options = [...bases.flatMap((base) => ['--build-arg', base]), '--platform', `linux/${architecture}`]
-    const own = ['--build-arg', `BUILDPLATFORM=linux/${OWN}`, '--format', 'docker', '--ignorefile', '.dockerignore']
-    build(tag, root, [...options, ...own, ...secrets()], storage)
+    const format = [
+      '--build-arg',
+      `BUILDPLATFORM=linux/${LOCAL}`,
+      '--format',
+      'docker',
+      '--ignorefile',
+      '.dockerignore',
+    ]
+    build(tag, root, [...options, ...format, ...secrets()], storage)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-/** What `node:…-slim` is: a minimal Debian with the Node of package.json, and an npm where that is used. */
+/** Builds an equivalent of `node:…-slim`: a minimal Debian with the Node of package.json, and npm for the own architecture. */
 function makeBase(architecture: Architecture, folder: string, storage: Storage): void {
   const context = join(folder, architecture)
   mkdirSync(context)
   const debian = ['--quiet', '--variant=minbase', '--mode=root', '--include=libatomic1']
   run('mmdebstrap', [...debian, `--architectures=${architecture}`, 'bookworm', join(context, 'debian.tar')])
-  const hasNpm = architecture === OWN
+  const hasNpm = architecture === LOCAL
   if (hasNpm) {
     copyFileSync(join(root, 'node_modules/node/bin/node'), join(context, 'node'))
     install(NPM, join(context, 'npm'))
@@ -65,11 +72,11 @@ RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm\n`
 }
 
 function install(what: string, prefix: string): void {
-  // By force also where it is for another architecture.
+  // --force installs packages for other architectures too.
   run('npm', ['install', '--silent', '--no-audit', '--no-fund', '--force', '--prefix', prefix, what])
 }
 
-/** Has the kernel run programs for arm64 with Debian's QEMU. A systemd has done it when the package was installed. */
+/** Lets the kernel run arm64 programs with Debian's QEMU. With systemd the package has done this already. */
 function enableEmulation(): void {
   const folder = '/proc/sys/fs/binfmt_misc'
   if (existsSync(join(folder, 'qemu-aarch64'))) return
@@ -77,7 +84,7 @@ function enableEmulation(): void {
   writeFileSync(join(folder, 'register'), readFileSync('/usr/lib/binfmt.d/qemu-aarch64.conf'))
 }
 
-/** What npm needs to reach its registry from here, which is not to be found in the image. */
+/** The npm settings of this machine as build secrets, so that they do not get into the image. */
 function secrets(): string[] {
   const npmrc = process.env.NPM_CONFIG_USERCONFIG ?? join(homedir(), '.npmrc')
   const ca = process.env.NODE_EXTRA_CA_CERTS ?? ''
@@ -88,7 +95,7 @@ function secrets(): string[] {
 }
 
 function build(tag: string, context: string, options: string[], storage: Storage): void {
-  // Its other ways to isolate a step need a control group of their own.
+  // The other isolation modes need their own control group.
   const isolation = ['--isolation', 'chroot', '--network', 'host']
   run('buildah', [...storageOptions(storage), 'bud', '--quiet', ...isolation, ...options, '--tag', tag, context])
 }
@@ -103,6 +110,6 @@ function run(command: string, args: string[]): void {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const tag = process.argv[2] ?? 'localhost/zonewatch'
-  buildImage(tag, undefined, process.argv[3] === undefined ? OWN : (process.argv[3] as Architecture))
+  buildImage(tag, undefined, process.argv[3] === undefined ? LOCAL : (process.argv[3] as Architecture))
   process.stdout.write(`Built ${tag}.\n`)
 }

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 
 /**
- * `npm run dev`: the server, started again when its sources change, and the dashboard on http://127.0.0.1:5173/dashboard/,
- * where a change shows at once.
+ * `npm run dev` starts the server, restarts it when its sources change, and serves the dashboard on
+ * http://127.0.0.1:5173/dashboard/ with live updates.
  */
 const server = spawn(
   process.execPath,

@@ -2,7 +2,7 @@ const MAX_WORDS = 30
 
 type Document = { path: string; text: string }
 
-/** One line for each sentence that has more words than a reader takes in at once. Code, addresses and table rows are left out. */
+/** One line for each sentence with too many words. Ignores code, addresses and table rows. */
 export function findLongSentences({ path, text }: Document): string[] {
   return sentencesOf(text).flatMap((sentence) => {
     const words = sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word))

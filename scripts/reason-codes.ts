@@ -8,7 +8,7 @@ import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
 
 const DOCUMENT = 'docs/reference/reason-codes.md'
 
-/** The tables of the document, by the name in the comment that begins each of them. */
+/** The tables of the document, by the name in the comment before each. */
 export function codeTables(): Record<string, string> {
   return {
     verdicts: reasonTable(VERDICT_REASONS),
@@ -43,7 +43,7 @@ function paramsTable(codes: Record<string, { about: string; params: readonly str
   return ['| Code | Meaning | Parameters |', '|---|---|---|', ...rows, ''].join('\n')
 }
 
-/** The document with these tables in the place of those that it has. */
+/** Replaces the tables of the document. */
 export function withTables(document: string, tables: Record<string, string>): string {
   return document.replace(/<!-- (\w+):.*-->\n[\s\S]*?<!-- end -->/g, (part, name: string) => {
     const begin = part.slice(0, part.indexOf('\n') + 1)

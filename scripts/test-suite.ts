@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { startVitest } from 'vitest/node'
 
 /**
- * `npm run test:interop`, `test:image` and `test:cluster [-- filter…]`: installs what is missing of Debian's packages, and runs
- * the tests that need them.
+ * `npm run test:interop`, `test:image` and `test:cluster [-- filter…]` install missing Debian packages and run the tests that
+ * need them.
  */
 const SUITES = {
   interop: { include: 'e2e/interop/**/*.interop.ts', timeout: 120_000 },
@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const installed = spawnSync('sh', ['scripts/install-packages.sh', name], { cwd: root, stdio: 'inherit' })
 if (installed.status !== 0) process.exit(installed.status ?? 1)
 
-if (name === 'cluster') enterOwnNetwork()
+if (name === 'cluster') enterOwnNamespaces()
 
 const test = {
   include: [suite.include],
@@ -32,12 +32,12 @@ const test = {
 const vitest = await startVitest('test', filters, { root, config: false, run: true }, { test })
 await vitest.close()
 
-/** Starts this again where nobody else sees its networks, mounts and processes, and none of them outlives it. */
-function enterOwnNetwork(): void {
+/** Restarts this program in its own network, mount and process namespaces, which end with it. */
+function enterOwnNamespaces(): void {
   if (process.env.ZONEWATCH_OWN_NETWORK) return
   const self = [process.execPath, ...process.argv.slice(1)]
   const env = { ...process.env, ZONEWATCH_OWN_NETWORK: '1' }
-  // The first process must be one that reaps orphans, as a shell does: Patroni waits until a PostgreSQL that ended is gone.
+  // The first process must reap orphans, as a shell does: Patroni waits until an ended PostgreSQL is reaped.
   const first = ['sh', '-c', 'ip link set lo up; "$@"; exit "$?"', 'sh']
   const { status } = spawnSync(
     'unshare',
