@@ -24,18 +24,17 @@ export type CheckSoFar = {
 /** The input of a rule. */
 export type Check = CheckSoFar & { zone: ZoneReplies }
 
-/**
- * The last replies of the zone's name servers. `pendingQueries`: queries that are still missing. `failure` and
- * `unavailableReason`: why there are no usable replies.
- */
+/** The last replies of the zone's name servers. */
 export type ZoneReplies = {
+  /** Queries that are still to be sent. */
   pendingQueries: Query[]
   usable: NameServerReply[]
+  /** Why there are no usable replies, as is `unavailableReason`. */
   failure: Outcome | undefined
   unavailableReason: ConfirmationReason | undefined
 }
 
-/** What is recorded of a monitor before the check. `mustConclude`: give a verdict now, however little is certain. */
+/** What is recorded of a monitor before the check. */
 export type Recorded = {
   owner: string
   recordType: MonitoredType
@@ -49,6 +48,7 @@ export type Recorded = {
   rotation: Rotation | null
   /** How many checks in a row were inconclusive. */
   inconclusiveCount: number
+  /** The check must end with a verdict, however little is certain. */
   mustConclude?: boolean
   /** A planned change whose period has begun. */
   change?: ExpectedChange | undefined

@@ -57,7 +57,7 @@ const EXCHANGE_LIMITS: [ExchangeLimits, ...ExchangeLimits[]] = [
   { values: 1, characters: 60, links: 2, errors: 1 },
 ]
 
-/** Of each of the two parts of a diagnosis with a later check. */
+/** Each half of a diagnosis: the check that changed the state, and the latest one. */
 const MAX_PART_CHARACTERS = MAX_CHARACTERS / 2
 
 /** If it is too long, each exchange is shortened first, then exchanges in the middle are left out. `at`: UTC epoch milliseconds. */

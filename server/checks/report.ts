@@ -10,7 +10,7 @@ export type NewEvent = { event: Omit<EventRow, 'id'>; notify: Notify }
 
 /**
  * Writes events and their webhook requests. Runs in the transaction that changes the monitors, after it locked their rows. The ids
- * ascend in the order of the events.
+ * ascend in the order of the events. `webhooks/dispatcher.ts` sends the requests, `alerts/evaluate.ts` evaluates the events.
  */
 export async function reportEvents(db: Database, newEvents: readonly NewEvent[], now: number): Promise<void> {
   const ids = await newEventIds(

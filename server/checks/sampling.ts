@@ -87,9 +87,9 @@ export const SAMPLING_RULES: readonly Rule<Samples>[] = [
 function samplesOf(check: Check, allServers: readonly SampledServer[], sampling: Sampling): Samples {
   const { recorded, observations, now } = check
   const servers = recorded.isRotating ? withoutDenyingServers(allServers) : allServers
-  const outcomes = servers.flatMap((source) => source.replies.map(({ outcome }) => outcome).filter(isUsable))
+  const outcomes = servers.flatMap((server) => server.replies.map(({ outcome }) => outcome).filter(isUsable))
   const answers = outcomes.filter(isAnswer)
-  const rounds = Math.max(...servers.map((source) => source.rounds))
+  const rounds = Math.max(...servers.map((server) => server.rounds))
   const start = observations.findLast(
     ({ query }) => query.purpose !== 'resolver_sample' && query.purpose !== 'name_server_sample',
   )!
