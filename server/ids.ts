@@ -27,15 +27,15 @@ export type IdPrefix =
   | 'pch'
   | 'viw'
 
-/** Callers read the clock a moment before they ask for an id. Only more than this is a clock that was set back. */
+/** Callers read the clock a moment before they create an id. A larger difference means that the clock was set back. */
 const CLOCK_STEP_MS = 1_000
 
 let nextUlid = monotonicFactory()
 let lastInstant = 0
 
 /**
- * `<prefix>_` and 26 lower-case characters (a ULID). Of two ids of one process the later one sorts later, also within one
- * millisecond; of two processes, by their clocks. After the clock was set back, ids carry the time that it shows.
+ * `<prefix>_` and 26 lower-case characters (a ULID). The ids of one process ascend, also within a millisecond; those of several processes
+ * are ordered by their clocks. After the clock was set back, ids contain the new time.
  */
 export function newId(prefix: IdPrefix, now: number): string {
   const isSetBack = now < lastInstant - CLOCK_STEP_MS
@@ -44,13 +44,13 @@ export function newId(prefix: IdPrefix, now: number): string {
   return `${prefix}_${nextUlid(now).toLowerCase()}`
 }
 
-/** Makes ids that all carry this instant, each greater than the one before. */
+/** Returns a function that creates ids for this instant, in ascending order. */
 export function newIdsAt(prefix: IdPrefix, instant: number): () => string {
   const next = monotonicFactory()
   return () => `${prefix}_${next(instant).toLowerCase()}`
 }
 
-/** Sorts before every id of the kind that is made at this instant or later, and after those made before it. */
+/** A lower bound for the ids created at this instant or later, and an upper bound for earlier ones. */
 export function lowestIdAt(prefix: IdPrefix, instant: number): string {
   return `${prefix}_${encodeTime(Math.max(0, instant), 10).toLowerCase()}`
 }

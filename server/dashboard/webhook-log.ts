@@ -16,7 +16,7 @@ const params = Params('webhook')
 const { since, until } = ReplaySelection.properties
 const PeriodQuery = Type.Object({ since, until }, { additionalProperties: false })
 
-/** The requests of a webhook, with fields that the API leaves out. */
+/** The requests of a webhook, with fields that the API does not have. */
 export function webhookLogRoutes(deps: Deps): Routes {
   const { db, clock, seal } = deps
   return async (app) => {
@@ -25,8 +25,8 @@ export function webhookLogRoutes(deps: Deps): Routes {
     const list = { params, querystring: WebhookRequestQuery, response: Responses(200, PageOf(LoggedRequest)) }
     app.get(`${path}/requests`, { schema: list }, ({ params: { webhook }, query, context }) =>
       deps.readList(context, async (db) => {
-        const listed = { organizationId: context.organizationId, webhookId: webhook, query }
-        const page = await listRequests(db, seal, listed, clock.now())
+        const filters = { organizationId: context.organizationId, webhookId: webhook, query }
+        const page = await listRequests(db, seal, filters, clock.now())
         const ids = page.data.map(({ id }) => id)
         const attempts = await countAttempts(db, context, webhook, ids)
         return { ...page, data: page.data.map((request) => ({ ...request, attempts: attempts.get(request.id) ?? 0 })) }
@@ -50,23 +50,22 @@ export function webhookLogRoutes(deps: Deps): Routes {
     const replay = { params, body: ReplaySelection, response: Responses(202, Replayed) }
     app.post(`${path}/replay`, { schema: replay }, async (request, reply) => {
       const { params, body, context } = request
-      const { statuses, ...given } = body
-      const period = { ...periodOf(given, context.now), statuses }
-      const replayed = await runIdempotentSteps(request, reply, db, {
+      const { statuses, ...times } = body
+      const period = { ...periodOf(times, context.now), statuses }
+      return await runIdempotentSteps(request, reply, db, {
         start: () => startReplay(db, context, params.webhook, period),
-        step: (db, replaying) => replayBatch(db, context, params.webhook, replaying),
+        step: (db, progress) => replayBatch(db, context, params.webhook, progress),
         respond: (_db, { count }) => {
           reply.code(202)
           return { count }
         },
       })
-      return replayed
     })
   }
 }
 
-function periodOf(given: Pick<ReplaySelection, 'since' | 'until'>, now: number): Period {
-  const times = parseTimes(given, ['since', 'until'])
+function periodOf(requested: Pick<ReplaySelection, 'since' | 'until'>, now: number): Period {
+  const times = parseTimes(requested, ['since', 'until'])
   const period = { since: times.since!, until: times.until ?? now }
   if (period.until <= period.since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
   return period

@@ -78,9 +78,9 @@ async function claimInTransaction(db: Database, input: ClaimInput): Promise<{ ro
   const { next, stored } = await writeBatches(db, queues, input.now)
   const ids = queues.map(({ webhook_id }) => webhook_id)
   const manual = await findDue(db, ids, { limit: MAX_MANUAL, now: input.now, isManual: true })
-  const { found, backlogged } = await findScheduled(db, queues, input)
+  const { requests, backlogged } = await findScheduled(db, queues, input)
   const manualIds = new Set(manual.map(({ request_id }) => request_id))
-  const scheduled = found.filter(({ request_id }) => !manualIds.has(request_id))
+  const scheduled = requests.filter(({ request_id }) => !manualIds.has(request_id))
   const claims = await claimRows(db, 'due_requests', [...manual, ...scheduled], input)
   await scheduleOpenQueues(db, queues, input.now)
   await scheduleOtherQueues(db, queues, input.now)
@@ -118,7 +118,7 @@ async function findScheduled(
   { now, capacity: total, capacities }: ClaimInput,
 ) {
   const share = Math.max(1, Math.floor(total / queues.length))
-  const found: DueRequest[] = []
+  const requests: DueRequest[] = []
   const backlogged: string[] = []
   const open = new Map<number, string[]>()
   for (const queue of queues) {
@@ -133,7 +133,7 @@ async function findScheduled(
         break
       case 'probe':
         if (capacity <= 0) break
-        found.push(...(await findProbe(db, id, now)))
+        requests.push(...(await findProbe(db, id, now)))
         await db
           .updateTable('due_webhooks')
           .set({ probe_at: now + PROBE_MS })
@@ -143,20 +143,20 @@ async function findScheduled(
       case 'drain': {
         backlogged.push(id)
         if (capacity <= 0) break
-        const kept = await findDrained(db, id, { ...mode, limit: capacity, now })
-        found.push(...kept.found)
-        const left = kept.after === null ? { drain_after: null, drain_to: null } : { drain_after: kept.after }
-        await db.updateTable('due_webhooks').set(left).where('webhook_id', '=', id).execute()
+        const drained = await findDrained(db, id, { ...mode, limit: capacity, now })
+        requests.push(...drained.requests)
+        const position = drained.after === null ? { drain_after: null, drain_to: null } : { drain_after: drained.after }
+        await db.updateTable('due_webhooks').set(position).where('webhook_id', '=', id).execute()
       }
     }
   }
   for (const [capacity, ids] of open) {
     const due = await findDue(db, ids, { limit: capacity, now })
-    found.push(...due)
+    requests.push(...due)
     const counts = Map.groupBy(due, ({ webhook_id }) => webhook_id)
     backlogged.push(...ids.filter((id) => counts.get(id)?.length === capacity))
   }
-  return { found, backlogged }
+  return { requests, backlogged }
 }
 
 /** An open queue is due with its earliest request, also with a claimed one, because its process may die. */
@@ -231,13 +231,13 @@ async function findDrained(
   db: Database,
   webhookId: string,
   { after, to, limit, now }: { after: string; to: string; limit: number; now: number },
-): Promise<{ found: DueRequest[]; after: string | null }> {
+): Promise<{ requests: DueRequest[]; after: string | null }> {
   const rows = await readByRequestId(db, webhookId, { after, limit: limit + READ_AHEAD })
-  const kept = rows.filter(({ request_id }) => request_id <= to)
-  const free = kept.filter((row) => isUnclaimed(row, now)).slice(0, limit)
-  const isAll = free.length < limit && kept.length < limit + READ_AHEAD
-  const last = free.length < limit ? kept.at(-1) : free.at(-1)
-  return { found: free.map(toDueRequest), after: isAll ? null : last!.request_id }
+  const queued = rows.filter(({ request_id }) => request_id <= to)
+  const free = queued.filter((row) => isUnclaimed(row, now)).slice(0, limit)
+  const isAll = free.length < limit && queued.length < limit + READ_AHEAD
+  const last = free.length < limit ? queued.at(-1) : free.at(-1)
+  return { requests: free.map(toDueRequest), after: isAll ? null : last!.request_id }
 }
 
 const isUnclaimed = ({ claimed_by, due_at }: QueueRow, now: number) => claimed_by === null || due_at <= now

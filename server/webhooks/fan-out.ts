@@ -38,20 +38,20 @@ export async function fanOut(db: Database, position: FanOutPosition, now: number
 }
 
 async function nextOrganizations(db: Database, position: FanOutPosition): Promise<string[]> {
-  const found: string[] = []
+  const organizations: string[] = []
   let { after } = position
   let isFromStart = after === ''
-  while (found.length < MAX_ORGANIZATIONS) {
+  while (organizations.length < MAX_ORGANIZATIONS) {
     const next = await nextOrganization(db, after)
-    if (next !== undefined && !found.includes(next)) {
-      found.push(next)
+    if (next !== undefined && !organizations.includes(next)) {
+      organizations.push(next)
       after = next
     } else if (next === undefined && !isFromStart) {
       isFromStart = true
       after = ''
-    } else return found
+    } else return organizations
   }
-  return found
+  return organizations
 }
 
 async function nextOrganization(db: Database, after: string): Promise<string | undefined> {
@@ -67,14 +67,14 @@ export async function writeFanOutBatch(
   const capacity = Math.floor(REQUEST_BATCH_SIZE / organizations.length)
   const steps: FanOutStep[] = []
   for (const organizationId of organizations) {
-    let left = capacity
+    let remaining = capacity
     for (const row of await lockFanOuts(db, organizationId)) {
-      if (left === 0) break
+      if (remaining === 0) break
       const missing = (JSON.parse(row.webhooks) as string[]).filter((id) => id > row.after_webhook)
-      const next = missing.slice(0, left)
+      const next = missing.slice(0, remaining)
       const receivers = await readExistingReceivers(db, next)
       steps.push({ row, receivers, after: next.at(-1)!, isDone: next.length === missing.length })
-      left -= next.length
+      remaining -= next.length
     }
   }
   const requests = steps.flatMap((step) => requestsOf(step, now))
@@ -137,9 +137,9 @@ async function batchedEventsOf(db: Database, steps: readonly FanOutStep[], now: 
 }
 
 function requestInputOf({ row }: FanOutStep, { id, includes }: Receiver) {
-  const described: PayloadMonitor | undefined = row.monitor === null ? undefined : JSON.parse(row.monitor)
+  const monitor: PayloadMonitor | undefined = row.monitor === null ? undefined : JSON.parse(row.monitor)
   const ids = { organizationId: row.organization_id, eventId: row.event_id, monitorId: row.monitor_id }
-  return { ...ids, webhookId: id, monitor: pickIncludes(described, includes) }
+  return { ...ids, webhookId: id, monitor: pickIncludes(monitor, includes) }
 }
 
 async function writeProgress(db: Database, steps: readonly FanOutStep[]): Promise<void> {

@@ -22,7 +22,7 @@ const tags = ['Webhooks']
 const params = Params('webhook')
 const both = Params('webhook', 'request')
 
-/** What webhooks were sent, and sending manually. */
+/** The requests of webhooks, and the routes that send some again. */
 export function webhookRequestRoutes(deps: Deps): Routes {
   const { db, clock, seal } = deps
   return async (app) => {
@@ -35,8 +35,8 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       response: Responses(200, PageOf(WebhookRequest)),
     }
     app.get('/webhooks/:webhook/requests', { schema: list }, ({ params, query, context }) => {
-      const wanted = { organizationId: context.organizationId, webhookId: params.webhook, query }
-      return deps.readList(context, (db) => listRequests(db, seal, wanted, clock.now()))
+      const filters = { organizationId: context.organizationId, webhookId: params.webhook, query }
+      return deps.readList(context, (db) => listRequests(db, seal, filters, clock.now()))
     })
 
     const undelivered = {
@@ -50,7 +50,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
     }
     app.get('/webhook-requests', { attachValidation: true, schema: undelivered }, (request) => {
       const { query, context } = request
-      // What the schema refuses and what only we can judge are reported together.
+      // Reports the errors of the schema together with those below.
       parseTimes(query, ['since'], schemaErrors(request))
       return deps.readList(context, (db) => listUndelivered(db, seal, context, query, clock.now()))
     })
@@ -63,7 +63,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       response: Responses(200, WebhookRequestDetails),
     }
     app.get('/webhooks/:webhook/requests/:request', { schema: read }, ({ params, context }, reply) => {
-      // By the schema optional keys would come last; the payload keeps the order of the octets that were sent.
+      // Keeps the order of the keys in the sent payload. By the schema, optional keys would come last.
       reply.type('application/json; charset=utf-8').serializer(JSON.stringify)
       return getRequestDetails(db, context, params.webhook, params.request, clock.now())
     })
@@ -80,14 +80,13 @@ export function webhookRequestRoutes(deps: Deps): Routes {
     app.post('/webhooks/:webhook/test', { schema: test }, async (request, reply) => {
       const { params, context } = request
       const { now } = context
-      const made = await runIdempotent(request, reply, db, {
+      return await runIdempotent(request, reply, db, {
         execute: (db) => createTestRequest(db, context, params.webhook),
         respond: (db, id) => {
           reply.code(202)
           return getRequest(db, context, params.webhook, id, now)
         },
       })
-      return made
     })
 
     const retry = {
@@ -102,14 +101,13 @@ export function webhookRequestRoutes(deps: Deps): Routes {
     app.post('/webhooks/:webhook/requests/:request/retry', { schema: retry }, async (request, reply) => {
       const { params, context } = request
       const { now } = context
-      const retried = await runIdempotent(request, reply, db, {
+      return await runIdempotent(request, reply, db, {
         execute: (db) => retryRequest(db, context, params.webhook, params.request),
         respond: (db) => getRequest(db, context, params.webhook, params.request, now),
       })
-      return retried
     })
 
-    const again = {
+    const replay = {
       operationId: 'replayWebhook',
       summary: 'Replay the requests of a period',
       description:
@@ -119,16 +117,16 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       body: Replay,
       response: Responses(202, Replayed),
     }
-    app.post('/webhooks/:webhook/replay', { attachValidation: true, schema: again }, async (request, reply) => {
+    app.post('/webhooks/:webhook/replay', { attachValidation: true, schema: replay }, async (request, reply) => {
       const { params, body, context } = request
       const { now } = context
-      // What the schema refuses and what only we can judge are reported together.
+      // Reports the errors of the schema together with those below.
       const refused = schemaErrors(request)
       const times = parseTimes(body, ['since', 'until'], refused)
       const [since, until] = [times.since!, times.until ?? now]
       if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
-      const replayed = await runIdempotentSteps(request, reply, db, {
+      return await runIdempotentSteps(request, reply, db, {
         start: () => startReplay(db, context, params.webhook, period),
         step: (db, progress) => replayBatch(db, context, params.webhook, progress),
         respond: (_db, { count }) => {
@@ -136,7 +134,6 @@ export function webhookRequestRoutes(deps: Deps): Routes {
           return { count }
         },
       })
-      return replayed
     })
   }
 }

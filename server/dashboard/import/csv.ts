@@ -48,25 +48,25 @@ export async function* readCsv(text: string, origin: string | undefined): AsyncG
 }
 
 function columnsOf(cells: readonly string[]): (Column | undefined)[] {
-  const found = cells.map((cell) => {
+  const columns = cells.map((cell) => {
     const plain = cell.toLowerCase().replace(/[^a-z]/g, '')
     return (Object.keys(COLUMNS) as Column[]).find((column) => COLUMNS[column].includes(plain))
   })
   const missing = [
-    ...(found.includes('name') || found.includes('domain') ? [] : ['name']),
-    ...(['type', 'value'] as const).filter((column) => !found.includes(column)),
+    ...(columns.includes('name') || columns.includes('domain') ? [] : ['name']),
+    ...(['type', 'value'] as const).filter((column) => !columns.includes(column)),
   ]
   if (missing.length > 0) {
     throw invalid({ csv: fieldError('csv_columns_missing', { missing: missing.join(', ') }) })
   }
-  return found
+  return columns
 }
 
 /** If two columns mean the same, the first one counts. */
 function named(columns: readonly (Column | undefined)[], cells: readonly string[]): Cells {
   const read: Cells = {}
-  columns.forEach((column, place) => {
-    if (column) read[column] ??= unescapeFormula(cells[place]?.trim() ?? '')
+  columns.forEach((column, index) => {
+    if (column) read[column] ??= unescapeFormula(cells[index]?.trim() ?? '')
   })
   return read
 }
@@ -74,10 +74,10 @@ function named(columns: readonly (Column | undefined)[], cells: readonly string[
 function readLine(cells: Cells, line: number, origin: string | undefined): InputRow {
   const type = (cells.type ?? '').toUpperCase()
   const isExact = EXACT[(cells.exact ?? '').toLowerCase()]
-  const notify = NOTIFY.find((each) => each === (cells.notify || 'immediately').toLowerCase())
+  const notify = NOTIFY.find((value) => value === (cells.notify || 'immediately').toLowerCase())
   const frequency = cells.frequency ? Number(cells.frequency) : undefined
   if (type === '') return refused(line, cells, 'required', 'The type is empty.')
-  if (!RECORD_TYPES.some((each) => each === type)) {
+  if (!RECORD_TYPES.some((recordType) => recordType === type)) {
     if (isUnsupported(type)) return { ...refused(line, cells, 'not_monitored', unsupportedReason(type)), fate: 'skip' }
     return refused(line, cells, 'unknown_type', `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`)
   }

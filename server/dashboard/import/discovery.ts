@@ -12,7 +12,7 @@ const HOST_NAMES = ['www', 'mail', 'autodiscover']
 const DKIM_SELECTORS = ['default', 'dkim', 'google', 'k1', 'k2', 'k3', 'mail', 's1', 's2', 'selector1', 'selector2']
 const TXT_NAMES = ['_dmarc', '_mta-sts', '_smtp._tls']
 
-type Guess = { name: string; found: LookupResult }
+type NamedResult = { name: string; result: LookupResult }
 
 /** The usual records of a domain that exist. Throws a 400 for an invalid name. */
 export async function discover(deps: LookupDeps, text: string): Promise<InputRow[]> {
@@ -20,32 +20,32 @@ export async function discover(deps: LookupDeps, text: string): Promise<InputRow
   if (!parsed.ok) throw invalid({ domain: parsed.errors.full_domain! })
   const domain = parsed.name.owner
   const apex = await queryTypes(deps, domain, typesLikelyAt('apex'))
-  const gone = apex.find(({ outcome }) => outcome === 'NOT_FOUND')
-  if (gone) return [refusedRow(domain, gone)]
-  const guesses = await guess(deps, domain)
+  const nonexistent = apex.find(({ outcome }) => outcome === 'NOT_FOUND')
+  if (nonexistent) return [refusedRow(domain, nonexistent)]
+  const subdomains = await querySubdomains(deps, domain)
   return [
-    ...apex.flatMap((found) =>
-      isFailure(found) ? [refusedRow(domain, found)] : rowsOf({ name: domain, found }, apex),
+    ...apex.flatMap((result) =>
+      isFailure(result) ? [refusedRow(domain, result)] : rowsOf({ name: domain, result }, apex),
     ),
-    ...guesses.flatMap((each) => rowsOf(each, [])),
+    ...subdomains.flatMap((result) => rowsOf(result, [])),
   ]
 }
 
-/** Leaves out answers of a wildcard record. */
-async function guess(deps: LookupDeps, domain: string): Promise<Guess[]> {
+/** The records below the domain, except answers of a wildcard record. */
+async function querySubdomains(deps: LookupDeps, domain: string): Promise<NamedResult[]> {
   const query = async (name: string, types: readonly MonitorRecordType[]) =>
-    (await queryTypes(deps, `${name}.${domain}`, types)).map((found) => ({ name: `${name}.${domain}`, found }))
-  const [wildcardGuesses = [], ...results] = await Promise.all([
+    (await queryTypes(deps, `${name}.${domain}`, types)).map((result) => ({ name: `${name}.${domain}`, result }))
+  const [wildcardResults = [], ...results] = await Promise.all([
     query(`zw-${randomUUID().slice(0, 8)}`, ['CNAME', 'A', 'AAAA', 'TXT']),
     ...HOST_NAMES.map((name) => query(name, ['CNAME', 'A', 'AAAA'])),
     ...TXT_NAMES.map((name) => query(name, ['CNAME', 'TXT'])),
     ...DKIM_SELECTORS.map((name) => query(`${name}._domainkey`, ['CNAME', 'TXT'])),
   ])
-  const wildcardTexts = new Set(wildcardGuesses.map(({ found }) => textOf(found)))
-  return results.flatMap((guesses) => {
-    const specific = guesses.filter(({ found }) => found.values.length > 0 && !wildcardTexts.has(textOf(found)))
+  const wildcardTexts = new Set(wildcardResults.map(({ result }) => textOf(result)))
+  return results.flatMap((named) => {
+    const specific = named.filter(({ result }) => result.values.length > 0 && !wildcardTexts.has(textOf(result)))
     // The records of a CNAME target belong to another owner.
-    const cname = specific.find(({ found }) => found.record_type === 'CNAME')
+    const cname = specific.find(({ result }) => result.record_type === 'CNAME')
     return cname ? [cname] : specific
   })
 }
@@ -55,14 +55,14 @@ const textOf = ({ record_type, values }: LookupResult) => JSON.stringify([record
 const isFailure = ({ outcome }: LookupResult) =>
   outcome === 'TIMEOUT' || outcome === 'INVALID' || outcome === 'BAD_SETUP'
 
-function rowsOf({ name, found }: Guess, beside: readonly LookupResult[]): InputRow[] {
-  const { record_type: type } = found
-  const spf = beside.find((each) => each.record_type === 'SPF')?.values ?? []
+function rowsOf({ name, result }: NamedResult, apex: readonly LookupResult[]): InputRow[] {
+  const { record_type: type } = result
+  const spf = apex.find((apexResult) => apexResult.record_type === 'SPF')?.values ?? []
   // SPF has a separate row. Other TXT records of a domain change often, so the row is flexible.
-  const observed = type === 'TXT' ? found.values.filter((text) => !spf.includes(text)) : found.values
+  const observed = type === 'TXT' ? result.values.filter((text) => !spf.includes(text)) : result.values
   if (observed.length === 0) return []
   const { values, isExact } = expectationOf(type, observed)
-  return [{ line: null, name, type, values, isExact: isExact && (type !== 'TXT' || beside.length === 0) }]
+  return [{ line: null, name, type, values, isExact: isExact && (type !== 'TXT' || apex.length === 0) }]
 }
 
 function refusedRow(name: string, { record_type: type, outcome, sentence }: LookupResult): InputRow {

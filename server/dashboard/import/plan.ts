@@ -28,7 +28,7 @@ import {
   findMissingMonitors,
   hasOtherLabels,
   isEqualExceptGroup,
-  type Other,
+  type MonitorRow,
 } from './store.ts'
 import { readZone } from './zone-file.ts'
 
@@ -45,17 +45,20 @@ type PlannedRow = { row: ImportRow; draft?: MonitorDraft; group?: string | undef
 export async function planImport(deps: Deps, tenant: Tenant, input: ImportRequest): Promise<ImportPlan> {
   const { organizationId } = tenant
   const rows = await rowsOf(deps, input)
-  const pace = await frequencyLimiter(deps, tenant)
+  const limitFrequency = await frequencyLimiter(deps, tenant)
   const planned: PlannedRow[] = []
   for (const [index, row] of rows.entries()) {
     if (index % BATCH_SIZE === BATCH_SIZE - 1) await yieldToEventLoop()
-    planned.push(planRow(row, input.group, pace))
+    planned.push(planRow(row, input.group, limitFrequency))
   }
   await matchByExternalId(deps, tenant, planned)
   await matchByRecord(deps, organizationId, planned)
   const importRows = planned.map(({ row }) => row)
-  const gone = input.compare === undefined ? null : await findMissingMonitors(deps.db, tenant, input, importRows)
-  return { rows: importRows.map((row) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)), gone }
+  const missing = input.compare === undefined ? null : await findMissingMonitors(deps.db, tenant, input, importRows)
+  return {
+    rows: importRows.map((row) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)),
+    gone: missing,
+  }
 }
 
 /** A refused row can have any length. The beginning is enough to find it in the file. */
@@ -81,8 +84,12 @@ async function rowsOf(deps: Deps, { zone, csv, domain, origin }: ImportRequest):
   return csv === undefined ? joinRows(readZone(zone!, origin), 'zone') : joinRows(readCsv(csv, origin), 'csv')
 }
 
-function planRow(input: InputRow, preset: string | undefined, pace: (asked?: number) => number): PlannedRow {
-  const group = input.group ?? preset ?? null
+function planRow(
+  input: InputRow,
+  defaultGroup: string | undefined,
+  limitFrequency: (requested?: number) => number,
+): PlannedRow {
+  const group = input.group ?? defaultGroup ?? null
   const row: ImportRow = {
     line: input.line,
     full_domain: input.name.replace(/(?<!\\)\.$/, '') || input.name,
@@ -120,10 +127,10 @@ function planRow(input: InputRow, preset: string | undefined, pace: (asked?: num
     const [first] = Object.values(parsed.errors)
     return refuse(first!.code, Object.values(fieldTexts(parsed.errors)).slice(0, 3).join(' '))
   }
-  const [labelError] = Object.entries(wrongLabels(row))
+  const [labelError] = Object.entries(labelErrors(row))
   if (labelError) return refuse(labelError[1].code, `${labelError[0]} ${labelError[1].text}`)
   try {
-    pace(input.frequency)
+    limitFrequency(input.frequency)
   } catch (error) {
     if (error instanceof Problem) return refuse('plan_limit', error.message)
     throw error
@@ -136,7 +143,7 @@ function planRow(input: InputRow, preset: string | undefined, pace: (asked?: num
   }
 }
 
-function wrongLabels({ external_id, tags, metadata }: ImportRow): FieldErrors {
+function labelErrors({ external_id, tags, metadata }: ImportRow): FieldErrors {
   const isTag = (tag: string) => tag.length <= MAX_TAG_LENGTH && new RegExp(TAG, 'u').test(tag)
   const wrongTag = tags?.find((tag) => !isTag(tag))
   return {
@@ -153,34 +160,34 @@ const TAG_FORMAT = '1 to 50 characters without spaces, commas and quotation mark
 
 /** A row with the external id of a monitor is for that monitor. Refuses a second row with the same external id. */
 async function matchByExternalId({ db }: Deps, tenant: Tenant, planned: PlannedRow[]): Promise<void> {
-  const lines = new Map<string, ImportRow>()
-  for (const each of planned) {
-    const { row, draft } = each
+  const rowsById = new Map<string, ImportRow>()
+  for (const plannedRow of planned) {
+    const { row, draft } = plannedRow
     if (!draft || row.external_id === null) continue
-    const earlier = lines.get(row.external_id)
-    if (!earlier) lines.set(row.external_id, row)
+    const earlier = rowsById.get(row.external_id)
+    if (!earlier) rowsById.set(row.external_id, row)
     else {
       const why = `Line ${earlier.line} has the same external id.`
       Object.assign(row, { fate: 'refuse', code: 'duplicate_external_id', why })
-      delete each.draft
+      delete plannedRow.draft
     }
   }
-  const found = await findByExternalId(db, tenant, [...lines.keys()])
-  const slugs = await findGroupSlugs(db, tenant, new Set([...found.values()].map(({ group_id }) => group_id)))
-  for (const each of planned) {
-    const { row, draft, group } = each
-    const own = draft && row.external_id !== null ? found.get(row.external_id) : undefined
-    if (!own) continue
-    const slug = slugs.get(own.group_id) ?? ''
-    const isMoved = group !== undefined && group !== slug && group !== own.group_id
-    const isLabelled = hasOtherLabels(own, row)
-    const isEqual = isEqualExceptGroup(own, toDuplicateFields(draft!, own.group_id)) && !isMoved && !isLabelled
-    markDifferent(row, own, slug)
+  const monitors = await findByExternalId(db, tenant, [...rowsById.keys()])
+  const slugs = await findGroupSlugs(db, tenant, new Set([...monitors.values()].map(({ group_id }) => group_id)))
+  for (const plannedRow of planned) {
+    const { row, draft, group } = plannedRow
+    const monitor = draft && row.external_id !== null ? monitors.get(row.external_id) : undefined
+    if (!monitor) continue
+    const slug = slugs.get(monitor.group_id) ?? ''
+    const isMoved = group !== undefined && group !== slug && group !== monitor.group_id
+    const isRelabeled = hasOtherLabels(monitor, row)
+    const isEqual = isEqualExceptGroup(monitor, toDuplicateFields(draft!, monitor.group_id)) && !isMoved && !isRelabeled
+    markDifferent(row, monitor, slug)
     if (isEqual) Object.assign(row, { fate: 'exists', why: 'The monitor with this external id is identical.' })
     if (isMoved) row.why += ` It moves to the group ${group}.`
-    if (isLabelled) row.why += ' Its tags or metadata change.'
+    if (isRelabeled) row.why += ' Its tags or metadata change.'
     // `matchByRecord` skips rows without a draft.
-    delete each.draft
+    delete plannedRow.draft
   }
 }
 
@@ -189,31 +196,31 @@ async function matchByRecord({ db }: Deps, organizationId: string, planned: read
   const drafts = planned.flatMap(({ draft }) => (draft ? [draft] : []))
   const groupIds = await findGroupIds(db, { organizationId }, new Set(drafts.map(({ group }) => group)))
   const duplicateFields = new Map(drafts.map((draft) => [draft, toDuplicateFields(draft, groupIds.get(draft.group))]))
-  const known = await findExisting(db, { organizationId }, [...duplicateFields.values()])
-  const first = new Map<string, ImportRow>()
+  const existing = await findExisting(db, { organizationId }, [...duplicateFields.values()])
+  const firstRows = new Map<string, ImportRow>()
   for (const { row, draft } of planned) {
     if (!draft) continue
-    const text = duplicateKey(duplicateFields.get(draft)!)
-    const earlier = first.get(text)
-    if (known.same.has(text)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
+    const key = duplicateKey(duplicateFields.get(draft)!)
+    const earlier = firstRows.get(key)
+    if (existing.same.has(key)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
     else if (earlier) Object.assign(row, { fate: 'skip', code: 'duplicate', why: `Duplicate of line ${earlier.line}.` })
-    else first.set(text, row)
+    else firstRows.set(key, row)
   }
-  const made = planned.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
+  const newRows = planned.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
   const differing = pairWithExisting(
-    made.map(({ row, draft }) => ({ row, sameness: duplicateFields.get(draft)! })),
-    known.others,
+    newRows.map(({ row, draft }) => ({ row, fields: duplicateFields.get(draft)! })),
+    existing.others,
   )
-  const elsewhere = made.flatMap(({ row, draft }) => {
-    const sameness = duplicateFields.get(draft)!
-    const equal = known.others.get(recordKey(sameness))?.find((other) => isEqualExceptGroup(other, sameness))
-    return equal ? [{ row, other: equal }] : []
+  const inOtherGroups = newRows.flatMap(({ row, draft }) => {
+    const fields = duplicateFields.get(draft)!
+    const equal = existing.others.get(recordKey(fields))?.find((monitor) => isEqualExceptGroup(monitor, fields))
+    return equal ? [{ row, monitor: equal }] : []
   })
-  const groups = new Set([...differing, ...elsewhere].map(({ other }) => other.group_id))
+  const groups = new Set([...differing, ...inOtherGroups].map(({ monitor }) => monitor.group_id))
   const slugs = await findGroupSlugs(db, { organizationId }, groups)
-  for (const { row, other } of elsewhere)
-    row.why = `An identical monitor exists in group ${slugs.get(other.group_id) ?? ''}.`
-  for (const { row, other } of differing) markDifferent(row, other, slugs.get(other.group_id) ?? '')
+  for (const { row, monitor } of inOtherGroups)
+    row.why = `An identical monitor exists in group ${slugs.get(monitor.group_id) ?? ''}.`
+  for (const { row, monitor } of differing) markDifferent(row, monitor, slugs.get(monitor.group_id) ?? '')
 }
 
 /**
@@ -221,30 +228,30 @@ async function matchByRecord({ db }: Deps, organizationId: string, planned: read
  * exact one. Each monitor is in at most one pair. If another group has an equal monitor, only monitors of the row's group count.
  */
 function pairWithExisting(
-  rows: readonly { row: ImportRow; sameness: DuplicateFields }[],
+  rows: readonly { row: ImportRow; fields: DuplicateFields }[],
   others: ExistingMonitors['others'],
 ) {
-  const meant = new Set<string>()
-  return rows.flatMap(({ row, sameness }): { row: ImportRow; other: Other }[] => {
-    const isOwn = (other: Other) => other.group_id === sameness.group_id
-    const rank = (other: Other) => (isOwn(other) ? 2 : 0) + other.is_exact_match
-    const known = others.get(recordKey(sameness)) ?? []
-    const contradicting = known.filter((other) => !isEqualExceptGroup(other, sameness))
-    const [other] = contradicting.filter(({ id }) => !meant.has(id)).sort((one, two) => rank(two) - rank(one))
-    if (!other || (!isOwn(other) && contradicting.length < known.length)) return []
-    meant.add(other.id)
-    return [{ row, other }]
+  const pairedIds = new Set<string>()
+  return rows.flatMap(({ row, fields }): { row: ImportRow; monitor: MonitorRow }[] => {
+    const isInGroup = ({ group_id }: MonitorRow) => group_id === fields.group_id
+    const rank = (monitor: MonitorRow) => (isInGroup(monitor) ? 2 : 0) + monitor.is_exact_match
+    const monitors = others.get(recordKey(fields)) ?? []
+    const differing = monitors.filter((monitor) => !isEqualExceptGroup(monitor, fields))
+    const [monitor] = differing.filter(({ id }) => !pairedIds.has(id)).sort((a, b) => rank(b) - rank(a))
+    if (!monitor || (!isInGroup(monitor) && differing.length < monitors.length)) return []
+    pairedIds.add(monitor.id)
+    return [{ row, monitor }]
   })
 }
 
-function markDifferent(row: ImportRow, other: Other, group: string): void {
-  const expected_value: string[] = JSON.parse(other.expected_values)
-  const is_exact_match = other.is_exact_match === 1
+function markDifferent(row: ImportRow, monitor: MonitorRow, group: string): void {
+  const expected_value: string[] = JSON.parse(monitor.expected_values)
+  const is_exact_match = monitor.is_exact_match === 1
   const values = expected_value.join(', ')
-  const record = row.full_domain === other.owner && row.record_type === other.record_type
-  const which = record ? `A monitor in group ${group}` : `The monitor ${other.owner} ${other.record_type}`
-  const why = `${which} expects ${is_exact_match ? 'exactly' : 'at least'} ${values}.`
-  Object.assign(row, { fate: 'differs', why, monitor: { id: other.id, expected_value, is_exact_match, group } })
+  const isSameRecord = row.full_domain === monitor.owner && row.record_type === monitor.record_type
+  const subject = isSameRecord ? `A monitor in group ${group}` : `The monitor ${monitor.owner} ${monitor.record_type}`
+  const why = `${subject} expects ${is_exact_match ? 'exactly' : 'at least'} ${values}.`
+  Object.assign(row, { fate: 'differs', why, monitor: { id: monitor.id, expected_value, is_exact_match, group } })
 }
 
 /** A group that does not exist yet has no id, so its name identifies it. */

@@ -12,7 +12,7 @@ import { type LabelRow, labelColumnsOf } from '../../groups/labels.ts'
 import { type DuplicateFields, duplicateKey } from '../../monitors/insert.ts'
 import { parseMonitorName } from '../../monitors/names.ts'
 
-export type Other = DuplicateFields & { id: string }
+export type MonitorRow = DuplicateFields & { id: string }
 
 const selectMonitors = (db: Database, { organizationId }: Tenant) =>
   db
@@ -27,7 +27,7 @@ export async function findByExternalId(
   db: Database,
   tenant: Tenant,
   ids: readonly string[],
-): Promise<Map<string, Other & Labels>> {
+): Promise<Map<string, MonitorRow & Labels>> {
   if (ids.length === 0) return new Map()
   const rows = await selectMonitors(db, tenant)
     .select(['external_id', 'tags', 'metadata'])
@@ -39,14 +39,14 @@ export async function findByExternalId(
 
 /** Whether the row has tags or metadata that differ from the stored ones. */
 export function hasOtherLabels(stored: Labels, { tags, metadata }: ImportRow): boolean {
-  const wanted = labelColumnsOf({ tags, metadata })
+  const imported = labelColumnsOf({ tags, metadata })
   const sorted = (text: string) => JSON.stringify((JSON.parse(text) as string[]).sort())
-  const isOtherTags = tags !== null && sorted(wanted.tags) !== sorted(stored.tags)
-  return isOtherTags || (metadata !== null && wanted.metadata !== stored.metadata)
+  const isOtherTags = tags !== null && sorted(imported.tags) !== sorted(stored.tags)
+  return isOtherTags || (metadata !== null && imported.metadata !== stored.metadata)
 }
 
-export const isEqualExceptGroup = (one: DuplicateFields, other: DuplicateFields): boolean =>
-  duplicateKey({ ...one, group_id: '' }) === duplicateKey({ ...other, group_id: '' })
+export const isEqualExceptGroup = (a: DuplicateFields, b: DuplicateFields): boolean =>
+  duplicateKey({ ...a, group_id: '' }) === duplicateKey({ ...b, group_id: '' })
 
 const MAX_SHOWN_LENGTH = 200
 
@@ -60,12 +60,13 @@ export async function findMissingMonitors(
   { compare, group }: ImportRequest,
   rows: readonly ImportRow[],
 ): Promise<ImportPlan['gone']> {
-  const meant = new Set(rows.flatMap(({ monitor }) => monitor?.id ?? []))
+  const matchedIds = new Set(rows.flatMap(({ monitor }) => monitor?.id ?? []))
   const records = new Set(rows.map(({ full_domain, record_type }) => recordText(full_domain, record_type)))
   const compared = await listComparedMonitors(db, tenant, compare === 'group' ? (group ?? null) : domainsOf(rows))
-  const isGone = ({ id, owner, record_type }: Other) => !meant.has(id) && !records.has(recordText(owner, record_type))
-  const gone = compared.slice(0, MAX_COMPARED_MONITORS).filter(isGone)
-  return { monitors: gone.map(toMissingMonitor), is_partial: compared.length > MAX_COMPARED_MONITORS }
+  const isMissing = ({ id, owner, record_type }: MonitorRow) =>
+    !matchedIds.has(id) && !records.has(recordText(owner, record_type))
+  const missing = compared.slice(0, MAX_COMPARED_MONITORS).filter(isMissing)
+  return { monitors: missing.map(toMissingMonitor), is_partial: compared.length > MAX_COMPARED_MONITORS }
 }
 
 /** Zone files have SPF records as TXT. */
@@ -75,13 +76,14 @@ const recordText = (name: string, type: string) =>
 async function listComparedMonitors(
   db: Database,
   tenant: Tenant,
-  of: string | null | readonly string[],
-): Promise<Other[]> {
+  groupOrDomains: string | null | readonly string[],
+): Promise<MonitorRow[]> {
   const monitors = selectMonitors(db, tenant)
     .orderBy('id')
     .limit(MAX_COMPARED_MONITORS + 1)
-  if (Array.isArray(of)) return await monitors.where(isOneOf(db, 'domain', of)).execute()
-  const id = (await findGroupIds(db, tenant, new Set([of as string | null]))).get(of as string | null)
+  if (Array.isArray(groupOrDomains)) return await monitors.where(isOneOf(db, 'domain', groupOrDomains)).execute()
+  const group = groupOrDomains as string | null
+  const id = (await findGroupIds(db, tenant, new Set([group]))).get(group)
   return id === undefined ? [] : await monitors.where('group_id', '=', id).execute()
 }
 
@@ -90,7 +92,7 @@ function domainsOf(rows: readonly ImportRow[]): string[] {
   return [...new Set(names.flatMap((parsed) => (parsed.ok ? parsed.name.domain : [])))]
 }
 
-const toMissingMonitor = ({ id, owner, record_type, expected_values }: Other): MissingMonitor => ({
+const toMissingMonitor = ({ id, owner, record_type, expected_values }: MonitorRow): MissingMonitor => ({
   id,
   name: owner,
   record_type: record_type as MissingMonitor['record_type'],
@@ -101,20 +103,20 @@ const toMissingMonitor = ({ id, owner, record_type, expected_values }: Other): M
 export async function findGroupIds(
   db: Database,
   { organizationId }: Tenant,
-  named: ReadonlySet<string | null>,
+  idsOrSlugs: ReadonlySet<string | null>,
 ): Promise<Map<string | null, string>> {
-  const names = [...named].filter((name) => name !== null)
+  const names = [...idsOrSlugs].filter((name) => name !== null)
   const groups = db.selectFrom('groups').select(['id', 'slug']).where('organization_id', '=', organizationId)
-  const found = new Map<string | null, string>()
-  if (named.has(null)) {
-    const preset = await groups.where('is_default', '=', 1).executeTakeFirst()
-    if (preset) found.set(null, preset.id)
+  const ids = new Map<string | null, string>()
+  if (idsOrSlugs.has(null)) {
+    const defaultGroup = await groups.where('is_default', '=', 1).executeTakeFirst()
+    if (defaultGroup) ids.set(null, defaultGroup.id)
   }
-  if (names.length === 0) return found
+  if (names.length === 0) return ids
   for (const column of ['id', 'slug'] as const) {
-    for (const row of await groups.where(isOneOf(db, column, names)).execute()) found.set(row[column], row.id)
+    for (const row of await groups.where(isOneOf(db, column, names)).execute()) ids.set(row[column], row.id)
   }
-  return found
+  return ids
 }
 
 /** Slugs of groups by their ids. */
