@@ -104,8 +104,8 @@ export function countRows(database: DatabaseSync): Record<string, number> {
 
 /** The damage that SQLite finds; undefined if there is none. Reads the whole file. */
 export function findDamage(database: DatabaseSync): string | undefined {
-  const { integrity_check: found } = database.prepare('pragma integrity_check(1)').get() as { integrity_check: string }
-  return found === 'ok' ? undefined : found
+  const { integrity_check: result } = database.prepare('pragma integrity_check(1)').get() as { integrity_check: string }
+  return result === 'ok' ? undefined : result
 }
 
 async function sha256Of(file: number, octets: number): Promise<string> {

@@ -21,7 +21,7 @@ export type BackupOptions = {
   secret: string | null
   version: string
   now: number
-  /** Free octets of the file system that holds this folder. */
+  /** Free bytes of the file system with this folder. */
   freeBytes?: (folder: string) => number
 }
 
@@ -89,23 +89,23 @@ async function copy({ source, secret, version, now }: BackupOptions, partial: st
   } finally {
     from.close()
   }
-  const made = new DatabaseSync(partial)
+  const copy = new DatabaseSync(partial)
   try {
-    made.exec('pragma journal_mode = delete')
-    writeManifest(made, { version, madeAt: now, secret, rows })
-    const damage = findDamage(made)
+    copy.exec('pragma journal_mode = delete')
+    writeManifest(copy, { version, madeAt: now, secret, rows })
+    const damage = findDamage(copy)
     if (damage !== undefined) {
       throw new CliError(
         `${source} is damaged (${damage}), and so is every copy of it. Keep the older backups, and restore the last good one.`,
       )
     }
-    const copied = countRows(made)
+    const copied = countRows(copy)
     const wrong = Object.keys(rows).find((table) => copied[table] !== rows[table])
-    if (wrong !== undefined || readManifest(made, partial).madeAt !== now) {
+    if (wrong !== undefined || readManifest(copy, partial).madeAt !== now) {
       throw new Error(`The copy of ${source} differs in the table ${wrong}.`)
     }
   } finally {
-    made.close()
+    copy.close()
   }
   return rows
 }

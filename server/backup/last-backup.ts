@@ -3,9 +3,9 @@ import { type Database, engineOf } from '../database/database.ts'
 export type LastBackup = {
   /** UTC epoch milliseconds. */
   triedAt: number
-  /** Why the last one failed; null: it was made. */
+  /** Why the last backup failed; null if it succeeded. */
   error: string | null
-  /** The last one that was made; null: none was. */
+  /** The last successful backup; null if there is none. */
   made: { at: number; path: string; octets: number; durationMs: number } | null
 }
 
@@ -18,7 +18,7 @@ export async function findLastBackup(db: Database): Promise<LastBackup | undefin
   return { triedAt, error, made }
 }
 
-/** Within this time the next backup is due, milliseconds; undefined if none is scheduled. On PostgreSQL another program makes them. */
+/** The expected interval of backups in milliseconds; undefined if none are scheduled. On PostgreSQL another program creates them. */
 export function backupIntervalOf(
   db: Database,
   { backupDir, backupEveryMs }: { backupDir: string | null; backupEveryMs: number },
@@ -32,7 +32,7 @@ export async function recordMadeBackup(db: Database, made: NonNullable<LastBacku
   await record(db, { tried_at: at, error: null, made_at: at, path, octets, duration_ms: durationMs })
 }
 
-/** The last one that was made stays known. */
+/** Keeps the columns of the last successful backup. */
 export async function recordFailedBackup(db: Database, error: string, now: number): Promise<void> {
   await record(db, { tried_at: now, error })
 }

@@ -21,19 +21,19 @@ import { freeBytesOf, isDiskFull, syncFolder } from './back-up.ts'
 
 export type RestoreOptions = {
   archive: string
-  /** The SQLite file to make. */
+  /** The SQLite file to create. */
   target: string
   now: number
-  /** Called with the verified manifest before anything is put in place; throws to refuse. `check`: see `secrets/current-key.ts`. */
+  /** Called with the verified manifest before the file is created. Throws to refuse the backup. `check`: see `secrets/current-key.ts`. */
   accept(manifest: Manifest, check: Uint8Array | undefined): void
 }
 
-/** A server that wrote less than this ago runs. */
+/** A server that wrote to the database within this time is running. */
 const RECENT_MS = 10_000
 
 /**
- * Puts the database of a backup in place, where there is none. Until the last step nothing but a file with another name is
- * written. Throws a `CliError` that says what is wrong with the backup or with the place.
+ * Creates the database of a backup. Overwrites nothing: it writes a file with a temporary name, and renames it in the last step. Throws a
+ * `CliError` that says what is wrong with the backup or the folder.
  */
 export async function restore({ archive, target, now, accept }: RestoreOptions): Promise<Manifest> {
   refuseDatabase(target, now)
@@ -51,7 +51,7 @@ export async function restore({ archive, target, now, accept }: RestoreOptions):
     copyFileSync(archive, partial)
     chmodSync(partial, 0o600)
     truncateSync(partial, octets)
-    const manifest = take(archive, partial, accept)
+    const manifest = verifyDatabase(archive, partial, accept)
     await forgetServer(partial, now)
     syncFile(partial)
     if (existsSync(target)) refuseDatabase(target, now)
@@ -65,14 +65,14 @@ export async function restore({ archive, target, now, accept }: RestoreOptions):
   }
 }
 
-/** Throws for a place that holds a database, and says whether a server uses it. */
+/** Throws if there is a database, and says whether a server uses it. */
 export function refuseDatabase(path: string, now: number): void {
-  const found = [path, `${path}-wal`, `${path}-shm`].find((each) => existsSync(each))
-  if (found === undefined) return
+  const existing = [path, `${path}-wal`, `${path}-shm`].find((file) => existsSync(file))
+  if (existing === undefined) return
   if (isInUse(path, now))
     throw new CliError(`${path} is in use by a running server. Stop that server, then move the file away.`)
   throw new CliError(
-    `${found} already exists, and restore overwrites nothing. Move it and the files beside it away, or set DATA_DIR to an empty folder.`,
+    `${existing} already exists, and restore overwrites nothing. Move it and the files beside it away, or set DATA_DIR to an empty folder.`,
   )
 }
 
@@ -90,7 +90,8 @@ function isInUse(path: string, now: number): boolean {
   }
 }
 
-function take(archive: string, partial: string, accept: RestoreOptions['accept']): Manifest {
+/** Verifies the copy, and removes the manifest from it. */
+function verifyDatabase(archive: string, partial: string, accept: RestoreOptions['accept']): Manifest {
   const database = new DatabaseSync(partial)
   try {
     const manifest = readManifest(database, archive)
@@ -107,10 +108,10 @@ function take(archive: string, partial: string, accept: RestoreOptions['accept']
     const damage = findDamage(database)
     if (damage !== undefined) throw new CliError(`${archive} is damaged (${damage}). Restore another backup.`)
     const rows = countRows(database)
-    const wrong = Object.keys(manifest.rows).find((table) => rows[table] !== manifest.rows[table])
-    if (wrong !== undefined) {
+    const wrongTable = Object.keys(manifest.rows).find((table) => rows[table] !== manifest.rows[table])
+    if (wrongTable !== undefined) {
       throw new CliError(
-        `${archive} is damaged: ${wrong} has ${rows[wrong]} rows and had ${manifest.rows[wrong]}. Restore another backup.`,
+        `${archive} is damaged: ${wrongTable} has ${rows[wrongTable]} rows and had ${manifest.rows[wrongTable]}. Restore another backup.`,
       )
     }
     const check = database.prepare('select value from secret_check').get() as { value: Uint8Array } | undefined
@@ -122,7 +123,7 @@ function take(archive: string, partial: string, accept: RestoreOptions['accept']
   }
 }
 
-/** The processes of the server that was backed up do not run here, and what they had claimed is due. */
+/** Releases the claims of the server that was backed up, because its processes do not use this copy. */
 async function forgetServer(path: string, now: number): Promise<void> {
   const db = openDatabase(`sqlite:${path}`)
   try {

@@ -69,8 +69,8 @@ function filterErrors({ order_by, after_id, ...query }: EventQuery): FieldErrors
   if (order_by !== 'recorded') {
     return after_id === undefined ? {} : { order_by: fieldError('order_conflict') }
   }
-  const given = FILTERS.filter((name) => query[name] !== undefined)
-  return Object.fromEntries(given.map((name) => [name, fieldError('filter_conflict')]))
+  const filters = FILTERS.filter((name) => query[name] !== undefined)
+  return Object.fromEntries(filters.map((name) => [name, fieldError('filter_conflict')]))
 }
 
 const FILTERS = ['old_state', 'new_state', 'group', 'monitor_id', 'occurred_after', 'occurred_before'] as const

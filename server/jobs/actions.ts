@@ -49,15 +49,15 @@ export async function performAction(
   if (job.action === 'undo') return await undo(db, context, ids)
   if (job.action === 'retry_requests') return await retryRequests(db, context, ids)
   const rows = await lockMonitors(db, context, ids)
-  const found = new Map(rows.map((row) => [row.id, row]))
+  const existingIds = new Set(rows.map(({ id }) => id))
   const missing = ids
-    .filter((id) => !found.has(id))
+    .filter((id) => !existingIds.has(id))
     .map((id) => failed(id, null, { code: 'monitor_not_found', reason: 'The monitor does not exist.' }))
   if (job.action === 'delete') {
     const count = job.is_dry_run ? rows.length : await countDeletable(db, context, rows)
-    const taken = rows.slice(0, count)
-    if (!job.is_dry_run) await deleteMonitors(db, context, taken, context.now)
-    return { results: [...missing, ...taken.map(deletedResult)], remaining: rows.slice(count).map(({ id }) => id) }
+    const deletable = rows.slice(0, count)
+    if (!job.is_dry_run) await deleteMonitors(db, context, deletable, context.now)
+    return { results: [...missing, ...deletable.map(deletedResult)], remaining: rows.slice(count).map(({ id }) => id) }
   }
   if (job.action === 'check') return { results: [...missing, ...(await check(db, context, rows))], remaining: [] }
   const jobChange: JobChange | null = job.change === null ? null : JSON.parse(job.change)
@@ -88,7 +88,7 @@ function replaceValue(row: MonitorRow, { value, replacement }: Replacement): Mon
   const expected: string[] = JSON.parse(row.expected_values)
   const [stored] = JSON.parse(parsed.changed.columns.expected_values ?? row.expected_values) as string[]
   if (stored === undefined || !expected.includes(stored)) return {}
-  return { expected_value: expected.map((each) => (each === stored ? replacement : each)) }
+  return { expected_value: expected.map((expectedValue) => (expectedValue === stored ? replacement : expectedValue)) }
 }
 
 function withTags(row: MonitorRow, change: (tags: string[]) => string[]): MonitorChangeOrFailure {
@@ -104,9 +104,9 @@ type Decision = { row: MonitorRow } & (
   | ({ kind: 'failed' } & Failure)
 )
 
-function decide(row: MonitorRow, { pace }: ActionContext, wanted: MonitorChangeOrFailure): Decision {
-  if (!wanted.ok) return { row, kind: 'failed', code: wanted.code, reason: wanted.reason }
-  const { change, groupId } = wanted
+function decide(row: MonitorRow, { pace }: ActionContext, requested: MonitorChangeOrFailure): Decision {
+  if (!requested.ok) return { row, kind: 'failed', code: requested.code, reason: requested.reason }
+  const { change, groupId } = requested
   const parsed = parseChange(row, change)
   if (!parsed.ok) {
     const reason = 'The change does not suit this monitor.'

@@ -23,20 +23,20 @@ export async function retryRequests(
   context: ActionContext,
   ids: readonly string[],
 ): Promise<ActionResult> {
-  const found = await lockRequests(db, context, ids)
+  const requests = await lockRequests(db, context, ids)
   const byWebhook = Map.groupBy(
-    found.filter(({ event_id, status, url }) => event_id !== null && status !== 'DELIVERED' && url !== null),
+    requests.filter(({ event_id, status, url }) => event_id !== null && status !== 'DELIVERED' && url !== null),
     ({ webhook_id }) => webhook_id,
   )
   const queued = new Set<string>()
   for (const [webhookId, rows] of byWebhook) {
-    const some = context.job.is_dry_run
+    const queuedIds = context.job.is_dry_run
       ? rows.map(({ id }) => id)
       : await requeue(db, { ...context, webhookId }, rows, context.now)
-    for (const id of some) queued.add(id)
+    for (const id of queuedIds) queued.add(id)
   }
-  const known = new Map(found.map((row) => [row.id, row]))
-  return { results: ids.map((id) => resultOf(id, known.get(id), queued.has(id))), remaining: [] }
+  const requestsById = new Map(requests.map((row) => [row.id, row]))
+  return { results: ids.map((id) => resultOf(id, requestsById.get(id), queued.has(id))), remaining: [] }
 }
 
 /** In a fixed order, so that two writers do not deadlock. */

@@ -196,8 +196,8 @@ async function processNextIds(db: Database, deps: RunDeps, job: JobRow, now: num
     if (part.status === 'rejected') throw part.reason
     return part.value
   })
-  const sum = (what: 'done' | 'changed') => processed.reduce((all, part) => all + part[what], 0)
-  return { done: sum('done'), changed: sum('changed'), isOver: processed.some(({ isOver }) => isOver) }
+  const sumOf = (key: 'done' | 'changed') => processed.reduce((sum, part) => sum + part[key], 0)
+  return { done: sumOf('done'), changed: sumOf('changed'), isOver: processed.some(({ isOver }) => isOver) }
 }
 
 /** The first batch of the job that is not done. */
@@ -257,17 +257,18 @@ async function shortenBatch(
 ): Promise<boolean> {
   const { ids } = await currentBatch(db, job).select('ids').modifyEnd(forUpdate(db)).executeTakeFirstOrThrow()
   const listed: string[] = JSON.parse(ids)
-  const others = listed.filter((id) => !processed.has(id))
-  if (listed.length - others.length !== processed.size) throw new Error('Another transaction has processed these ids.')
-  const left = [...remaining, ...others]
+  const unprocessed = listed.filter((id) => !processed.has(id))
+  if (listed.length - unprocessed.length !== processed.size)
+    throw new Error('Another transaction has processed these ids.')
+  const newIds = [...remaining, ...unprocessed]
   const columns = { organization_id: 'text', job_id: 'text', number: 'bigint' } as const
   const row = { organization_id: job.organization_id, job_id: job.id, number: job.done_batches }
-  if (left.length === 0) await deleteEach(db, { table: 'job_batches', key: columns }, [row])
+  if (newIds.length === 0) await deleteEach(db, { table: 'job_batches', key: columns }, [row])
   else {
-    const shorter = { ...row, new_ids: JSON.stringify(left) }
+    const shorter = { ...row, new_ids: JSON.stringify(newIds) }
     await updateEach(db, { table: 'job_batches', key: columns, set: { ids: 'text' } }, [shorter])
   }
-  return left.length === 0
+  return newIds.length === 0
 }
 
 const monitorsLeftIn = (deps: RunDeps, tenant: Tenant) => async (db: Database) => {

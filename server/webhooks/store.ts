@@ -59,17 +59,17 @@ export async function listWebhooks(
   return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], seal)) }
 }
 
-/** `shown.secret`: the full secret, if the response shall contain it. Throws `not_found`. */
+/** `full.secret`: the full secret, if the response contains it. Throws `not_found`. */
 export async function getWebhook(
   db: Database,
   seal: Seal,
   tenant: Tenant,
   id: string,
-  shown: { secret?: string } = {},
+  full: { secret?: string } = {},
 ): Promise<Webhook> {
   const row = await getTenantRow(db, 'webhooks', tenant, id)
   const groups = await readGroupIds(db, tenant, [id])
-  return toWebhook(row, groups.get(id) ?? [], seal, shown)
+  return toWebhook(row, groups.get(id) ?? [], seal, full)
 }
 
 /** The custom headers with their values. Throws `not_found`. */
@@ -87,33 +87,33 @@ export async function insertWebhook(
   db: Database,
   seal: Seal,
   context: RequestContext,
-  given: NewWebhook,
+  input: NewWebhook,
   limits: LinkLimits = { webhooksPerGroup: Number.POSITIVE_INFINITY },
 ): Promise<Webhook> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    if (given.all_groups || given.groups) await lockLinks(transaction, organizationId)
-    if (given.all_groups) await refuseTooManyOfAllGroups(transaction, context, limits)
+    if (input.all_groups || input.groups) await lockLinks(transaction, organizationId)
+    if (input.all_groups) await refuseTooManyOfAllGroups(transaction, context, limits)
     const id = newId('whk', now)
-    const secret = given.secret ?? newWebhookSecret()
+    const secret = input.secret ?? newWebhookSecret()
     await transaction
       .insertInto('webhooks')
       .values({
         id,
         organization_id: organizationId,
         created_at: now,
-        url: given.url,
+        url: input.url,
         secret: seal.close(secret, secretContext(id)),
-        headers: seal.close(JSON.stringify(given.headers ?? {}), headersContext(id)),
+        headers: seal.close(JSON.stringify(input.headers ?? {}), headersContext(id)),
         is_active: 1,
         state: 'active',
-        payload_includes: JSON.stringify([...new Set(given.payload_includes ?? [])]),
-        all_groups: given.all_groups ? 1 : 0,
-        ...batchColumns(given.batch),
+        payload_includes: JSON.stringify([...new Set(input.payload_includes ?? [])]),
+        all_groups: input.all_groups ? 1 : 0,
+        ...batchColumns(input.batch),
       })
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()
-    await linkGroups(transaction, { organizationId, webhookId: id, named: given.groups ?? [] }, limits)
+    await linkGroups(transaction, { organizationId, webhookId: id, named: input.groups ?? [] }, limits)
     const webhook = await getWebhook(transaction, seal, context, id, { secret })
     const object = { id, label: webhook.url }
     await recordAudit(transaction, context, { action: 'webhook.created', object, after: webhook })

@@ -65,8 +65,8 @@ export const batchColumns = (batch: NewWebhook['batch']) => ({
   batch_max_wait_seconds: batch ? (batch.max_wait_seconds ?? BATCH_DEFAULTS.max_wait_seconds) : null,
 })
 
-/** `shown.secret`: the full secret, for the response that creates or rotates it. */
-export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: { secret?: string } = {}): Webhook {
+/** `full.secret`: the full secret, for the response that creates or rotates it. */
+export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, full: { secret?: string } = {}): Webhook {
   const { id } = row
   const webhook: Webhook = {
     id,
@@ -83,6 +83,6 @@ export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, shown: 
     ...(row.all_groups === 1 && { all_groups: true }),
     ...(row.batch_max_events !== null && { batch: batchOf(row) }),
   }
-  if (shown.secret === undefined) return withVersion(webhook, row.version)
-  return withVersion({ ...webhook, secret: shown.secret }, row.version, webhook)
+  if (full.secret === undefined) return withVersion(webhook, row.version)
+  return withVersion({ ...webhook, secret: full.secret }, row.version, webhook)
 }
