@@ -88,8 +88,10 @@ export function createRootReachability({
 
 /** A root server answers for the root with the AA bit. A server that intercepts the query does not. */
 async function probeRoot(dns: DnsClient, server: ServerAddress, timeoutMs: number) {
-  const options = { servers: [server], recursionDesired: false, timeoutMs, tries: 1, accept: () => true }
-  const { evidence } = await dns.query({ name: '', type: 'SOA' }, options)
+  const { evidence } = await dns.query(
+    { name: '', type: 'SOA' },
+    { servers: [server], recursionDesired: false, timeoutMs, attempts: 1, accept: () => true },
+  )
   const response = evidence.at(-1)
   if (response === undefined || response.rcode === null) return 'none'
   return response.outcome?.kind === 'answer' && response.flags.includes('aa') ? 'authoritative' : 'other'
