@@ -11,7 +11,7 @@ const seal = createSeal('a secret of the test, longer than 32 characters')
 const START = Date.UTC(2026, 0, 1)
 const ENTRIES = 60
 
-/** The filter and the column that the page starts at in an index, beside the organization. */
+/** The filter, and the column of the index in which a page starts. */
 const FILTERS: [name: string, filter: Partial<AuditLogQuery>, column: string][] = [
   ['none', {}, 'id'],
   ['actor', { actor: 'operator' }, 'actor_id'],

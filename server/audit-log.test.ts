@@ -92,7 +92,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
       world.call(`/monitors/${id}`, { method: 'PATCH', body: { frequency: 60 }, ...stale }),
       world.call(`/webhooks/${webhook}`, { method: 'DELETE', ...stale }),
       world.call('/groups/none', { method: 'DELETE' }),
-      // It is so already.
+      // The value is the same.
       world.call(`/monitors/${id}/enable`, { method: 'POST' }),
       world.call('/groups/default/monitors', { method: 'PATCH', body: { frequency: 5 } }),
     ])
@@ -217,7 +217,7 @@ async function idsOf({ deps }: TestApp): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** That the request succeeds and makes this entry and no other, in whichever organization. `inspect`: its statements. */
+/** Expects that the request succeeds and makes exactly this entry. `inspect`: gets its statements. */
 async function expectOneEntry(
   given: AuditFixture,
   { route, prepare, request, entry }: AuditedRequest,
@@ -253,6 +253,6 @@ async function expectOneEntry(
     ...(before !== undefined && { before }),
     ...(after !== undefined && { after }),
   })
-  // The payment provider is told by the test's own address.
+  // In the test, events of Stripe come from another address.
   if (by !== 'system' && found.action !== 'subscription.checkout_started') expect(found.address, route).toBe(address)
 }

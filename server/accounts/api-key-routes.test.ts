@@ -168,7 +168,7 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect([refused.status, refused.headers['x-ratelimit-limit']]).toEqual([429, '3'])
     expect(refused.body.error).toContain('An owner of the organization can raise limits.read of the key')
     expect(await request('/groups?after=x')).toEqual([400, '5', '2'])
-    // A limit that is raised holds for the next request, though the window was full.
+    // A higher limit applies to the next request, even in a full window.
     await world.deps.db.updateTable('api_keys').set({ limits: '{"read":4}' }).where('id', '=', created.id).execute()
     expect(await request('/groups')).toEqual([200, '4', '0'])
   })
@@ -198,10 +198,10 @@ onBothEngines('an API key', (_fresh, engine) => {
     const lower = await givenApp(engine, { KEY_LIMIT_MAX: '50', READ_LIMIT: '20' }, world.url)
     const response = await lower.call('/groups', { key })
     expect(response.headers['x-ratelimit-limit']).toBe('50')
-    // An operator's limit is above it.
+    // The limit of an operator may exceed it.
     await world.deps.db.updateTable('api_keys').set({ limits_by: 'operator' }).where('id', '=', id).execute()
     expect((await lower.call('/groups', { key })).headers['x-ratelimit-limit']).toBe('100')
-    // A key that it creates is not.
+    // A key that it creates may not.
     await world.deps.db.updateTable('api_keys').set({ role: 'admin' }).where('id', '=', id).execute()
     const child = (await create(lower, {}, { key })).body
     expect((await lower.call('/groups', { key: child.key })).headers['x-ratelimit-limit']).toBe('50')
@@ -249,7 +249,7 @@ onBothEngines('an API key', (_fresh, engine) => {
       [{ limits: { read: null } }, 'limits.read'],
       [{ limits: { write: 51 } }, 'limits.write'],
       [{ limits: { page: 1 } }, 'limits.page'],
-      // Without it, checks count as writes, of which there are 50.
+      // Without a limit of their own, checks count as writes, whose limit is 50.
       [{ limits: { check: null } }, 'limits.check'],
       [{ limits: null }, 'limits.read'],
       [{ expires: null }, 'expires'],

@@ -32,7 +32,7 @@ onBothEngines('the last use of a key', (fresh) => {
   })
 })
 
-/** The same database, with a look at every statement. */
+/** Calls a function for every statement. */
 function watched(db: Database, onStatement: () => void): Database {
   return db.withPlugin({
     transformQuery: ({ node }) => {

@@ -5,10 +5,10 @@ import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
 
 const ROLES: AgentRole[] = ['viewer', 'member', 'admin', 'owner']
-const RANK = (role: AgentRole) => ROLES.indexOf(role)
+const rankOf = (role: AgentRole) => ROLES.indexOf(role)
 
-/** Who may change what a path is about, in the words of the specification; the longest beginning counts. */
-const CHANGERS: Record<string, AgentRole> = {
+/** The lowest role that may write, by path prefix. The longest prefix counts. */
+const WRITE_ROLES: Record<string, AgentRole> = {
   '/monitors': 'member',
   '/groups': 'member',
   '/webhooks': 'member',
@@ -29,8 +29,8 @@ const CHANGERS: Record<string, AgentRole> = {
   '/organization/subscription': 'owner',
 }
 
-/** Who reads what is not for everyone. */
-const READERS: Record<string, AgentRole> = {
+/** The lowest role that may read, if not every role may. */
+const READ_ROLES: Record<string, AgentRole> = {
   '/audit-log': 'admin',
   '/api-keys': 'admin',
   '/api-keys/{key}': 'admin',
@@ -52,11 +52,11 @@ onBothEngines('every route of the API', (_fresh, engine) => {
     for (const { path, verb } of operations) {
       const url = path.replaceAll(/\{\w+\}/g, 'nothing_of_this_name')
       const method = verb.toUpperCase()
-      // A body that no route takes: anyone who may act gets the error, and nothing is changed.
+      // No route accepts this body, so that an allowed request gets an error and changes nothing.
       const body = ['POST', 'PUT', 'PATCH'].includes(method) ? { body: { no_such_field: 1 } } : {}
       const { status } = await browser.call(url, { method, ...body })
-      const needed = method === 'GET' ? (READERS[path] ?? 'viewer') : changerOf(path)
-      const isAllowed = RANK(role) >= RANK(needed)
+      const required = method === 'GET' ? (READ_ROLES[path] ?? 'viewer') : writeRoleOf(path)
+      const isAllowed = rankOf(role) >= rankOf(required)
       if ((status !== 403) !== isAllowed || status === 401 || status >= 500) wrong.push(`${method} ${path}: ${status}`)
     }
 
@@ -64,7 +64,7 @@ onBothEngines('every route of the API', (_fresh, engine) => {
   })
 })
 
-function changerOf(path: string): AgentRole {
-  const beginnings = Object.keys(CHANGERS).filter((each) => path === each || path.startsWith(`${each}/`))
-  return CHANGERS[beginnings.sort((a, b) => b.length - a.length)[0] ?? '']!
+function writeRoleOf(path: string): AgentRole {
+  const prefixes = Object.keys(WRITE_ROLES).filter((prefix) => path === prefix || path.startsWith(`${prefix}/`))
+  return WRITE_ROLES[prefixes.sort((a, b) => b.length - a.length)[0] ?? '']!
 }

@@ -21,7 +21,7 @@ const DELETED = [
 
 type Resource = [path: string, change: (number: number) => unknown, name: string]
 
-/** One of each that a PATCH can change. */
+/** One resource of each kind that PATCH can change. */
 async function resourcesOf(world: TestApp): Promise<Resource[]> {
   const make = async (path: string, body: unknown) =>
     `${path}/${(await world.call(path, { method: 'POST', body })).body.id}`
@@ -141,7 +141,7 @@ onBothEngines('conditional requests', (_fresh, engine) => {
     expect([two.status, two.tag === one.tag]).toEqual([200, false])
     await world.call('/monitors', { method: 'POST', body: { ...WWW, group: 'shop' } })
     expect((await read('/groups', two.tag)).status).toBe(200)
-    // The same list of another organization says nothing of this one.
+    // The list of another organization has another tag.
     const other = await world.organization('Second')
     const response = await world.call('/groups', { key: other.key, headers: { 'if-none-match': two.tag } })
     expect(response.status).toBe(200)

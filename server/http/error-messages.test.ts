@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 
-// What a caller reads who did something wrong: each field, what is wrong with it and what is allowed.
+// The texts of errors: for each field, what is wrong and what is allowed.
 
 const MONITOR = { domain: 'example.com', record_type: 'A', expected_value: ['192.0.2.1'] }
 const NO_GROUP = `grp_${'0'.repeat(26)}`

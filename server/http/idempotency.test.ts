@@ -116,7 +116,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     const { key } = await world.key('write')
     const again = await post(world)('/webhooks', 'two', { url: 'https://hooks.example.com/' }, { key })
     expect([other.status, again.status, Object.keys(again.body.errors)]).toEqual([201, 422, ['Idempotency-Key']])
-    // The key of a person is that person's.
+    // The Idempotency-Key of a user is separate from that of the organization.
     for (const browser of [owner, admin]) {
       const answer = await browser.call('/api-keys', { body, headers: { 'idempotency-key': 'one' } })
       expect([answer.status, answer.body.key === created.body.key]).toEqual([201, false])
@@ -193,7 +193,7 @@ describe('a deadlock (postgres)', () => {
   })
 })
 
-/** Meanwhile every statement about groups fails. */
+/** Every statement about groups fails in the meantime. */
 async function withoutGroups<T>({ deps: { db } }: TestApp, work: () => Promise<T>): Promise<T> {
   await db.schema.alterTable('groups').renameTo('gone').execute()
   const result = await work()

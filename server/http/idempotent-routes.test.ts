@@ -13,7 +13,7 @@ import { pruneIdempotentRequests, storeRequest } from './idempotency-store.ts'
 const HOUR_MS = 60 * 60_000
 const MONITOR = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
 const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
-/** Whatever a POST of the API may change. */
+/** Tables that a POST of the API can change. */
 const CHANGED = [
   ...['monitors', 'due_checks', 'groups', 'webhooks', 'group_webhooks', 'webhook_requests', 'due_requests'],
   ...['due_webhooks', 'invitations', 'mails', 'due_mails', 'channels', 'alert_rules', 'alert_rule_channels'],
@@ -29,15 +29,15 @@ async function contents({ deps: { db } }: TestApp): Promise<string> {
   return JSON.stringify(tables.map((rows) => rows.map((row) => JSON.stringify(row)).sort()))
 }
 
-/** Meanwhile no answer can be kept. */
-async function withoutAnswers<T>({ deps: { db } }: TestApp, work: () => Promise<T>): Promise<T> {
+/** Responses cannot be stored in the meantime. */
+async function withoutStoring<T>({ deps: { db } }: TestApp, work: () => Promise<T>): Promise<T> {
   await db.schema.alterTable('idempotency_usage').renameTo('gone').execute()
   const result = await work()
   await db.schema.alterTable('gone').renameTo('idempotency_usage').execute()
   return result
 }
 
-/** By its path in the description: a request that is carried out. */
+/** A valid request for each POST, by its path in OpenAPI. */
 async function postsOf(world: TestApp) {
   const make = async (path: string, body: unknown) => (await world.call(path, { method: 'POST', body })).body
   const monitor = (await make('/monitors', MONITOR)).id
@@ -102,10 +102,10 @@ async function postsOf(world: TestApp) {
   } satisfies Record<string, [path: string, body?: unknown]>
 }
 
-/** Opens a page elsewhere, or answers a question; changes nothing here. */
+/** Routes that change nothing. */
 const WRITES_NOTHING = ['/organization/subscription/portal', '/alert-rules/preview']
 
-/** Requests of the webhook, as the checks of a monitor make them. */
+/** Webhook requests as checks create them. */
 async function givenRequests(world: TestApp, count: number): Promise<void> {
   const { db, clock } = world.deps
   const monitor = await db.selectFrom('monitors').selectAll().executeTakeFirstOrThrow()
@@ -141,7 +141,7 @@ onBothEngines('requests with an Idempotency-Key', (_fresh, engine) => {
     expect(Object.keys(posts).sort()).toEqual(described.sort())
     for (const [name, [path, body]] of Object.entries(posts)) {
       const before = await contents(world)
-      const failed = await withoutAnswers(world, () => post(world, path, name, body))
+      const failed = await withoutStoring(world, () => post(world, path, name, body))
       expect([name, failed.status, await contents(world)]).toEqual([name, 500, before])
 
       const first = await post(world, path, name, body)
@@ -216,7 +216,7 @@ onBothEngines('requests with an Idempotency-Key', (_fresh, engine) => {
     const writer = await world.key('write')
     const fingerprint = hash('sha256', `/webhooks/${webhook}/replay\n${hash('sha256', JSON.stringify(body))}`)
     const name = { organizationId, owner: writer.id, name: hash('sha256', 'one'), fingerprint }
-    // A process that was killed after the first step leaves this.
+    // The state after a process was killed after the first step.
     const now = clock.now()
     const period = { since: now - HOUR_MS, until: now + 1 }
     const begun = await startReplay(db, systemContext(organizationId, now), webhook, period)

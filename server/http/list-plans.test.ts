@@ -21,10 +21,10 @@ import { givenRecordingDatabase } from '../testing/query-plans.ts'
 
 const seal = createSeal('a secret of the test, longer than 32 characters')
 const WAYS = ['asc', 'desc'] as const
-/** Enough that a filter's rows are too many to sort. */
+/** More rows than a list sorts. */
 const MANY = MAX_SORTED_ROWS + 500
 
-/** Each filter alone, all pairs, and all together; first those that most rows meet, then those that none does. */
+/** Each filter alone and in combinations: first filters that match most rows, then filters that match none. */
 function combinations<Q extends object>(many: Q, none: Q): { query: Partial<Q>; isFew: boolean }[] {
   const [wide, narrow] = [Object.entries(many), Object.entries(none)]
   const sets = [[], ...wide.map((each) => [each]), wide]
@@ -38,7 +38,7 @@ function combinations<Q extends object>(many: Q, none: Q): { query: Partial<Q>; 
 
 type Recording = Awaited<ReturnType<typeof givenRecordingDatabase>>
 
-/** Lists forwards and backwards and looks at every plan. */
+/** Lists in both directions and inspects every plan. */
 async function inspect(
   { plansOf }: Recording,
   engine: Engine,
@@ -51,7 +51,7 @@ async function inspect(
     for (const { sql, plan } of await plansOf(work)) {
       const isPage = sql.includes('order by')
       if (engine === 'sqlite') expectSqlite(plan, { isFew, isDeep: isDeep && isPage })
-      // The planner may sort the few rows that the other filter of a search leaves.
+      // The planner may sort the few rows that match the other filter of a search.
       else if (/"ids"|as found/.test(sql) || (isFew && /monitor_texts|owner >= /.test(sql)))
         expect(plan).not.toMatch(/Seq Scan on (?!groups)/)
       else expectPostgres(plan, { isDeep: isDeep && isPage })
@@ -79,17 +79,17 @@ function expectSqlite(plan: string, { isFew, isDeep }: { isFew: boolean; isDeep:
     )
   for (const line of lines) {
     if (isFew && line === 'USE TEMP B-TREE FOR ORDER BY') continue
-    // Bounded by a match and the numbers of the organization.
+    // The full-text index limits the rows by the search and the organization.
     if (line === 'SCAN monitor_search VIRTUAL TABLE INDEX 0:M1><') continue
     expect(line).toMatch(/^SEARCH \w+ (EXISTS )?USING (COVERING INDEX|INDEX|(INTEGER )?PRIMARY KEY)/)
   }
-  // A deep page starts where its cursor says, instead of withIndex there.
+  // A deep page starts at its cursor instead of skipping rows.
   if (isDeep && !plan.includes('TEMP B-TREE') && !/=NULL|IS NULL/.test(plan)) expect(lines[0]).toMatch(/[<>]\(?\?/)
 }
 
 function expectPostgres(plan: string, { isDeep }: { isDeep: boolean }): void {
   expect(plan).not.toMatch(/Seq Scan on (?!groups)|Bitmap|Hash|Merge Join|Disabled: true/)
-  // Of a unique column the id is sorted within groups of one row.
+  // An incremental sort by id within a unique column sorts single rows.
   expect(plan).not.toMatch(/(?<!Incremental )Sort {2}\(/)
   if (isDeep) expect(plan).toMatch(/Index Cond: .*[<>]/)
 }
@@ -165,7 +165,7 @@ onBothEngines('the query plans of lists', (_fresh, engine) => {
       }
 
       expect(listed).toEqual(atFault.map(({ id }) => id))
-      if (engine === 'postgres') return // joins two indexes as it thinks best
+      if (engine === 'postgres') return // its planner may combine two indexes
       const plans = await recording.plansOf(() => list({ order_way: 'desc' }))
       expect(plans.find(({ sql }) => sql.includes('order by'))?.plan).toContain('monitors_failing_in_group')
     },
@@ -267,7 +267,7 @@ async function givenMonitors(db: Database, count = MANY): Promise<string> {
   if (!parsed.ok) throw new Error('not a monitor')
   for (let created = 0; created < count; created += 500) {
     await insertMonitors(db, systemContext(id, 0), Array(500).fill(parsed.draft))
-    // The servers of tests collect no statistics by themselves, and without them each row costs more than the one before.
+    // Test servers do not collect statistics, and without them inserts become slower and slower.
     if (created === 0) await sql`analyze`.execute(db)
   }
   await sql`update monitors set state = 'VALID'`.execute(db)

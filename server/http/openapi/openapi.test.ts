@@ -28,7 +28,7 @@ test('the document contains the reference pages and the webhook requests', async
   )
   expect(tags.Monitors).toContain('`NO_DATA`')
   expect(tags.Webhooks).toContain('| 5 min | 10 min |')
-  expect(tags.Webhooks).not.toContain('```mermaid') // the page draws no pictures
+  expect(tags.Webhooks).not.toContain('```mermaid') // the page cannot draw diagrams
   expect([body.info.description, ...Object.values(tags)].join()).not.toMatch(/\]\((?!#|https:|\/docs)/)
   const used = Object.values(body.paths as Document['paths']).flatMap((path) => Object.values(path))
   expect([...new Set(used.flatMap(({ tags }) => tags!))].sort()).toEqual(Object.keys(tags).sort())
@@ -70,7 +70,7 @@ test('bodies, responses and enumerations have names, and nullable types one form
   for (const values of [RECORD_TYPES, STATES, NOTIFY, AGENT_ROLES, REQUEST_STATUSES]) {
     expect(text.split(JSON.stringify(values))).toHaveLength(2)
   }
-  // Beside a reference there is no other way.
+  // A nullable reference needs anyOf.
   expect(text.replaceAll(/\{"anyOf":\[\{"\$ref":"[^"]+"\},\{"type":"null"\}\]/g, '')).not.toContain('{"type":"null"}')
   const { paths } = body
   const named = (operation: { parameters?: { $ref?: string }[] }) => JSON.stringify(operation.parameters)
@@ -83,7 +83,7 @@ test('bodies, responses and enumerations have names, and nullable types one form
   expect(Object.keys(body.components.responses.Conflict.headers)).toContain('Retry-After')
 })
 
-/** Methods of generated clients are called by these names: an operation keeps its own. */
+/** The method names of generated clients, which must not change. */
 const OPERATION_IDS = `
   getHealth getReadiness listMonitors createMonitor countMonitors listGroupMonitors updateGroupMonitors createMonitorsInBulk
   getMonitor updateMonitor deleteMonitor enableMonitor disableMonitor checkMonitor listEvents listMonitorEvents
