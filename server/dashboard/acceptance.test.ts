@@ -47,7 +47,7 @@ onBothEngines('accepting what is there', (_fresh, engine) => {
     })
   })
 
-  test('every type accepts what it shows, and then finds no difference', async () => {
+  test('the current values of every type can be accepted, and then do not differ', async () => {
     const world = await givenApp(engine)
     for (const [record_type, expected_value, current] of [
       ['MX', 'mx.example.com', ['0 .']],
@@ -67,7 +67,7 @@ onBothEngines('accepting what is there', (_fresh, engine) => {
     }
   })
 
-  test('refuses what cannot be expected, and what is not what was seen', async () => {
+  test('refuses values that cannot be expected, and values that changed since the user saw them', async () => {
     const world = await givenApp(engine)
     const many = Array.from({ length: 11 }, (_, at) => `192.0.2.${at}`)
     for (const [current, sentence] of [

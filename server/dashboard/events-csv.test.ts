@@ -58,7 +58,7 @@ onBothEngines('GET /dashboard/api/events.csv', (_fresh, engine) => {
     expect(rowsOf((await world.call(`${PATH}?group=none`)).text)).toEqual([])
   })
 
-  test('what is wrong with the query is a 400 in our form, and no other organization is shown', async () => {
+  test('an invalid query is a 400, and events of other organizations are not included', async () => {
     const world = await givenApp(engine)
     await givenEvents(world, 3)
     expect((await world.call(`${PATH}?occurred_after=soon`)).body).toMatchObject({ code: 400 })

@@ -19,7 +19,7 @@ test('files are cached for a year, pages are revalidated, and a 404 is not cache
   }
 })
 
-test('without a built dashboard the page says what to run', async () => {
+test('if the dashboard is not built, the page shows the command that builds it', async () => {
   const app = Fastify().register(dashboardFiles, { folder: tmpdir() })
   const answer = await app.inject('/dashboard')
   expect([answer.statusCode, answer.body]).toEqual([503, expect.stringContaining('Run <code>npm ci</code>')])

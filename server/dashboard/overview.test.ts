@@ -60,7 +60,7 @@ async function givenMonitors(world: TestApp, given: Given[], key?: string) {
 }
 
 onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
-  test('of a new organization says that there is nothing yet', async () => {
+  test('is empty for a new organization', async () => {
     const world = await givenApp(engine)
     expect((await world.call(PATH)).body).toEqual({
       states: {},
@@ -122,7 +122,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     }
   })
 
-  test('groups what fails by cause: one domain, one way of failing, one answer', async () => {
+  test('groups failing monitors by domain, state and answer', async () => {
     const world = await givenApp(engine)
     const wrong = { state: 'MISMATCH' as const, current: ['198.51.100.7'] }
     const ids = await givenMonitors(world, [
@@ -247,7 +247,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect((await world.call(PATH)).body.first_results).toBe(null)
   })
 
-  test('says within 15 seconds that nothing checks or delivers any more, and that canary names fail', async () => {
+  test('shows within 15 seconds that no process checks or delivers, and that canary names fail', async () => {
     const world = await givenApp(engine)
     const { db, clock, loopHealth, log } = world.deps
     const self = { pid: 1, machine: 'elsewhere', isAlive: () => true }

@@ -61,7 +61,7 @@ test('the first outcome after a changed expectation is no change, other values i
   expect(timelineOf(history({ madeHoursAgo: 99, state: 'VALID', before, stateChanges })).changes).toBe(1)
 })
 
-test('what began before the range goes on into it, and equal states are one segment', () => {
+test('a state from before the range continues into it, and equal states are one segment', () => {
   const before = stateChange(30, 'UNSET', 'VALID')
   const stateChanges = [stateChange(20, 'VALID', 'VALID'), stateChange(5, 'VALID', 'TIMEOUT')]
   const whole = history({ madeHoursAgo: 99, state: 'TIMEOUT', before, stateChanges })

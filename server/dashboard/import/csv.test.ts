@@ -125,7 +125,7 @@ test('a cell of many lines is one row that is refused', async () => {
   ])
 })
 
-test('whatever a file holds, others have their turn while it is read', async () => {
+test('parsing a large file yields to the event loop', async () => {
   for (const part of ['"', 'a,', '\n', '""', '",', 'a\n', '"\n', '"a" b,', '|', '\r', '"a\nb",A,1\n', ' ']) {
     for (const head of ['name,type,value\n', 'name,type,value\na,A,"']) {
       const text = head + part.repeat(Math.floor(65_536 / part.length))

@@ -12,14 +12,14 @@ const plan = async (world: TestApp, body: ImportRequest, key?: string) =>
 const fates = (rows: ImportRow[]) => rows.map(({ full_domain, record_type, fate }) => [full_domain, record_type, fate])
 
 onBothEngines('POST /dashboard/api/import', (_fresh, engine) => {
-  test('of what cannot be watched shows no more than finds it again', async () => {
+  test('shortens the texts of rows that cannot be imported', async () => {
     const world = await givenApp(engine)
     const { body } = await plan(world, { zone: `$ORIGIN example.com.\nt TXT ${'"x" '.repeat(100_000)}\n` })
     expect(fates(body.rows)).toEqual([['t.example.com', 'TXT', 'refuse']])
     expect(JSON.stringify(body).length).toBeLessThan(4_000)
   })
 
-  test('says what would be made of a zone, and makes nothing; what it says can be sent in bulk', async () => {
+  test('previews the monitors of a zone file and creates none; the preview can be sent as a bulk request', async () => {
     const world = await givenApp(engine)
     const zone = `$ORIGIN example.com.
 @ SOA ns1 a 1 2 3 4 5
@@ -78,7 +78,7 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
     expect(fates((await plan(world, { zone })).body.rows).filter(([, , fate]) => fate === 'make')).toHaveLength(3)
   })
 
-  test('an external id says which monitor a row means, whatever else is different', async () => {
+  test('a row with the external id of a monitor is for that monitor, even if everything else differs', async () => {
     const world = await givenApp(engine)
     const monitors = [
       { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], external_id: 'crm-1' },
@@ -143,7 +143,7 @@ e.example.com,A,192.0.2.1,,größe
     }
   })
 
-  test('what a group or the domains of a file have and the file does not is listed, and nothing is deleted', async () => {
+  test('lists the monitors of the group or domains that the file lacks, and deletes none', async () => {
     const world = await givenApp(engine)
     const a = { record_type: 'A', expected_value: ['192.0.2.1'] }
     const monitors = [
@@ -239,7 +239,7 @@ a.example,A,x,maybe,\na.example,A,192.0.2.1,,3\nb.example,A,nonsense,,\nc.exampl
     }
   })
 
-  test('a row says which other group has an equal monitor, which it does not replace', async () => {
+  test('a row names another group with an equal monitor, and does not replace that monitor', async () => {
     const world = await givenApp(engine)
     const body = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1', group: 'elsewhere' }
     await world.call('/monitors', { method: 'POST', body })
@@ -284,7 +284,7 @@ a.example,A,x,maybe,\na.example,A,192.0.2.1,,3\nb.example,A,nonsense,,\nc.exampl
   })
 })
 
-test('what cannot be read at all is a 400 that names the field', async () => {
+test('an input that cannot be parsed is a 400 that names the field', async () => {
   const world = await givenApp('sqlite')
   const zone = Array.from({ length: 5_001 }, (_, at) => `h${at}.example. A 192.0.2.1`).join('\n')
   for (const [body, field, words] of [

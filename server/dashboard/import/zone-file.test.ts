@@ -103,7 +103,7 @@ test('without $ORIGIN the name of the zone comes from its SOA record or from the
   expect(await made('a CNAME b.', '.')).toEqual([['a.', 'CNAME', 'b.']])
 })
 
-test('what is not watched is passed over, signatures of a whole zone in one row', async () => {
+test('skips types that cannot be monitored, and lists DNSSEC types once per file', async () => {
   const zone = `$ORIGIN example.com.
 @ SOA ns1 a 1 2 3 4 5
 @ DNSKEY 257 3 13 abc=
@@ -125,7 +125,7 @@ d SPF "v=spf1 -all"
   ])
 })
 
-test('what cannot be read is refused with its line and what to do, and takes nothing else with it', async () => {
+test('refuses an invalid entry with its line and a remedy, and reads the others', async () => {
   const zone = `$ORIGIN example.com.
 $INCLUDE other.zone
 $GENERATE 1-9 host$ A 192.0.2.$
@@ -172,7 +172,7 @@ test('line ends of Windows, a byte order mark and spaces of all kinds do no harm
   expect(await made(zone)).toEqual([['www.example.com.', 'A', '192.0.2.1', '192.0.2.2']])
 })
 
-test('what is longer than any expectation is cut, and takes nothing else with it', async () => {
+test('shortens an entry that is too long, and reads the others', async () => {
   const long = '"x" '.repeat(10_000)
   const zone = `t TXT ${long}\na A 192.0.2.1 ; ${long}\nk DNSKEY ( ${'AwEAAa '.repeat(4_000)} )\nb A 192.0.2.2
 m TXT ( ${'\n "x" "x" "x" "x"'.repeat(2_000)} )\nc A 192.0.2.3\n`
@@ -187,7 +187,7 @@ m TXT ( ${'\n "x" "x" "x" "x"'.repeat(2_000)} )\nc A 192.0.2.3\n`
   ])
 })
 
-test('whatever a file holds, others have their turn while it is read', async () => {
+test('parsing a large file yields to the event loop', async () => {
   const parts = [
     '(',
     '"',

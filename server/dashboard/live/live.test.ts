@@ -90,7 +90,7 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     })
   })
 
-  test('what people change is sent in every process, and checks by their monitors', async () => {
+  test('changes by users reach the pages of every process, and checks arrive with the ids of their monitors', async () => {
     const world = await givenApp(engine)
     const { key } = await world.organization()
     const id = await givenMonitor(world)
@@ -113,7 +113,7 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
     }
   })
 
-  test('tells what happened while the page was loading, and nothing of another organization', async () => {
+  test('sends changes that happened while the page was loading, and none of other organizations', async () => {
     const world = await givenApp(engine)
     const id = await givenMonitor(world)
     const { key } = await world.organization('Other')
