@@ -16,7 +16,7 @@ import { startPostgres, startReplica } from '../server/testing/postgres.ts'
 import { fill } from './checks-setup.ts'
 import { databaseCpu } from './cpu.ts'
 
-/** What a list of the API costs the primary and the replica: without DATABASE_READ_URL, with it, and after a change of the organization. */
+/** The cost of an API list on the primary and the replica: without DATABASE_READ_URL, with it, and after a change of the organization. */
 const { values: options } = parseArgs({
   options: {
     monitors: { type: 'string', default: '20000' },
@@ -106,7 +106,7 @@ async function measure(
   return rows
 }
 
-/** A process that says that it lives, by which the server sees how far behind the replica is. */
+/** Writes heartbeats, from which the server reads the lag of the replica. */
 async function beat(db: Database, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     const now = systemClock.now()
@@ -116,7 +116,7 @@ async function beat(db: Database, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** As if what filled the database was long ago. */
+/** Deletes the audit log, so that the organization has no recent change. */
 async function forget(db: Database): Promise<void> {
   await sql`delete from audit_log`.execute(db)
 }

@@ -16,16 +16,16 @@ import { startPostgres } from '../server/testing/postgres.ts'
 import { databaseCpu } from './cpu.ts'
 
 /**
- * What retention costs on PostgreSQL with a year of events: deletion in batches and the vacuum after it. And what a page of
- * events costs when its table is divided into partitions by time, which retention could drop (docs/decisions/0017-no-partitions-by-time-yet.md).
+ * The cost of retention on PostgreSQL with a year of events: deletion in batches and the vacuum after it. And the cost of a page
+ * of events if its table is divided into partitions by time, which retention could drop (docs/decisions/0017-no-partitions-by-time-yet.md).
  */
 const { values: options } = parseArgs({
   options: {
     events: { type: 'string', default: '1000000' },
-    /** Octets of an event's evidence. */
+    /** Bytes of an event's evidence. */
     diagnosis: { type: 'string', default: '1500' },
     seconds: { type: 'string', default: '60' },
-    /** Events that are copied into a table of so many partitions by time, in turn; 0: a table without. */
+    /** Events that are copied into a table for each number of partitions. 0: a table without partitions. */
     copied: { type: 'string', default: '200000' },
     partitions: { type: 'string', default: '0,12,52,156' },
     pages: { type: 'string', default: '300' },
@@ -56,7 +56,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The time of an id, in the digits of a ULID. */
+/** The timestamp part of a ULID. */
 const ID_AT = `create function id_at(at bigint) returns text language sql immutable as $$
   select 'evt_' || string_agg(substr('0123456789abcdefghjkmnpqrstvwxyz', ((at >> (5 * place)) & 31)::int + 1, 1), '' order by place desc)
   from generate_series(0, 9) place $$`
@@ -108,7 +108,7 @@ function draftOf(number: number) {
   return parsed.draft
 }
 
-/** The retention of the server itself, until the oldest month is gone or the time is over. */
+/** Runs the retention of the server until the oldest month is deleted or the time is over. */
 async function measureDeletion(db: Database, organizations: readonly string[]) {
   await db.updateTable('organizations').set({ event_retention_days: 335 }).where('id', 'in', organizations).execute()
   const size = await octetsOf(db)
@@ -138,7 +138,7 @@ async function measureDeletion(db: Database, organizations: readonly string[]) {
   ]
 }
 
-/** Pages of events as the API lists them, of a table with so many partitions by time. 0: of one without. */
+/** Measures pages of events as the API lists them, in a table with `partitions` partitions by time. 0: without partitions. */
 async function measurePages(db: Database, url: string, partitions: number, now: number) {
   const schema = `with_${partitions}`
   await sql.raw(`create schema ${schema}`).execute(db)
@@ -160,7 +160,7 @@ async function measurePages(db: Database, url: string, partitions: number, now: 
       )
       .execute(db)
   }
-  // Of all partitions the same share.
+  // The same share of every partition.
   const share = Math.min(100, (100 * Number(options.copied)) / EVENTS)
   await sql.raw(`insert into ${schema}.events select * from public.events tablesample bernoulli (${share})`).execute(db)
   await sql.raw(`vacuum analyze ${schema}.events`).execute(db)

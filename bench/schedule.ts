@@ -10,8 +10,8 @@ import {
 import { BUSY_MS } from '../server/database/worker-loop.ts'
 
 /**
- * The schedule and the queue in virtual time, without network and database: nodes claim what is due from one PostgreSQL with the
- * batches, gaps and bounds of the real workers. The costs of a row and of a statement come from `npm run bench -- nodes`.
+ * Simulates the schedule and the queue in virtual time, without network and database: nodes claim due checks from one PostgreSQL
+ * with the batches, pauses and limits of the real workers. The costs of a row and of a statement come from `npm run bench -- nodes`.
  */
 const { values: options } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
     'row-us': { type: 'string', default: '65' },
     /** CPU of the database for a statement that finds nothing, in µs. */
     'statement-us': { type: 'string', default: '350' },
-    /** CPU of the database for passing over a row that another claim holds (SKIP LOCKED), in µs. Assumed, not measured. */
+    /** CPU of the database for skipping a row that another claim locks (SKIP LOCKED), in µs. Assumed, not measured. */
     'skip-us': { type: 'string', default: '0.5' },
     /** CPU of a worker for a check, in µs. */
     'client-us': { type: 'string', default: '105' },
@@ -39,7 +39,7 @@ const { values: options } = parseArgs({
 
 const given = (name: keyof typeof options) => Number(options[name])
 const INTERVAL_MS = given('frequency') * 60_000
-/** Checks that fall due in a millisecond: slots spread them evenly. */
+/** Due checks per millisecond. Slots spread them evenly. */
 const PER_MS = given('monitors') / INTERVAL_MS
 const WARM_UP_MS = 20_000
 const END_MS = WARM_UP_MS + given('seconds') * 1_000
@@ -50,10 +50,10 @@ const SLOW_SHARE = 1 / 200
 const TIMEOUT_MS = 5_000
 const WHEEL = TIMEOUT_MS / TICK_MS + 400
 
-/** The primary: jobs run on the first of its cores that is free. Times in ms. */
+/** The primary. Statements run on the first free core. Times in ms. */
 class Primary {
   readonly #freeAt: Float64Array
-  /** When each of the claims that may still run ends, and how many rows it locks until then. */
+  /** The running claims: when each ends, and how many rows it locks. */
   #claims: { end: number; rows: number }[] = []
   busyMs = 0
   statements = 0
@@ -63,7 +63,7 @@ class Primary {
     this.#freeAt = new Float64Array(cores)
   }
 
-  /** When the answer is back. */
+  /** The time at which the worker has the result. */
   write(now: number, rows: number): number {
     return this.#run(now, given('statement-us') + (rows * given('row-us')) / 2, rows)
   }
@@ -94,7 +94,7 @@ class Primary {
   }
 }
 
-/** What has fallen due, in that order: the next check to claim is the one that has waited longest. */
+/** The due checks in order. A claim takes the oldest ones. */
 class Queue {
   #claimed = 0
   readonly lateness = new Float64Array(120_000)
@@ -107,7 +107,7 @@ class Queue {
     return { first, count }
   }
 
-  /** The claim is back: the checks begin. */
+  /** Starts the claimed checks. */
   begin(now: number, { first, count }: { first: number; count: number }): void {
     if (now < WARM_UP_MS) return
     this.count += count
@@ -126,11 +126,11 @@ class Queue {
   }
 }
 
-/** One worker process: one thread, one claim and one write at a time. */
+/** A worker process with one thread, which runs one claim and one write at a time. */
 class Worker {
   readonly #primary: Primary
   readonly #queue: Queue
-  /** Answers by the tick in which they come. */
+  /** The number of answers by tick. */
   readonly #answers = new Int32Array(WHEEL)
   readonly #becomeSlow = new Int32Array(WHEEL)
   #brisk = 0
@@ -163,7 +163,7 @@ class Worker {
     this.#claim(now)
   }
 
-  /** What the thread can judge in a tick. */
+  /** Evaluates the answers for which the thread has time in a tick. */
   #compute(now: number): void {
     const count = Math.min(this.#answered, Math.floor((TICK_MS * 1_000) / given('client-us')))
     this.#answered -= count
@@ -204,7 +204,7 @@ class Worker {
     if (free < MIN_CLAIM) return
     const taken = this.#queue.take(now, Math.min(BATCH_SIZE, free))
     const at = this.#primary.claim(now, taken.count)
-    // Where nothing was due, the loop asks when something will be.
+    // If nothing was due, the loop reads when the next check is due.
     this.#claiming = { ...taken, at: taken.count === 0 ? this.#primary.claim(at, 0) : at }
   }
 

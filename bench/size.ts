@@ -18,13 +18,13 @@ import { startPostgres } from '../server/testing/postgres.ts'
 import { insertRequests } from '../server/webhooks/new-requests.ts'
 import { insertWebhook } from '../server/webhooks/store.ts'
 
-/** What a monitor, an event and a delivered webhook request take in the database, with their indexes. */
+/** The size of a monitor, an event and a delivered webhook request in the database, with their indexes. */
 const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite,postgres' },
     rows: { type: 'string', default: '20000' },
-    /** Octets of an event's evidence: about two paths with their answers. */
+    /** Bytes of an event's evidence: about two paths with their answers. */
     diagnosis: { type: 'string', default: '1500' },
   },
 })
@@ -105,7 +105,7 @@ async function measure(db: Database, url: string): Promise<Omit<Measured, 'engin
   return { bench: 'size', monitor, event, request }
 }
 
-/** Without what updates and deletions left free. */
+/** The size without free space of updates and deletions. */
 async function compactSize(db: Database, url: string): Promise<number> {
   if (url.startsWith('postgres')) {
     await sql`vacuum full`.execute(db)
@@ -132,7 +132,7 @@ function eventOf(id: string, organization: string, group: string, monitor: strin
   }
 }
 
-/** Not compressible to nothing, as answers of servers are not. */
+/** A text that compresses as badly as answers of servers. */
 function evidenceText(): string {
   let text = ''
   while (text.length < Number(options.diagnosis)) text += `${Math.random().toString(36).slice(2)} IN A NOERROR `

@@ -5,7 +5,7 @@ import { SLOTS } from '../server/monitors/schedule.ts'
 
 const TIMEOUT_MS = 10 * 60_000
 
-/** Every monitor is due once, spread over the time of the round. `since`: what is checked later belongs to it. */
+/** Makes every monitor due once during the round. Checks after `since` belong to the round. */
 export async function planRound(db: Database, roundMs: number): Promise<{ since: number }> {
   const since = systemClock.now()
   const step = Math.max(1, Math.floor(SLOTS / roundMs))
@@ -14,7 +14,7 @@ export async function planRound(db: Database, roundMs: number): Promise<{ since:
   return { since }
 }
 
-/** Resolves when every monitor was checked and none is in doubt. Throws when the server ends or nothing moves any more. */
+/** Resolves when every monitor was checked and none is inconclusive. Throws if the server ends or makes no progress. */
 export async function roundIsOver(db: Database, since: number, ended: () => Promise<unknown>): Promise<void> {
   const until = systemClock.elapsed() + TIMEOUT_MS
   while (systemClock.elapsed() < until) {

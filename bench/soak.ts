@@ -18,13 +18,13 @@ const { values: options } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     monitors: { type: 'string', default: '50000' },
     minutes: { type: 'string', default: '5' },
-    /** Checks a second. */
+    /** Checks per second. */
     rate: { type: 'string', default: '2000' },
     seed: { type: 'string', default: String(Date.now() % 2 ** 32) },
   },
 })
 
-/** How much of all questions is lost while a fault lasts, and of all names changes in a round. */
+/** The share of queries that are lost during a fault, and of names that change in a round. */
 const LOST = 0.05
 const CHANGED = 0.01
 
@@ -72,7 +72,7 @@ async function main() {
   }
 }
 
-/** Round after round: some names change, all are checked, and what was recorded is compared with the DNS. */
+/** In each round some names change, all are checked, and the recorded states are compared with the DNS. */
 async function soak({ db, settings, expectations, order }: Soak, random: () => number) {
   const end = systemClock.elapsed() + Number(options.minutes) * 60_000
   const roundMs = (Number(options.monitors) / Number(options.rate)) * 1_000
@@ -82,7 +82,7 @@ async function soak({ db, settings, expectations, order }: Soak, random: () => n
   let server = await startServer(settings)
   while (rounds < 3 || systemClock.elapsed() < end) {
     const isFaulty = random() < 0.5
-    // Towards the end it is left alone, so that its memory can be compared.
+    // The last rounds have no faults, so that the memory is comparable.
     const isKilled = rounds > 0 && systemClock.elapsed() < end - 0.4 * Number(options.minutes) * 60_000
     const changed = expectations.change(CHANGED)
     await order({ kind: 'set', records: changed })
@@ -115,7 +115,7 @@ async function killedAndBack(server: ServerProcess, settings: Settings): Promise
   return await startServer(settings)
 }
 
-/** Of the process that works: the supervisor's one child. */
+/** The memory of the worker process, the only child of the supervisor. */
 async function rssOf(supervisor: number): Promise<number> {
   const [pid] = (await readFile(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8')).split(' ')
   const [, kilobytes] = (await readFile(`/proc/${pid}/status`, 'utf8')).match(/VmRSS:\s+(\d+)/) ?? []

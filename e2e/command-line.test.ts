@@ -124,7 +124,7 @@ test('config lists every setting and hides what is secret', async () => {
     expect(stdout).toContain('db.example.com')
     for (const secret of [given.SECRET, 'hunter2', ADMIN.ADMIN_PASSWORD, ADMIN_KEY])
       expect(stdout).not.toContain(secret)
-    // Readable in a terminal, where it is no JSON.
+    // The text output for a terminal.
     if (args.length === 1) expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBe(100)
   }
 })

@@ -19,9 +19,9 @@ test.each(['sqlite', 'postgres'] as const)(
     const isKept = async (kept: number) =>
       (await db.selectFrom('idempotent_requests').select('name').execute()).length > kept
 
-    // Killed as soon as the commit is seen, and then a moment after the request was sent.
+    // Kills the server right after the commit, and then shortly after the request.
     for (const [round, moment] of [undefined, ...MOMENTS_MS].entries()) {
-      // The connection breaks before the answer comes.
+      // The connection breaks before the response.
       const answer = bulk(server, round).catch(() => {})
       if (moment !== undefined) await systemClock.sleep(moment)
       else while (!(await isKept(round))) await systemClock.sleep(1)

@@ -38,7 +38,7 @@ const EXAMPLES = [
   { language: 'shell', file: 'receive.cgi.sh', command: 'sh', version: '-c :' },
 ]
 
-/** Runs what this machine can run; TypeScript always is. */
+/** Tests the languages that are installed. TypeScript always is. */
 const runnable = EXAMPLES.filter(({ command, version }) => {
   const [option = '', ...rest] = version.split(' ')
   return spawnSync(command, [option, ...rest]).status === 0
@@ -119,7 +119,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
     expect(largest).toHaveLength(1_048_576)
 
     expect(await statusOf(signedBy(largest), largest)).toBe(204)
-    // A receiver may close before it has read everything.
+    // A receiver may close the connection before it has read everything.
     expect(await statusOf(signedBy(larger), larger).catch(() => 413)).toBeGreaterThanOrEqual(400)
   })
 
@@ -141,7 +141,7 @@ describe.each(runnable)('the receiver in $language', (example) => {
   })
 })
 
-/** Where there is curl. */
+/** Requires curl. */
 const senders = spawnSync('curl', ['--version']).status === 0 ? ['docs/reference/webhooks.md'] : []
 
 test.each(senders)('the example request in %s is accepted', async (document) => {
@@ -171,7 +171,7 @@ async function started({ file, command, args = [] }: { file: string; command: st
   return { port, stop: () => stopped(child) }
 }
 
-/** What a web server does for a CGI script. RFC 3875. */
+/** Runs a CGI script as a web server does. RFC 3875. */
 async function servedByCgi(path: string) {
   const server = http.createServer((request, response) => {
     const variables = Object.entries(request.headers).map(([name, value]) => [
@@ -210,7 +210,7 @@ async function freePort(): Promise<number> {
 }
 
 async function reachable(port: number, child: ChildProcess): Promise<void> {
-  const giveUpAt = Date.now() + 50_000 // go compiles first
+  const giveUpAt = Date.now() + 50_000 // go compiles at first
   while (Date.now() < giveUpAt && child.exitCode === null) {
     const socket = net.connect(port, '127.0.0.1')
     const outcome = await Promise.race([once(socket, 'connect').then(() => true), once(socket, 'error')]).catch(
@@ -224,7 +224,7 @@ async function reachable(port: number, child: ChildProcess): Promise<void> {
   throw new Error('the receiver did not start')
 }
 
-/** Ends the group: `go run` starts the program as a child of its own. */
+/** Kills the process group, because `go run` starts the program as a child. */
 async function stopped(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.pid === undefined) return
   const closed = once(child, 'exit')

@@ -7,7 +7,7 @@ import { createApi } from '#server/testing/api-client.ts'
 import { PROJECT } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, givenEnvironment, givenFolder, givenServer } from '#server/testing/test-server.ts'
 
-/** What a next version would add: to tables that are written all the time. */
+/** Additions of a next version to tables that are written all the time. */
 const NEXT = `{
   name: 'of the next version',
   statements: ({ INTEGER }) => [
@@ -20,7 +20,7 @@ const NEXT = `{
 
 test('two consecutive versions run side by side under load without an error for any caller', async () => {
   const { dns, receiver, settings: common } = await givenEnvironment('postgres', { isMigrated: false })
-  const settings = { ...common, WORKERS: '0' } // three servers start: one process each
+  const settings = { ...common, WORKERS: '0' } // three servers with one process each
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   const old = await givenServer({ ...settings, ...ADMIN })
   await createApi(old.url, ADMIN_KEY).post('/webhooks', { url: receiver.url, groups: ['default'] })
@@ -31,10 +31,10 @@ test('two consecutive versions run side by side under load without an error for 
   const next = await givenServer(settings, { command })
   load.urls.push(next.url)
   await load.progress()
-  const oldAgain = await givenServer(settings) // a node of the old version that restarts now
+  const oldAgain = await givenServer(settings) // a node of the old version that restarts after the migration
   load.urls.push(oldAgain.url)
   await load.progress()
-  old.send('SIGTERM') // replaced, while callers still ask it
+  old.send('SIGTERM') // stops while callers still use it
   expect(await old.ended).toMatchObject({ code: 0 })
   await load.progress()
 
@@ -46,7 +46,7 @@ test('two consecutive versions run side by side under load without an error for 
   expect([old.stderr(), next.stderr(), oldAgain.stderr()]).toEqual(['', '', ''])
 }, 300_000)
 
-/** The same program with one migration more. */
+/** The same program with one more migration. */
 async function nextVersion(): Promise<string> {
   const folder = await givenFolder()
   for (const part of ['server', 'contract', 'docs', 'package.json']) {
@@ -61,7 +61,7 @@ async function nextVersion(): Promise<string> {
   return folder
 }
 
-/** Callers who create, read and change monitors at all the nodes in turn. As a proxy does, they go to another that does not listen. */
+/** Callers that create, read and change monitors on all nodes in turn. Like a proxy, they skip a node that does not listen. */
 function startLoad(urls: string[]) {
   const refused: string[] = []
   let made = 0

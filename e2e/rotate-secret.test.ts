@@ -11,7 +11,7 @@ import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#se
 
 const EMAIL = ADMIN.ADMIN_EMAIL!
 
-/** What SECRET sealed and signed before a rotation, and how it must look ever after. */
+/** Data that was sealed and signed before a rotation, and its expected content afterwards. */
 async function givenSigned(nodes: [ServerProcess, ...ServerProcess[]], receiver: Receiver) {
   const [server] = nodes
   const api = createApi(server.url, ADMIN_KEY)
@@ -32,7 +32,7 @@ async function givenSigned(nodes: [ServerProcess, ...ServerProcess[]], receiver:
     .map((each) => each.split(';')[0])
     .join('; ')
   await post(server.url, 'request-password-reset', { email: EMAIL })
-  // Each node sends emails, whichever claims one first.
+  // Any node can claim and send an email.
   const logs = () => nodes.map((node) => node.stdout()).join('')
   const token = await eventually(
     async () => /\/dashboard\/reset-password\/([\w-]+)/.exec(logs())?.[1],
@@ -44,7 +44,7 @@ async function givenSigned(nodes: [ServerProcess, ...ServerProcess[]], receiver:
       const next = await createApi(url, ADMIN_KEY).get<{ data: Monitor[] }>(`/monitors?limit=1&after=${page.after}`)
       return next.body.data?.[0]?.subdomain ?? next.status
     },
-    /** A delivery that verifies with the webhook's secret. */
+    /** Expects a delivery with a valid signature. */
     delivery: async ({ url }: ServerProcess) => {
       const before = receiver.received.length
       await createApi(url, ADMIN_KEY).post(`/webhooks/${webhook.id}/test`)
@@ -58,7 +58,7 @@ async function givenSigned(nodes: [ServerProcess, ...ServerProcess[]], receiver:
   }
 }
 
-/** A session, a cursor and a delivery of each node, again and again: all of them work until the end. */
+/** Uses a session, a cursor and a delivery on each node repeatedly. All must work until the end. */
 function load(signed: Awaited<ReturnType<typeof givenSigned>>, nodes: () => readonly ServerProcess[]) {
   let hasEnded = false
   const seen: unknown[] = []
@@ -85,7 +85,7 @@ const restarted = async (server: ServerProcess, settings: Settings) => {
   return await givenServer(settings)
 }
 
-/** Many starts, each of which takes long on a busy machine: a bound for what hangs. */
+/** Only for a test that hangs: the many starts take long on a busy machine. */
 const BOUND = { timeout: 400_000 }
 
 test(
@@ -141,7 +141,7 @@ test(
   BOUND,
   async () => {
     const { receiver, settings: world } = await givenEnvironment('postgres')
-    const settings: Settings = { ...world, ...ADMIN, WORKERS: '0' } // six servers start: one process each
+    const settings: Settings = { ...world, ...ADMIN, WORKERS: '0' } // six servers with one process each
     const SECRET = 'the next secret of the test, longer than 32 characters'
     const both = { ...settings, SECRET, SECRET_PREVIOUS: settings.SECRET! }
     let nodes = await Promise.all([givenServer(settings), givenServer(settings)])

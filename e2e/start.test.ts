@@ -56,7 +56,7 @@ test('a server that waits for its database is alive and answers with Retry-After
   const { settings } = await givenEnvironment('postgres')
   const db = openDatabase(settings.DATABASE_URL!, { connections: 1 })
   onTestFinished(() => db.destroy())
-  await sql`select pg_advisory_lock(7209461)`.execute(db) // what a server takes while it migrates
+  await sql`select pg_advisory_lock(7209461)`.execute(db) // the lock of a server that migrates
   const port = await freePort()
   const server = run([process.execPath, 'server/main.ts', 'serve'], { ...settings, PORT: String(port) })
   onTestFinished(async () => {
@@ -96,7 +96,7 @@ test('the log of a server without an organization says how to create one', async
   await expect.poll(server.stdout).toContain('command line: zonewatch setup')
 })
 
-/** What it says on standard error when it does not start: no stack trace, and exit code 1. */
+/** Expects exit code 1 and returns standard error, which has no stack trace. */
 async function refused(settings: Settings): Promise<string> {
   const { code, stderr } = await runCommand(['serve'], settings)
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.not.stringMatching(/^\s+at /m) })

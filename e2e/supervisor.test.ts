@@ -30,7 +30,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await eventually(claimed, (rows) => rows.length > 0)
 
     for (const { pid } of workers) process.kill(pid, 'SIGKILL')
-    // Long before the leases run out: the processes that are started in their place take them over.
+    // Long before the leases expire, because the replacement processes take them over.
     await receiver.waitFor(MONITORS)
     const states = async () => (await api.get<{ data: Monitor[] }>('/monitors')).body.data.map(({ state }) => state)
     await eventually(states, (all) => all.every((state) => state === 'VALID'))
@@ -57,7 +57,7 @@ test('all processes release their claims and end when the supervisor is killed',
   const processes = () => db.selectFrom('processes').select('pid').execute()
   await eventually(processes, (rows) => rows.length === WORKERS + 1)
   server.send('SIGKILL')
-  await server.ended // when the last of its processes has closed its output
+  await server.ended // after the last of its processes has closed its output
   expect(await processes()).toEqual([])
 })
 

@@ -51,7 +51,7 @@ test('with OTEL_EXPORTER_OTLP_ENDPOINT a check, a delivery and a request are exp
   expect(await server.ended).toMatchObject({ code: 0 })
 })
 
-/** What takes OTLP over HTTP, in JSON. */
+/** A receiver of OTLP over HTTP in JSON. */
 async function givenCollector() {
   const batches: Batch[] = []
   const collector = createServer(async (request, response) => {

@@ -15,8 +15,8 @@ import {
 } from '#server/testing/test-server.ts'
 
 /**
- * Every shell block of the tutorials runs here, in its order, against a real server and a DNS server on loopback. A json or text
- * block says what the block before it prints, or the receiver. Comments set up what the reader has already, and change the DNS.
+ * Runs every shell block of the tutorials in order, with a real server and a DNS server on loopback. A json or text block is
+ * the output of the block before it, or of the receiver. Comments set up what the reader already has, and change the DNS.
  */
 test.each(globSync('docs/tutorials/*.md').filter((path) => readFileSync(path, 'utf8').includes('```sh')))(
   'the commands and outputs of %s are correct',
@@ -26,7 +26,7 @@ test.each(globSync('docs/tutorials/*.md').filter((path) => readFileSync(path, 'u
   },
 )
 
-/** Blocks of the guides that cannot run here, by how they begin, with the reason. */
+/** The beginnings of guide blocks that cannot run here, with the reason. */
 const NOT_RUN: Record<string, string> = {
   'npm ci': 'installs the project, which runs this test',
   'npm pack': 'e2e/package.test.ts builds and starts the package',
@@ -58,7 +58,7 @@ const NOT_RUN: Record<string, string> = {
 }
 const reasonNotToRun = ({ text }: Step) => Object.keys(NOT_RUN).find((begin) => text.startsWith(begin))
 
-/** Every other shell block of the guides runs here, one guide after the other on one server. */
+/** Runs every other shell block of the guides, one guide after the other on one server. */
 test('the commands of the guides work', async () => {
   const guides = globSync('docs/guides/*.md').sort()
   const blocks = guides.map((path) => stepsOf(readFileSync(path, 'utf8')).filter(({ kind }) => kind === 'sh'))
@@ -82,7 +82,7 @@ function stepsOf(markdown: string): Step[] {
   )
 }
 
-/** `hasSecretFile`: secret and database are files in the data folder, as without settings. */
+/** `hasSecretFile`: secret and database are files in the data folder, as by default. */
 async function givenReader({ hasSecretFile = false } = {}) {
   const { dns, settings } = await givenEnvironment('sqlite')
   const folder = await givenFolder()
@@ -98,7 +98,7 @@ async function givenReader({ hasSecretFile = false } = {}) {
   let last = { script: '', stdout: '' }
   let exported: Settings = {}
   let terminal = 1
-  /** With the addresses and folders of the test in place of those of the reader. */
+  /** Replaces the addresses and folders of the reader by those of the test. */
   const here = (script: string) =>
     script
       .replaceAll('http://localhost:8080', `http://127.0.0.1:${ports.server}`)
@@ -118,7 +118,7 @@ async function givenReader({ hasSecretFile = false } = {}) {
     received = textOf(child.stdout)
     await eventually(() => fetch(`http://127.0.0.1:${ports.receiver}/`).catch(() => null), Boolean)
   }
-  /** Variables stay from one block to the next, as in one terminal. */
+  /** Shell variables stay defined for the next block, as in a terminal. */
   const run = async (script: string) => {
     const variables = join(folder, `variables-${terminal}`)
     const whole = `set -eu; touch ${variables}; . ${variables}; ${here(script)}\nexport -p > ${variables}`
@@ -128,7 +128,7 @@ async function givenReader({ hasSecretFile = false } = {}) {
     const [code] = await once(child, 'close')
     const said = { stdout: stdout(), stderr: stderr(), script }
     expect({ code, ...said }).toEqual({ code: 0, ...said })
-    // What is refused has an error in its body, which curl does not mind.
+    // curl exits with 0 for an HTTP error, so the body is checked.
     expect(stdout()).not.toContain('"error":')
     return stdout()
   }
@@ -156,7 +156,7 @@ async function givenReader({ hasSecretFile = false } = {}) {
         last = { script: text, stdout: await run(text) }
         return
       case 'json': {
-        // The block before it only reads, so it can be asked again until the check has ended.
+        // The block before it only reads, so it can be repeated until the check is finished.
         const shown = JSON.parse(text) as object
         const isShown = (stdout: string) => contains(JSON.parse(stdout), shown)
         if (!isShown(last.stdout)) await eventually(() => run(last.script), isShown)
@@ -174,7 +174,7 @@ async function givenReader({ hasSecretFile = false } = {}) {
         throw new Error(`A tutorial has a block that no test understands: ${kind}`)
     }
   }
-  /** Variables of the one before are gone. */
+  /** Removes the variables of the previous guide. */
   const openTerminal = () => {
     terminal++
     exported = {}
@@ -182,7 +182,7 @@ async function givenReader({ hasSecretFile = false } = {}) {
   return { take, openTerminal }
 }
 
-/** Lists have the same length, objects at least these fields. */
+/** Lists must have the same length, objects at least these fields. */
 function contains(given: unknown, shown: unknown): boolean {
   if (Array.isArray(shown)) {
     return Array.isArray(given) && given.length === shown.length && shown.every((each, at) => contains(given[at], each))

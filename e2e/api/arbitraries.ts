@@ -56,7 +56,7 @@ const headers = fc.dictionary(
 
 type Ids = Record<string, string>
 
-/** An operation with values that are right in places and wrong in others: what is wrong everywhere goes no deeper than validation. */
+/** An operation with valid and invalid values, because only requests with valid parts pass validation. */
 export function requestOf(operations: readonly Operation[], own: Ids, ids: fc.Arbitrary<string>) {
   return fc.constantFrom(...operations).chain((operation) => {
     const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
@@ -102,7 +102,7 @@ function bodyOf({ body }: Operation, ids: fc.Arbitrary<string>): fc.Arbitrary<Bo
   return fc.oneof({ weight: 6, arbitrary: shaped }, { weight: 2, arbitrary: spoiled }, raw)
 }
 
-/** Mostly what the schema asks for. */
+/** Mostly values that match the schema. */
 function anyOf(schema: Schema, ids: fc.Arbitrary<string>): fc.Arbitrary<unknown> {
   const good = goodOf(schema, ids)
   return fc.oneof({ weight: 9, arbitrary: good }, anything)

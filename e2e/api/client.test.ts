@@ -28,7 +28,7 @@ test('a client generated from /openapi.json type-checks and runs the main workfl
   await runWell(program, postgres, ADMIN_KEY)
 })
 
-/** `SAAS_CUSTOMERS=20000` for a large one. */
+/** `SAAS_CUSTOMERS=20000` tests a large SaaS. */
 const CUSTOMERS = Number(process.env.SAAS_CUSTOMERS ?? 300)
 
 for (const engine of ['sqlite', 'postgres'] as const) {
@@ -59,7 +59,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   )
 }
 
-/** As autovacuum does: the PostgreSQL of the tests has none, and its planner would know nothing of the rows. */
+/** Replaces autovacuum, which the PostgreSQL of the tests lacks, so that the planner knows the tables. */
 function analyzeOften(url: string): void {
   const db = openDatabase(url, { connections: 1 })
   const stop = new AbortController()
@@ -73,14 +73,14 @@ function analyzeOften(url: string): void {
   })
 }
 
-/** A name server that answers every question for an address with 192.0.2.1. */
+/** A DNS server that answers every address query with 192.0.2.1. */
 async function startResponder() {
   const responder = fork(`${PROJECT}bench/dns-responder.ts`)
   const [{ port }] = await once(responder, 'message')
   return { port: Number(port), stop: () => void responder.disconnect() }
 }
 
-/** With records for the names that the program watches. */
+/** A DNS server with records for the names that the program monitors. */
 async function givenServerOn(engine: Engine): Promise<string> {
   const { dns, settings } = await givenEnvironment(engine)
   for (const name of ['www', 'api', 'cdn']) dns.set(`${name}.example.com`, 'A', ['192.0.2.1'])

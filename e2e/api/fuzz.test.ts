@@ -11,7 +11,7 @@ const RUNS: [Engine, number][] = [
   ['postgres', 250],
 ]
 const FOREIGN = 'Zqforeignqz'
-/** Longer than any request takes, even on a busy machine. */
+/** Longer than any request, even on a busy machine. */
 const HANGS_MS = 15_000
 
 test.each(RUNS)(
@@ -31,13 +31,13 @@ test.each(RUNS)(
         new Promise<never>((_, reject) => setTimeout(reject, HANGS_MS, new Error('hangs')).unref()),
       ])
       if (answer.status >= 500) throw new Error(`${answer.status} ${world.logged.at(-1)}`)
-      // An id can hold a slash or be empty, and then it is another route that answers.
+      // An id with a slash or an empty id leads to another route.
       const met = operations.filter(
         (each) => each.method === method && matches(each.path, path.replace(/\/(?=\?|$)/, '')),
       )
       const found = answer.status >= 400 ? [validate(null, answer)] : met.map((each) => validate(each, answer))
       if (!found.some((problems) => problems.length === 0)) throw new Error(JSON.stringify([answer.status, found]))
-      // What was sent may come back, also later; what never was may not.
+      // A response may contain texts that were sent, but no others of another organization.
       const said = `${decodeURIComponent(path.replaceAll('%ED%A0%80', ''))}${JSON.stringify(body)}`
       for (const secret of secrets) if (said.includes(secret)) disclosed.add(secret)
       expect(secrets.filter((secret) => answer.text.includes(secret) && !disclosed.has(secret))).toEqual([])

@@ -9,7 +9,7 @@ import { bodyOf, givenFixtures, pathOf } from './fixtures.ts'
 import { type Operation, readDocument } from './openapi-document.ts'
 
 const ENGINES: Engine[] = ['sqlite', 'postgres']
-/** Stands in every text that one organization's things can hold, and nowhere else. */
+/** Every text of the other organization contains this, and no other text does. */
 const FOREIGN = 'Zqforeignqz'
 const isForeign = (text: string, ids: Record<string, string>) =>
   text.includes(FOREIGN.toLowerCase()) || Object.values(ids).some((id) => text.includes(id))
@@ -24,7 +24,7 @@ test.each(ENGINES)('no route reads or changes data of another organization (%s)'
   const ask = async (what: string, path: string, method: string, body?: unknown) => {
     const { status, text } = await world.call(path, { method, key: own.key, ...(body === undefined ? {} : { body }) })
     if (status >= 500) leaks.push(`${what} answered ${status}: ${world.logged.at(-1)}`)
-    // A refusal may repeat what was asked for, and nothing more.
+    // A refusal may repeat only what was sent.
     const sent = path
       .split('?')
       .slice(1)
@@ -36,13 +36,13 @@ test.each(ENGINES)('no route reads or changes data of another organization (%s)'
 
   for (const operation of operations) {
     const { id, method, path, parameters } = operation
-    if (id === 'upsertMonitor') continue // the external id is the caller's: it makes a monitor of its own
-    // Each id of the path in turn another organization's, then all of them.
+    if (id === 'upsertMonitor') continue // external ids belong to the caller, so this creates a monitor
+    // Replaces each id of the path by one of the other organization, then all of them.
     const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
     for (const mixed of [...names.map((name) => ({ ...own.ids, [name]: foreign.ids[name]! })), foreign.ids]) {
       if (names.length > 0) await ask(id, pathOf(operation, mixed), method, bodyOf(operation, own.ids))
     }
-    // Another organization's ids in the query and in the body.
+    // Ids of the other organization in the query and in the body.
     for (const { name } of method === 'GET' ? parameters.filter((each) => each.in === 'query') : []) {
       for (const value of [...Object.values(foreign.ids), FOREIGN.toLowerCase(), `${FOREIGN.toLowerCase()}-group`]) {
         await ask(`${id}?${name}`, `${pathOf(operation, own.ids)}?${name}=${value}`, method)
@@ -128,7 +128,7 @@ test.each(ENGINES)('no SQL statement for a dashboard user reads across organizat
   expect(reading.filter((path) => !known.includes(path))).toEqual([])
 })
 
-/** What the dashboard reads beside the API. */
+/** Paths that only the dashboard reads. */
 const DASHBOARD = [
   '/dashboard/api/overview',
   '/dashboard/api/events',
@@ -145,7 +145,7 @@ const DASHBOARD = [
   '/dashboard/api/webhooks/{webhook}/kept',
 ]
 
-/** What a person reads there of the own account and of the organization. */
+/** Paths that a user reads for their account and organization. */
 const OF_A_PERSON = [
   '/dashboard/api/me',
   '/dashboard/api/welcome',
@@ -155,7 +155,7 @@ const OF_A_PERSON = [
   '/dashboard/api/invitations/{token}',
 ]
 
-/** What a person changes without an entry in the audit log; server/audit-log.test.ts asks the others, and looks at their statements. */
+/** Changes without an entry in the audit log. server/audit-log.test.ts covers the others and their statements. */
 const WITHOUT_ENTRY: [path: string, body: object][] = [
   ['/dashboard/api/import', { csv: 'name,type,value\nwww.example.com,A,192.0.2.1' }],
   ['/dashboard/api/monitors/export', { monitors: ['mon_0'] }],
@@ -165,7 +165,7 @@ const WITHOUT_ENTRY: [path: string, body: object][] = [
   ['/dashboard/auth/sign-out', {}],
 ]
 
-/** Routes that read no tenant's rows, are for operators, or are streams. */
+/** Routes that read no rows of tenants, are for operators, or are streams. */
 const WITHOUT_ROWS: Record<string, string> = {
   '/': 'leads to the dashboard',
   '/docs': 'files',
@@ -201,7 +201,7 @@ const ABOUT = [
   'job_results',
 ] as const
 
-/** Every row that belongs to an organization. */
+/** All rows of an organization. */
 async function everythingOf({ deps: { db } }: TestApp, organization: string): Promise<unknown> {
   const tables = ABOUT.map(async (table) => {
     const rows = await db.selectFrom(table).selectAll().where('organization_id', '=', organization).execute()

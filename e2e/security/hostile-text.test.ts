@@ -24,7 +24,7 @@ test('the import refuses a row with a cell of 125,000 lines', async () => {
   ])
 })
 
-/** Values of up to 65,535 octets, as a zone of an attacker can hold them, each made of what a pattern may repeat. */
+/** Values of up to 65,535 bytes from an attacker's zone, made of texts that a pattern may repeat. */
 const REPEATED = [
   ' ',
   '\t',

@@ -9,7 +9,7 @@ type Parsed = ReturnType<typeof analyse>['parsed']
 type Alternative = Parsed['pattern']['alternatives'][number]
 type Element = Alternative['elements'][number]
 
-/** Why matching may take more than linear time, by what a text can repeat; nothing for a pattern that is linear. */
+/** The reasons why matching may take more than linear time. Empty for a linear pattern. */
 function whyNotLinear(pattern: RegExp): string[] {
   const { parsed, reports } = analyse({ source: pattern.source, flags: pattern.flags })
   return [
@@ -19,8 +19,8 @@ function whyNotLinear(pattern: RegExp): string[] {
 }
 
 /**
- * A match that fails behind a repetition is started over one character later. Where the repetition consumes what a match can
- * begin with, each of its characters costs as much as all that follow: quadratic. The library sees the plain forms of this only.
+ * A match that fails after a repetition restarts one character later. If the repetition matches characters that a match can
+ * start with, the time is quadratic. The library finds only the simple forms of this.
  */
 function restarts({ pattern, flags }: Parsed): string[] {
   const begins = pattern.alternatives.flatMap((alternative) => beginsOf(alternative.elements))
@@ -34,7 +34,7 @@ function restarts({ pattern, flags }: Parsed): string[] {
   })
   return found
 
-  /** What a match can begin with, where the pattern does not say by ^ that it stands at the begin. */
+  /** The characters that a match can start with, if the pattern does not start with ^. */
   function beginsOf(elements: readonly Element[]): Element[] {
     const [first, ...rest] = elements
     if (!first) return []
@@ -59,7 +59,7 @@ function restarts({ pattern, flags }: Parsed): string[] {
 
 const isAssertion = ({ type }: { type: string }) => type === 'Assertion'
 
-/** Every regular expression that the sources write, by where it stands, and how many are made at run time. */
+/** Every regular expression of the sources by its position, and the number of those created at run time. */
 function patternsOf(path: string): { literals: [place: string, pattern: RegExp][]; made: number } {
   const text = readFileSync(path, 'utf8')
   const literals: [string, RegExp][] = []

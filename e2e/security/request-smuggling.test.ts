@@ -5,7 +5,7 @@ import { givenApp } from '#server/testing/test-app.ts'
 const SMUGGLED = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
 const post = (headers: string, body: string) => `POST /groups HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n${body}`
 
-/** Each could be read as one request by a proxy in front and as two by this server, or the other way around. */
+/** A proxy could read each as one request and the server as two, or the other way around. */
 const FORMS: Record<string, string> = {
   'Content-Length beside Transfer-Encoding': post(
     'Content-Length: 5\r\nTransfer-Encoding: chunked',
@@ -37,7 +37,7 @@ test('the second request hidden in an ambiguous one is never answered', async ()
   const { app } = await givenApp('sqlite')
   const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
   const answered = await Promise.all(
-    // Some are refused for the missing key before their body is read; then comes the 400 that ends the connection.
+    // Some are refused for the missing key before their body is read, and then get the 400 that closes the connection.
     Object.entries(FORMS).map(async ([form, text]) => [
       form,
       statusesOf(await exchange(port, text)).filter((status) => status !== '401'),
@@ -49,7 +49,7 @@ test('the second request hidden in an ambiguous one is never answered', async ()
 
 const statusesOf = (answer: string) => [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status)
 
-/** All that comes back until the server closes the connection, which it does after a request it cannot read. */
+/** All responses until the server closes the connection, which it does after a malformed request. */
 async function exchange(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   let answer = ''

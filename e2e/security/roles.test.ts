@@ -137,7 +137,7 @@ onBothEngines('a revoked invitation', (_fresh, engine) => {
     const [, token] = /\/dashboard\/invitations\/([\w-]{22})\n/.exec(text)!
     await owner.call(`/agents/invitations/${id}`, { method: 'DELETE' })
 
-    // Without a password there is nothing to hash: who it is refused to is not asked for one.
+    // The refusal comes before the password is required, so that nothing is hashed.
     for (const body of [{}, { name: 'Eve', password: PASSWORD }]) {
       const answer = await openBrowser(world).call(`/dashboard/api/invitations/${token}/accept`, { body })
       expect(answer).toMatchObject({ status: 409, body: { error: expect.stringContaining('revoked') } })

@@ -49,7 +49,7 @@ onBothEngines('someone who knows only the password', (_fresh, engine) => {
     const statuses: number[] = []
     for (let number = 0; number < 7; number++) {
       const thief = await givenHalfSignedIn(world, `198.51.100.${number}`)
-      // An account of the thief, whose tries would be counted instead.
+      // An account of the attacker, whose attempts would be counted instead.
       const { id: userId } = await givenUser(world, { name: `Eve${number}`, organizations: [] })
       const token = newToken()
       const expiresAt = clock.now() + 60_000
@@ -63,7 +63,7 @@ onBothEngines('someone who knows only the password', (_fresh, engine) => {
   })
 })
 
-/** Entered the password of Ada; the code is still to come. */
+/** A browser in which the password of Ada was entered, but not the code. */
 async function givenHalfSignedIn(world: TestApp, from?: string): Promise<Browser> {
   const browser = openBrowser(world, from)
   const body = { email: 'ada@example.com', password: PASSWORD }

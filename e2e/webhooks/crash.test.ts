@@ -13,13 +13,13 @@ import { readBody } from '#server/webhooks/claimed.ts'
 import { insertRequests } from '#server/webhooks/new-requests.ts'
 import { insertWebhook } from '#server/webhooks/store.ts'
 
-/** On each engine. `KILLS` in the environment asks for more: `.ci/run` for 50. */
+/** Kills on each engine. `KILLS` in the environment sets more. */
 const KILLS = Number(process.env.KILLS ?? 4)
 const WEBHOOKS = 4
 const EVENTS_EACH = 12
-/** From before the first claim to after the last write-back of a round. */
+/** Covers the time from the first claim to the last recording of a round. */
 const KILL_WITHIN_MS = 120
-/** For what hangs. */
+/** Only for a test that hangs. */
 const BOUND_MS = 120_000 + KILLS * 20_000
 
 for (const [engine, processes] of [
@@ -36,7 +36,7 @@ for (const [engine, processes] of [
 async function killAgainAndAgain(engine: Engine, processes: number): Promise<void> {
   const random = givenRandom()
   const { db, settings, receiver, events, written } = await givenRequests(engine)
-  // Time in which a process can die with a request in progress, and some that fail.
+  // Time to kill a process during a request. Some requests fail.
   receiver.answers(async ({ body }) => {
     await systemClock.sleep(body.length % 23)
     return random() < 0.02 ? 503 : 200
@@ -73,7 +73,7 @@ async function killAgainAndAgain(engine: Engine, processes: number): Promise<voi
   console.log(`${engine}: ${rows.length} requests, ${receiver.received.length - rows.length} sent more than once`)
 }
 
-/** Webhooks on one group, and a way to write events of it the way a check does: in one transaction with their requests. */
+/** Webhooks of one group, and a function that inserts events with their requests in one transaction, as checks do. */
 async function givenRequests(engine: Engine) {
   const { settings, databaseUrl, receiver } = await givenEnvironment(engine)
   const db = openDatabase(databaseUrl, { connections: 2 })
@@ -112,11 +112,11 @@ async function givenRequests(engine: Engine) {
     const reported = Array.from({ length: count }, () => ({ organizationId, groupId, event: newEvent() }))
     await db.transaction().execute((transaction) => insertRequests(transaction, reported, systemClock.now()))
   }
-  // Two processes in each server, as on a machine with three cores.
+  // Two worker processes in each server.
   return { db, settings: { ...settings, ROLES: 'delivery', WORKERS: '2' }, receiver, events, written }
 }
 
-/** Instead of waiting for leases and retries: what anyone waits for is due now. No lease may be longer than it says. */
+/** Makes claims of killed processes and retries due now, and checks that no lease is longer than `LEASE_MS`. */
 async function comeBack(db: Database): Promise<void> {
   const claimed = await db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
   const now = systemClock.now()
@@ -139,7 +139,7 @@ async function everythingIsDelivered(db: Database): Promise<void> {
   await eventually(left, (rows) => rows.length === 0)
 }
 
-/** Numbers from 0 to 1 that `SEED` in the environment repeats; what happens at the same time it cannot. */
+/** Random numbers from 0 to 1. `SEED` in the environment repeats them, but not the timing of processes. */
 function givenRandom(): () => number {
   let state = Number(process.env.SEED ?? systemClock.now() % 1_000_000)
   console.log(`SEED=${state}`)
