@@ -82,7 +82,7 @@ async function soak({ db, settings, expectations, order }: Soak, random: () => n
   let server = await startServer(settings)
   while (rounds < 3 || systemClock.elapsed() < end) {
     const isFaulty = random() < 0.5
-    // The last rounds have no faults, so that the memory is comparable.
+    // No kills in the last 40 % of the time, so that the memory is comparable.
     const isKilled = rounds > 0 && systemClock.elapsed() < end - 0.4 * Number(options.minutes) * 60_000
     const changed = expectations.change(CHANGED)
     await order({ kind: 'set', records: changed })
