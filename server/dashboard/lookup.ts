@@ -4,6 +4,7 @@ import { textOf } from '#contract/reasons.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { evaluate } from '../checks/verdict.ts'
 import type { Deps } from '../deps.ts'
+import type { QueryOptions } from '../dns/client.ts'
 import type { Reply } from '../dns/outcome.ts'
 import { parseMonitorName, pastedName } from '../monitors/names.ts'
 import type { NameKind } from '../monitors/record-types/record-type.ts'
@@ -47,7 +48,7 @@ export async function queryTypes(
   const deadline = new AbortController()
   const finished = new AbortController()
   void clock.sleep(DEADLINE_MS, finished.signal).then(() => deadline.abort())
-  const options = { timeoutMs: TIMEOUT_MS, tries: ATTEMPTS, signal: deadline.signal }
+  const options: QueryOptions = { timeoutMs: TIMEOUT_MS, attempts: ATTEMPTS, signal: deadline.signal }
   const replies = new Map<string, Promise<Reply & { ms: number }>>()
   const queryOnce = (recordType: MonitorRecordType) => {
     const type = recordTypeOf(recordType).queryType
