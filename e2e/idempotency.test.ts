@@ -37,7 +37,6 @@ test.each(['sqlite', 'postgres'] as const)(
       expect(stored.map(({ id }) => id).sort()).toEqual(made.map(({ id }) => id).sort())
     }
   },
-  120_000,
 )
 
 const domainOf = (round: number) => `round${round}.example`
