@@ -121,7 +121,7 @@ test('in an undecidable case, only the false events of its rule are permitted', 
   )
 })
 
-test('no more worlds than documented are undecidable', () => {
+test('each undecidable case is at most as frequent as documented', () => {
   const worlds = Array.from({ length: 10_000 }, (_, index) => newWorld(index + 1, createRandom(index + 1)))
   const tooMany = UNDECIDABLE.filter(({ isIn, maxPercent }) => {
     return worlds.filter(isIn).length > (maxPercent / 100) * worlds.length
