@@ -17,7 +17,7 @@ import { findSetupLink } from './setup-link.ts'
 
 export type Dashboard = TestEnvironment & { server: ServerProcess; browse: Browse }
 
-/** Opens a window with its own cookies and storage. Errors of its pages fail the test. */
+/** Opens a window with its own cookies and storage. Errors of its pages fail the test. A test that fails prints its pages. */
 export type Browse = (options?: BrowserContextOptions) => Promise<{ page: Page; context: BrowserContext }>
 
 /** A running server, without an organization unless the settings create one, and a browser. */
@@ -36,7 +36,9 @@ export async function givenBrowser(baseURL: string): Promise<Browse> {
 
 function browseWith(browser: Browser, baseURL: string): Browse {
   return async (options = {}) => {
-    const context = await browser.newContext({ baseURL, viewport: { width: 1280, height: 860 }, ...options })
+    // A click on an element that moves can miss it.
+    const defaults = { viewport: { width: 1280, height: 860 }, reducedMotion: 'reduce' } as const
+    const context = await browser.newContext({ baseURL, ...defaults, ...options })
     onTestFinished(() => context.close())
     context.setDefaultTimeout(60_000)
     const page = await context.newPage()
@@ -48,6 +50,9 @@ function browseWith(browser: Browser, baseURL: string): Browse {
         pageErrors.push(message.text())
     })
     onTestFinished(() => expect(pageErrors).toEqual([]))
+    onTestFinished(async ({ task }) => {
+      if (task.result?.state === 'fail') console.error(`${page.url()}\n${await page.locator('body').ariaSnapshot()}`)
+    })
     return { page, context }
   }
 }

@@ -53,7 +53,7 @@ test('a customer creates the record of a setup page, and the page updates itself
     expect(await customer.evaluate('navigator.clipboard.readText()')).toBe(text)
   }
 
-  const { page: judged } = await world.browse({ bypassCSP: true, reducedMotion: 'reduce' })
+  const { page: judged } = await world.browse({ bypassCSP: true })
   await judged.goto(new URL(url).pathname)
   await judged.getByText('have no such record yet.').waitFor()
   await judged.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
