@@ -1,6 +1,7 @@
 import type { Diagnosis } from '#contract/diagnosis.ts'
 import { runCheck } from '#server/checks/driver.ts'
-import { recordChecks, recordedLoader } from '#server/checks/store.ts'
+import { monitorLoader } from '#server/checks/load-monitor.ts'
+import { recordChecks } from '#server/checks/store.ts'
 import { systemContext } from '#server/context.ts'
 import type { Database } from '#server/database/database.ts'
 import { type Claim, LEASE_MS } from '#server/database/lease-queue.ts'
@@ -88,7 +89,7 @@ async function checkOnce(db: Database, lab: Lab, monitor: string): Promise<void>
   const result = await runCheck(
     claim as Claim<'due_checks'>,
     lab.deps,
-    recordedLoader(db, lab.clock),
+    monitorLoader(db, lab.clock),
     new AbortController().signal,
   )
   await recordChecks(db, [result], lab.clock.now())

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { runCheck } from '../checks/driver.ts'
-import { recordChecks, recordedLoader } from '../checks/store.ts'
+import { monitorLoader } from '../checks/load-monitor.ts'
+import { recordChecks } from '../checks/store.ts'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { createMonitor, givenAlertReceiver, type Json } from '../testing/alerts.ts'
@@ -88,7 +89,7 @@ async function givenRecord(engine: Engine) {
         alerting.world.pass(ms)
         const claims = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 100 })
         const { signal } = new AbortController()
-        const load = recordedLoader(db, clock)
+        const load = monitorLoader(db, clock)
         const results = await Promise.all(claims.map((claim) => runCheck(claim, deps, load, signal)))
         await recordChecks(db, results, clock.now())
       }

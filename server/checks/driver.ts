@@ -36,18 +36,21 @@ export type CheckFinding =
   /** The monitor was deleted during the check. */
   | { kind: 'deleted' }
 
-/** `row`: the monitor when the check was decided. `planned`: present for a monitor with a planned change. */
+/**
+ * `row`, `recorded`: the monitor when the check was decided, unless its first answer was as recorded. `planned`: present for a monitor
+ * with a planned change.
+ */
 export type CheckResult<Row = unknown> = {
   claim: Claim<'due_checks'>
   at: number
   row?: Row
+  recorded?: Recorded
   planned?: PlannedFinding
 } & CheckFinding
 
 /** `outcome`: present if it is certain. `seen`: what each server answers, present once the period has begun. */
 export type PlannedFinding = {
   change: OpenChange
-  recorded: Recorded
   outcome?: Outcome | undefined
   seen?: ServerAnswer[]
 }
@@ -81,10 +84,10 @@ export async function runCheck<Row>(
     const { recorded, row, planned: change } = loaded
     if (!change) {
       const finding = isKnown ? { kind: 'unchanged' as const } : await confirm(recorded, query, first, deps, signal)
-      return { ...resultOf(finding), row }
+      return { ...resultOf(finding), row, recorded }
     }
     const { finding, planned } = await checkPlannedChange(recorded, query, { first, isKnown }, deps, signal)
-    return { ...resultOf(finding), row, planned: { change, recorded, ...planned } }
+    return { ...resultOf(finding), row, recorded, planned: { change, ...planned } }
   } catch (error) {
     if (!(error instanceof OverloadError)) throw error
     return resultOf({ kind: 'postponed', afterMs: error.retryInMs })

@@ -1,12 +1,13 @@
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import { evaluateSoon } from '../alerts/evaluate.ts'
 import type { Database } from '../database/database.ts'
+import type { NewEventRow } from '../events/new-event.ts'
 import { type EventRow, insertEvents, isNotified, newEventIds, toEvent } from '../events/store.ts'
 import { describeMonitors } from '../monitors/store.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
 
 /** `notify`: which events the monitor's webhooks receive. */
-export type NewEvent = { event: Omit<EventRow, 'id'>; notify: Notify }
+export type NewEvent = { event: NewEventRow; notify: Notify }
 
 /**
  * Writes events and their webhook requests. Runs in the transaction that changes the monitors, after it locked their rows. The ids

@@ -4,7 +4,7 @@ import { insertInformation } from '../alerts/information.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
-import { boundedValues } from '../events/bounded-values.ts'
+import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { countOpenWaits } from '../monitors/waits.ts'
 import { reportEvents } from './report.ts'
@@ -167,35 +167,21 @@ export async function timeOutWait(db: Database, claim: WaitClaim, now: number): 
   })
 }
 
-function timedOutEvent(monitor: Selectable<MonitorsTable>, streak: number, now: number) {
+function timedOutEvent(monitor: Selectable<MonitorsTable>, streak: number, now: number): NewEventRow {
   const state = monitor.state as MonitorState
   const values: string[] | null = monitor.current_values === null ? null : JSON.parse(monitor.current_values)
   // In these states events have no current values.
   const hasValues = state !== 'TIMEOUT' && state !== 'INVALID' && state !== 'BAD_SETUP'
-  const bounded = boundedValues(
-    { previous: values, current: hasValues ? values : null },
-    Buffer.byteLength(monitor.expected_values),
-  )
-  const json = (list: readonly string[] | null) => (list === null ? null : JSON.stringify(list))
   const confirmation = [{ code: 'wait_timed_out' as const, params: {} }]
-  return {
-    organization_id: monitor.organization_id,
-    monitor_id: monitor.id,
-    group_id: monitor.group_id,
-    occurred_at: now,
-    old_state: state,
-    new_state: state,
-    previous_values: json(bounded.previous),
-    current_values: json(bounded.current),
-    truncated: bounded.isTruncated ? (1 as const) : (0 as const),
-    timed_out: 1 as const,
-    incidence_count: Math.max(1, streak),
-    domain: monitor.domain,
-    subdomain: monitor.subdomain,
-    record_type: monitor.record_type,
-    expected_values: monitor.expected_values,
-    is_exact_match: monitor.is_exact_match,
+  const event = newEvent(monitor, {
+    at: now,
+    oldState: state,
+    newState: state,
+    previous: values,
+    current: hasValues ? values : null,
+    incidenceCount: Math.max(1, streak),
     diagnosis:
       monitor.diagnosis === null ? null : JSON.stringify({ ...readDiagnosis(monitor.diagnosis), confirmation }),
-  }
+  })
+  return { ...event, timed_out: 1 }
 }

@@ -21,7 +21,8 @@ import { patientClock } from '../testing/patient-clock.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { insertWebhook } from '../webhooks/store.ts'
 import { runCheck } from './driver.ts'
-import { recordChecks, recordedLoader } from './store.ts'
+import { monitorLoader } from './load-monitor.ts'
+import { recordChecks } from './store.ts'
 import { nextQuickCheckIn } from './wait.ts'
 import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
 import { processWait } from './wait-worker.ts'
@@ -109,7 +110,7 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
     /** One round of the regular loop. Returns how many events that made. */
     async check(): Promise<number> {
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 10 })
-      const load = recordedLoader(db, clock)
+      const load = monitorLoader(db, clock)
       const results = await Promise.all(claims.map((claim) => runCheck(claim, deps, load, signal)))
       return await recordChecks(db, results, now)
     },

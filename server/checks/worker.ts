@@ -8,8 +8,10 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Tracing } from '../metrics/tracing.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { checkSpan, observeChecks } from './check-metrics.ts'
+import type { StoredResult } from './check-write.ts'
 import { runCheck } from './driver.ts'
-import { recordChecks, recordedLoader, type StoredResult } from './store.ts'
+import { monitorLoader } from './load-monitor.ts'
+import { recordChecks } from './store.ts'
 
 export type CheckWorkerDeps = WorkerDeps & {
   dns: DnsClient
@@ -48,7 +50,7 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
       onGivenUp: (err) => log.error({ err }, 'A check could not be recorded. It will be repeated.'),
     },
   )
-  const load = recordedLoader(db, clock)
+  const load = monitorLoader(db, clock)
   let mustRelease = false
   const check = async (claim: Claim<'due_checks'>) => {
     try {

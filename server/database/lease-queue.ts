@@ -114,11 +114,12 @@ export async function reschedule<T extends DueTable, C extends object = Claim<T>
   items: readonly Rescheduled<T, C>[],
 ): Promise<C[]> {
   if (items.length === 0) return []
-  const names = Object.keys(items[0]!.set) as (keyof Rescheduled<T, C>['set'])[]
+  const names = Object.keys(items[0]!.set) as (keyof Rescheduled<T, C>['set'] & string)[]
+  const newNames = names.map((name) => `new_${name}`)
   const changed = Object.entries(QUEUES[table].write).filter(([name]) => name in items[0]!.set)
   const rows = items.map(({ claim, set }) => {
     const row: Record<string, unknown> = { ...claim, new_claimed_by: null }
-    for (const name of names) row[`new_${String(name)}`] = set[name]
+    for (const [index, name] of names.entries()) row[newNames[index]!] = set[name]
     return row
   })
   const change = { table, key: claimKey(table), set: { ...LEASE, ...Object.fromEntries(changed) } }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { recordChecks, recordedLoader } from '../checks/store.ts'
+import { monitorLoader } from '../checks/load-monitor.ts'
+import { recordChecks } from '../checks/store.ts'
 import type { Database } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { openDatabase } from '../database/open.ts'
@@ -165,12 +166,12 @@ async function write(world: TestApp): Promise<void> {
         for (;;) {
           const claims = await claimDue(db, 'due_checks', { now, process, limit: 5 })
           if (claims.length === 0) return
-          const load = recordedLoader(db, { now: () => now })
+          const load = monitorLoader(db, { now: () => now })
           const results = await Promise.all(
             claims.map(async (claim) => {
               const rrset = { name: claim.owner, type: 'A' as const, ttl: 60, values: [`192.0.2.${round}`] }
               const outcome = { kind: 'answer' as const, rrset, chain: [] }
-              const { row } = (await load(claim))!
+              const { row, recorded } = (await load(claim))!
               const verdict = {
                 kind: 'verdict' as const,
                 outcome,
@@ -179,7 +180,7 @@ async function write(world: TestApp): Promise<void> {
                 confirmation: [],
                 rotation: null,
               }
-              return { claim, at: now, row, ...verdict }
+              return { claim, at: now, row, recorded, ...verdict }
             }),
           )
           await recordChecks(db, results, now + process * MINUTE_MS)

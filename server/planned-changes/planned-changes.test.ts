@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { type CheckDeps, runCheck } from '../checks/driver.ts'
-import { recordChecks, recordedLoader } from '../checks/store.ts'
+import { monitorLoader } from '../checks/load-monitor.ts'
+import { recordChecks } from '../checks/store.ts'
 import { processWait } from '../checks/wait-worker.ts'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
@@ -233,7 +234,7 @@ async function givenRecord(engine: Engine, more: object = {}) {
     world.pass(afterMs)
     const claims = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 100 })
     const { signal } = new AbortController()
-    const results = await Promise.all(claims.map((claim) => runCheck(claim, deps, recordedLoader(db, clock), signal)))
+    const results = await Promise.all(claims.map((claim) => runCheck(claim, deps, monitorLoader(db, clock), signal)))
     await recordChecks(db, results, clock.now())
     await evaluate()
   }

@@ -3,7 +3,8 @@ import type { NewMonitor } from '#contract/monitors.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { observeChecks } from '../checks/check-metrics.ts'
 import { runCheck } from '../checks/driver.ts'
-import { recordChecks, recordedLoader } from '../checks/store.ts'
+import { monitorLoader } from '../checks/load-monitor.ts'
+import { recordChecks } from '../checks/store.ts'
 import type { Clock } from '../clock.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
@@ -82,7 +83,7 @@ export async function givenChecks(
       now += afterMs
       const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
       const { signal } = new AbortController()
-      const load = recordedLoader(db, clock)
+      const load = monitorLoader(db, clock)
       const results = await Promise.all(
         claims.map((claim) => runCheck(claim, { dns, clock, networkCheck }, load, signal)),
       )

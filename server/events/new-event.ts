@@ -1,10 +1,52 @@
+import type { Selectable } from 'kysely'
+import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorsTable } from '../database/schema.ts'
+import type { EventRow } from './store.ts'
+
+/** The id is given when it is inserted. */
+export type NewEventRow = Omit<EventRow, 'id'>
+
+/** `previous`, `current`: the values that were found before and now; null if unknown. `diagnosis`: as JSON. */
+type Change = {
+  at: number
+  oldState: MonitorState
+  newState: MonitorState
+  previous: readonly string[] | null
+  current: readonly string[] | null
+  incidenceCount: number
+  diagnosis: string | null
+}
+
+/** The event of a monitor whose state or values changed. Pure. */
+export function newEvent(monitor: Selectable<MonitorsTable>, change: Change): NewEventRow {
+  const values = boundedValues(change, Buffer.byteLength(monitor.expected_values))
+  return {
+    organization_id: monitor.organization_id,
+    monitor_id: monitor.id,
+    group_id: monitor.group_id,
+    occurred_at: change.at,
+    old_state: change.oldState,
+    new_state: change.newState,
+    previous_values: values.previous && JSON.stringify(values.previous),
+    current_values: values.current && JSON.stringify(values.current),
+    truncated: values.isTruncated ? 1 : 0,
+    incidence_count: change.incidenceCount,
+    domain: monitor.domain,
+    subdomain: monitor.subdomain,
+    record_type: monitor.record_type,
+    expected_values: monitor.expected_values,
+    is_exact_match: monitor.is_exact_match,
+    diagnosis: change.diagnosis,
+  }
+}
+
 /** The limit of all values of an event as JSON. */
 export const MAX_VALUE_BYTES = 64 * 1024
 /** Values are not shortened below this. If that is not enough, the last values are omitted. */
 const MIN_CUT_BYTES = 256
 const ELLIPSIS = '…'
 
-export type ObservedValues = { previous: string[] | null; current: string[] | null }
+type ObservedValues = { previous: readonly string[] | null; current: readonly string[] | null }
 
 /**
  * Shortens the observed values so that they and the expected ones take at most `MAX_VALUE_BYTES` of JSON. The longest values
@@ -19,7 +61,7 @@ export function boundedValues(
   const brackets = 4
   if (sum(sizes) + brackets <= available) return { previous, current, isTruncated: false }
   const maxBytes = maxBytesPerValue(sizes, available - brackets)
-  const cut = (values: string[] | null) =>
+  const cut = (values: readonly string[] | null) =>
     values?.map((value) => (jsonBytes(value) <= maxBytes ? value : truncateTo(value, maxBytes)))
   let left = available - brackets
   const fitting = (values: string[] | undefined): string[] | null => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { boundedValues, MAX_VALUE_BYTES } from './bounded-values.ts'
+import { boundedValues, MAX_VALUE_BYTES } from './new-event.ts'
 
-const sizeOf = (...lists: (string[] | null)[]) =>
+const sizeOf = (...lists: (readonly string[] | null)[]) =>
   lists.reduce((sum, list) => sum + (list === null ? 0 : Buffer.byteLength(JSON.stringify(list))), 0)
 
 test('values within the bound stay as they are', () => {

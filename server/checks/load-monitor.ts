@@ -1,0 +1,73 @@
+import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorRecordType } from '#contract/record-types.ts'
+import type { Clock } from '../clock.ts'
+import type { Database } from '../database/database.ts'
+import type { Claim } from '../database/lease-queue.ts'
+import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import { changePhase, type PlannedChange } from '../planned-changes/planned-change.ts'
+import { findOpenChange } from '../planned-changes/store.ts'
+import type { Recorded } from './check.ts'
+import type { MonitorRow } from './check-write.ts'
+import type { LoadedMonitor } from './driver.ts'
+import { type ExpectedChange, oldAndNewValues } from './expected-change.ts'
+import { parseStoredFingerprint } from './fingerprint.ts'
+
+/**
+ * Reads claimed monitors; undefined for a deleted one. Monitors requested at the same time are read by one statement. Their
+ * checks continue together, so that they share queries.
+ */
+export function monitorLoader(
+  db: Database,
+  clock: Pick<Clock, 'now'>,
+): (claim: Claim<'due_checks'>) => Promise<LoadedMonitor<MonitorRow> | undefined> {
+  let batch: { ids: string[]; rows: Promise<Map<string, MonitorRow>> } | undefined
+  const nextBatch = () => {
+    const ids: string[] = []
+    const rows = new Promise((resolve) => setImmediate(resolve)).then(() => {
+      batch = undefined
+      return readMonitors(db, ids)
+    })
+    return { ids, rows }
+  }
+  return async (claim) => {
+    batch ??= nextBatch()
+    batch.ids.push(claim.monitor_id)
+    const row = (await batch.rows).get(claim.monitor_id)
+    if (!row || claim.planned_change_id === null) return row && { recorded: recordedOf(row, claim), row }
+    const planned = await findOpenChange(db, row)
+    return { recorded: recordedOf(row, claim, toExpectedChange(planned, clock.now())), row, planned }
+  }
+}
+
+async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<string, MonitorRow>> {
+  const rows = await db.selectFrom('monitors').selectAll().where('id', 'in', ids).execute()
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+/** Undefined before its period begins. */
+function toExpectedChange(change: PlannedChange | undefined, now: number): ExpectedChange | undefined {
+  if (!change || changePhase(change, now) === 'before') return undefined
+  const { id, oldValues, newValues } = change
+  return { id, oldValues, newValues, isOver: changePhase(change, now) === 'after' }
+}
+
+function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: ExpectedChange): Recorded {
+  const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
+  return {
+    owner: row.owner,
+    recordType: recordTypeOf(row.record_type as MonitorRecordType),
+    isExactMatch: row.is_exact_match === 1,
+    expectedValues: change
+      ? change.isOver
+        ? change.newValues
+        : oldAndNewValues(change)
+      : (JSON.parse(row.expected_values) as string[]),
+    change,
+    state: row.state as MonitorState,
+    values: row.current_values === null ? null : JSON.parse(row.current_values),
+    fingerprint,
+    isRotating,
+    rotation: row.rotation === null ? null : JSON.parse(row.rotation),
+    inconclusiveCount: claim.inconclusive_count,
+  }
+}
