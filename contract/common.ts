@@ -119,3 +119,7 @@ export const SET_BY_SERVER = 'is set by Zonewatch. Leave it out.'
 /** An object that allows no other keys. */
 export const StrictObject = <T extends Record<string, TSchema>>(properties: T, options: SchemaOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options })
+
+/** In the query of links and event streams, for which a browser cannot set the header that selects the organization. */
+export const organizationField = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
+export const OrganizationQuery = StrictObject(organizationField)

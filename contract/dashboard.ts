@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { CauseReason } from './causes.ts'
-import { Instant, Nullable, StrictObject } from './common.ts'
+import { Instant, Nullable, organizationField, StrictObject } from './common.ts'
 import { Event } from './events.ts'
 import { IMPORT_REASONS } from './import-codes.ts'
 import { newLabels } from './labels.ts'
@@ -232,7 +232,7 @@ export type ImportUpdated = Static<typeof ImportUpdated>
 export const KnownLabelsQuery = StrictObject({
   of: Type.String({ pattern: '^(tag|metadata|metadata\\.[A-Za-z0-9_.-]{1,40})$' }),
   begin: Type.Optional(Type.String({ maxLength: 255, description: 'Only labels with this prefix.' })),
-  organization: Type.Optional(Type.String({ maxLength: 40 })),
+  ...organizationField,
 })
 export const KnownLabels = StrictObject({
   labels: Type.Array(Type.String(), { description: 'The first 20, in alphabetical order.' }),

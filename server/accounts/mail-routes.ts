@@ -1,7 +1,6 @@
-import { Type } from 'typebox'
 import { Mails } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
-import { StrictObject } from '#contract/common.ts'
+import { OrganizationQuery } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { canGrantRole } from '../http/authorization.ts'
 import { Responses, type Routes } from '../http/routes.ts'
@@ -18,9 +17,6 @@ export const mailRoutes =
       async ({ context }) => ({ data: await listMails(deps, context) }),
     )
   }
-
-/** Names the organization where a browser cannot set the header. */
-export const OrganizationQuery = StrictObject({ organization: Type.Optional(Type.String({ maxLength: 40 })) })
 
 /** The newest mails, as a caller with this role may see them. Mails about a user's account belong to no organization, so they are not included. */
 export async function listMails(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { PageOf } from '#contract/common.ts'
+import { OrganizationQuery, organizationField, PageOf, StrictObject } from '#contract/common.ts'
 import {
   Acceptance,
   ImportPlan,
@@ -53,7 +53,7 @@ export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessD
 
     app.get(
       '/dashboard/api/live',
-      { ...withoutHead, schema: { querystring: OfOrganization } },
+      { ...withoutHead, schema: { querystring: OrganizationQuery } },
       async (request, reply) => {
         const { organizationId, userId, actor } = request.context
         const isAllowed = async () => (await identify(request))?.organizationId === organizationId
@@ -72,7 +72,7 @@ export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessD
 
     app.get(
       '/dashboard/api/overview',
-      { schema: { querystring: OfOrganization, response: Responses(200, Overview) } },
+      { schema: { querystring: OrganizationQuery, response: Responses(200, Overview) } },
       ({ context }) =>
         shared(context.organizationId, () => deps.readList(context, (db) => readOverview({ ...deps, db }, context))),
     )
@@ -134,7 +134,13 @@ export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessD
 
     app.get(
       '/dashboard/api/monitors/:monitor/difference',
-      { schema: { params: Params('monitor'), querystring: OfOrganization, response: Responses(200, ValueDifference) } },
+      {
+        schema: {
+          params: Params('monitor'),
+          querystring: OrganizationQuery,
+          response: Responses(200, ValueDifference),
+        },
+      },
       ({ params, context }) => differenceOf(deps.db, context, params.monitor),
     )
 
@@ -177,21 +183,18 @@ async function unlessUnavailable(isAllowed: () => Promise<boolean>): Promise<boo
   }
 }
 
-/** Links and event streams cannot send the header that selects the organization. */
-const organizationField = { organization: Type.Optional(Type.String({ maxLength: 40 })) }
-const OfOrganization = Type.Object(organizationField, { additionalProperties: false })
 const changesField = { is_change: Type.Optional(Type.Boolean({ description: 'Without first results.' })) }
-const { after_id: ____, order_by: _____, include: ______, ...feedQuery } = EventQuery.properties
-const EventsQuery = Type.Object(
-  { ...organizationField, ...changesField, ...feedQuery },
-  { additionalProperties: false },
-)
-const { after: _, before: __, limit: ___, include: _______, ...eventQuery } = EventQuery.properties
-const EventsExport = Type.Object(
-  { ...organizationField, ...changesField, ...eventQuery },
-  { additionalProperties: false },
-)
-const TimelineQuery = Type.Object(
-  { ...organizationField, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) },
-  { additionalProperties: false },
-)
+const EventsQuery = StrictObject({
+  ...organizationField,
+  ...changesField,
+  ...Type.Omit(EventQuery, ['after_id', 'order_by', 'include']).properties,
+})
+const EventsExport = StrictObject({
+  ...organizationField,
+  ...changesField,
+  ...Type.Omit(EventQuery, ['after', 'before', 'limit', 'include']).properties,
+})
+const TimelineQuery = StrictObject({
+  ...organizationField,
+  range: Type.Enum(TIMELINE_RANGES, { default: '24h' }),
+})

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { PageOf, StrictObject } from '#contract/common.ts'
+import { organizationField, PageOf, StrictObject } from '#contract/common.ts'
 import { Job, JobQuery, JobResult, JobResultQuery, MAX_UNFINISHED_JOBS, NewJob } from '#contract/jobs.ts'
 import type { Deps } from '../deps.ts'
 import { unknownGroupErrors } from '../groups/resolve.ts'
@@ -15,11 +14,7 @@ import { cancelJob, getJob, insertJob, listJobs, listResults, undoJob } from './
 
 const tags = ['Jobs']
 const params = Params('job')
-// A link of the dashboard cannot carry a header, so that it names the organization here.
-const ResultsExport = StrictObject({
-  state: JobResultQuery.properties.state,
-  organization: Type.Optional(Type.String({ maxLength: 40 })),
-})
+const ResultsExport = StrictObject({ ...organizationField, state: JobResultQuery.properties.state })
 
 /** Changes of many monitors, which the worker processes carry out. */
 export function jobRoutes(deps: Deps): Routes {

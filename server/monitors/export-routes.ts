@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { ErrorBody, StrictObject } from '#contract/common.ts'
+import { ErrorBody, organizationField, StrictObject } from '#contract/common.ts'
 import { ExportedMonitors, ExportQuery, SelectedExport } from '#contract/export.ts'
 import { withMetadataFilters } from '#contract/labels.ts'
 import type { Deps } from '../deps.ts'
@@ -69,9 +69,7 @@ export function exportRoutes(deps: Deps): Routes {
       (request, reply) => send(request, reply, () => exportMonitors(deps, request.context, request.query)),
     )
 
-    // A link cannot set a header, so the dashboard names the organization here.
-    const organization = Type.Optional(Type.String({ maxLength: 40 }))
-    const querystring = StrictObject({ ...ExportQuery.properties, organization }, withMetadataFilters)
+    const querystring = StrictObject({ ...ExportQuery.properties, ...organizationField }, withMetadataFilters)
     app.get(
       '/dashboard/api/monitors/export',
       { exposeHeadRoute, schema: { hide: true, querystring } },

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { OrganizationQuery } from '#contract/common.ts'
 import { ServerStatus } from '#contract/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import { isOperator } from '../accounts/operators.ts'
@@ -94,7 +94,7 @@ export function operationsRoutes(deps: Deps): Routes {
   return async (app) => {
     app.get(
       '/dashboard/api/server',
-      { schema: { hide: true, querystring: OfOrganization, response: Responses(200, ServerStatus) } },
+      { schema: { hide: true, querystring: OrganizationQuery, response: Responses(200, ServerStatus) } },
       async ({ context: { userId } }) => {
         if (userId === undefined || !(await isOperator(deps, userId))) {
           throw forbidden('Only operators of the server can see this. OPERATORS lists them.')
@@ -104,8 +104,3 @@ export function operationsRoutes(deps: Deps): Routes {
     )
   }
 }
-
-const OfOrganization = Type.Object(
-  { organization: Type.Optional(Type.String({ maxLength: 40 })) },
-  { additionalProperties: false },
-)
