@@ -99,7 +99,7 @@ changes
 program
   .command('plan <organization> <plan>')
   .description('assign a plan of PLANS to an organization (slug) without payment')
-  .action(async (organization, plan) => (await import('./cli/plan.ts')).assignPlan(organization, plan))
+  .action(async (organization, plan) => (await import('./cli/assign-plan.ts')).assignPlan(organization, plan))
 
 program
   .command('disable-two-factor <email>')

@@ -19,7 +19,7 @@ import { isSecretOf } from '../secrets/current-key.ts'
 import { print } from './arguments.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
-import { findSecret } from './open.ts'
+import { findSecret } from './secret.ts'
 
 export type BackupCommandOptions = { secret: boolean; json?: boolean }
 

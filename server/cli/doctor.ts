@@ -14,7 +14,7 @@ import { checkProxy } from '../doctor/proxy.ts'
 import { checkRoots, checkUpstream } from '../doctor/upstreams.ts'
 import { createLog } from '../log.ts'
 import { isSecretOf, splitSecrets } from '../secrets/current-key.ts'
-import { findSecret } from './open.ts'
+import { findSecret } from './secret.ts'
 import { table } from './table.ts'
 
 /** How many endpoints are checked, the newest first. */

@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { deleteChange, getChange, insertChange, listChanges } from '../planned-changes/store.ts'
 import { getOrganizationBySlug, notFoundAs, parseRecord, print, throwProblemText } from './arguments.ts'
-import { withDatabase } from './open.ts'
+import { withDatabase } from './open-database.ts'
 import { table } from './table.ts'
 
 type ChangeOptions = { organization?: string; json?: boolean }

@@ -10,7 +10,7 @@ import { isSecretOf } from '../secrets/current-key.ts'
 import { rowCountsText } from './backup.ts'
 import { createDataFolder, giveToOwnerOf } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
-import { findSecret } from './open.ts'
+import { findSecret } from './secret.ts'
 
 /** `zonewatch restore FILE`: creates the database and the secret from a backup. */
 export async function restoreBackup(file: string): Promise<void> {

@@ -11,7 +11,8 @@ import { needsPrevious } from '../secrets/current-key.ts'
 import { rotate } from '../secrets/rotate.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
-import { loadSecret, prepareDatabase, readSecrets, type Secret } from './open.ts'
+import { prepareDatabase } from './open-database.ts'
+import { loadSecret, readSecrets, type Secret } from './secret.ts'
 
 /** `zonewatch rotate-secret`: encrypts the database under a new SECRET, while the server runs. */
 export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?: boolean }): Promise<void> {

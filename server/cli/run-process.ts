@@ -22,7 +22,8 @@ import { createWakeUps, type Topic } from '../wake-up.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
-import { loadSecret, prepareDatabase, readSecrets, type Secret } from './open.ts'
+import { prepareDatabase } from './open-database.ts'
+import { loadSecret, readSecrets, type Secret } from './secret.ts'
 
 /** Work in progress at SIGTERM has this long to complete. Then it is abandoned; another process repeats it. */
 const DRAIN_MS = 6_000

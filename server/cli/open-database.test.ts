@@ -8,7 +8,8 @@ import { openDatabase } from '../database/open.ts'
 import { createSeal } from '../seal.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
 import { prepareDataFolder } from './data-folder.ts'
-import { loadSecret, prepareDatabase } from './open.ts'
+import { prepareDatabase } from './open-database.ts'
+import { loadSecret } from './secret.ts'
 
 async function givenFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
