@@ -7,7 +7,9 @@ import packageJson from '../package.json' with { type: 'json' }
 import { renderMarkdown } from './docs-site/markdown.ts'
 import { settingsTable, withTable } from './settings-table.ts'
 
-const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'])
+const DOCUMENTS = globSync(['*.md', '{docs,examples,e2e,server}/**/*.md'], {
+  exclude: (path) => path.includes('node_modules'),
+})
 
 test('docs/reference/settings.md lists every setting with its default; scripts/settings-table.ts writes it', () => {
   const document = readFileSync('docs/reference/settings.md', 'utf8')
