@@ -18,13 +18,15 @@ import type { Deps } from '../deps.ts'
 import { Params, Responses, type Routes } from '../http/routes.ts'
 import { forbidden, invalid } from '../problem.ts'
 import { addressCounters, countAttempts, hashedSubject } from './attempt-limits.ts'
+import { renewSessionCookie, setSessionCookie } from './cookies.ts'
 import { acceptInvitation, getOfferedInvitation, getPendingInvitation } from './invitations.ts'
 import { sendSignUpLink } from './mailed-links.ts'
 import { getMe } from './memberships.ts'
 import { insertOwnedOrganization, refuseTooManyOrganizations } from './organizations.ts'
 import type { Passwords } from './passwords.ts'
+import { getSession, protectAccountRoutes } from './request-session.ts'
 import { accountSecurityRoutes } from './security-routes.ts'
-import { extendSession, getSession, insertSession, protectAccountRoutes, setSessionCookie } from './sessions.ts'
+import { extendSession, insertSession } from './sessions.ts'
 import { hasOrganizations, isSetupToken, setUpOnce } from './setup.ts'
 import { Background, signInRoutes } from './sign-in-routes.ts'
 import { findUser, insertUser, refuseTakenEmail } from './users.ts'
@@ -44,9 +46,9 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       insertSession(transaction, request, { userId, isPersistent: true }, now)
 
     app.get('/dashboard/api/me', { schema: { response: Responses(200, Me) } }, async (request, reply) => {
-      const session = getSession(request)
-      await extendSession(deps, request, reply, session)
-      return await getMe(deps, session.userId)
+      const { id, userId } = getSession(request)
+      if (await extendSession(db, id, clock.now())) renewSessionCookie(config, request, reply)
+      return await getMe(deps, userId)
     })
 
     app.get('/dashboard/api/welcome', { schema: { response: Responses(200, Welcome) } }, async () => ({

@@ -8,20 +8,12 @@ import type { Deps } from '../deps.ts'
 import { Responses, type Routes } from '../http/routes.ts'
 import { conflict, invalid } from '../problem.ts'
 import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './attempt-limits.ts'
+import { setSessionCookie } from './cookies.ts'
 import { changeEmail, replacePassword, sendEmailLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
+import { AUTH_PATH, DONE, getSession, requireSession } from './request-session.ts'
 import { disableSecondFactor, insertSecondFactor, noSecondFactor, replaceBackupCodes } from './second-factor.ts'
-import {
-  AUTH_PATH,
-  DONE,
-  deleteSession,
-  deleteSessions,
-  getSession,
-  insertSession,
-  listSessions,
-  requireSession,
-  setSessionCookie,
-} from './sessions.ts'
+import { deleteSession, deleteSessions, insertSession, listSessions } from './sessions.ts'
 import { type Account, findAccountById, lockAccount, normalizeEmail, renameUser } from './users.ts'
 
 /** Changes of a signed-in user's own account. Bodies and responses: `contract/account.ts`. */

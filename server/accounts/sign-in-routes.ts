@@ -19,21 +19,12 @@ import {
   signInAttempt,
   userAttempt,
 } from './attempt-limits.ts'
+import { readCookie, setCookie, setSessionCookie } from './cookies.ts'
 import { confirmEmail, resetPassword, sendResetLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
+import { AUTH_PATH, DONE, getSession } from './request-session.ts'
 import { confirmSecondFactor, noSecondFactor, useBackupCode, useCode } from './second-factor.ts'
-import {
-  AUTH_PATH,
-  DONE,
-  deleteSession,
-  getSession,
-  insertSession,
-  PERSISTENT_MS,
-  readCookie,
-  type StartedSession,
-  setCookie,
-  setSessionCookie,
-} from './sessions.ts'
+import { deleteSession, insertSession, PERSISTENT_MS, type StartedSession } from './sessions.ts'
 import { type Account, findAccount, lockAccount } from './users.ts'
 
 const CODE_MS = 10 * 60_000
