@@ -38,19 +38,34 @@ export async function insertOrganization(
   })
 }
 
-/** Creates an organization with its default group for an existing user. */
+/** Creates an organization with its default group for an existing user. Throws 409 if the user owns the maximum number. */
 export async function insertOwnedOrganization(
   db: Database,
   owner: User,
   name: string,
   origin: Origin,
 ): Promise<CreatedOrganization> {
-  return await inTransaction(db, (transaction) =>
-    insertWithDefaults(transaction, owner, name, origin.now, ({ id: organizationId, ownerId }) => {
+  return await inTransaction(db, async (transaction) => {
+    await refuseTooManyOrganizations(transaction, owner.id)
+    return await insertWithDefaults(transaction, owner, name, origin.now, ({ id: organizationId, ownerId }) => {
       const actor = { type: 'person', id: ownerId, label: owner.name } as const
       return { ...origin, organizationId, role: 'owner', actor }
-    }),
-  )
+    })
+  })
+}
+
+const MAX_OWNED = 50
+
+async function refuseTooManyOrganizations(db: Database, userId: string): Promise<void> {
+  const owned = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('person_id', '=', userId)
+    .where('role', '=', 'owner')
+    .limit(MAX_OWNED)
+    .execute()
+  if (owned.length >= MAX_OWNED)
+    throw conflict(`You own ${MAX_OWNED} organizations, which is the limit. Delete one first.`)
 }
 
 async function insertWithDefaults(
@@ -95,19 +110,4 @@ async function findFreeSlug(db: Database, base: string): Promise<string> {
   let number = 2
   while (slugs.has(`${base}-${number}`)) number++
   return `${base}-${number}`
-}
-
-const MAX_OWNED = 50
-
-/** Throws 409 if the user owns the maximum number of organizations. */
-export async function refuseTooManyOrganizations(db: Database, userId: string): Promise<void> {
-  const owned = await db
-    .selectFrom('agents')
-    .select('id')
-    .where('person_id', '=', userId)
-    .where('role', '=', 'owner')
-    .limit(MAX_OWNED)
-    .execute()
-  if (owned.length >= MAX_OWNED)
-    throw conflict(`You own ${MAX_OWNED} organizations, which is the limit. Delete one first.`)
 }

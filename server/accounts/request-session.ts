@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { requestOrigin } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork, enforceLimit, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/limiter.ts'
 import { budgetOf } from '../http/limits.ts'
 import { forbidden, unauthorized } from '../problem.ts'
 import { readCookie } from './cookies.ts'
-import { findSession, type Session } from './sessions.ts'
+import { type BrowserOrigin, findSession, type Session } from './sessions.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -70,6 +71,12 @@ export function getSession({ session }: FastifyRequest): Session {
   if (!session) throw unauthorized()
   return session
 }
+
+export const browserOrigin = (request: FastifyRequest, now: number): BrowserOrigin => ({
+  ...requestOrigin(request, now),
+  address: request.ip,
+  userAgent: request.headers['user-agent']?.slice(0, 500) ?? null,
+})
 
 /**
  * Where a request comes from, according to the browser. `this server`: one of its pages, or the user directly.

@@ -1,55 +1,42 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as contract from '#contract/account.ts'
-import { fieldError } from '#contract/field-errors.ts'
-import { recordAccountAudit } from '../audit-log.ts'
 import { requestOrigin } from '../context.ts'
-import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Responses, type Routes } from '../http/routes.ts'
-import { conflict, invalid } from '../problem.ts'
+import { conflict } from '../problem.ts'
+import {
+  type AccountWork,
+  changeEmail,
+  changePassword,
+  type PasswordCheck,
+  renameUser,
+  withPassword,
+} from './account-changes.ts'
 import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './attempt-limits.ts'
 import { setSessionCookie } from './cookies.ts'
-import { changeEmail, replacePassword, sendEmailLink } from './mailed-links.ts'
+import { sendEmailLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
-import { AUTH_PATH, DONE, getSession, requireSession } from './request-session.ts'
-import { disableSecondFactor, insertSecondFactor, noSecondFactor, replaceBackupCodes } from './second-factor.ts'
-import { deleteSession, deleteSessions, insertSession, listSessions } from './sessions.ts'
-import { type Account, findAccountById, lockAccount, normalizeEmail, renameUser } from './users.ts'
+import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
+import { disableSecondFactor, insertSecondFactor, replaceBackupCodes } from './second-factor.ts'
+import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
+import { normalizeEmail } from './users.ts'
 
 /** Changes of a signed-in user's own account. Bodies and responses: `contract/account.ts`. */
 export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes {
   const { db, clock, config, seal } = deps
 
-  /**
-   * Checks the password and runs `work` in a transaction that locks the account. Throws 400 for a wrong password.
-   * `prepare` runs after the check and before the transaction.
-   */
-  const withPassword = async <T, P>(
+  /** Limits the attempts at the password. */
+  const afterPassword = <T, P>(
     request: FastifyRequest,
     reply: FastifyReply,
-    { password, field = 'password', prepare }: { password: string; field?: string; prepare?: () => Promise<P> },
-    work: (transaction: Database, account: Account, prepared: P | undefined) => Promise<T>,
+    check: PasswordCheck<P>,
+    work: AccountWork<T, P>,
   ): Promise<T> => {
     const { userId } = getSession(request)
-    const wrong = () => invalid({ [field]: fieldError('wrong_password') })
-    return await limitAttempts(deps, reply, userAttempt('password', userId, request.ip), async () => {
-      const hash = (await findAccountById(db, userId))?.passwordHash
-      if (!hash || !(await passwords.verify({ hash, password }))) throw wrong()
-      const prepared = await prepare?.()
-      return await inTransaction(db, async (transaction) => {
-        const account = await lockAccount(transaction, userId)
-        if (account?.passwordHash !== hash) throw wrong()
-        return await work(transaction, account, prepared)
-      })
-    })
+    return limitAttempts(deps, reply, userAttempt('password', userId, request.ip), () =>
+      withPassword({ db, passwords }, userId, check, work),
+    )
   }
-
-  const record = (
-    transaction: Database,
-    request: FastifyRequest,
-    entry: Parameters<typeof recordAccountAudit>[3],
-  ): Promise<void> =>
-    recordAccountAudit(transaction, requestOrigin(request, clock.now()), getSession(request).userId, entry)
 
   return async (app) => {
     requireSession(app)
@@ -58,11 +45,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
       `${AUTH_PATH}/update-user`,
       { schema: { body: contract.NewName, response: Responses(200, contract.Done) } },
       async (request) => {
-        const { userId, name } = getSession(request)
-        await inTransaction(db, async (transaction) => {
-          await renameUser(transaction, userId, request.body.name, clock.now())
-          await record(transaction, request, { action: 'agent.renamed', before: { name }, after: request.body })
-        })
+        await renameUser(db, getSession(request), request.body.name, requestOrigin(request, clock.now()))
         return DONE
       },
     )
@@ -77,12 +60,9 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
           field: 'currentPassword',
           prepare: () => passwords.hash(newPassword),
         }
-        const session = await withPassword(request, reply, check, async (transaction, account, passwordHash) => {
-          const now = clock.now()
-          await replacePassword(transaction, account, passwordHash!, now)
-          await record(transaction, request, { action: 'agent.password_changed' })
-          return await insertSession(transaction, request, { userId: account.id, isPersistent: true }, now)
-        })
+        const session = await afterPassword(request, reply, check, (transaction, account, passwordHash) =>
+          changePassword(transaction, account, passwordHash!, browserOrigin(request, clock.now())),
+        )
         setSessionCookie(config, reply, session)
         return DONE
       },
@@ -103,7 +83,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
           { subject: hashedSubject('new address', newEmail), free: 3 },
         ]
         const prepare = async () => void (sendsMail && (await countAttempts(deps, reply, counters)))
-        await withPassword(request, reply, { password, prepare }, async (transaction, account) => {
+        await afterPassword(request, reply, { password, prepare }, async (transaction, account) => {
           if (sendsMail) return await sendEmailLink(transaction, deps, userId, newEmail)
           const change = { account, email: newEmail, isVerified: false }
           await changeEmail(transaction, change, requestOrigin(request, clock.now()))
@@ -116,17 +96,16 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
       `${AUTH_PATH}/two-factor/enable`,
       { schema: { body: contract.PasswordOnly, response: Responses(200, contract.SecondFactor) } },
       async (request, reply) =>
-        await withPassword(request, reply, request.body, async (transaction, account) => {
-          if (account.hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
-          return await insertSecondFactor(transaction, seal, account)
-        }),
+        await afterPassword(request, reply, request.body, (transaction, account) =>
+          insertSecondFactor(transaction, seal, account),
+        ),
     )
 
     app.post(
       `${AUTH_PATH}/two-factor/disable`,
       { schema: { body: contract.PasswordOnly, response: Responses(200, contract.Done) } },
       async (request, reply) => {
-        await withPassword(request, reply, request.body, (transaction, account) =>
+        await afterPassword(request, reply, request.body, (transaction, account) =>
           disableSecondFactor(transaction, account, requestOrigin(request, clock.now())),
         )
         return DONE
@@ -137,12 +116,9 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
       `${AUTH_PATH}/two-factor/generate-backup-codes`,
       { schema: { body: contract.PasswordOnly, response: Responses(200, contract.BackupCodes) } },
       async (request, reply) =>
-        await withPassword(request, reply, request.body, async (transaction, { id, hasSecondFactor }) => {
-          const backupCodes = hasSecondFactor ? await replaceBackupCodes(transaction, seal, id) : undefined
-          if (!backupCodes) throw noSecondFactor()
-          await record(transaction, request, { action: 'agent.backup_codes_created' })
-          return { backupCodes }
-        }),
+        await afterPassword(request, reply, request.body, async (transaction, account) => ({
+          backupCodes: await replaceBackupCodes(transaction, seal, account, requestOrigin(request, clock.now())),
+        })),
     )
 
     app.get(

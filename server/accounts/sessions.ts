@@ -1,5 +1,5 @@
-import type { FastifyRequest } from 'fastify'
 import type { Sessions } from '#contract/account.ts'
+import type { Origin } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { hashOfToken } from '../mail/links.ts'
@@ -48,14 +48,16 @@ export async function extendSession(db: Database, id: string, now: number): Prom
   return numUpdatedRows > 0n
 }
 
+/** The origin of a request that a browser sent. `userAgent`: at most 500 characters. */
+export type BrowserOrigin = Origin & { address: string; userAgent: string | null }
+
 export type StartedSession = { token: string; isPersistent: boolean }
 
 /** Call `setSessionCookie` after the transaction is committed. */
 export async function insertSession(
   db: Database,
-  { ip, headers }: FastifyRequest,
   { userId, isPersistent }: { userId: string; isPersistent: boolean },
-  now: number,
+  { address, userAgent, now }: BrowserOrigin,
 ): Promise<StartedSession> {
   const token = newToken()
   await db
@@ -63,7 +65,7 @@ export async function insertSession(
     .values({
       ...{ id: newId('ses', now), token_hash: hashOfToken(token), person_id: userId, created_at: now },
       ...{ expires_at: now + (isPersistent ? PERSISTENT_MS : DAY_MS), is_persistent: isPersistent ? 1 : 0 },
-      ...{ address: ip, user_agent: headers['user-agent']?.slice(0, 500) ?? null },
+      ...{ address, user_agent: userAgent },
     })
     .execute()
   await deleteOldestSessions(db, userId)

@@ -1,6 +1,5 @@
 import type { AgentRole } from '#contract/agents.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { nextVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 
@@ -83,16 +82,6 @@ function toAccount(row: AccountRow): Account | undefined {
   if (!row) return undefined
   const { id, email, name, password_hash: passwordHash, two_factor_enabled } = row
   return { id, email, name, passwordHash, hasSecondFactor: two_factor_enabled === 1 }
-}
-
-/** Also renames the user's agents, which repeat the name. */
-export async function renameUser(db: Database, id: string, name: string, now: number): Promise<void> {
-  await db.updateTable('people').set({ name, updated_at: now }).where('id', '=', id).execute()
-  await db
-    .updateTable('agents')
-    .set({ name, ...nextVersion })
-    .where('person_id', '=', id)
-    .execute()
 }
 
 export async function setPassword(db: Database, id: string, passwordHash: string, now: number): Promise<void> {
