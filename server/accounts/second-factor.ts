@@ -8,23 +8,25 @@ import type { Seal } from '../seal.ts'
 import { deleteTokens, randomBase62, SIGN_IN_PURPOSES } from './account-tokens.ts'
 import type { Account } from './users.ts'
 
-/** Stored sealed. `secret`: base32. */
-type SecondFactor = { secret: string; backupCodes: string[] }
+/** `secret`: base32. */
+type SecondFactor = { secret: string; recoveryCodes: string[] }
+/** The sealed JSON, with the names that existing rows have. */
+type StoredFactor = { secret: string; backupCodes: string[] }
 
-const BACKUP_CODE_COUNT = 10
+const RECOVERY_CODE_COUNT = 10
 
 /** `account`: locked. Replaces an unconfirmed second factor. It takes effect with `enableSecondFactor`. Throws 409 if one is in effect. */
 export async function insertSecondFactor(db: Database, seal: Seal, { id, email, hasSecondFactor }: Account) {
   if (hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
   const secret = new Secret({ size: 20 })
-  const backupCodes = newBackupCodes()
-  const sealed = close(seal, id, { secret: secret.base32, backupCodes })
+  const recoveryCodes = newRecoveryCodes()
+  const sealed = close(seal, id, { secret: secret.base32, recoveryCodes })
   await db
     .insertInto('second_factors')
     .values({ person_id: id, sealed })
     .onConflict((conflict) => conflict.column('person_id').doUpdateSet({ sealed, last_step: 0 }))
     .execute()
-  return { totpURI: new TOTP({ issuer: 'Zonewatch', label: email, secret }).toString(), backupCodes }
+  return { totpURI: new TOTP({ issuer: 'Zonewatch', label: email, secret }).toString(), recoveryCodes }
 }
 
 /** After the first correct code. */
@@ -73,19 +75,19 @@ export async function useCode(
 }
 
 /** Accepts each code once. Throws 400 for a wrong or used code, 409 without a second factor. */
-export async function useBackupCode(
+export async function useRecoveryCode(
   db: Database,
   seal: Seal,
   { userId, code }: { userId: string; code: string },
 ): Promise<void> {
   const factor = await getFactor(db, seal, userId)
-  const backupCodes = factor.backupCodes.filter((unused) => unused !== code)
-  if (backupCodes.length === factor.backupCodes.length) throw invalid({ code: fieldError('wrong_backup_code') })
-  await updateFactor(db, seal, userId, { ...factor, backupCodes })
+  const recoveryCodes = factor.recoveryCodes.filter((unused) => unused !== code)
+  if (recoveryCodes.length === factor.recoveryCodes.length) throw invalid({ code: fieldError('wrong_backup_code') })
+  await updateFactor(db, seal, userId, { ...factor, recoveryCodes })
 }
 
 /** `account`: locked. The previous codes stop working. Throws 409 if no second factor is in effect. */
-export async function replaceBackupCodes(
+export async function replaceRecoveryCodes(
   db: Database,
   seal: Seal,
   { id, hasSecondFactor }: Account,
@@ -93,10 +95,10 @@ export async function replaceBackupCodes(
 ): Promise<string[]> {
   if (!hasSecondFactor) throw noSecondFactor()
   const factor = await getFactor(db, seal, id)
-  const backupCodes = newBackupCodes()
-  await updateFactor(db, seal, id, { ...factor, backupCodes })
+  const recoveryCodes = newRecoveryCodes()
+  await updateFactor(db, seal, id, { ...factor, recoveryCodes })
   await recordAccountAudit(db, origin, id, { action: 'agent.backup_codes_created' })
-  return backupCodes
+  return recoveryCodes
 }
 
 /** Locks the row until the transaction ends. Throws 409 without a second factor. */
@@ -108,7 +110,8 @@ async function getFactor(db: Database, seal: Seal, userId: string): Promise<Seco
     .modifyEnd(forUpdate(db))
     .executeTakeFirst()
   if (!row) throw noSecondFactor()
-  return JSON.parse(seal.open(row.sealed, secondFactorContext(userId)))
+  const { secret, backupCodes }: StoredFactor = JSON.parse(seal.open(row.sealed, secondFactorContext(userId)))
+  return { secret, recoveryCodes: backupCodes }
 }
 
 async function updateFactor(db: Database, seal: Seal, userId: string, factor: SecondFactor): Promise<void> {
@@ -116,13 +119,15 @@ async function updateFactor(db: Database, seal: Seal, userId: string, factor: Se
   await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', userId).execute()
 }
 
-const close = (seal: Seal, userId: string, factor: SecondFactor) =>
-  seal.close(JSON.stringify(factor), secondFactorContext(userId))
+function close(seal: Seal, userId: string, { secret, recoveryCodes }: SecondFactor): Buffer {
+  const stored: StoredFactor = { secret, backupCodes: recoveryCodes }
+  return seal.close(JSON.stringify(stored), secondFactorContext(userId))
+}
 
 export const secondFactorContext = (userId: string): string => `second factor of ${userId}`
 
 /** `aB3de-Fg4hi`: 59 bits each. */
-const newBackupCodes = (): string[] =>
-  Array.from({ length: BACKUP_CODE_COUNT }, () => `${randomBase62(5)}-${randomBase62(5)}`)
+const newRecoveryCodes = (): string[] =>
+  Array.from({ length: RECOVERY_CODE_COUNT }, () => `${randomBase62(5)}-${randomBase62(5)}`)
 
 export const noSecondFactor = () => conflict('Two-factor authentication is not set up. Turn it on first.')

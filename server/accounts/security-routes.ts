@@ -17,7 +17,7 @@ import { setSessionCookie } from './cookies.ts'
 import { sendEmailLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
-import { disableSecondFactor, insertSecondFactor, replaceBackupCodes } from './second-factor.ts'
+import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes } from './second-factor.ts'
 import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
 import { normalizeEmail } from './users.ts'
 
@@ -96,9 +96,10 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
       `${AUTH_PATH}/two-factor/enable`,
       { schema: { body: contract.PasswordOnly, response: Responses(200, contract.SecondFactor) } },
       async (request, reply) =>
-        await afterPassword(request, reply, request.body, (transaction, account) =>
-          insertSecondFactor(transaction, seal, account),
-        ),
+        await afterPassword(request, reply, request.body, async (transaction, account) => {
+          const { totpURI, recoveryCodes } = await insertSecondFactor(transaction, seal, account)
+          return { totpURI, backupCodes: recoveryCodes }
+        }),
     )
 
     app.post(
@@ -114,10 +115,10 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
 
     app.post(
       `${AUTH_PATH}/two-factor/generate-backup-codes`,
-      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.BackupCodes) } },
+      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.RecoveryCodes) } },
       async (request, reply) =>
         await afterPassword(request, reply, request.body, async (transaction, account) => ({
-          backupCodes: await replaceBackupCodes(transaction, seal, account, requestOrigin(request, clock.now())),
+          backupCodes: await replaceRecoveryCodes(transaction, seal, account, requestOrigin(request, clock.now())),
         })),
     )
 

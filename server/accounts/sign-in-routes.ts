@@ -21,8 +21,8 @@ import { AUTH_PATH, browserOrigin, DONE, getSession } from './request-session.ts
 import { deleteSession } from './sessions.ts'
 import {
   type CodeEntry,
-  enterBackupCode,
   enterCode,
+  enterRecoveryCode,
   getPendingUserId,
   PENDING_MS,
   type SignInTokens,
@@ -87,7 +87,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
         const { code, trustDevice } = request.body
         const entry = await getCodeEntry(request, code, trustDevice)
         const tokens = await limitAttempts(deps, reply, userAttempt('code', entry.userId, request.ip), () =>
-          enterBackupCode(db, seal, entry, browserOrigin(request, clock.now())),
+          enterRecoveryCode(db, seal, entry, browserOrigin(request, clock.now())),
         )
         setCookies(request, reply, tokens)
         return DONE

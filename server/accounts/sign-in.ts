@@ -4,7 +4,7 @@ import { Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { consumeAccountToken, consumeToken, findTokenOwner, insertToken, newToken } from './account-tokens.ts'
 import type { Passwords } from './passwords.ts'
-import { enableSecondFactor, noSecondFactor, useBackupCode, useCode } from './second-factor.ts'
+import { enableSecondFactor, noSecondFactor, useCode, useRecoveryCode } from './second-factor.ts'
 import { type BrowserOrigin, insertSession, PERSISTENT_MS, type StartedSession } from './sessions.ts'
 import { type Account, findAccount, lockAccount } from './users.ts'
 
@@ -88,8 +88,8 @@ export async function enterCode(
   })
 }
 
-/** Accepts a backup code. Throws like `enterCode`. */
-export async function enterBackupCode(
+/** Accepts a recovery code. Throws like `enterCode`. */
+export async function enterRecoveryCode(
   db: Database,
   seal: Seal,
   { userId, code, pending }: CodeEntry,
@@ -97,7 +97,7 @@ export async function enterBackupCode(
 ): Promise<SignInTokens> {
   return await inTransaction(db, async (transaction) => {
     await lockAccount(transaction, userId)
-    await useBackupCode(transaction, seal, { userId, code })
+    await useRecoveryCode(transaction, seal, { userId, code })
     return pending ? await completeSignIn(transaction, userId, pending, origin) : {}
   })
 }

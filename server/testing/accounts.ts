@@ -51,9 +51,9 @@ export async function givenSignedInBrowser(world: TestApp, newUser: NewUser, fro
 export async function givenSecondFactor(world: TestApp) {
   const browser = await givenSignedInBrowser(world, { name: 'Ada' })
   const { body } = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
-  const { totpURI: uri, backupCodes }: { totpURI: string; backupCodes: string[] } = body
+  const { totpURI: uri, backupCodes: recoveryCodes }: { totpURI: string; backupCodes: string[] } = body
   await confirmCode(browser, currentCode(uri))
-  return { world, browser, uri, backupCodes }
+  return { world, browser, uri, recoveryCodes }
 }
 
 export const currentCode = (uri: string): string => codeAt(uri, Date.now())
