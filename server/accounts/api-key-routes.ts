@@ -11,11 +11,10 @@ import { Nullable, PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, OrganizationQuery, Params, Responses, type Routes } from '../http/routes.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { getApiKey, getApiKeyWithSecret, listApiKeys, toKeyLimits } from './api-key-store.ts'
 import { createApiKey, revokeApiKey, rotateApiKey, updateApiKey } from './api-keys.ts'
-import { OrganizationQuery } from './mail-routes.ts'
 
 const tags = ['API keys']
 const params = Params('key')

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifySerializerCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { ErrorBody } from '#contract/common.ts'
+import { ErrorBody, StrictObject } from '#contract/common.ts'
 
 export type Routes = FastifyPluginAsyncTypebox
 
@@ -33,6 +33,9 @@ export const Params = <T extends string>(...names: T[]) =>
       names.map((name) => [name, Type.String(PARAMETERS[name] ? { description: PARAMETERS[name] } : {})]),
     ) as Record<T, ReturnType<typeof Type.String>>,
   )
+
+/** For GET requests of the dashboard: names the organization where a browser cannot set `X-Organization`. */
+export const OrganizationQuery = StrictObject({ organization: Type.Optional(Type.String({ maxLength: 40 })) })
 
 /** The success response of a route, and the errors. */
 export const Responses = <S extends number, T extends TSchema>(status: S, body: T) =>

@@ -1,15 +1,13 @@
-import { Type } from 'typebox'
 import { Mails } from '#contract/account.ts'
 import type { AgentRole } from '#contract/agents.ts'
-import { StrictObject } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { canGrantRole } from '../http/authorization.ts'
-import { Responses, type Routes } from '../http/routes.ts'
+import { OrganizationQuery, Responses, type Routes } from '../http/routes.ts'
 import { type MailContent, renderMail } from '../mail/content.ts'
 import { toIso } from '../times.ts'
 
 /** The mails to members of the organization, for the dashboard. */
-export const mailRoutes =
+export const organizationMailRoutes =
   (deps: Deps): Routes =>
   async (app) => {
     app.get(
@@ -19,11 +17,8 @@ export const mailRoutes =
     )
   }
 
-/** Names the organization where a browser cannot set the header. */
-export const OrganizationQuery = StrictObject({ organization: Type.Optional(Type.String({ maxLength: 40 })) })
-
 /** The newest mails, as a caller with this role may see them. Mails about a user's account belong to no organization, so they are not included. */
-export async function listMails(
+async function listMails(
   { db, config, seal }: Pick<Deps, 'db' | 'config' | 'seal'>,
   { organizationId, role }: { organizationId: string; role: AgentRole },
 ): Promise<Mails['data']> {
