@@ -22,8 +22,8 @@ import { getMe } from './memberships.ts'
 import { signUp, signUpWithInvitation, signUpWithSetupLink } from './new-accounts.ts'
 import { insertOwnedOrganization } from './organizations.ts'
 import type { Passwords } from './passwords.ts'
+import { profileRoutes } from './profile-routes.ts'
 import { browserOrigin, getSession, protectAccountRoutes } from './request-session.ts'
-import { accountSecurityRoutes } from './security-routes.ts'
 import { extendSession } from './sessions.ts'
 import { hasOrganizations } from './setup.ts'
 import { Background, signInRoutes } from './sign-in-routes.ts'
@@ -38,7 +38,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
     const background = new Background(deps.log)
     app.addHook('onClose', () => background.close())
     await app.register(signInRoutes(deps, passwords, background))
-    await app.register(accountSecurityRoutes(deps, passwords))
+    await app.register(profileRoutes(deps, passwords))
 
     app.get('/dashboard/api/me', { schema: { response: Responses(200, Me) } }, async (request, reply) => {
       const { id, userId } = getSession(request)

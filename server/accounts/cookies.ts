@@ -11,6 +11,10 @@ export function renewSessionCookie(config: CookieConfig, request: FastifyRequest
   if (token) setSessionCookie(config, reply, { token, isPersistent: true })
 }
 
+/**
+ * `two_factor`: of a sign-in that waits for a code. `trust_device`: of a browser that needs no code. `device`: of a browser in which
+ * an account has signed in before.
+ */
 type CookieName = 'session_token' | 'two_factor' | 'trust_device' | 'device'
 type CookieConfig = Pick<Deps['config'], 'baseUrl'>
 

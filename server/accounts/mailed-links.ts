@@ -36,7 +36,7 @@ export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string
 }
 
 /** Mails a link that changes the address. Sends nothing to an address that another account has. */
-export async function sendEmailLink(
+export async function sendEmailChangeLink(
   transaction: Database,
   { clock, seal }: LinkDeps,
   userId: string,

@@ -39,9 +39,6 @@ export async function signUpWithSetupLink(
   return signedUp
 }
 
-const badLink = () =>
-  forbidden('This setup link was already used or belongs to another server. Use the link in the server log.')
-
 /**
  * Creates the account of an invited user, who becomes an agent, and signs in. Throws like `acceptInvitation`, 400 without a name
  * or a password, 409 if the address belongs to a user already.
@@ -62,6 +59,9 @@ export async function signUpWithInvitation(
     return { organizationId, session: await startSession(transaction, user.id, origin) }
   })
 }
+
+const badLink = () =>
+  forbidden('This setup link was already used or belongs to another server. Use the link in the server log.')
 
 /** A new account needs both. Throws 400. */
 function nameAndPassword({ name, password }: Acceptance): { name: string; password: string } {

@@ -8,7 +8,8 @@ import { insertGroup } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { conflict, notFound } from '../problem.ts'
 import { insertKeyRow } from './api-key-store.ts'
-import { ensureUser, insertAgent, type User } from './users.ts'
+import { insertAgent } from './memberships.ts'
+import { ensureUser, type User } from './users.ts'
 
 export type NewOrganization = {
   name: string
@@ -54,6 +55,17 @@ export async function insertOwnedOrganization(
   })
 }
 
+/** By slug or id; without either, the only organization. Throws `not_found`. */
+export async function getOrganization(db: Database, slugOrId?: string): Promise<{ id: string; slug: string }> {
+  let query = db.selectFrom('organizations').select(['id', 'slug']).limit(2)
+  if (slugOrId !== undefined) {
+    query = query.where((where) => where.or([where('slug', '=', slugOrId), where('id', '=', slugOrId)]))
+  }
+  const organizations = await query.execute()
+  if (organizations.length !== 1) throw notFound()
+  return organizations[0]!
+}
+
 const MAX_OWNED = 50
 
 async function refuseTooManyOrganizations(db: Database, userId: string): Promise<void> {
@@ -86,17 +98,6 @@ async function insertWithDefaults(
   const object = { id, label: name }
   await recordAudit(db, context, { action: 'organization.created', object, after: { name, slug } })
   return created
-}
-
-/** By slug or id; without either, the only organization. Throws `not_found`. */
-export async function getOrganization(db: Database, slugOrId?: string): Promise<{ id: string; slug: string }> {
-  let query = db.selectFrom('organizations').select(['id', 'slug']).limit(2)
-  if (slugOrId !== undefined) {
-    query = query.where((where) => where.or([where('slug', '=', slugOrId), where('id', '=', slugOrId)]))
-  }
-  const organizations = await query.execute()
-  if (organizations.length !== 1) throw notFound()
-  return organizations[0]!
 }
 
 async function findFreeSlug(db: Database, base: string): Promise<string> {

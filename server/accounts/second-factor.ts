@@ -24,7 +24,7 @@ export async function insertSecondFactor(db: Database, seal: Seal, { id, email, 
   await db
     .insertInto('second_factors')
     .values({ person_id: id, sealed })
-    .onConflict((conflict) => conflict.column('person_id').doUpdateSet({ sealed, last_step: 0 }))
+    .onConflict((target) => target.column('person_id').doUpdateSet({ sealed, last_step: 0 }))
     .execute()
   return { totpURI: new TOTP({ issuer: 'Zonewatch', label: email, secret }).toString(), recoveryCodes }
 }

@@ -13,6 +13,9 @@ export const PENDING_MS = 10 * 60_000
 /** How long a trusted browser needs no code. */
 export const TRUSTED_MS = PERSISTENT_MS
 
+/** Stored until the code arrives. */
+type PendingSignIn = { isPersistent: boolean }
+
 /** For the cookies, which are set after the transaction is committed. `pending`: the sign-in waits for a code. */
 export type SignInTokens = { session?: StartedSession; pending?: string; trusted?: string }
 
@@ -44,18 +47,6 @@ export async function signIn(
     await insertToken(transaction, { token: pending, purpose: 'pending-sign-in', userId: id, content, expiresAt })
     return { pending }
   })
-}
-
-/** Stored until the code arrives. */
-type PendingSignIn = { isPersistent: boolean }
-
-/** Throws 401 for a wrong password. An unknown address takes the same time. */
-async function verifyPassword(db: Database, passwords: Passwords, email: string, password: string): Promise<Account> {
-  const account = await findAccount(db, email)
-  const hash = account?.passwordHash
-  const isCorrect = hash ? await passwords.verify({ hash, password }) : void (await passwords.hash(password))
-  if (!account || !isCorrect) throw wrongPassword()
-  return account
 }
 
 /** The user of a sign-in that waits for a code. Throws 401 if there is none or it has expired. */
@@ -100,6 +91,15 @@ export async function enterRecoveryCode(
     await useRecoveryCode(transaction, seal, { userId, code })
     return pending ? await completeSignIn(transaction, userId, pending, origin) : {}
   })
+}
+
+/** Throws 401 for a wrong password. An unknown address takes the same time. */
+async function verifyPassword(db: Database, passwords: Passwords, email: string, password: string): Promise<Account> {
+  const account = await findAccount(db, email)
+  const hash = account?.passwordHash
+  const isCorrect = hash ? await passwords.verify({ hash, password }) : void (await passwords.hash(password))
+  if (!account || !isCorrect) throw wrongPassword()
+  return account
 }
 
 async function completeSignIn(

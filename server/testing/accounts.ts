@@ -1,6 +1,7 @@
 import { TOTP, URI } from 'otpauth'
 import type { AgentRole } from '#contract/agents.ts'
-import { ensureUser, insertAgent, insertUserIfNew } from '../accounts/users.ts'
+import { insertAgent } from '../accounts/memberships.ts'
+import { ensureUser, insertUserIfNew } from '../accounts/users.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { cheapHash } from './cheap-passwords.ts'
 import type { TestApp } from './test-app.ts'

@@ -14,15 +14,15 @@ import {
 } from './account-changes.ts'
 import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './attempt-limits.ts'
 import { setSessionCookie } from './cookies.ts'
-import { sendEmailLink } from './mailed-links.ts'
+import { sendEmailChangeLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
 import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes } from './second-factor.ts'
 import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
 import { normalizeEmail } from './users.ts'
 
-/** Changes of a signed-in user's own account. Bodies and responses: `contract/account.ts`. */
-export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes {
+/** The own account of a signed-in user: name, password, address, second factor, sessions. Bodies and responses: `contract/account.ts`. */
+export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
   const { db, clock, config, seal } = deps
 
   /** Limits the attempts at the password. */
@@ -84,7 +84,7 @@ export function accountSecurityRoutes(deps: Deps, passwords: Passwords): Routes 
         ]
         const prepare = async () => void (sendsMail && (await countAttempts(deps, reply, counters)))
         await afterPassword(request, reply, { password, prepare }, async (transaction, account) => {
-          if (sendsMail) return await sendEmailLink(transaction, deps, userId, newEmail)
+          if (sendsMail) return await sendEmailChangeLink(transaction, deps, userId, newEmail)
           const change = { account, email: newEmail, isVerified: false }
           await changeEmail(transaction, change, requestOrigin(request, clock.now()))
         })
