@@ -147,8 +147,8 @@ export const PasswordOnly = StrictObject({ password: Type.String({ maxLength: 12
 export const SecondFactor = StrictObject({ totpURI: Type.String(), backupCodes: Type.Array(Type.String()) })
 export type SecondFactor = Static<typeof SecondFactor>
 /** `two-factor/generate-backup-codes`: replaces the previous codes. */
-export const BackupCodes = StrictObject({ backupCodes: Type.Array(Type.String()) })
-export type BackupCodes = Static<typeof BackupCodes>
+export const RecoveryCodes = StrictObject({ backupCodes: Type.Array(Type.String()) })
+export type RecoveryCodes = Static<typeof RecoveryCodes>
 
 /** `GET /dashboard/auth/list-sessions`; `revoke-session` takes `{id}`. */
 export const Sessions = StrictObject({

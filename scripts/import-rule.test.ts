@@ -26,6 +26,7 @@ test.each([
   ['server/dns/client.ts', 'server/database/database.ts'],
   ['server/monitors/routes.ts', 'server/database/database.ts'],
   ['server/monitors/external-id-routes.ts', 'server/database/database.ts'],
+  ['server/accounts/sign-in-routes.ts', 'server/database/database.ts'],
   ['server/checks/store.ts', 'server/events/routes.ts'],
   ['contract/events.ts', 'server/clock.ts'],
   ['contract/events.ts', 'dashboard/api.ts'],

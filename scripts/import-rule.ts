@@ -131,9 +131,6 @@ const PARTS: Record<string, readonly string[]> = {
 /** These look at the whole server from outside. */
 const FROM_OUTSIDE = ['scripts', 'e2e', 'bench']
 
-/** Routes that run one transaction over several stores, such as users, sessions and the audit log. */
-const OWN_TRANSACTIONS = new Set(['account', 'security', 'sign-in'].map((name) => `server/accounts/${name}-routes.ts`))
-
 /** Why some imports are refused, where the sentence can be better than "it comes after". */
 const REASONS: Record<string, string> = {
   app: 'only cli/serve.ts puts the server together',
@@ -164,7 +161,7 @@ export function refusalOf(from: string, to: string): string | undefined {
   const [part, other] = [partOf(from), partOf(to)]
   if (to.endsWith('/routes.ts') && from !== 'server/app.ts' && !to.endsWith('/http/routes.ts'))
     return 'only app.ts mounts routes'
-  if (/[/-]routes\.ts$/.test(from) && other === 'database' && !OWN_TRANSACTIONS.has(from)) {
+  if (/[/-]routes\.ts$/.test(from) && other === 'database') {
     return 'routes call the store, and the store the database'
   }
   if (part === other || GROUND.includes(other)) return undefined

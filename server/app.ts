@@ -2,7 +2,7 @@ import { accountRoutes } from './accounts/account-routes.ts'
 import { agentRoutes } from './accounts/agent-routes.ts'
 import { apiKeyRoutes } from './accounts/api-key-routes.ts'
 import { authenticator } from './accounts/authenticate.ts'
-import { mailRoutes } from './accounts/mail-routes.ts'
+import { organizationMailRoutes } from './accounts/organization-mail-routes.ts'
 import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
 import { channelRoutes } from './alerts/channel-routes.ts'
@@ -83,7 +83,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(plannedChangeRoutes(deps))
     await api.register(agentRoutes(deps))
     await api.register(apiKeyRoutes(deps))
-    await api.register(mailRoutes(deps))
+    await api.register(organizationMailRoutes(deps))
     await api.register(organizationRoutes(deps, payments))
     await api.register(subscriptionRoutes(deps, payments))
     await api.register(operationsRoutes(deps))

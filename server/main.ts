@@ -104,7 +104,7 @@ program
 program
   .command('disable-two-factor <email>')
   .description('turn off two-factor authentication for a person who lost the authenticator app and all recovery codes')
-  .action(async (email) => (await import('./cli/disable-two-factor.ts')).disableTwoFactor(email))
+  .action(async (email) => (await import('./cli/disable-two-factor.ts')).disableSecondFactorOf(email))
 
 program
   .command('check <name> <type> [expected...]')

@@ -9,8 +9,8 @@ import { Page, Section } from '../ui/page.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { useSubmit } from '../ui/use-submit.ts'
+import { SecondFactorSection } from './second-factor.tsx'
 import { Sessions } from './sessions.tsx'
-import { TwoFactor } from './two-factor.tsx'
 
 export function ProfilePage() {
   return (
@@ -19,7 +19,7 @@ export function ProfilePage() {
         <Name />
         <Email />
         <Password />
-        <TwoFactor />
+        <SecondFactorSection />
         <Sessions />
       </div>
     </Page>

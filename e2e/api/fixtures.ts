@@ -1,4 +1,5 @@
-import { ensureUser, insertAgent } from '#server/accounts/users.ts'
+import { insertAgent } from '#server/accounts/memberships.ts'
+import { ensureUser } from '#server/accounts/users.ts'
 import { newId } from '#server/ids.ts'
 import { startWaits } from '#server/monitors/waits.ts'
 import { insertCanceledJob } from '#server/testing/jobs.ts'

@@ -20,8 +20,8 @@ onBothEngines('someone who knows only the password', (_fresh, engine) => {
   test.each(['verify-totp', 'verify-backup-code'])(
     'signs in at most once with three simultaneous requests (%s)',
     async (kind) => {
-      const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
-      const code = kind === 'verify-totp' ? nextCode(uri) : backupCodes[0]
+      const { world, uri, recoveryCodes } = await givenSecondFactor(await givenApp(engine))
+      const code = kind === 'verify-totp' ? nextCode(uri) : recoveryCodes[0]
       const browsers = [await givenHalfSignedIn(world), await givenHalfSignedIn(world), await givenHalfSignedIn(world)]
       await Promise.all(
         browsers.map((browser) => browser.call(`/dashboard/auth/two-factor/${kind}`, { body: { code } })),

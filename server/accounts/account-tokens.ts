@@ -29,14 +29,17 @@ export async function insertToken(db: Database, { token, purpose, userId, conten
     .execute()
 }
 
-/** The user of a valid token. */
+/** The user of a valid token; undefined for a used or expired one. */
 export async function findTokenOwner(db: Database, purpose: TokenPurpose, token: string, now: number) {
-  const row = await selectToken(db, purpose, token).select('person_id').where('expires_at', '>', now).executeTakeFirst()
+  const row = await db
+    .selectFrom('account_tokens')
+    .select('person_id')
+    .where('token_hash', '=', hashOfToken(token))
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
   return row?.person_id ?? undefined
 }
-
-const selectToken = (db: Database, purpose: TokenPurpose, token: string) =>
-  db.selectFrom('account_tokens').where('token_hash', '=', hashOfToken(token)).where('purpose', '=', purpose)
 
 /** Returns the content of a token and deletes it, so that it works once. Undefined for a used or expired token. */
 export async function consumeToken<T>(db: Database, purpose: TokenPurpose, token: string, now: number) {

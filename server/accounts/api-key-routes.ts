@@ -17,7 +17,7 @@ import { getApiKey, getApiKeyWithSecret, listApiKeys, toKeyLimits } from './api-
 import { createApiKey, revokeApiKey, rotateApiKey, updateApiKey } from './api-keys.ts'
 
 const tags = ['API keys']
-const params = Params('key')
+const key = { params: Params('key') }
 const adminsRead = { readRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
@@ -51,8 +51,8 @@ export function apiKeyRoutes(deps: Deps): Routes {
       const { body, context } = request
       return runIdempotent(request, reply, db, {
         execute: (db) =>
-          withinQuota({ ...deps, db }, context, 'api_keys', (database) =>
-            createApiKey(database, config, context, body),
+          withinQuota({ ...deps, db }, context, 'api_keys', (transaction) =>
+            createApiKey(transaction, config, context, body),
           ),
         respond: (db, created) => {
           reply.code(201).header('location', `/api-keys/${created.id}`)
@@ -61,7 +61,7 @@ export function apiKeyRoutes(deps: Deps): Routes {
       })
     })
 
-    const read = { operationId: 'getApiKey', summary: 'Get an API key', tags, params, response: Responses(200, ApiKey) }
+    const read = { operationId: 'getApiKey', summary: 'Get an API key', tags, ...key, response: Responses(200, ApiKey) }
     app.get('/api-keys/:key', { config: adminsRead, schema: read }, ({ params, context }) =>
       getApiKey(db, config, context, params.key),
     )
@@ -72,7 +72,7 @@ export function apiKeyRoutes(deps: Deps): Routes {
       description:
         'Fields you leave out keep their values, in `limits` too. Changes apply from the next request with the key. Returns 409 for a revoked key.',
       tags,
-      params,
+      ...key,
       body: ApiKeyChange,
       response: Responses(200, ApiKey),
     }
@@ -87,7 +87,7 @@ export function apiKeyRoutes(deps: Deps): Routes {
       description:
         'Only this response shows the new key. The previous key also works for `grace_hours`; the key before that stops working at once. Id, role, limits and expiry stay, and both keys share the rate limits. Returns 409 for an expired or revoked key.',
       tags,
-      params,
+      ...key,
       body: Nullable(ApiKeyRotation), // Fastify validates a missing body as null.
       response: Responses(200, ApiKeyWithSecret),
     }
@@ -96,7 +96,7 @@ export function apiKeyRoutes(deps: Deps): Routes {
       const graceHours = body?.grace_hours ?? 24
       return runIdempotent(request, reply, db, {
         execute: (db) => rotateApiKey(db, config, context, params.key, graceHours),
-        respond: (db, key) => getApiKeyWithSecret(db, config, context, { id: params.key, key }),
+        respond: (db, newKey) => getApiKeyWithSecret(db, config, context, { id: params.key, key: newKey }),
       })
     })
 
@@ -106,7 +106,7 @@ export function apiKeyRoutes(deps: Deps): Routes {
       description:
         'Takes effect at once and cannot be undone. The key stays in the list as revoked. Keys that it created keep working.',
       tags,
-      params,
+      ...key,
       response: Responses(204, NoContent),
     }
     app.delete(

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { clientNetwork, ipv6Network } from '../http/auth-and-rate-limit.ts'
 import { secondsUntil, tryAgainIn } from '../http/limits.ts'
 import { Problem } from '../problem.ts'
-import { readCookie, setCookie } from './sessions.ts'
+import { readCookie, setCookie } from './cookies.ts'
 
 /** `subject`: an account, an address or a device. `free`: attempts in a row without waiting. */
 export type AttemptCounter = { subject: string; free: number }

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { forbidden } from '../problem.ts'
 import { findActiveKey, parseLimits } from './api-key-store.ts'
 import { AGENT_ROLE_BY_KEY_ROLE, findMembership } from './memberships.ts'
-import { readSession } from './sessions.ts'
+import { readSession } from './request-session.ts'
 
 /**
  * Identifies the caller by `X-Api-Key` or, without that header, by the session cookie. Undefined without either. Every request

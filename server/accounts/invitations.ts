@@ -13,8 +13,8 @@ import { cancelMails, queueMail } from '../mail/outbox.ts'
 import { conflict, forbidden, notFound, Problem } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
-import { findActorRole } from './memberships.ts'
-import { insertAgent, normalizeEmail, type User } from './users.ts'
+import { findActorRole, insertAgent } from './memberships.ts'
+import { normalizeEmail, type User } from './users.ts'
 
 type InvitationRow = Selectable<InvitationsTable>
 

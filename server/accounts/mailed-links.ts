@@ -7,21 +7,12 @@ import { newId } from '../ids.ts'
 import type { AccountMail } from '../mail/content.ts'
 import { accountToken } from '../mail/links.ts'
 import { queueMail } from '../mail/outbox.ts'
-import { conflict, invalid } from '../problem.ts'
-import {
-  consumeAccountToken,
-  consumeToken,
-  deleteTokens,
-  findTokenOwner,
-  insertToken,
-  LINK_PURPOSES,
-  SIGN_IN_PURPOSES,
-  type TokenPurpose,
-} from './account-tokens.ts'
+import { invalid } from '../problem.ts'
+import { changeEmail, mailUser, replacePassword } from './account-changes.ts'
+import { consumeAccountToken, consumeToken, findTokenOwner, insertToken, type TokenPurpose } from './account-tokens.ts'
 import { insertOwnedOrganization } from './organizations.ts'
 import type { Passwords } from './passwords.ts'
-import { deleteSessions } from './sessions.ts'
-import { type Account, findUser, insertUser, lockAccount, normalizeEmail, setPassword } from './users.ts'
+import { findUser, insertUser, lockAccount, normalizeEmail } from './users.ts'
 
 const LIFETIME_MS = 60 * 60_000
 
@@ -45,7 +36,7 @@ export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string
 }
 
 /** Mails a link that changes the address. Sends nothing to an address that another account has. */
-export async function sendEmailLink(
+export async function sendEmailChangeLink(
   transaction: Database,
   { clock, seal }: LinkDeps,
   userId: string,
@@ -90,19 +81,6 @@ export async function resetPassword(
   })
 }
 
-/** Also ends every session and link of the account, and notifies the user by mail. */
-export async function replacePassword(
-  transaction: Database,
-  { id, email }: { id: string; email: string },
-  passwordHash: string,
-  now: number,
-): Promise<void> {
-  await setPassword(transaction, id, passwordHash, now)
-  await deleteSessions(transaction, id)
-  await deleteTokens(transaction, id, [...LINK_PURPOSES, ...SIGN_IN_PURPOSES])
-  await mailUser(transaction, email, { kind: 'password_changed' }, now)
-}
-
 /** Creates the account or changes the address that a link stands for. Throws 400 for a used or expired link. */
 export async function confirmEmail(db: Database, token: string, origin: Origin): Promise<void> {
   await inTransaction(db, async (transaction) => {
@@ -116,28 +94,6 @@ export async function confirmEmail(db: Database, token: string, origin: Origin):
     if (!link) throw badLink()
     await changeEmail(transaction, { ...link, email: link.content.email, isVerified: true }, origin)
   })
-}
-
-/** `account`: locked. Also changes the user's agents, which repeat the address, and notifies the old address. Throws 409 for a taken address. */
-export async function changeEmail(
-  transaction: Database,
-  { account, email, isVerified }: { account: Account; email: string; isVerified: boolean },
-  origin: Origin,
-): Promise<void> {
-  const { now } = origin
-  const { id: userId } = account
-  if (await findUser(transaction, email)) throw conflict(`${email} belongs to another account.`)
-  const change = { email: normalizeEmail(email), email_verified: isVerified ? 1 : 0, updated_at: now } as const
-  await transaction.updateTable('people').set(change).where('id', '=', userId).execute()
-  await transaction.updateTable('agents').set({ email: change.email }).where('person_id', '=', userId).execute()
-  await deleteTokens(transaction, userId, LINK_PURPOSES)
-  await mailUser(transaction, account.email, { kind: 'email_changed', email: change.email }, now)
-  const [before, after] = [{ email: account.email }, { email: change.email }]
-  await recordAccountAudit(transaction, origin, userId, { action: 'agent.email_changed', before, after })
-}
-
-async function mailUser(db: Database, recipient: string, content: AccountMail, now: number): Promise<void> {
-  await queueMail(db, null, { about: newId('lnk', now), recipients: [recipient], content }, now)
 }
 
 type NewLink = {

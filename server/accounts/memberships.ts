@@ -6,11 +6,37 @@ import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
 import type { Deps } from '../deps.ts'
+import { newId } from '../ids.ts'
 import { unauthorized } from '../problem.ts'
 import type { KeyRole } from './api-key-store.ts'
 import { isOperator } from './operators.ts'
+import type { User } from './users.ts'
 
 export type Membership = Pick<Selectable<AgentsTable>, 'id' | 'organization_id' | 'role' | 'name' | 'last_seen_at'>
+
+/** Returns the id of the new agent; undefined if the user is an agent of the organization already. */
+export async function insertAgent(
+  db: Database,
+  organizationId: string,
+  { user, role }: { user: User; role: AgentRole },
+  now: number,
+): Promise<string | undefined> {
+  const id = newId('agt', now)
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('agents')
+    .values({
+      id,
+      organization_id: organizationId,
+      person_id: user.id,
+      created_at: now,
+      name: user.name,
+      email: user.email,
+      role,
+    })
+    .onConflict((conflict) => conflict.columns(['organization_id', 'person_id']).doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 0n ? undefined : id
+}
 
 /** The membership in the given organization, or in the one that the user joined first. */
 export async function findMembership(

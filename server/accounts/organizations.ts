@@ -8,7 +8,8 @@ import { insertGroup } from '../groups/store.ts'
 import { newId } from '../ids.ts'
 import { conflict, notFound } from '../problem.ts'
 import { insertKeyRow } from './api-key-store.ts'
-import { ensureUser, insertAgent, type User } from './users.ts'
+import { insertAgent } from './memberships.ts'
+import { ensureUser, type User } from './users.ts'
 
 export type NewOrganization = {
   name: string
@@ -38,19 +39,45 @@ export async function insertOrganization(
   })
 }
 
-/** Creates an organization with its default group for an existing user. */
+/** Creates an organization with its default group for an existing user. Throws 409 if the user owns the maximum number. */
 export async function insertOwnedOrganization(
   db: Database,
   owner: User,
   name: string,
   origin: Origin,
 ): Promise<CreatedOrganization> {
-  return await inTransaction(db, (transaction) =>
-    insertWithDefaults(transaction, owner, name, origin.now, ({ id: organizationId, ownerId }) => {
+  return await inTransaction(db, async (transaction) => {
+    await refuseTooManyOrganizations(transaction, owner.id)
+    return await insertWithDefaults(transaction, owner, name, origin.now, ({ id: organizationId, ownerId }) => {
       const actor = { type: 'person', id: ownerId, label: owner.name } as const
       return { ...origin, organizationId, role: 'owner', actor }
-    }),
-  )
+    })
+  })
+}
+
+/** By slug or id; without either, the only organization. Throws `not_found`. */
+export async function getOrganization(db: Database, slugOrId?: string): Promise<{ id: string; slug: string }> {
+  let query = db.selectFrom('organizations').select(['id', 'slug']).limit(2)
+  if (slugOrId !== undefined) {
+    query = query.where((where) => where.or([where('slug', '=', slugOrId), where('id', '=', slugOrId)]))
+  }
+  const organizations = await query.execute()
+  if (organizations.length !== 1) throw notFound()
+  return organizations[0]!
+}
+
+const MAX_OWNED = 50
+
+async function refuseTooManyOrganizations(db: Database, userId: string): Promise<void> {
+  const owned = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('person_id', '=', userId)
+    .where('role', '=', 'owner')
+    .limit(MAX_OWNED)
+    .execute()
+  if (owned.length >= MAX_OWNED)
+    throw conflict(`You own ${MAX_OWNED} organizations, which is the limit. Delete one first.`)
 }
 
 async function insertWithDefaults(
@@ -73,17 +100,6 @@ async function insertWithDefaults(
   return created
 }
 
-/** By slug or id; without either, the only organization. Throws `not_found`. */
-export async function getOrganization(db: Database, slugOrId?: string): Promise<{ id: string; slug: string }> {
-  let query = db.selectFrom('organizations').select(['id', 'slug']).limit(2)
-  if (slugOrId !== undefined) {
-    query = query.where((where) => where.or([where('slug', '=', slugOrId), where('id', '=', slugOrId)]))
-  }
-  const organizations = await query.execute()
-  if (organizations.length !== 1) throw notFound()
-  return organizations[0]!
-}
-
 async function findFreeSlug(db: Database, base: string): Promise<string> {
   const taken = await db
     .selectFrom('organizations')
@@ -95,19 +111,4 @@ async function findFreeSlug(db: Database, base: string): Promise<string> {
   let number = 2
   while (slugs.has(`${base}-${number}`)) number++
   return `${base}-${number}`
-}
-
-const MAX_OWNED = 50
-
-/** Throws 409 if the user owns the maximum number of organizations. */
-export async function refuseTooManyOrganizations(db: Database, userId: string): Promise<void> {
-  const owned = await db
-    .selectFrom('agents')
-    .select('id')
-    .where('person_id', '=', userId)
-    .where('role', '=', 'owner')
-    .limit(MAX_OWNED)
-    .execute()
-  if (owned.length >= MAX_OWNED)
-    throw conflict(`You own ${MAX_OWNED} organizations, which is the limit. Delete one first.`)
 }

@@ -39,9 +39,9 @@ onBothEngines('a second factor', (_fresh, engine) => {
   })
 
   test('has recovery codes that work once', async () => {
-    const { world, backupCodes } = await givenSecondFactor(await givenApp(engine))
-    const [code] = backupCodes
-    expect(backupCodes).toHaveLength(10)
+    const { world, recoveryCodes } = await givenSecondFactor(await givenApp(engine))
+    const [code] = recoveryCodes
+    expect(recoveryCodes).toHaveLength(10)
     const other = openBrowser(world)
     for (const expected of [200, 400]) {
       await other.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })
@@ -79,10 +79,10 @@ onBothEngines('a second factor', (_fresh, engine) => {
   })
 
   test('is stored sealed', async () => {
-    const { world, uri, backupCodes } = await givenSecondFactor(await givenApp(engine))
+    const { world, uri, recoveryCodes } = await givenSecondFactor(await givenApp(engine))
     const stored = JSON.stringify(await world.deps.db.selectFrom('second_factors').selectAll().execute())
     expect(stored).not.toContain(String(URI.parse(uri).secret.base32))
-    expect(stored).not.toContain(backupCodes[0])
+    expect(stored).not.toContain(recoveryCodes[0])
   })
 
   test('needs no code in a trusted browser', async () => {

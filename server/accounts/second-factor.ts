@@ -1,32 +1,38 @@
 import { Secret, TOTP } from 'otpauth'
+import { fieldError } from '#contract/field-errors.ts'
 import { recordAccountAudit } from '../audit-log.ts'
 import type { Actor, Origin } from '../context.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { conflict } from '../problem.ts'
+import { conflict, invalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { deleteTokens, randomBase62, SIGN_IN_PURPOSES } from './account-tokens.ts'
-import type { Account, User } from './users.ts'
+import type { Account } from './users.ts'
 
-/** Stored sealed. `secret`: base32. */
-type SecondFactor = { secret: string; backupCodes: string[] }
+/** `secret`: base32. */
+type SecondFactor = { secret: string; recoveryCodes: string[] }
+/** The sealed JSON, with the names that existing rows have. */
+type StoredFactor = { secret: string; backupCodes: string[] }
 
-const BACKUP_CODE_COUNT = 10
+const RECOVERY_CODE_COUNT = 10
 
-/** Replaces an unconfirmed second factor. It takes effect with `confirmSecondFactor`. */
-export async function insertSecondFactor(db: Database, seal: Seal, { id, email }: Pick<User, 'id' | 'email'>) {
+/** `account`: locked. Replaces an unconfirmed second factor. It takes effect with `enableSecondFactor`. Throws 409 if one is in effect. */
+export async function insertSecondFactor(db: Database, seal: Seal, { id, email, hasSecondFactor }: Account) {
+  if (hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
   const secret = new Secret({ size: 20 })
-  const backupCodes = newBackupCodes()
-  const sealed = close(seal, id, { secret: secret.base32, backupCodes })
+  const recoveryCodes = newRecoveryCodes()
+  const sealed = close(seal, id, { secret: secret.base32, recoveryCodes })
   await db
     .insertInto('second_factors')
     .values({ person_id: id, sealed })
-    .onConflict((conflict) => conflict.column('person_id').doUpdateSet({ sealed, last_step: 0 }))
+    .onConflict((target) => target.column('person_id').doUpdateSet({ sealed, last_step: 0 }))
     .execute()
-  return { totpURI: new TOTP({ issuer: 'Zonewatch', label: email, secret }).toString(), backupCodes }
+  return { totpURI: new TOTP({ issuer: 'Zonewatch', label: email, secret }).toString(), recoveryCodes }
 }
 
-export async function confirmSecondFactor(db: Database, userId: string): Promise<void> {
+/** After the first correct code. */
+export async function enableSecondFactor(db: Database, userId: string, origin: Origin): Promise<void> {
   await db.updateTable('people').set({ two_factor_enabled: 1 }).where('id', '=', userId).execute()
+  await recordAccountAudit(db, origin, userId, { action: 'agent.second_factor_enabled' })
 }
 
 /** `account`: locked. Also ends pending sign-ins and trusted browsers. `actor`: by default the user. */
@@ -44,21 +50,20 @@ export async function disableSecondFactor(
 }
 
 /**
- * Accepts a code once: RFC 6238 section 5.2. Of two concurrent requests with one code, only one gets `accepted`. `none`: the user
- * has no second factor.
+ * Accepts a code once, also in concurrent requests: RFC 6238 section 5.2. Throws 400 for a wrong or used code, 409 without a
+ * second factor.
  */
 export async function useCode(
   db: Database,
   seal: Seal,
   { userId, code }: { userId: string; code: string },
   now: number,
-): Promise<'accepted' | 'wrong' | 'used' | 'none'> {
-  const factor = await findFactor(db, seal, userId)
-  if (!factor) return 'none'
+): Promise<void> {
+  const factor = await getFactor(db, seal, userId)
   const totp = new TOTP({ secret: factor.secret })
   // The clock of the authenticator may be one step off: section 5.2.
   const delta = totp.validate({ token: code, timestamp: now, window: 1 })
-  if (delta === null) return 'wrong'
+  if (delta === null) throw invalid({ code: fieldError('wrong_code') })
   const step = totp.counter({ timestamp: now }) + delta
   const { numUpdatedRows } = await db
     .updateTable('second_factors')
@@ -66,41 +71,47 @@ export async function useCode(
     .where('person_id', '=', userId)
     .where('last_step', '<', step)
     .executeTakeFirst()
-  return numUpdatedRows === 0n ? 'used' : 'accepted'
+  if (numUpdatedRows === 0n) throw invalid({ code: fieldError('used_code') })
 }
 
-/** Accepts each code once. */
-export async function useBackupCode(
+/** Accepts each code once. Throws 400 for a wrong or used code, 409 without a second factor. */
+export async function useRecoveryCode(
   db: Database,
   seal: Seal,
   { userId, code }: { userId: string; code: string },
-): Promise<'accepted' | 'wrong' | 'none'> {
-  const factor = await findFactor(db, seal, userId)
-  if (!factor) return 'none'
-  const backupCodes = factor.backupCodes.filter((unused) => unused !== code)
-  if (backupCodes.length === factor.backupCodes.length) return 'wrong'
-  await updateFactor(db, seal, userId, { ...factor, backupCodes })
-  return 'accepted'
+): Promise<void> {
+  const factor = await getFactor(db, seal, userId)
+  const recoveryCodes = factor.recoveryCodes.filter((unused) => unused !== code)
+  if (recoveryCodes.length === factor.recoveryCodes.length) throw invalid({ code: fieldError('wrong_backup_code') })
+  await updateFactor(db, seal, userId, { ...factor, recoveryCodes })
 }
 
-/** The previous codes stop working. Undefined for a user without a second factor. */
-export async function replaceBackupCodes(db: Database, seal: Seal, userId: string): Promise<string[] | undefined> {
-  const factor = await findFactor(db, seal, userId)
-  if (!factor) return undefined
-  const backupCodes = newBackupCodes()
-  await updateFactor(db, seal, userId, { ...factor, backupCodes })
-  return backupCodes
+/** `account`: locked. The previous codes stop working. Throws 409 if no second factor is in effect. */
+export async function replaceRecoveryCodes(
+  db: Database,
+  seal: Seal,
+  { id, hasSecondFactor }: Account,
+  origin: Origin,
+): Promise<string[]> {
+  if (!hasSecondFactor) throw noSecondFactor()
+  const factor = await getFactor(db, seal, id)
+  const recoveryCodes = newRecoveryCodes()
+  await updateFactor(db, seal, id, { ...factor, recoveryCodes })
+  await recordAccountAudit(db, origin, id, { action: 'agent.backup_codes_created' })
+  return recoveryCodes
 }
 
-/** Locks the row until the transaction ends. */
-async function findFactor(db: Database, seal: Seal, userId: string): Promise<SecondFactor | undefined> {
+/** Locks the row until the transaction ends. Throws 409 without a second factor. */
+async function getFactor(db: Database, seal: Seal, userId: string): Promise<SecondFactor> {
   const row = await db
     .selectFrom('second_factors')
     .select('sealed')
     .where('person_id', '=', userId)
     .modifyEnd(forUpdate(db))
     .executeTakeFirst()
-  return row && (JSON.parse(seal.open(row.sealed, secondFactorContext(userId))) as SecondFactor)
+  if (!row) throw noSecondFactor()
+  const { secret, backupCodes }: StoredFactor = JSON.parse(seal.open(row.sealed, secondFactorContext(userId)))
+  return { secret, recoveryCodes: backupCodes }
 }
 
 async function updateFactor(db: Database, seal: Seal, userId: string, factor: SecondFactor): Promise<void> {
@@ -108,13 +119,15 @@ async function updateFactor(db: Database, seal: Seal, userId: string, factor: Se
   await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', userId).execute()
 }
 
-const close = (seal: Seal, userId: string, factor: SecondFactor) =>
-  seal.close(JSON.stringify(factor), secondFactorContext(userId))
+function close(seal: Seal, userId: string, { secret, recoveryCodes }: SecondFactor): Buffer {
+  const stored: StoredFactor = { secret, backupCodes: recoveryCodes }
+  return seal.close(JSON.stringify(stored), secondFactorContext(userId))
+}
 
 export const secondFactorContext = (userId: string): string => `second factor of ${userId}`
 
 /** `aB3de-Fg4hi`: 59 bits each. */
-const newBackupCodes = (): string[] =>
-  Array.from({ length: BACKUP_CODE_COUNT }, () => `${randomBase62(5)}-${randomBase62(5)}`)
+const newRecoveryCodes = (): string[] =>
+  Array.from({ length: RECOVERY_CODE_COUNT }, () => `${randomBase62(5)}-${randomBase62(5)}`)
 
 export const noSecondFactor = () => conflict('Two-factor authentication is not set up. Turn it on first.')

@@ -41,28 +41,3 @@ onBothEngines('the setup of a server', (_fresh, engine) => {
     expect(statuses.sort()).toEqual([200, 403, 403])
   })
 })
-
-onBothEngines('signing in', (_fresh, engine) => {
-  test('starts a session, and signing out ends it for every holder of the cookie', async () => {
-    const world = await givenApp(engine)
-    const browser = openBrowser(world)
-    const token = await setupToken(world.deps.db, world.deps.seal)
-    await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
-    const thief = openBrowser(world)
-    for (const [name, value] of browser.cookies) thief.cookies.set(name, value)
-    expect((await thief.call('/dashboard/api/me')).status).toBe(200)
-
-    expect((await browser.call('/dashboard/auth/sign-out', { method: 'POST' })).status).toBe(200)
-
-    expect(browser.cookies.size).toBe(0)
-    expect((await thief.call('/dashboard/api/me')).status).toBe(401)
-    expect((await thief.call('/monitors')).status).toBe(401)
-    const { email, password } = ADA
-    const wrong = await browser.call('/dashboard/auth/sign-in/email', { body: { email, password: 'wrong horse' } })
-    expect(wrong).toMatchObject({ status: 401, body: { code: 401, error: expect.stringContaining('Wrong') } })
-    expect((await browser.call('/dashboard/auth/sign-in/email', { body: { email, password } })).body).toEqual({
-      twoFactorRedirect: false,
-    })
-    expect((await browser.call('/dashboard/api/me')).status).toBe(200)
-  })
-})

@@ -1,6 +1,4 @@
-import type { AgentRole } from '#contract/agents.ts'
 import { type Database, forUpdate } from '../database/database.ts'
-import { nextVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
 
@@ -33,7 +31,7 @@ export async function insertUserIfNew(db: Database, newUser: NewUser, now: numbe
       created_at: now,
       updated_at: now,
     })
-    .onConflict((conflict) => conflict.column('email').doNothing())
+    .onConflict((target) => target.column('email').doNothing())
     .executeTakeFirst()
   return numInsertedOrUpdatedRows === 0n ? undefined : user
 }
@@ -85,41 +83,7 @@ function toAccount(row: AccountRow): Account | undefined {
   return { id, email, name, passwordHash, hasSecondFactor: two_factor_enabled === 1 }
 }
 
-/** Also renames the user's agents, which repeat the name. */
-export async function renameUser(db: Database, id: string, name: string, now: number): Promise<void> {
-  await db.updateTable('people').set({ name, updated_at: now }).where('id', '=', id).execute()
-  await db
-    .updateTable('agents')
-    .set({ name, ...nextVersion })
-    .where('person_id', '=', id)
-    .execute()
-}
-
 export async function setPassword(db: Database, id: string, passwordHash: string, now: number): Promise<void> {
   const change = { password_hash: passwordHash, updated_at: now }
   await db.updateTable('people').set(change).where('id', '=', id).execute()
-}
-
-/** Undefined if the user is an agent of the organization already. */
-export async function insertAgent(
-  db: Database,
-  organizationId: string,
-  { user, role }: { user: User; role: AgentRole },
-  now: number,
-): Promise<string | undefined> {
-  const id = newId('agt', now)
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('agents')
-    .values({
-      id,
-      organization_id: organizationId,
-      person_id: user.id,
-      created_at: now,
-      name: user.name,
-      email: user.email,
-      role,
-    })
-    .onConflict((conflict) => conflict.columns(['organization_id', 'person_id']).doNothing())
-    .executeTakeFirst()
-  return numInsertedOrUpdatedRows === 0n ? undefined : id
 }

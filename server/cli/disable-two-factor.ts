@@ -7,7 +7,7 @@ import { inTransaction } from '../database/database.ts'
 import { withDatabase } from './open-database.ts'
 
 /** For a user who lost the authenticator app and all recovery codes. The user then signs in with the password alone. */
-export async function disableTwoFactor(email: string): Promise<void> {
+export async function disableSecondFactorOf(email: string): Promise<void> {
   await withDatabase(async (db) => {
     const origin = { requestId: null, address: null, now: systemClock.now() }
     const address = await inTransaction(db, async (transaction) => {

@@ -1,6 +1,7 @@
 import { TOTP, URI } from 'otpauth'
 import type { AgentRole } from '#contract/agents.ts'
-import { ensureUser, insertAgent, insertUserIfNew } from '../accounts/users.ts'
+import { insertAgent } from '../accounts/memberships.ts'
+import { ensureUser, insertUserIfNew } from '../accounts/users.ts'
 import { type Browser, openBrowser } from './browser.ts'
 import { cheapHash } from './cheap-passwords.ts'
 import type { TestApp } from './test-app.ts'
@@ -51,9 +52,9 @@ export async function givenSignedInBrowser(world: TestApp, newUser: NewUser, fro
 export async function givenSecondFactor(world: TestApp) {
   const browser = await givenSignedInBrowser(world, { name: 'Ada' })
   const { body } = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
-  const { totpURI: uri, backupCodes }: { totpURI: string; backupCodes: string[] } = body
+  const { totpURI: uri, backupCodes: recoveryCodes }: { totpURI: string; backupCodes: string[] } = body
   await confirmCode(browser, currentCode(uri))
-  return { world, browser, uri, backupCodes }
+  return { world, browser, uri, recoveryCodes }
 }
 
 export const currentCode = (uri: string): string => codeAt(uri, Date.now())

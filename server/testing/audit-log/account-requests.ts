@@ -30,7 +30,7 @@ async function signInWithPasswordOnly({ owner }: AuditFixture): Promise<void> {
   await owner.call(`${AUTH}/sign-in/email`, { body: { email: OLGA, password: PASSWORD } })
 }
 
-async function newBackupCodes({ owner, ids, secrets }: AuditFixture): Promise<void> {
+async function newRecoveryCodes({ owner, ids, secrets }: AuditFixture): Promise<void> {
   const { body } = await owner.call(`${AUTH}/two-factor/generate-backup-codes`, { body: { password: PASSWORD } })
   secrets.push(...body.backupCodes)
   ids.code = body.backupCodes[0]
@@ -63,7 +63,7 @@ export const ACCOUNT_REQUESTS: AuditedRequest[] = [
     ({ ids }) => ({ code: ids.code }),
     { action: 'agent.signed_in' },
     async (fixture) => {
-      await newBackupCodes(fixture)
+      await newRecoveryCodes(fixture)
       await signInWithPasswordOnly(fixture)
     },
   ),

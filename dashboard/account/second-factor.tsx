@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { ShieldCheck } from 'lucide-react'
 import { useState } from 'react'
-import type { BackupCodes, SecondFactor } from '#contract/account.ts'
+import type { RecoveryCodes, SecondFactor } from '#contract/account.ts'
 import { api } from '../api.ts'
 import { ME, useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -28,7 +28,7 @@ const TITLES = {
 }
 
 /** Codes of an authenticator app (RFC 6238), and recovery codes. */
-export function TwoFactor() {
+export function SecondFactorSection() {
   const { me } = useSession()
   const queries = useQueryClient()
   const toast = useToast()
@@ -41,7 +41,7 @@ export function TwoFactor() {
     const path = `/dashboard/auth/two-factor/${action}`
     if (action === 'enable') return setStep({ kind: 'scan', factor: await api.post<SecondFactor>(path, { password }) })
     if (action === 'generate-backup-codes') {
-      return setStep({ kind: 'codes', codes: (await api.post<BackupCodes>(path, { password })).backupCodes })
+      return setStep({ kind: 'codes', codes: (await api.post<RecoveryCodes>(path, { password })).backupCodes })
     }
     await api.post(path, { password })
     await refresh()
@@ -89,7 +89,7 @@ export function TwoFactor() {
             }}
           />
         )}
-        {step?.kind === 'codes' && <RecoveryCodes codes={step.codes} onDone={() => setStep(undefined)} />}
+        {step?.kind === 'codes' && <RecoveryCodesStep codes={step.codes} onDone={() => setStep(undefined)} />}
       </Dialog>
     </Section>
   )
@@ -131,7 +131,7 @@ function ScanStep({ factor, onConfirm }: { factor: SecondFactor; onConfirm: (cod
   )
 }
 
-function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+function RecoveryCodesStep({ codes, onDone }: { codes: string[]; onDone: () => void }) {
   return (
     <div className="flex flex-col gap-4">
       <p className="text-sm text-soft">

@@ -60,8 +60,8 @@ onBothEngines('a forgotten password', (_fresh, engine) => {
 })
 
 onBothEngines('a new email address', (_fresh, engine) => {
-  const change = (world: Awaited<ReturnType<typeof givenSignedInBrowser>>, password = PASSWORD) =>
-    world.call('/dashboard/auth/change-email', { body: { newEmail: 'Ada@new.example', password } })
+  const change = (browser: Awaited<ReturnType<typeof givenSignedInBrowser>>, password = PASSWORD) =>
+    browser.call('/dashboard/auth/change-email', { body: { newEmail: 'Ada@new.example', password } })
 
   test('applies after its link is opened, also to memberships, and the old address is notified', async () => {
     const world = await givenApp(engine, SMTP)

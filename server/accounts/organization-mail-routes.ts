@@ -8,7 +8,7 @@ import { type MailContent, renderMail } from '../mail/content.ts'
 import { toIso } from '../times.ts'
 
 /** The mails to members of the organization, for the dashboard. */
-export const mailRoutes =
+export const organizationMailRoutes =
   (deps: Deps): Routes =>
   async (app) => {
     app.get(
@@ -19,7 +19,7 @@ export const mailRoutes =
   }
 
 /** The newest mails, as a caller with this role may see them. Mails about a user's account belong to no organization, so they are not included. */
-export async function listMails(
+async function listMails(
   { db, config, seal }: Pick<Deps, 'db' | 'config' | 'seal'>,
   { organizationId, role }: { organizationId: string; role: AgentRole },
 ): Promise<Mails['data']> {

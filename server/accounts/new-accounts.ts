@@ -1,0 +1,77 @@
+import type { Acceptance, Setup } from '#contract/account.ts'
+import { fieldError } from '#contract/field-errors.ts'
+import { type Database, inTransaction } from '../database/database.ts'
+import { forbidden, invalid } from '../problem.ts'
+import type { Seal } from '../seal.ts'
+import { acceptInvitation, getPendingInvitation } from './invitations.ts'
+import { insertOwnedOrganization } from './organizations.ts'
+import type { Passwords } from './passwords.ts'
+import { type BrowserOrigin, insertSession, type StartedSession } from './sessions.ts'
+import { hasOrganizations, isSetupToken, setUpOnce } from './setup.ts'
+import { insertUser, type NewUser, refuseTakenEmail } from './users.ts'
+
+type SignedUp = { userId: string; session: StartedSession }
+
+/** Creates a user with an organization, and signs in. Throws 409 if the address belongs to a user already. */
+export async function signUp(
+  db: Database,
+  { organization, ...newUser }: NewUser & { organization: string },
+  origin: BrowserOrigin,
+): Promise<SignedUp> {
+  return await inTransaction(db, async (transaction) => {
+    const user = await insertUser(transaction, newUser, origin.now)
+    await insertOwnedOrganization(transaction, user, organization, origin)
+    return { userId: user.id, session: await startSession(transaction, user.id, origin) }
+  })
+}
+
+/** Signs up the first user of a server. Throws 403 if the link is wrong or an organization exists. */
+export async function signUpWithSetupLink(
+  db: Database,
+  { seal, passwords }: { seal: Seal; passwords: Passwords },
+  { token, password, ...account }: Setup,
+  origin: BrowserOrigin,
+): Promise<SignedUp> {
+  if (!(await isSetupToken(db, seal, token)) || (await hasOrganizations(db))) throw badLink()
+  const passwordHash = await passwords.hash(password)
+  const signedUp = await setUpOnce(db, (transaction) => signUp(transaction, { ...account, passwordHash }, origin))
+  if (!signedUp) throw badLink()
+  return signedUp
+}
+
+/**
+ * Creates the account of an invited user, who becomes an agent, and signs in. Throws like `acceptInvitation`, 400 without a name
+ * or a password, 409 if the address belongs to a user already.
+ */
+export async function signUpWithInvitation(
+  db: Database,
+  passwords: Passwords,
+  { token, acceptance }: { token: string; acceptance: Acceptance },
+  origin: BrowserOrigin,
+): Promise<{ organizationId: string; session: StartedSession }> {
+  const { email } = await getPendingInvitation(db, token, origin.now)
+  await refuseTakenEmail(db, email)
+  const { name, password } = nameAndPassword(acceptance)
+  const passwordHash = await passwords.hash(password)
+  return await inTransaction(db, async (transaction) => {
+    const user = await insertUser(transaction, { name, email, passwordHash }, origin.now)
+    const { organizationId } = await acceptInvitation(transaction, { token, user }, origin)
+    return { organizationId, session: await startSession(transaction, user.id, origin) }
+  })
+}
+
+const badLink = () =>
+  forbidden('This setup link was already used or belongs to another server. Use the link in the server log.')
+
+/** A new account needs both. Throws 400. */
+function nameAndPassword({ name, password }: Acceptance): { name: string; password: string } {
+  if (name !== undefined && password !== undefined) return { name, password }
+  const missing = fieldError('required_for_new_account')
+  throw invalid({
+    ...(name === undefined ? { name: missing } : {}),
+    ...(password === undefined ? { password: missing } : {}),
+  })
+}
+
+const startSession = (transaction: Database, userId: string, origin: BrowserOrigin) =>
+  insertSession(transaction, { userId, isPersistent: true }, origin)

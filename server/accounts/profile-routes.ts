@@ -1,0 +1,150 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import * as contract from '#contract/account.ts'
+import { requestOrigin } from '../context.ts'
+import type { Deps } from '../deps.ts'
+import { Responses, type Routes } from '../http/routes.ts'
+import { conflict } from '../problem.ts'
+import {
+  type AccountWork,
+  changeEmail,
+  changePassword,
+  type PasswordCheck,
+  renameUser,
+  withPassword,
+} from './account-changes.ts'
+import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './attempt-limits.ts'
+import { setSessionCookie } from './cookies.ts'
+import { sendEmailChangeLink } from './mailed-links.ts'
+import type { Passwords } from './passwords.ts'
+import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
+import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes } from './second-factor.ts'
+import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
+import { normalizeEmail } from './users.ts'
+
+/** The own account of a signed-in user: name, password, address, second factor, sessions. Bodies and responses: `contract/account.ts`. */
+export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
+  const { db, clock, config, seal } = deps
+
+  /** Limits the attempts at the password. */
+  const afterPassword = <T, P>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    check: PasswordCheck<P>,
+    work: AccountWork<T, P>,
+  ): Promise<T> => {
+    const { userId } = getSession(request)
+    return limitAttempts(deps, reply, userAttempt('password', userId, request.ip), () =>
+      withPassword({ db, passwords }, userId, check, work),
+    )
+  }
+
+  return async (app) => {
+    requireSession(app)
+
+    app.post(
+      `${AUTH_PATH}/update-user`,
+      { schema: { body: contract.NewName, response: Responses(200, contract.Done) } },
+      async (request) => {
+        await renameUser(db, getSession(request), request.body.name, requestOrigin(request, clock.now()))
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/change-password`,
+      { schema: { body: contract.PasswordChange, response: Responses(200, contract.Done) } },
+      async (request, reply) => {
+        const { currentPassword, newPassword } = request.body
+        const check = {
+          password: currentPassword,
+          field: 'currentPassword',
+          prepare: () => passwords.hash(newPassword),
+        }
+        const session = await afterPassword(request, reply, check, (transaction, account, passwordHash) =>
+          changePassword(transaction, account, passwordHash!, browserOrigin(request, clock.now())),
+        )
+        setSessionCookie(config, reply, session)
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/change-email`,
+      { schema: { body: contract.EmailChange, response: Responses(200, contract.EmailChanged) } },
+      async (request, reply) => {
+        const { userId, email } = getSession(request)
+        const { newEmail, password } = request.body
+        if (normalizeEmail(newEmail) === email) throw conflict('This is already the email address of your account.')
+        const sendsMail = config.smtp !== null
+        // The address may belong to somebody else, so mails to it are limited even with the correct password.
+        const counters = [
+          { subject: `new address of ${userId}`, free: 5 },
+          ...addressCounters('new address', request.ip, 20),
+          { subject: hashedSubject('new address', newEmail), free: 3 },
+        ]
+        const prepare = async () => void (sendsMail && (await countAttempts(deps, reply, counters)))
+        await afterPassword(request, reply, { password, prepare }, async (transaction, account) => {
+          if (sendsMail) return await sendEmailChangeLink(transaction, deps, userId, newEmail)
+          const change = { account, email: newEmail, isVerified: false }
+          await changeEmail(transaction, change, requestOrigin(request, clock.now()))
+        })
+        return { confirm: sendsMail }
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/enable`,
+      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.SecondFactor) } },
+      async (request, reply) =>
+        await afterPassword(request, reply, request.body, async (transaction, account) => {
+          const { totpURI, recoveryCodes } = await insertSecondFactor(transaction, seal, account)
+          return { totpURI, backupCodes: recoveryCodes }
+        }),
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/disable`,
+      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.Done) } },
+      async (request, reply) => {
+        await afterPassword(request, reply, request.body, (transaction, account) =>
+          disableSecondFactor(transaction, account, requestOrigin(request, clock.now())),
+        )
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/two-factor/generate-backup-codes`,
+      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.RecoveryCodes) } },
+      async (request, reply) =>
+        await afterPassword(request, reply, request.body, async (transaction, account) => ({
+          backupCodes: await replaceRecoveryCodes(transaction, seal, account, requestOrigin(request, clock.now())),
+        })),
+    )
+
+    app.get(
+      `${AUTH_PATH}/list-sessions`,
+      { schema: { response: Responses(200, contract.Sessions) } },
+      async (request) => ({ data: await listSessions(db, getSession(request), clock.now()) }),
+    )
+
+    app.post(
+      `${AUTH_PATH}/revoke-session`,
+      { schema: { body: contract.SessionChoice, response: Responses(200, contract.Done) } },
+      async (request) => {
+        await deleteSession(db, getSession(request).userId, request.body.id)
+        return DONE
+      },
+    )
+
+    app.post(
+      `${AUTH_PATH}/revoke-other-sessions`,
+      { schema: { response: Responses(200, contract.Done) } },
+      async (request) => {
+        const { userId, id } = getSession(request)
+        await deleteSessions(db, userId, id)
+        return DONE
+      },
+    )
+  }
+}
