@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifySerializerCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { ErrorBody, StrictObject } from '#contract/common.ts'
+import { ErrorBody } from '#contract/common.ts'
 
 export type Routes = FastifyPluginAsyncTypebox
 
