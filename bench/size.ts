@@ -16,7 +16,7 @@ import { databaseSize } from '../server/operations/database-size.ts'
 import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { insertRequests } from '../server/webhooks/new-requests.ts'
-import { insertWebhook } from '../server/webhooks/store.ts'
+import { insertWebhook } from '../server/webhooks/webhook-store.ts'
 
 /** The size of a monitor, an event and a delivered webhook request in the database, with their indexes. */
 const { values: options } = parseArgs({

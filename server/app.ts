@@ -38,7 +38,7 @@ import { publicPageRoutes, setupPageRoutes } from './setup-pages/routes.ts'
 import { viewRoutes } from './views/routes.ts'
 import type { WakeUps } from './wake-up.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
+import { webhookRoutes } from './webhooks/webhook-routes.ts'
 
 /** The HTTP server with all routes: first those without an API key, then the API. */
 export async function createApp(deps: Deps, passwords: Passwords = scryptPasswords) {

@@ -13,9 +13,8 @@ import { createTestRequest } from './manual-attempts.ts'
 import { insertRequests } from './new-requests.ts'
 import { type EventPayload, MAX_BATCH_BYTES } from './payload.ts'
 import { replayBatch, startReplay } from './replay.ts'
-import { deleteRequestsOfDeletedWebhooks } from './retention.ts'
-import { deleteRequests } from './storage.ts'
-import { deleteWebhook, setActive } from './store.ts'
+import { deleteRequests, deleteRequestsOfDeletedWebhooks } from './retention.ts'
+import { deleteWebhook, setActive } from './webhook-store.ts'
 
 const MINUTE_MS = 60_000
 const BATCH = { max_events: 100, max_wait_seconds: 5 }
@@ -288,7 +287,7 @@ onBothEngines('the setting batch', (_fresh, engine) => {
       world.call(`/webhooks/${made}/requests${query}`, key === undefined ? {} : { key })
     expect((await list('')).body.data).toEqual([])
     await world.call(`/webhooks/${made}`, { method: 'PATCH', body: { batch: null } })
-    const { claimRequests } = await import('./claims.ts')
+    const { claimRequests } = await import('./claim-requests.ts')
     const claiming = { now: clock.now(), process: 1, refill: [], capacity: 10, capacityOf: () => 10 }
     await claimRequests(db, world.deps.seal, claiming)
 

@@ -6,11 +6,11 @@ import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { replay } from '../testing/replay.ts'
-import { claimRequests } from './claims.ts'
+import { claimRequests } from './claim-requests.ts'
+import { makeWebhooksDue } from './due-webhooks.ts'
 import { createTestRequest } from './manual-attempts.ts'
-import { setActive } from './store.ts'
 import { headersContext, secretContext } from './webhook.ts'
-import { makeWebhooksDue } from './webhook-queue.ts'
+import { setActive } from './webhook-store.ts'
 
 onBothEngines('webhooks beside each other', (fresh, engine) => {
   test('one that hangs on each of thousands of requests holds back no other', async () => {

@@ -5,7 +5,7 @@ import { givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { getRequestDetails } from './request-store.ts'
-import { setActive, updateWebhook } from './store.ts'
+import { setActive, updateWebhook } from './webhook-store.ts'
 
 const HOUR_MS = 60 * 60_000
 

@@ -4,7 +4,7 @@ import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
-import { setActive } from './store.ts'
+import { setActive } from './webhook-store.ts'
 
 const HOUR_MS = 60 * 60_000
 const JITTER_MS = 10_000

@@ -5,12 +5,12 @@ import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
-import { readBody } from './claimed.ts'
 import { type FanOutPosition, fanOut, writeFanOutBatch } from './fan-out.ts'
 import { insertRequests } from './new-requests.ts'
 import { type EventPayload, newPayload } from './payload.ts'
-import { deleteRequests } from './storage.ts'
-import { deleteWebhook } from './store.ts'
+import { readBody } from './request-body.ts'
+import { deleteRequests } from './retention.ts'
+import { deleteWebhook } from './webhook-store.ts'
 
 const now = Date.UTC(2026, 10, 22)
 const LARGE = 'x'.repeat(60_000)

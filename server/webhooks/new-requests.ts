@@ -5,6 +5,7 @@ import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
+import { makeWebhooksDue } from './due-webhooks.ts'
 import {
   batchedEventJson,
   type EventPayload,
@@ -14,8 +15,7 @@ import {
   newEnvelope,
   newPayload,
 } from './payload.ts'
-import { countStored, REQUEST_BYTES } from './storage.ts'
-import { makeWebhooksDue } from './webhook-queue.ts'
+import { countStored, REQUEST_BYTES } from './storage-usage.ts'
 
 /** An event as webhooks receive it, with its organization and group. */
 export type ReportedEvent = { organizationId: string; groupId: string; event: EventPayload }

@@ -6,7 +6,7 @@ import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
 import { deleteExpired, deleteRequestsOfDeletedWebhooks, enforceStorageLimits } from './retention.ts'
-import { deleteWebhook, setActive } from './store.ts'
+import { deleteWebhook, setActive } from './webhook-store.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const never = new AbortController().signal

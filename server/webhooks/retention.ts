@@ -3,13 +3,14 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, inTransaction } from '../database/database.ts'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { notifyWebhookDropped } from '../mail/notifications.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 import { deleteWaitingEvents } from './batches.ts'
-import { deleteRequests } from './storage.ts'
+import { releaseEventBodies } from './request-body.ts'
+import { countStored, REQUEST_BYTES } from './storage-usage.ts'
 
 /** 0 means no limit. */
 export type QueueLimits = {
@@ -146,6 +147,40 @@ async function deleteFromQueueAndLog(db: Database, webhookId: string, rows: { id
     await deleteRequests(transaction, ids)
   })
   return rows.length
+}
+
+/** Deletes requests with their attempts, and the event bodies that no other request uses. */
+export async function deleteRequests(db: Database, ids: readonly string[]): Promise<void> {
+  const octets = (column: string) =>
+    sql.raw(
+      engineOf(db) === 'sqlite'
+        ? `coalesce(length(cast(${column} as blob)), 0)`
+        : `coalesce(octet_length(${column}), 0)`,
+    )
+  const { rows } = await sql<{ organization_id: string; event: string | null; octets: number }>`
+    select organization_id, case when event_offset is null then null else event_id end as event,
+      ${REQUEST_BYTES} + ${octets('body')} + ${octets('response_body')} + coalesce((select sum(${octets('a.response_body')})
+        from webhook_attempts a where a.request_id = webhook_requests.id), 0) as octets
+    from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)
+  await db
+    .deleteFrom('webhook_attempts')
+    .where(isOneOf(db, 'request_id', ids))
+    .execute()
+  await db
+    .deleteFrom('batched_events')
+    .where(isOneOf(db, 'request_id', ids))
+    .execute()
+  await db
+    .deleteFrom('webhook_requests')
+    .where(isOneOf(db, 'id', ids))
+    .execute()
+  const events = Map.groupBy(
+    rows.filter(({ event }) => event !== null),
+    ({ event }) => event!,
+  )
+  const released = await releaseEventBodies(db, new Map([...events].map(([id, requests]) => [id, requests.length])))
+  const stored = rows.map(({ organization_id, octets }) => [organization_id, -Number(octets)] as const)
+  await countStored(db, [...stored, ...released])
 }
 
 /** Drops requests that were queued for too long, then the oldest ones of a queue that is too long. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
-import { rotateSecret } from './store.ts'
+import { rotateSecret } from './webhook-store.ts'
 
 onBothEngines('a webhook whose secret is rotated', (fresh) => {
   test('twice within the grace is signed by the latest two', async () => {
