@@ -30,7 +30,7 @@ import { externalIdRoutes } from './monitors/external-id-routes.ts'
 import { groupDeletionRoute } from './monitors/group-deletion.ts'
 import { monitorRoutes } from './monitors/routes.ts'
 import { metricsRoutes } from './operations/metrics-routes.ts'
-import { operationsRoutes } from './operations/server-status.ts'
+import { serverStatusRoutes } from './operations/server-status-routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes, subscriptionRoutes } from './organization/subscription-routes.ts'
 import { plannedChangeRoutes } from './planned-changes/routes.ts'
@@ -86,7 +86,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(mailRoutes(deps))
     await api.register(organizationRoutes(deps, payments))
     await api.register(subscriptionRoutes(deps, payments))
-    await api.register(operationsRoutes(deps))
+    await api.register(serverStatusRoutes(deps))
     await api.register(dashboardRoutes(deps, live, identify))
   })
   return app
