@@ -33,8 +33,8 @@ import type { CheckResult, LoadedMonitor } from './driver.ts'
 import { evidenceOf, newDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { type ExpectedChange, oldAndNewValues } from './expected-change.ts'
 import { parseStoredFingerprint, storedFingerprint } from './fingerprint.ts'
-import { meetsValues } from './propagation.ts'
 import { type NewEvent, reportEvents } from './report.ts'
+import { meetsValues } from './server-answers.ts'
 import { conclude, evaluate } from './verdict.ts'
 
 type MonitorRow = Selectable<MonitorsTable>
