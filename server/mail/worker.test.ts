@@ -242,7 +242,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
   }
   const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
   const organizationId = organization ? (await insertOrganization(db, given, now)).id : ''
-  const post = smtp && createMailSender(smtp)
+  const sendMail = smtp && createMailSender(smtp)
   const { webhookId, ...content } = failure
   return {
     db,
@@ -267,7 +267,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     /** Lets time pass, then sends what is due. */
     pass({ afterMs = 0, process = 1, abandon = new AbortController().signal } = {}) {
       now += afterMs
-      return sendDueMails({ ...deps, process }, post, abandon)
+      return sendDueMails({ ...deps, process }, sendMail, abandon)
     },
     /** Lets time pass, then deletes what is old. */
     async forget({ afterMs }: { afterMs: number }) {
