@@ -7,8 +7,8 @@ import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
 import { channelRoutes } from './alerts/channel-routes.ts'
 import { incidentRoutes } from './alerts/incident-routes.ts'
-import { linkRoutes } from './alerts/link-routes.ts'
 import { maintenanceRoutes } from './alerts/maintenance-routes.ts'
+import { messageLinkRoutes } from './alerts/message-link-routes.ts'
 import { ruleRoutes } from './alerts/rule-routes.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { publishInvalidations } from './dashboard/live/invalidation.ts'
@@ -61,7 +61,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   if (payments) await app.register(stripeRoutes(deps, payments))
   await app.register(accountRoutes(deps, passwords))
   await app.register(publicPageRoutes(deps))
-  await app.register(linkRoutes(deps))
+  await app.register(messageLinkRoutes(deps))
   runPeriodicCleanup(app, deps, [pruneAccess])
   await app.register(async (api) => {
     requireAuthentication(api)
