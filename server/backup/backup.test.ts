@@ -57,7 +57,7 @@ test('a backup is one file that only its owner may read, and gives back every ro
   const { folder, target, made } = await givenBackup()
   expect((await stat(target)).mode & 0o777).toBe(0o600)
   expect(await readdir(folder)).toEqual(['one.backup'])
-  expect(made).toMatchObject({ octets: (await stat(target)).size, rows: { organizations: 30 } })
+  expect(made).toMatchObject({ bytes: (await stat(target)).size, rows: { organizations: 30 } })
   const restored = join(folder, 'zonewatch.db')
   const manifest = await put(target, restored)
   expect(manifest).toEqual({ version: '1.2.3', madeAt: NOW, secret: 's'.repeat(40), rows: made.rows })
@@ -135,10 +135,10 @@ test('what is damaged is not backed up as if it were whole', async () => {
   for (let number = 0; number < 300; number++) await insert(db, number, 1_000)
   await sql`pragma wal_checkpoint(truncate)`.execute(db)
   await db.destroy()
-  const octets = readFileSync(source)
+  const bytes = readFileSync(source)
   // The pages of the table in the middle of the file: their headers point nowhere.
-  for (let page = 60; page < 90; page++) octets.fill(0xee, page * 4_096, page * 4_096 + 200)
-  writeFileSync(source, octets)
+  for (let page = 60; page < 90; page++) bytes.fill(0xee, page * 4_096, page * 4_096 + 200)
+  writeFileSync(source, bytes)
   const target = join(folder, 'one.backup')
   await expect(backUp({ source, target, secret: null, version: '1', now: NOW })).rejects.toThrow()
   expect(await readdir(folder)).toEqual([])
@@ -154,15 +154,15 @@ test.each([
 ])('a backup that is %s is refused and leaves nothing', async (fault) => {
   const { folder, target } = await givenBackup()
   const { size } = await stat(target)
-  const octets = readFileSync(target)
+  const bytes = readFileSync(target)
   if (fault === 'cut in the middle') truncateSync(target, Math.floor(size / 2))
   if (fault === 'without its last octet') truncateSync(target, size - 1)
   if (fault === 'one octet more') appendFileSync(target, 'x')
   if (fault === 'empty') truncateSync(target, 0)
   if (fault === 'another file') writeFileSync(target, 'milk, bread')
   if (fault === 'one bit flipped') {
-    octets[octets.lastIndexOf('xxxxxxxx')]! ^= 1
-    writeFileSync(target, octets)
+    bytes[bytes.lastIndexOf('xxxxxxxx')]! ^= 1
+    writeFileSync(target, bytes)
   }
   const sentence =
     fault === 'one bit flipped'
@@ -297,7 +297,7 @@ test('the last backup that was made stays known when a later one fails', async (
   expect(await findLastBackup(db)).toBeUndefined()
   await recordFailedBackup(db, 'The disk is full.', NOW)
   expect(await findLastBackup(db)).toEqual({ triedAt: NOW, error: 'The disk is full.', made: null })
-  const made = { at: NOW + 1, path: '/backups/one', octets: 5, durationMs: 7 }
+  const made = { at: NOW + 1, path: '/backups/one', bytes: 5, durationMs: 7 }
   await recordMadeBackup(db, made)
   expect(await findLastBackup(db)).toEqual({ triedAt: NOW + 1, error: null, made })
   await recordFailedBackup(db, 'The disk is full.', NOW + 2)
@@ -309,4 +309,4 @@ test.each([
   [1_023, '1023 bytes'],
   [1_024, '1.0 KiB'],
   [150 * 1_024 * 1_024, '150 MiB'],
-])('%i octets are shown as %s', (octets, text) => expect(formatBytes(octets)).toBe(text))
+])('%i bytes are shown as %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text))

@@ -57,7 +57,7 @@ onBothEngines('the backlog', (fresh, engine) => {
     const scheduled = { BACKUP_DIR: '/backups', BACKUP_EVERY: '1h' }
     expect(await backups(scheduled)).toEqual(['zonewatch_last_backup_timestamp_seconds 0', every])
 
-    await recordMadeBackup(db, { at: NOW - 5_000, path: '/backups/one', octets: 77, durationMs: 1 })
+    await recordMadeBackup(db, { at: NOW - 5_000, path: '/backups/one', bytes: 77, durationMs: 1 })
     const [at, size] = [
       `zonewatch_last_backup_timestamp_seconds ${NOW / 1_000 - 5}`,
       'zonewatch_last_backup_size_bytes 77',

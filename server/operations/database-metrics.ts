@@ -122,7 +122,7 @@ export class DatabaseMetrics {
     set(this.#backupEvery, everyMs && everyMs / 1_000)
     set(this.#backupAt, made ? made.at / 1_000 : everyMs || last ? 0 : undefined)
     set(this.#backupFailed, last && (last.error === null ? 0 : 1))
-    set(this.#backupSize, made?.octets)
+    set(this.#backupSize, made?.bytes)
   }
 }
 

@@ -35,7 +35,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       { ...row, pid: 3, seen_at: clock.now() - 9_000, report: null },
     ]
     await db.insertInto('processes').values(rows).execute()
-    const made = { at: clock.now(), path: '/backups/one', octets: 5, durationMs: 1 }
+    const made = { at: clock.now(), path: '/backups/one', bytes: 5, durationMs: 1 }
     await recordMadeBackup(db, made)
     const alert = { organization_id: organizationId, id: 'alr_1', created_at: clock.now() - 7_000, channel_id: 'chn_1' }
     await db

@@ -87,5 +87,5 @@ async function findBackup(db: Deps['db']): Promise<ServerStatus['backup']> {
   const last = await findLastBackup(db)
   if (!last) return null
   const { triedAt, error, made } = last
-  return { tried_at: toIso(triedAt), error, made_at: toIsoOrNull(made?.at ?? null), octets: made?.octets ?? null }
+  return { tried_at: toIso(triedAt), error, made_at: toIsoOrNull(made?.at ?? null), octets: made?.bytes ?? null }
 }

@@ -231,7 +231,7 @@ onBothEngines('batches', (fresh) => {
     await deleteWebhook(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     world.clock.moveTo(world.clock.now() + 10 * MINUTE_MS)
     const { db, clock } = world
-    const webhookKeep = { waitingRequests: 0, waitingDays: 0, storedOctets: 0 }
+    const webhookKeep = { waitingRequests: 0, waitingDays: 0, storedBytes: 0 }
     const deps = { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED, webhookKeep } }
     await deleteRequestsOfDeletedWebhooks(deps, new AbortController().signal)
     expect(await batchedIn(world)).toEqual([])

@@ -130,9 +130,9 @@ async function batchedEventsOf(db: Database, steps: readonly FanOutStep[], now: 
   )
   if (batched.length === 0) return []
   const bodies = await readEventBodies(db, [...new Set(batched.map(({ step }) => step.row.event_id))])
-  const octets = new Map(bodies.map((body) => [body.event_id, body.octets]))
+  const eventBytes = new Map(bodies.map((body) => [body.event_id, body.octets]))
   return batched.map(({ step, receiver }) =>
-    newBatchedEvent(requestInputOf(step, receiver), octets.get(step.row.event_id)!, now),
+    newBatchedEvent(requestInputOf(step, receiver), eventBytes.get(step.row.event_id)!, now),
   )
 }
 

@@ -37,7 +37,7 @@ export async function readEventBodies(db: Database, ids: readonly string[]) {
 export async function releaseEventBodies(
   db: Database,
   uses: ReadonlyMap<string, number>,
-): Promise<(readonly [organizationId: string, octets: number])[]> {
+): Promise<(readonly [organizationId: string, bytes: number])[]> {
   if (uses.size === 0) return []
   for (const [id, count] of [...uses].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     await sql`update event_bodies set requests = requests - ${count} where event_id = ${id}`.execute(db)
@@ -46,7 +46,7 @@ export async function releaseEventBodies(
     .deleteFrom('event_bodies')
     .where(isOneOf(db, 'event_id', [...uses.keys()]))
     .where('requests', '<=', 0)
-    .returning(['organization_id', sql<number>`length(octets)`.as('octets')])
+    .returning(['organization_id', sql<number>`length(octets)`.as('bytes')])
     .execute()
-  return gone.map(({ organization_id, octets }) => [organization_id, -Number(octets)] as const)
+  return gone.map(({ organization_id, bytes }) => [organization_id, -Number(bytes)] as const)
 }

@@ -11,7 +11,7 @@ import { deleteWebhook, setActive } from './webhook-store.ts'
 const DAY_MS = 24 * 60 * 60_000
 const never = new AbortController().signal
 
-const KEEP = { waitingRequests: 0, waitingDays: 0, storedOctets: 0 }
+const KEEP = { waitingRequests: 0, waitingDays: 0, storedBytes: 0 }
 
 function retentionDeps({ db, clock }: Deliveries, keep: Partial<typeof KEEP> = {}) {
   const webhookKeep = { ...KEEP, ...keep }
@@ -157,10 +157,10 @@ onBothEngines('what waits', (fresh) => {
     await world.settle()
     expect(await stored()).toBeGreaterThan(before + 250 * 1_024)
 
-    await enforceStorageLimits(retentionDeps(world, { storedOctets: 400 * 1_024 }), never)
+    await enforceStorageLimits(retentionDeps(world, { storedBytes: 400 * 1_024 }), never)
     expect(await webhook.requests()).toEqual([])
     expect(await other.requests()).toHaveLength(250)
-    await enforceStorageLimits(retentionDeps(world, { storedOctets: 100 * 1_024 }), never)
+    await enforceStorageLimits(retentionDeps(world, { storedBytes: 100 * 1_024 }), never)
     expect((await other.row()).dropped).toBe(200)
     expect(await stored()).toBeLessThanOrEqual(100 * 1_024)
   })

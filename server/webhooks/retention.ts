@@ -19,7 +19,7 @@ export type QueueLimits = {
   /** Days that a request stays queued after it was due. */
   waitingDays: number
   /** Bytes of all webhooks of an organization. */
-  storedOctets: number
+  storedBytes: number
 }
 
 export type RetentionDeps = {
@@ -151,16 +151,16 @@ async function deleteFromQueueAndLog(db: Database, webhookId: string, rows: { id
 
 /** Deletes requests with their attempts, and the event bodies that no other request uses. */
 export async function deleteRequests(db: Database, ids: readonly string[]): Promise<void> {
-  const octets = (column: string) =>
+  const bytesIn = (column: string) =>
     sql.raw(
       engineOf(db) === 'sqlite'
         ? `coalesce(length(cast(${column} as blob)), 0)`
         : `coalesce(octet_length(${column}), 0)`,
     )
-  const { rows } = await sql<{ organization_id: string; event: string | null; octets: number }>`
+  const { rows } = await sql<{ organization_id: string; event: string | null; bytes: number }>`
     select organization_id, case when event_offset is null then null else event_id end as event,
-      ${REQUEST_BYTES} + ${octets('body')} + ${octets('response_body')} + coalesce((select sum(${octets('a.response_body')})
-        from webhook_attempts a where a.request_id = webhook_requests.id), 0) as octets
+      ${REQUEST_BYTES} + ${bytesIn('body')} + ${bytesIn('response_body')} + coalesce((select sum(${bytesIn('a.response_body')})
+        from webhook_attempts a where a.request_id = webhook_requests.id), 0) as bytes
     from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)
   await db
     .deleteFrom('webhook_attempts')
@@ -179,7 +179,7 @@ export async function deleteRequests(db: Database, ids: readonly string[]): Prom
     ({ event }) => event!,
   )
   const released = await releaseEventBodies(db, new Map([...events].map(([id, requests]) => [id, requests.length])))
-  const stored = rows.map(({ organization_id, octets }) => [organization_id, -Number(octets)] as const)
+  const stored = rows.map(({ organization_id, bytes }) => [organization_id, -Number(bytes)] as const)
   await countStored(db, [...stored, ...released])
 }
 
@@ -213,12 +213,12 @@ async function countExcess(db: Database, webhookId: string, limit: number): Prom
 }
 
 export async function enforceStorageLimits(deps: RetentionDeps, stop: AbortSignal): Promise<void> {
-  const { storedOctets } = deps.config.webhookKeep
-  if (storedOctets === 0) return
+  const { storedBytes } = deps.config.webhookKeep
+  if (storedBytes === 0) return
   const organizations = await deps.db
     .selectFrom('webhook_storage')
     .select('organization_id')
-    .where('octets', '>', storedOctets)
+    .where('octets', '>', storedBytes)
     .orderBy('organization_id')
     .limit(BATCH_SIZE)
     .execute()
@@ -234,7 +234,7 @@ async function enforceStorageLimit(deps: RetentionDeps, organizationId: string, 
       .select('octets')
       .where('organization_id', '=', organizationId)
       .executeTakeFirst()
-    return (row?.octets ?? 0) > config.webhookKeep.storedOctets
+    return (row?.octets ?? 0) > config.webhookKeep.storedBytes
   }
   const dropOldest = (id: string) => dropRequests(deps, id, { limit: BATCH_SIZE })
   const webhooks = await db.selectFrom('webhooks').select('id').where('organization_id', '=', organizationId).execute()

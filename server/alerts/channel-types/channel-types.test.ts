@@ -38,11 +38,11 @@ test('every channel type sends a test, detects a revoked token and a rate limit,
     expect([type, sent.status, sent.error]).toEqual([type, 'SENT', null])
     const request = receiver.received[0]!
     expect([type, request.method]).toEqual([type, type === 'matrix' ? 'PUT' : 'POST'])
-    const octets =
+    const content =
       request.headers['content-type'] === 'application/json'
         ? JSON.parse(request.body.toString())
         : request.body.toString()
-    expect(octets).toBeTruthy()
+    expect(content).toBeTruthy()
     const all = `${request.path} ${JSON.stringify(request.headers)} ${request.body}`
     const token = type === 'twilio' ? Buffer.from(`AC${'0'.repeat(32)}:${TOKEN}`).toString('base64') : secrets[0]!
     expect([type, type === 'http' ? all.includes('Bearer') : all.includes(token)]).toEqual([type, true])
