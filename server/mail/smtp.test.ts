@@ -22,7 +22,7 @@ function trust(cert: string) {
   tls.setDefaultCACertificates([cert])
 }
 
-test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server has it', async (scheme) => {
+test.each(['smtps', 'smtp'] as const)('%s: uses TLS if the server supports it', async (scheme) => {
   trust(certificate.cert)
 
   const { sending, server } = await sent(scheme)
