@@ -132,9 +132,9 @@ async function unscheduleAll(db: Database): Promise<void> {
 /** The bytes written to the WAL of PostgreSQL so far. */
 async function walBytes(db: Database): Promise<number> {
   if (engineOf(db) === 'sqlite') return 0
-  const { rows } = await sql<{ octets: number }>`
-    select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as octets`.execute(db)
-  return rows[0]!.octets
+  const { rows } = await sql<{ bytes: number }>`
+    select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as bytes`.execute(db)
+  return rows[0]!.bytes
 }
 
 const IDLE_CLAIMS = 3_000

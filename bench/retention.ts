@@ -111,7 +111,7 @@ function draftOf(number: number) {
 /** Runs the retention of the server until the oldest month is deleted or the time is over. */
 async function measureDeletion(db: Database, organizations: readonly string[]) {
   await db.updateTable('organizations').set({ event_retention_days: 335 }).where('id', 'in', organizations).execute()
-  const size = await octetsOf(db)
+  const size = await bytesOf(db)
   const before = await spent(db)
   const stop = AbortSignal.timeout(Number(options.seconds) * 1_000)
   const from = systemClock.elapsed()
@@ -199,14 +199,14 @@ async function measurePages(db: Database, url: string, partitions: number, now: 
 }
 
 async function spent(db: Database): Promise<{ cpu: number; wal: number }> {
-  const { rows } = await sql<{ octets: number }>`
-    select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as octets`.execute(db)
-  return { cpu: (await databaseCpu(db)) ?? 0, wal: rows[0]!.octets }
+  const { rows } = await sql<{ bytes: number }>`
+    select (pg_current_wal_insert_lsn() - '0/0'::pg_lsn)::bigint as bytes`.execute(db)
+  return { cpu: (await databaseCpu(db)) ?? 0, wal: rows[0]!.bytes }
 }
 
-async function octetsOf(db: Database): Promise<number> {
-  const { rows } = await sql<{ octets: number }>`select pg_total_relation_size('events') as octets`.execute(db)
-  return rows[0]!.octets
+async function bytesOf(db: Database): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`select pg_total_relation_size('events') as bytes`.execute(db)
+  return rows[0]!.bytes
 }
 
 async function countOf(db: Database): Promise<number> {

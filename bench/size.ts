@@ -12,11 +12,11 @@ import { openDatabase } from '../server/database/open.ts'
 import { type EventRow, insertEvents, newEventIds, toEvent } from '../server/events/store.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/parse-monitor.ts'
-import { databaseSize } from '../server/operations/database-size.ts'
+import { readDatabaseSize } from '../server/operations/database-size.ts'
 import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { insertRequests } from '../server/webhooks/new-requests.ts'
-import { insertWebhook } from '../server/webhooks/store.ts'
+import { insertWebhook } from '../server/webhooks/webhook-store.ts'
 
 /** The size of a monitor, an event and a delivered webhook request in the database, with their indexes. */
 const { values: options } = parseArgs({
@@ -109,11 +109,11 @@ async function measure(db: Database, url: string): Promise<Omit<Measured, 'engin
 async function compactSize(db: Database, url: string): Promise<number> {
   if (url.startsWith('postgres')) {
     await sql`vacuum full`.execute(db)
-    return (await databaseSize(db, url)).octets
+    return (await readDatabaseSize(db, url)).bytes
   }
   await sql`vacuum`.execute(db)
   await sql`pragma wal_checkpoint(truncate)`.execute(db)
-  return (await databaseSize(db, url)).octets
+  return (await readDatabaseSize(db, url)).bytes
 }
 
 function draftOf(number: number) {

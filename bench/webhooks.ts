@@ -20,12 +20,12 @@ import { createSafeFetch } from '../server/safe-http/safe-fetch.ts'
 import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { createWakeUps } from '../server/wake-up.ts'
-import { readBody } from '../server/webhooks/claimed.ts'
 import { runDispatcher } from '../server/webhooks/dispatcher.ts'
 import { fanOut } from '../server/webhooks/fan-out.ts'
 import { insertRequests, type ReportedEvent } from '../server/webhooks/new-requests.ts'
+import { readBody } from '../server/webhooks/request-body.ts'
 import { newWebhookSecret, signatureHeaders } from '../server/webhooks/signature.ts'
-import { insertWebhook } from '../server/webhooks/store.ts'
+import { insertWebhook } from '../server/webhooks/webhook-store.ts'
 
 const { values: options } = parseArgs({
   options: {

@@ -6,6 +6,7 @@ test('imports that run along the arrows are accepted', () => {
   expect(refusalOf('server/checks/store.ts', 'server/checks/verdict.ts')).toBeUndefined()
   expect(refusalOf('server/dns/client.ts', 'server/clock.ts')).toBeUndefined()
   expect(refusalOf('server/events/routes.ts', 'contract/events.ts')).toBeUndefined()
+  expect(refusalOf('server/accounts/account-routes.ts', 'server/accounts/sign-in-routes.ts')).toBeUndefined()
   expect(refusalOf('dashboard/api.ts', 'contract/events.ts')).toBeUndefined()
   expect(refusalOf('server/cli/serve.ts', 'server/app.ts')).toBeUndefined()
 })
@@ -20,7 +21,7 @@ test('an import against the arrows is refused with a sentence that names both fi
 
 test.each([
   ['server/monitors/store.ts', 'server/testing/database.ts'],
-  ['server/webhooks/store.ts', 'server/app.ts'],
+  ['server/webhooks/webhook-store.ts', 'server/app.ts'],
   ['server/app.ts', 'server/main.ts'],
   ['server/http/server.ts', 'server/cli/open-database.ts'],
   ['server/dns/client.ts', 'server/database/database.ts'],
@@ -28,6 +29,8 @@ test.each([
   ['server/monitors/external-id-routes.ts', 'server/database/database.ts'],
   ['server/accounts/sign-in-routes.ts', 'server/database/database.ts'],
   ['server/checks/store.ts', 'server/events/routes.ts'],
+  ['server/checks/store.ts', 'server/webhooks/webhook-routes.ts'],
+  ['server/webhooks/webhook-store.ts', 'server/webhooks/webhook-routes.ts'],
   ['contract/events.ts', 'server/clock.ts'],
   ['contract/events.ts', 'dashboard/api.ts'],
   ['examples/receiver.ts', 'server/clock.ts'],

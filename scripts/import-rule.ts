@@ -159,9 +159,9 @@ export function refusalOf(from: string, to: string): string | undefined {
   }
   if (fromTop !== 'server') return undefined
   const [part, other] = [partOf(from), partOf(to)]
-  if (to.endsWith('/routes.ts') && from !== 'server/app.ts' && !to.endsWith('/http/routes.ts'))
+  if (isRoutes(to) && from !== 'server/app.ts' && !(part === other && [from, to].every(isPartOfRoutes)))
     return 'only app.ts mounts routes'
-  if (/[/-]routes\.ts$/.test(from) && other === 'database') {
+  if (isRoutes(from) && other === 'database') {
     return 'routes call the store, and the store the database'
   }
   if (part === other || GROUND.includes(other)) return undefined
@@ -187,6 +187,10 @@ export function resolveName(path: string, name: string): string | undefined {
   return new URL(name, `file:///${path}`).pathname.slice(1)
 }
 
+/** `server/http/routes.ts` is for all routes. */
+const isRoutes = (path: string) => /[/-]routes\.ts$/.test(path) && path !== 'server/http/routes.ts'
+/** One of several files with the routes of a folder, such as `account-routes.ts`. */
+const isPartOfRoutes = (path: string) => /-routes\.ts$/.test(path)
 const topOf = (path: string) => path.split('/')[0]!
 const isTest = (path: string) => path.endsWith('.test.ts') || path.startsWith('server/testing/')
 

@@ -7,8 +7,8 @@ import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
 import { pruneAccess } from './accounts/prune.ts'
 import { channelRoutes } from './alerts/channel-routes.ts'
 import { incidentRoutes } from './alerts/incident-routes.ts'
-import { linkRoutes } from './alerts/link-routes.ts'
 import { maintenanceRoutes } from './alerts/maintenance-routes.ts'
+import { messageLinkRoutes } from './alerts/message-link-routes.ts'
 import { ruleRoutes } from './alerts/rule-routes.ts'
 import { dashboardFiles } from './dashboard/files.ts'
 import { publishInvalidations } from './dashboard/live/invalidation.ts'
@@ -30,7 +30,7 @@ import { externalIdRoutes } from './monitors/external-id-routes.ts'
 import { groupDeletionRoute } from './monitors/group-deletion.ts'
 import { monitorRoutes } from './monitors/routes.ts'
 import { metricsRoutes } from './operations/metrics-routes.ts'
-import { operationsRoutes } from './operations/server-status.ts'
+import { serverStatusRoutes } from './operations/server-status-routes.ts'
 import { organizationRoutes } from './organization/routes.ts'
 import { stripeRoutes, subscriptionRoutes } from './organization/subscription-routes.ts'
 import { plannedChangeRoutes } from './planned-changes/routes.ts'
@@ -38,7 +38,7 @@ import { publicPageRoutes, setupPageRoutes } from './setup-pages/routes.ts'
 import { viewRoutes } from './views/routes.ts'
 import type { WakeUps } from './wake-up.ts'
 import { webhookRequestRoutes } from './webhooks/request-routes.ts'
-import { webhookRoutes } from './webhooks/routes.ts'
+import { webhookRoutes } from './webhooks/webhook-routes.ts'
 
 /** The HTTP server with all routes: first those without an API key, then the API. */
 export async function createApp(deps: Deps, passwords: Passwords = scryptPasswords) {
@@ -61,7 +61,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
   if (payments) await app.register(stripeRoutes(deps, payments))
   await app.register(accountRoutes(deps, passwords))
   await app.register(publicPageRoutes(deps))
-  await app.register(linkRoutes(deps))
+  await app.register(messageLinkRoutes(deps))
   runPeriodicCleanup(app, deps, [pruneAccess])
   await app.register(async (api) => {
     requireAuthentication(api)
@@ -86,7 +86,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(organizationMailRoutes(deps))
     await api.register(organizationRoutes(deps, payments))
     await api.register(subscriptionRoutes(deps, payments))
-    await api.register(operationsRoutes(deps))
+    await api.register(serverStatusRoutes(deps))
     await api.register(dashboardRoutes(deps, live, identify))
   })
   return app

@@ -9,9 +9,9 @@ import { openDatabase } from '#server/database/open.ts'
 import { createSeal } from '#server/seal.ts'
 import { isRunning, type ServerProcess } from '#server/testing/server-process.ts'
 import { eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
-import { readBody } from '#server/webhooks/claimed.ts'
 import { insertRequests } from '#server/webhooks/new-requests.ts'
-import { insertWebhook } from '#server/webhooks/store.ts'
+import { readBody } from '#server/webhooks/request-body.ts'
+import { insertWebhook } from '#server/webhooks/webhook-store.ts'
 
 /** Kills on each engine. `KILLS` in the environment sets more. */
 const KILLS = Number(process.env.KILLS ?? 4)

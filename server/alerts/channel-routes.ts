@@ -8,6 +8,7 @@ import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { invalid, throwIfInvalid } from '../problem.ts'
 import { parseTimes } from '../times.ts'
+import { newAlertReplay, REPLAYED_STATUSES, replayAlertBatch } from './alert-replay.ts'
 import { getAlert } from './alert-store.ts'
 import {
   deleteChannel,
@@ -19,7 +20,6 @@ import {
   updateChannel,
 } from './channel-store.ts'
 import { ALL_CHANNEL_TYPES, channelTypeInfos } from './channel-types/channel-types.ts'
-import { newAlertReplay, REPLAYED_STATUSES, replayAlertBatch } from './replay.ts'
 import { insertTest, sendTest } from './send-test.ts'
 
 const tags = ['Alerts']

@@ -5,7 +5,7 @@ import { fromIndex } from '../database/index-hints.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
-import { type Cause, type CausingEvent, causesOf } from './cause.ts'
+import { type Cause, type CausingEvent, causesOf } from './incident-cause.ts'
 import { insertEntries } from './incident-timeline.ts'
 import type { Failure } from './rule.ts'
 

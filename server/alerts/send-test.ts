@@ -6,10 +6,10 @@ import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
 import { createMailSender } from '../mail/smtp.ts'
 import { Problem } from '../problem.ts'
-import { type AttemptResult, attempt } from './attempt.ts'
+import { insertAttempt, limitedUntil, updateChannelStatus } from './attempt-store.ts'
 import type { ChannelRow } from './channel.ts'
-import { insertAttempt, limitedUntil, updateChannelStatus } from './deliver.ts'
 import { testMessage } from './message.ts'
+import { type AttemptResult, sendMessage } from './send-message.ts'
 
 const DEADLINE_MS = 30_000
 
@@ -30,8 +30,10 @@ export async function sendTest(deps: Deps, context: RequestContext, channelId: s
   const id = newId('alr', now)
   const organization = await organizationName(db, organizationId)
   const message = testMessage({ id, organization, baseUrl, now })
-  const post = config.smtp ? createMailSender(config.smtp) : null
-  const result = await attempt({ ...deps, post }, channel, message, { signal: AbortSignal.timeout(DEADLINE_MS) })
+  const sendMail = config.smtp ? createMailSender(config.smtp) : null
+  const result = await sendMessage({ ...deps, sendMail }, channel, message, {
+    signal: AbortSignal.timeout(DEADLINE_MS),
+  })
   return { id, title: message.title, channel, result }
 }
 

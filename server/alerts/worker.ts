@@ -8,9 +8,9 @@ import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { acknowledgeLink } from './acknowledge.ts'
-import { attempt } from './attempt.ts'
-import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './deliver.ts'
+import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './attempt-store.ts'
 import { evaluateDue } from './evaluate.ts'
+import { sendMessage } from './send-message.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {
   config: Pick<Config, 'baseUrl' | 'smtp' | 'alertsPerHour'>
@@ -53,10 +53,10 @@ export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): P
 /** Sends due alerts until `stop`. Attempts that are still running then are abandoned when `abandon` is aborted. */
 export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, config, log } = deps
-  const post = config.smtp ? createMailSender(config.smtp) : null
+  const sendMail = config.smtp ? createMailSender(config.smtp) : null
   const inFlight = new Map<string, Promise<void>>()
   const start = (claim: Claim<'due_alerts'>) => {
-    const sending = sendAlert(deps, post, claim, abandon)
+    const sending = sendAlert(deps, sendMail, claim, abandon)
       .catch((err) => log.error({ err, alert: claim.alert_id }, 'An alert could not be recorded. It will be repeated.'))
       .finally(() => {
         inFlight.delete(claim.alert_id)
@@ -86,7 +86,7 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
 /** Decides about a claimed alert, sends it and records the result. */
 export async function sendAlert(
   deps: AlertWorkerDeps,
-  post: SendMail | null,
+  sendMail: SendMail | null,
   claim: Claim<'due_alerts'>,
   abandon: AbortSignal,
 ): Promise<void> {
@@ -94,7 +94,7 @@ export async function sendAlert(
   const attemptToMake = await beginAttempt(db, claim, {
     baseUrl: config.baseUrl,
     alertsPerHour: config.alertsPerHour,
-    hasMailServer: post !== null,
+    hasMailServer: sendMail !== null,
     acknowledgeLink: (alert) => acknowledgeLink(deps, alert),
     now: clock.now(),
   })
@@ -105,7 +105,7 @@ export async function sendAlert(
   const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
   try {
     const progress: string[] = alert.progress === null ? [] : JSON.parse(alert.progress)
-    const result = await attempt({ ...deps, post }, channel, message, { signal, progress })
+    const result = await sendMessage({ ...deps, sendMail }, channel, message, { signal, progress })
     if (abandon.aborted && result.kind === 'retry') return // Abandoned: this process releases the lease.
     await recordAttempt(db, claim, attemptToMake, result, clock.now())
     deps.metrics?.alert(channel.type, result.kind)

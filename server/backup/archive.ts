@@ -22,8 +22,8 @@ export type Manifest = {
 const FORMAT = 1
 const CHUNK_BYTES = 1_024 * 1_024
 const LINE = /^\nzonewatch-backup (\d+) octets=(\d{16}) sha256=([0-9a-f]{64})\n$/
-const lastLine = (octets: number, sha256: string) =>
-  `\nzonewatch-backup ${FORMAT} octets=${String(octets).padStart(16, '0')} sha256=${sha256}\n`
+const lastLine = (bytes: number, sha256: string) =>
+  `\nzonewatch-backup ${FORMAT} octets=${String(bytes).padStart(16, '0')} sha256=${sha256}\n`
 const LINE_BYTES = lastLine(0, '0'.repeat(64)).length
 
 /** Writes the manifest into a copy that is not yet finished. */
@@ -36,8 +36,8 @@ export function writeManifest(database: DatabaseSync, manifest: Manifest): void 
 export async function finishArchive(path: string): Promise<void> {
   const file = openSync(path, 'r+')
   try {
-    const octets = fstatSync(file).size
-    writeSync(file, lastLine(octets, await sha256Of(file, octets)), octets)
+    const bytes = fstatSync(file).size
+    writeSync(file, lastLine(bytes, await sha256Of(file, bytes)), bytes)
     fsyncSync(file)
   } finally {
     closeSync(file)
@@ -51,16 +51,17 @@ export async function verifyArchive(path: string): Promise<number> {
     const { size } = fstatSync(file)
     const line = Buffer.alloc(LINE_BYTES)
     readSync(file, line, 0, LINE_BYTES, Math.max(0, size - LINE_BYTES))
-    const [, format, octets, sha256] = LINE.exec(line.toString('latin1')) ?? []
+    const [, format, writtenBytes, sha256] = LINE.exec(line.toString('latin1')) ?? []
     if (format === undefined) throw new CliError(await describeInvalidFile(file, path, size))
     if (Number(format) !== FORMAT) {
       throw new CliError(
         `${path} has the backup format ${format}; this Zonewatch reads ${FORMAT}. Use a newer Zonewatch.`,
       )
     }
-    const isWhole = Number(octets) === size - LINE_BYTES && (await sha256Of(file, Number(octets))) === sha256
+    const bytes = Number(writtenBytes)
+    const isWhole = bytes === size - LINE_BYTES && (await sha256Of(file, bytes)) === sha256
     if (!isWhole) throw new CliError(`${path} is damaged: its checksum is wrong. Restore another backup.`)
-    return Number(octets)
+    return bytes
   } finally {
     closeSync(file)
   }
@@ -108,11 +109,11 @@ export function findDamage(database: DatabaseSync): string | undefined {
   return result === 'ok' ? undefined : result
 }
 
-async function sha256Of(file: number, octets: number): Promise<string> {
+async function sha256Of(file: number, bytes: number): Promise<string> {
   const hash = createHash('sha256')
   const chunk = Buffer.alloc(CHUNK_BYTES)
-  for (let offset = 0; offset < octets; ) {
-    const length = readSync(file, chunk, 0, Math.min(CHUNK_BYTES, octets - offset), offset)
+  for (let offset = 0; offset < bytes; ) {
+    const length = readSync(file, chunk, 0, Math.min(CHUNK_BYTES, bytes - offset), offset)
     if (length === 0) break
     hash.update(chunk.subarray(0, length))
     offset += length
@@ -124,8 +125,8 @@ async function sha256Of(file: number, octets: number): Promise<string> {
 const UNITS = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
 
 /** As text: `12.3 MiB`. */
-export function formatBytes(octets: number): string {
-  const power = octets < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(octets) / 10))
-  const value = octets / 1_024 ** power
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const value = bytes / 1_024 ** power
   return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[power]}`
 }

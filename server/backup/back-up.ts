@@ -25,7 +25,7 @@ export type BackupOptions = {
   freeBytes?: (folder: string) => number
 }
 
-export type BackupResult = { octets: number; rows: Record<string, number> }
+export type BackupResult = { bytes: number; rows: Record<string, number> }
 
 /** 1 MiB with SQLite's default page size. */
 const PAGES_PER_STEP = 256
@@ -60,9 +60,9 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
     const rows = await copy(options, partial)
     await finishArchive(partial)
     await verifyArchive(partial)
-    const octets = statSync(partial).size
+    const bytes = statSync(partial).size
     moveIntoPlace(partial, target)
-    return { octets, rows }
+    return { bytes, rows }
   } catch (error) {
     throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space, or use another folder.`) : error
   } finally {

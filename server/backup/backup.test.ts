@@ -57,7 +57,7 @@ test('a backup is one file that only its owner may read, and gives back every ro
   const { folder, target, made } = await givenBackup()
   expect((await stat(target)).mode & 0o777).toBe(0o600)
   expect(await readdir(folder)).toEqual(['one.backup'])
-  expect(made).toMatchObject({ octets: (await stat(target)).size, rows: { organizations: 30 } })
+  expect(made).toMatchObject({ bytes: (await stat(target)).size, rows: { organizations: 30 } })
   const restored = join(folder, 'zonewatch.db')
   const manifest = await put(target, restored)
   expect(manifest).toEqual({ version: '1.2.3', madeAt: NOW, secret: 's'.repeat(40), rows: made.rows })
@@ -69,14 +69,14 @@ test('a backup is one file that only its owner may read, and gives back every ro
   database.close()
 })
 
-test('a backup without the secret holds it nowhere', async () => {
+test('a backup without the secret does not contain it', async () => {
   const secret = 'the secret that must not be in it, anywhere'
   const { target } = await givenBackup(secret)
   expect(readFileSync(target).includes(secret)).toBe(true)
   expect(readFileSync((await givenBackup(null)).target).includes(secret)).toBe(false)
 })
 
-test('any SQLite reads a backup, last line or not', async () => {
+test('any SQLite can read a backup, with or without the last line', async () => {
   const { target } = await givenBackup()
   const database = new DatabaseSync(target, { readOnly: true })
   expect(database.prepare('select count(*) as count from organizations').get()).toEqual({ count: 30 })
@@ -84,7 +84,7 @@ test('any SQLite reads a backup, last line or not', async () => {
   database.close()
 })
 
-test('a backup is of one moment, and ends, while another process writes all the time', async () => {
+test('a backup is a consistent snapshot, and finishes while another process keeps writing', async () => {
   const { db, source, folder } = await givenDatabase()
   for (let number = 0; number < 300; number++) await insert(db, number, 10_000)
   // Each transaction writes a pair; half a pair would be of no moment.
@@ -116,7 +116,7 @@ test('a backup is of one moment, and ends, while another process writes all the 
   expect(Number.isInteger(pairs)).toBe(true)
 })
 
-test('a backup never overwrites a file, and leaves nothing where it fails', async () => {
+test('a backup never overwrites a file, and leaves no file when it fails', async () => {
   const { source, folder, target } = await givenBackup()
   const again = (to: string, more = {}) => backUp({ source, target: to, secret: null, version: '1', now: NOW, ...more })
   const before = readFileSync(target)
@@ -130,15 +130,15 @@ test('a backup never overwrites a file, and leaves nothing where it fails', asyn
   expect(await readdir(folder)).toEqual(['one.backup'])
 })
 
-test('what is damaged is not backed up as if it were whole', async () => {
+test('a damaged database is not backed up', async () => {
   const { db, source, folder } = await givenDatabase()
   for (let number = 0; number < 300; number++) await insert(db, number, 1_000)
   await sql`pragma wal_checkpoint(truncate)`.execute(db)
   await db.destroy()
-  const octets = readFileSync(source)
+  const bytes = readFileSync(source)
   // The pages of the table in the middle of the file: their headers point nowhere.
-  for (let page = 60; page < 90; page++) octets.fill(0xee, page * 4_096, page * 4_096 + 200)
-  writeFileSync(source, octets)
+  for (let page = 60; page < 90; page++) bytes.fill(0xee, page * 4_096, page * 4_096 + 200)
+  writeFileSync(source, bytes)
   const target = join(folder, 'one.backup')
   await expect(backUp({ source, target, secret: null, version: '1', now: NOW })).rejects.toThrow()
   expect(await readdir(folder)).toEqual([])
@@ -151,18 +151,18 @@ test.each([
   'one octet more',
   'empty',
   'another file',
-])('a backup that is %s is refused and leaves nothing', async (fault) => {
+])('a backup that is %s is refused, and the restore leaves no file', async (fault) => {
   const { folder, target } = await givenBackup()
   const { size } = await stat(target)
-  const octets = readFileSync(target)
+  const bytes = readFileSync(target)
   if (fault === 'cut in the middle') truncateSync(target, Math.floor(size / 2))
   if (fault === 'without its last octet') truncateSync(target, size - 1)
   if (fault === 'one octet more') appendFileSync(target, 'x')
   if (fault === 'empty') truncateSync(target, 0)
   if (fault === 'another file') writeFileSync(target, 'milk, bread')
   if (fault === 'one bit flipped') {
-    octets[octets.lastIndexOf('xxxxxxxx')]! ^= 1
-    writeFileSync(target, octets)
+    bytes[bytes.lastIndexOf('xxxxxxxx')]! ^= 1
+    writeFileSync(target, bytes)
   }
   const sentence =
     fault === 'one bit flipped'
@@ -172,7 +172,7 @@ test.each([
   expect(await readdir(folder)).toEqual(['one.backup'])
 })
 
-test('a backup of a newer version is refused with that version', async () => {
+test('a backup of a newer version is refused with the number of that version', async () => {
   const { db, source, folder } = await givenDatabase()
   await sql`insert into migrations (number, name, applied_at) values (99, 'of tomorrow', 0)`.execute(db)
   const target = join(folder, 'one.backup')
@@ -183,7 +183,7 @@ test('a backup of a newer version is refused with that version', async () => {
   expect(await readdir(folder)).toEqual(['one.backup'])
 })
 
-test('a folder that holds a database is refused, and one that is in use is reported as such', async () => {
+test('a folder with a database is refused, with another message if the database is in use', async () => {
   const { db, source, target, folder } = await givenBackup()
   await expect(put(target, source)).rejects.toThrow(
     /zonewatch\.db already exists, and restore overwrites nothing\. Move it/,
@@ -198,7 +198,7 @@ test('a folder that holds a database is refused, and one that is in use is repor
   await expect(put(target, join(folder, 'new.db'))).rejects.toThrow(/new\.db-wal already exists/)
 })
 
-test('what the processes of the backed up server had claimed is due again at once', async () => {
+test('rows that processes had claimed at the time of the backup are due again at once', async () => {
   const { db, source, folder } = await givenDatabase()
   const { id } = await db
     .insertInto('processes')
@@ -220,7 +220,7 @@ test('what the processes of the backed up server had claimed is due again at onc
   restored.close()
 })
 
-test('killed in the middle, a backup leaves no file that looks whole, and the next one removes what it left', async () => {
+test('a backup that is killed leaves no file that looks complete, and the next one deletes its partial file', async () => {
   const { db, source, folder } = await givenDatabase()
   for (let number = 0; number < 2_000; number++) await insert(db, number, 10_000)
   const script = `
@@ -249,7 +249,7 @@ test('killed in the middle, a backup leaves no file that looks whole, and the ne
   expect((await readdir(folder)).filter((name) => name.includes('partial'))).toEqual([])
 })
 
-test('of scheduled backups the newest are kept, and no other file is touched', async () => {
+test('the newest scheduled backups are kept, and other files are not deleted', async () => {
   const folder = await givenFolder()
   const day = 24 * 60 * 60_000
   const names = [0, 1, 2, 3].map((days) => backupNameOf(NOW + days * day))
@@ -263,7 +263,7 @@ test('of scheduled backups the newest are kept, and no other file is touched', a
   expect(deleteOldBackups(folder, 2)).toEqual([])
 })
 
-test('a backup is made when the newest is old enough, and tried again sooner when it failed', async () => {
+test('a backup is created when the newest is old enough, and sooner after a failure', async () => {
   const folder = await givenFolder()
   const clock = createManualClock(NOW)
   const times: number[] = []
@@ -292,12 +292,12 @@ test('a backup is made when the newest is old enough, and tried again sooner whe
   await schedule
 })
 
-test('the last backup that was made stays known when a later one fails', async () => {
+test('the last successful backup is still known when a later one fails', async () => {
   const { db } = await givenDatabase()
   expect(await findLastBackup(db)).toBeUndefined()
   await recordFailedBackup(db, 'The disk is full.', NOW)
   expect(await findLastBackup(db)).toEqual({ triedAt: NOW, error: 'The disk is full.', made: null })
-  const made = { at: NOW + 1, path: '/backups/one', octets: 5, durationMs: 7 }
+  const made = { at: NOW + 1, path: '/backups/one', bytes: 5, durationMs: 7 }
   await recordMadeBackup(db, made)
   expect(await findLastBackup(db)).toEqual({ triedAt: NOW + 1, error: null, made })
   await recordFailedBackup(db, 'The disk is full.', NOW + 2)
@@ -309,4 +309,4 @@ test.each([
   [1_023, '1023 bytes'],
   [1_024, '1.0 KiB'],
   [150 * 1_024 * 1_024, '150 MiB'],
-])('%i octets are shown as %s', (octets, text) => expect(formatBytes(octets)).toBe(text))
+])('%i bytes are shown as %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text))

@@ -6,7 +6,7 @@ export type LastBackup = {
   /** Why the last backup failed; null if it succeeded. */
   error: string | null
   /** The last successful backup; null if there is none. */
-  made: { at: number; path: string; octets: number; durationMs: number } | null
+  made: { at: number; path: string; bytes: number; durationMs: number } | null
 }
 
 /** The result of the last backup, scheduled or from the command line; undefined if there was none. */
@@ -14,7 +14,7 @@ export async function findLastBackup(db: Database): Promise<LastBackup | undefin
   const row = await db.selectFrom('last_backup').selectAll().executeTakeFirst()
   if (!row) return undefined
   const { tried_at: triedAt, error, made_at: at, path, octets, duration_ms: durationMs } = row
-  const made = at === null ? null : { at, path: path!, octets: octets!, durationMs: durationMs! }
+  const made = at === null ? null : { at, path: path!, bytes: octets!, durationMs: durationMs! }
   return { triedAt, error, made }
 }
 
@@ -28,8 +28,8 @@ export function backupIntervalOf(
 }
 
 export async function recordMadeBackup(db: Database, made: NonNullable<LastBackup['made']>): Promise<void> {
-  const { at, path, octets, durationMs } = made
-  await record(db, { tried_at: at, error: null, made_at: at, path, octets, duration_ms: durationMs })
+  const { at, path, bytes, durationMs } = made
+  await record(db, { tried_at: at, error: null, made_at: at, path, octets: bytes, duration_ms: durationMs })
 }
 
 /** Keeps the columns of the last successful backup. */

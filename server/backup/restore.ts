@@ -38,19 +38,19 @@ const RECENT_MS = 10_000
 export async function restore({ archive, target, now, accept }: RestoreOptions): Promise<Manifest> {
   refuseDatabase(target, now)
   if (!existsSync(archive)) throw new CliError(`There is no file ${archive}. Use a file that zonewatch backup created.`)
-  const octets = await verifyArchive(archive)
+  const bytes = await verifyArchive(archive)
   const folder = dirname(target)
   const free = freeBytesOf(folder)
-  if (free < octets) {
+  if (free < bytes) {
     throw new CliError(
-      `${folder} has ${formatBytes(free)} free, and the database takes ${formatBytes(octets)}. Free some space.`,
+      `${folder} has ${formatBytes(free)} free, and the database takes ${formatBytes(bytes)}. Free some space.`,
     )
   }
   const partial = `${target}.restoring-${process.pid}`
   try {
     copyFileSync(archive, partial)
     chmodSync(partial, 0o600)
-    truncateSync(partial, octets)
+    truncateSync(partial, bytes)
     const manifest = verifyDatabase(archive, partial, accept)
     await forgetServer(partial, now)
     syncFile(partial)

@@ -9,11 +9,11 @@ export function backupNameOf(now: number): string {
   return `zonewatch-${stamp}.backup`
 }
 
-const NAME = /^zonewatch-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
+const BACKUP_NAME = /^zonewatch-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
 
 /** When the newest backup of the folder was created; undefined if there is none, or no folder. */
 export function newestBackup(folder: string, now: number): number | undefined {
-  const times = backupsIn(folder).map((name) => Date.parse(name.replace(NAME, '$1-$2-$3T$4:$5:$6Z')))
+  const times = backupsIn(folder).map((name) => Date.parse(name.replace(BACKUP_NAME, '$1-$2-$3T$4:$5:$6Z')))
   // A time in the future is from a wrong clock.
   return times.findLast((time) => time <= now)
 }
@@ -41,7 +41,7 @@ const ABANDONED_MS = 24 * 60 * 60_000
 
 const backupsIn = (folder: string) =>
   namesIn(folder)
-    .filter((name) => NAME.test(name))
+    .filter((name) => BACKUP_NAME.test(name))
     .sort()
 
 function namesIn(folder: string): string[] {

@@ -16,7 +16,7 @@ import {
 import type { CheckResult } from './driver.ts'
 import { evidenceOf, newDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { storedFingerprint } from './fingerprint.ts'
-import { meetsValues } from './propagation.ts'
+import { meetsValues } from './server-answers.ts'
 import { conclude, evaluate } from './verdict.ts'
 
 export type MonitorRow = Selectable<MonitorsTable>

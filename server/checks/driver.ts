@@ -12,7 +12,7 @@ import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change
 import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
-import { queryEveryServer } from './propagation.ts'
+import { queryEveryServer } from './server-answers.ts'
 import { decide, isAsRecorded } from './state-machine.ts'
 import { evaluate } from './verdict.ts'
 

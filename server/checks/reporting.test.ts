@@ -4,8 +4,8 @@ import type { Database } from '../database/database.ts'
 import { createSeal } from '../seal.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { readBody } from '../webhooks/claimed.ts'
-import { insertWebhook } from '../webhooks/store.ts'
+import { readBody } from '../webhooks/request-body.ts'
+import { insertWebhook } from '../webhooks/webhook-store.ts'
 
 type Checks = Awaited<ReturnType<typeof givenChecks>>
 

@@ -1,5 +1,5 @@
 import type { Notify } from '#contract/monitors.ts'
-import { insertInformation } from '../alerts/information.ts'
+import { insertInformation } from '../alerts/information-alerts.ts'
 import { recordAudit } from '../audit-log.ts'
 import { systemContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'

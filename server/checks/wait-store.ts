@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
-import { insertInformation } from '../alerts/information.ts'
+import { insertInformation } from '../alerts/information-alerts.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'

@@ -19,7 +19,7 @@ import { freshDatabase, onBothEngines, waitUntilBlocked } from '../testing/datab
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 import { createWakeUps } from '../wake-up.ts'
-import { insertWebhook } from '../webhooks/store.ts'
+import { insertWebhook } from '../webhooks/webhook-store.ts'
 import { runCheck } from './driver.ts'
 import { monitorLoader } from './load-monitor.ts'
 import { recordChecks } from './store.ts'

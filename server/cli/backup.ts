@@ -27,9 +27,9 @@ export type BackupCommandOptions = { secret: boolean; json?: boolean }
 export async function backup(file: string, { secret: withSecret, json }: BackupCommandOptions): Promise<void> {
   const config = loadConfig()
   const target = resolve(file)
-  const { octets, rows } = await createBackup(config, target, { withSecret })
-  if (json) return print(JSON.stringify({ file: target, octets, rows }))
-  print(`${target}: ${formatBytes(octets)}, verified. It holds ${rowCountsText(rows)}.
+  const { bytes, rows } = await createBackup(config, target, { withSecret })
+  if (json) return print(JSON.stringify({ file: target, octets: bytes, rows }))
+  print(`${target}: ${formatBytes(bytes)}, verified. It holds ${rowCountsText(rows)}.
 ${
   withSecret
     ? 'The file contains SECRET: anyone who reads it can read the secrets of all webhooks.'
@@ -60,7 +60,7 @@ function describeBackupFile(file: string): NonNullable<LastBackup['made']> {
   const stat = statFile(path)
   if (!stat.isFile()) throw new CliError(`The backup ${path} is not a file. Give the file of the dump.`)
   if (stat.size === 0) throw new CliError(`The backup ${path} has no content. Make it again, or use --failed REASON.`)
-  return { at: Math.round(stat.mtimeMs), path, octets: stat.size, durationMs: 0 } // the duration is unknown
+  return { at: Math.round(stat.mtimeMs), path, bytes: stat.size, durationMs: 0 } // the duration is unknown
 }
 
 function statFile(path: string): Stats {
@@ -84,9 +84,9 @@ export async function scheduledBackup(): Promise<void> {
   const path = join(folder, backupNameOf(now))
   try {
     deleteUnfinished(folder, isAlive, now)
-    const { octets } = await createBackup(config, path, { withSecret: true, createFolder: true })
+    const { bytes } = await createBackup(config, path, { withSecret: true, createFolder: true })
     const deleted = deleteOldBackups(folder, backupKeep)
-    log.info({ path, octets, deleted }, 'Created and verified a backup.')
+    log.info({ path, octets: bytes, deleted }, 'Created and verified a backup.')
   } catch (error) {
     log.error({ path, reason: errorMessage(error) }, 'The backup failed. Checks and deliveries continue. Retrying.')
     if (!(error instanceof CliError)) log.error({ err: error }, 'This is why the backup failed.')
@@ -108,9 +108,7 @@ async function createBackup(
     const secret = withSecret ? getSecretOf(config, source) : null
     const backup = await backUp({ source, target, secret, version: packageJson.version, now })
     const durationMs = Math.round(systemClock.elapsed() - startedAt)
-    await tryToRecord(config, (db) =>
-      recordMadeBackup(db, { at: now, path: target, octets: backup.octets, durationMs }),
-    )
+    await tryToRecord(config, (db) => recordMadeBackup(db, { at: now, path: target, bytes: backup.bytes, durationMs }))
     return backup
   } catch (error) {
     await tryToRecord(config, (db) => recordFailedBackup(db, errorMessage(error), now))

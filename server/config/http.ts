@@ -14,7 +14,7 @@ export type HttpSettings = {
   /** The highest limit that an owner can set for one key; 0: any. */
   keyLimitMax: number
   /** Storage for the responses to requests with an `Idempotency-Key`, in bytes per organization. */
-  idempotencyOctets: number
+  idempotencyBytes: number
   /** Whether anyone may sign up. */
   signUp: 'off' | 'open'
   /** Invitations per organization in 24 hours; 0: no limit. */
@@ -57,7 +57,7 @@ export function readHttpSettings(read: ReadSetting): HttpSettings {
       'the highest limit per minute that an owner can set for one API key; 0 = any',
       parseLimit,
     ),
-    idempotencyOctets: read(
+    idempotencyBytes: read(
       'IDEMPOTENCY_BYTES',
       '67108864',
       'bytes of stored responses for Idempotency-Key per organization',

@@ -8,7 +8,7 @@ export type WebhookSettings = {
   /** For one channel; 0: no limit. */
   alertsPerHour: number
   /** Stored webhook requests; 0: no limit. */
-  webhookKeep: { waitingRequests: number; waitingDays: number; storedOctets: number }
+  webhookKeep: { waitingRequests: number; waitingDays: number; storedBytes: number }
 }
 
 const MEBIBYTE = 1024 * 1024
@@ -47,7 +47,7 @@ export function readWebhookSettings(read: ReadSetting): WebhookSettings {
         'days until a queued request is dropped; 0 = no limit',
         parseLimit,
       ),
-      storedOctets:
+      storedBytes:
         MEBIBYTE *
         read(
           'WEBHOOK_STORED_MB',

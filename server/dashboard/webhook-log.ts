@@ -10,7 +10,7 @@ import { invalid } from '../problem.ts'
 import { parseTimes } from '../times.ts'
 import { countByStatus, type Period, replayBatch, startReplay } from '../webhooks/replay.ts'
 import { countAttempts, getRequestBody, listRequests } from '../webhooks/request-store.ts'
-import { countQueued } from '../webhooks/store.ts'
+import { countQueued } from '../webhooks/webhook-store.ts'
 
 const params = Params('webhook')
 const { since, until } = ReplaySelection.properties

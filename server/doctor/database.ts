@@ -185,16 +185,16 @@ const DAY_MS = 24 * 60 * 60_000
 
 /** Reports the size and the growth, because PostgreSQL has no statement for free disk space. */
 async function checkSize(db: Database, clock: Clock): Promise<Finding[]> {
-  const { rows } = await sql<{ octets: number; measured_at: number | null; first: number | null }>`
-    select pg_database_size(current_database()) as octets, measured_at, first from (values (1)) as one
+  const { rows } = await sql<{ bytes: number; measured_at: number | null; first: number | null }>`
+    select pg_database_size(current_database()) as bytes, measured_at, first from (values (1)) as one
     left join (select measured_at, octets as first from database_sizes order by measured_at limit 1) as oldest on true`.execute(
     db,
   )
-  const { octets, measured_at, first } = rows[0]!
+  const { bytes, measured_at, first } = rows[0]!
   const days = Math.floor((clock.now() - (measured_at ?? clock.now())) / DAY_MS)
   const growth = days < 1 ? '' : `, ${formatBytes(first!)} ${days} d ago`
   const rest = 'PostgreSQL does not report its free disk, so monitor it on that machine'
-  return [ok('free disk', `the database takes ${formatBytes(octets)}${growth}; ${rest}`)]
+  return [ok('free disk', `the database takes ${formatBytes(bytes)}${growth}; ${rest}`)]
 }
 
 export type Archiving = { mode: string; archivedAt: number | null; failedAt: number | null; failed: string | null }
@@ -245,7 +245,7 @@ function backupFinding(
 ): Finding {
   const check = 'backup'
   const made =
-    last?.made && `${last.made.path}, ${formatBytes(last.made.octets)}, ${durationText(now - last.made.at)} ago`
+    last?.made && `${last.made.path}, ${formatBytes(last.made.bytes)}, ${durationText(now - last.made.at)} ago`
   if (last?.error) {
     return failure(check, `the last one failed: ${last.error} Before that: ${made ?? 'none'}`, remedies.failed)
   }

@@ -298,7 +298,7 @@ test('the last backup: none, none scheduled, failed, too old, good', async () =>
       await checkDatabase({ db, config: readConfig({ DATABASE_URL: url, ...settings }), clock: systemClock }),
       'backup',
     )
-  const made = (at: number) => recordMadeBackup(db, { at, path: '/backups/one', octets: 2_048, durationMs: 5 })
+  const made = (at: number) => recordMadeBackup(db, { at, path: '/backups/one', bytes: 2_048, durationMs: 5 })
   expect(await line({})).toMatch(/^warning: none was ever made\. Set BACKUP_DIR/)
   expect(await line()).toMatch(/^failure: none was made yet/)
   await made(Date.now() - 3 * 24 * 60 * 60_000)
@@ -319,10 +319,10 @@ test('a damaged SQLite file is a failure', async () => {
     await before.insertInto('organizations').values(row).execute()
   }
   await before.destroy()
-  const octets = readFileSync(sqlitePathOf(url)!)
-  const pages = octets.length / 4_096
-  for (let page = pages - 40; page < pages; page++) octets.fill(0xee, page * 4_096, page * 4_096 + 200)
-  writeFileSync(sqlitePathOf(url)!, octets)
+  const bytes = readFileSync(sqlitePathOf(url)!)
+  const pages = bytes.length / 4_096
+  for (let page = pages - 40; page < pages; page++) bytes.fill(0xee, page * 4_096, page * 4_096 + 200)
+  writeFileSync(sqlitePathOf(url)!, bytes)
   const db = openDatabase(url)
   onTestFinished(() => db.destroy())
   expect(engineOf(db)).toBe('sqlite')

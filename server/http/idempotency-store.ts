@@ -92,7 +92,7 @@ export async function storeRequest(
       bytesWithoutBody + body.length <= (await remainingBytes(db, request, maxBytes / 2)))
   // A refusal has no result. If its body is not stored, a repeated request runs again.
   if (response && !storesBody && !sealedResult) return
-  const octets = storesBody ? ROW_BYTES + (body?.length ?? 0) : bytesWithoutBody
+  const bytes = storesBody ? ROW_BYTES + (body?.length ?? 0) : bytesWithoutBody
   await db
     .insertInto('idempotent_requests')
     .values({
@@ -105,10 +105,10 @@ export async function storeRequest(
       headers: response && storesBody ? JSON.stringify(response.headers) : null,
       body: storesBody ? body : null,
       result: response && storesBody ? null : sealedResult,
-      octets,
+      octets: bytes,
     })
     .execute()
-  await addUsage(db, request.organizationId, octets)
+  await addUsage(db, request.organizationId, bytes)
 }
 
 /** How many of `maxBytes` the organization has left. */

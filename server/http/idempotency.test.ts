@@ -153,7 +153,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
       db,
       seal,
       request,
-      { result: undefined, response, maxBytes: config.idempotencyOctets },
+      { result: undefined, response, maxBytes: config.idempotencyBytes },
       clock.now(),
     )
     const repeated = await post(world)('/groups', 'one', { name: 'Shop' }, { key: writer.key })

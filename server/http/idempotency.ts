@@ -29,7 +29,7 @@ declare module 'fastify' {
   }
 }
 
-type IdempotencyDeps = Pick<Deps, 'db' | 'seal' | 'clock'> & { config: Pick<Deps['config'], 'idempotencyOctets'> }
+type IdempotencyDeps = Pick<Deps, 'db' | 'seal' | 'clock'> & { config: Pick<Deps['config'], 'idempotencyBytes'> }
 
 type IdempotentRequest = {
   deps: IdempotencyDeps
@@ -75,9 +75,9 @@ export function handleIdempotencyKeys(app: FastifyInstance, deps: IdempotencyDep
     const stored = await findStoredRequest(db, seal, key, clock.now())
     if (stored.kind === 'none' || stored.kind === 'started') {
       request.idempotent.isResumed = stored.kind === 'started'
-      if ((await remainingBytes(db, key, config.idempotencyOctets)) > 0) return
+      if ((await remainingBytes(db, key, config.idempotencyBytes)) > 0) return
       request.idempotent.isDone = true
-      throw storeFull(reply, config.idempotencyOctets)
+      throw storeFull(reply, config.idempotencyBytes)
     }
     if (stored.kind === 'completed') {
       request.idempotent.earlier = { result: stored.result }
@@ -192,7 +192,7 @@ async function runSteps<R, T>(
 ): Promise<T> {
   const { deps, key } = idempotent
   const { db, seal, clock, config } = deps
-  const maxBytes = config.idempotencyOctets
+  const maxBytes = config.idempotencyBytes
   for (let isFirst = true; ; isFirst = false) {
     const outcome = await inTransaction(db, async (transaction) => {
       if (!(await lockRequest(transaction, key, !isFirst))) return { kind: 'running' } as const
@@ -246,7 +246,7 @@ async function respondAgain<R, T>(
 async function storeRefusal({ deps, key }: IdempotentRequest, response: StoredResponse): Promise<void> {
   const { db, seal, clock, config } = deps
   if ((response.body?.length ?? 0) > MAX_BODY_BYTES) return
-  const maxBytes = config.idempotencyOctets
+  const maxBytes = config.idempotencyBytes
   await inTransaction(db, async (transaction) => {
     if (!(await lockRequest(transaction, key, false))) return
     if ((await findStoredRequest(transaction, seal, key, clock.now())).kind !== 'none') return

@@ -222,7 +222,7 @@ onBothEngines('requests with an Idempotency-Key', (_fresh, engine) => {
     const begun = await startReplay(db, systemContext(organizationId, now), webhook, period)
     await inTransaction(db, async (transaction) => {
       const { result } = await replayBatch(transaction, systemContext(organizationId, now), webhook, begun)
-      await storeRequest(transaction, seal, name, { result, maxBytes: config.idempotencyOctets }, now)
+      await storeRequest(transaction, seal, name, { result, maxBytes: config.idempotencyBytes }, now)
     })
 
     world.pass(1_000)

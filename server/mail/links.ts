@@ -25,8 +25,9 @@ export function alertToken(
 /** Throws `not_found` for a token that is not one of this server for this purpose. */
 export function openAlertToken(seal: Seal, purpose: AlertLinkPurpose, token: string) {
   const [organizationId = '', id = '', signature = ''] = token.split('.')
-  const octets = Buffer.from(signature, 'base64url')
-  if (octets.length !== SIGNATURE_BYTES || !seal.verify(`${purpose} ${organizationId} ${id}`, octets)) throw notFound()
+  const signatureBytes = Buffer.from(signature, 'base64url')
+  if (signatureBytes.length !== SIGNATURE_BYTES || !seal.verify(`${purpose} ${organizationId} ${id}`, signatureBytes))
+    throw notFound()
   return { organizationId, id }
 }
 

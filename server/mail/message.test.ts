@@ -7,7 +7,7 @@ import { newMessage } from './message.ts'
 const seal = createSeal('x'.repeat(32))
 const rendering = { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' }
 
-test('a name that is HTML stays text', () => {
+test('HTML in a name is escaped', () => {
   const { html, text } = newMessage('Hello', ['<b>Evil</b> & "sons"', { label: 'Open', href: 'https://x/?a=1&b="2"' }])
 
   expect(html).not.toContain('<b>')
@@ -16,11 +16,11 @@ test('a name that is HTML stays text', () => {
   expect(text).toBe('<b>Evil</b> & "sons"\n\nOpen:\nhttps://x/?a=1&b="2"\n')
 })
 
-test('a name with a line break makes no header', () => {
+test('a line break in a name adds no header', () => {
   expect(newMessage('Hello\r\nBcc: all@example.com', []).subject).toBe('Hello Bcc: all@example.com')
 })
 
-test('an invitation carries the link that its token opens, in text and in HTML', () => {
+test('an invitation has the link with its token, in text and in HTML', () => {
   const content = { kind: 'invitation', organization: 'Acme', role: 'member', issue: 2, expiresAt: 0 } as const
   const { text, html } = renderMail(content, rendering)
 
@@ -29,7 +29,7 @@ test('an invitation carries the link that its token opens, in text and in HTML',
   expect(html).toContain(link)
 })
 
-test('each issue of an invitation has a token of its own, and the hash does not tell it', () => {
+test('every issue of an invitation has another token, and the hash does not reveal it', () => {
   const tokens = [
     invitationToken(seal, 'inv_1', 1),
     invitationToken(seal, 'inv_1', 2),
@@ -44,13 +44,13 @@ test.each([
   [410, 'Its endpoint responded with 410 Gone.'],
   [500, 'Its endpoint failed for almost two days.'],
   [null, 'Its endpoint failed for almost two days.'],
-])("a paused webhook's mail says why, for %j", (statusCode, why) => {
+])('the mail about a paused webhook has the reason, for %j', (statusCode, why) => {
   const failure = { organization: 'Acme', url: 'https://hooks.example.com/', error: 'It did.', statusCode }
 
   expect(renderMail({ kind: 'webhook_paused', ...failure }, { ...rendering, about: 'whk_1' }).text).toContain(why)
 })
 
-test("a paused webhook's mail names the failure and hides the query of its address", () => {
+test('the mail about a paused webhook has the error and hides the query of its URL', () => {
   const { text } = renderMail(
     {
       kind: 'webhook_paused',

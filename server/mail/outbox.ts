@@ -78,8 +78,8 @@ export async function claimMails(
   })
 }
 
-/** `kept`: written to the log, because there is no mail server. */
-export type MailOutcome = SendResult | { kind: 'kept' }
+/** `logged`: written to the log, because there is no mail server. */
+export type MailOutcome = SendResult | { kind: 'logged' }
 export type MailStatus = 'waiting' | 'sent' | 'kept' | 'failed'
 
 /** Records the result of an attempt. Returns the status of the mail, or undefined if the lease was lost. */
@@ -129,8 +129,9 @@ export async function deleteOldMails(db: Database, until: number, limit: number)
 function statusAfter(outcome: MailOutcome, next: number | null): MailStatus {
   switch (outcome.kind) {
     case 'sent':
-    case 'kept':
-      return outcome.kind
+      return 'sent'
+    case 'logged':
+      return 'kept'
     case 'deferred':
       return next === null ? 'failed' : 'waiting'
     case 'refused':

@@ -12,8 +12,8 @@ const envelope = { id: 'mail_1', to: 'owner@example.com', at: 0 }
 /** Sends a mail to a server with implicit TLS or STARTTLS. */
 async function sent(scheme: 'smtps' | 'smtp') {
   const server = await startMailServer({ tls: { ...certificate, implicit: scheme === 'smtps' } })
-  const post = createMailSender({ url: server.url, from: 'alerts@example.com' })
-  return { sending: await post(envelope, newMessage('Hello', []), new AbortController().signal), server }
+  const sendMail = createMailSender({ url: server.url, from: 'alerts@example.com' })
+  return { sending: await sendMail(envelope, newMessage('Hello', []), new AbortController().signal), server }
 }
 
 function trust(cert: string) {
@@ -22,7 +22,7 @@ function trust(cert: string) {
   tls.setDefaultCACertificates([cert])
 }
 
-test.each(['smtps', 'smtp'] as const)('%s: is spoken over TLS where the server has it', async (scheme) => {
+test.each(['smtps', 'smtp'] as const)('%s: uses TLS if the server supports it', async (scheme) => {
   trust(certificate.cert)
 
   const { sending, server } = await sent(scheme)

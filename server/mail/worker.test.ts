@@ -39,7 +39,7 @@ onBothEngines('mail', (fresh) => {
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 1, error: null }])
   })
 
-  test('a mail that is put off with 450 comes a minute later', async () => {
+  test('a mail that is deferred with 450 is retried a minute later', async () => {
     const server = await startMailServer()
     const { queue, pass, rows, counted } = await givenOutbox(await fresh(), server)
     await queue()
@@ -55,7 +55,7 @@ onBothEngines('mail', (fresh) => {
     expect(counted()).toEqual({ waiting: 1, sent: 1 })
   })
 
-  test('after the clock was set back by a day a postponed mail is still sent a minute later', async () => {
+  test('after the clock was set back by a day, a deferred mail is still retried a minute later', async () => {
     const server = await startMailServer()
     const db = await fresh()
     const { queue, pass, rows, setBack } = await givenOutbox(db, server)
@@ -73,7 +73,7 @@ onBothEngines('mail', (fresh) => {
     expect(await rows()).toMatchObject([{ status: 'sent' }, { status: 'sent' }])
   })
 
-  test('a recipient that the server refuses with 550 is not asked again', async () => {
+  test('a mail that the server refuses with 550 is not retried', async () => {
     const server = await startMailServer()
     const { queue, pass, rows, logged } = await givenOutbox(await fresh(), server)
     await queue()
@@ -86,7 +86,7 @@ onBothEngines('mail', (fresh) => {
     expect(await pass({ afterMs: 3 * 24 * 60 * MINUTE_MS })).toBe(0)
   })
 
-  test('while the mail server is away nothing is lost, and after two and a half days it is given up and kept', async () => {
+  test('a mail is retried while the mail server is unavailable, and fails after two and a half days', async () => {
     const server = await startMailServer()
     await server.close()
     const { queue, pass, rows } = await givenOutbox(await fresh(), server)
@@ -104,7 +104,7 @@ onBothEngines('mail', (fresh) => {
     expect(await pass({ afterMs: 1_440 * MINUTE_MS })).toBe(0)
   })
 
-  test('a wrong password is worth another try', async () => {
+  test('a mail is retried after a wrong password', async () => {
     const server = await startMailServer({ password: 'right' })
     const { queue, pass, rows } = await givenOutbox(await fresh(), {
       ...server,
@@ -128,7 +128,7 @@ onBothEngines('mail', (fresh) => {
     expect(server.received).toHaveLength(12)
   })
 
-  test('a mail whose sender died is sent by another when the lease runs out', async () => {
+  test('a mail is sent by another process when the lease of a dead one expires', async () => {
     const server = await startMailServer()
     const db = await fresh()
     const { queue, pass, rows } = await givenOutbox(db, server)
@@ -147,7 +147,7 @@ onBothEngines('mail', (fresh) => {
     expect(other.received).toHaveLength(1)
   })
 
-  test('without a mail server the text is in the log, and the mail is kept', async () => {
+  test('without a mail server the text is in the log, and the status of the mail is kept', async () => {
     const { queue, pass, rows, logged } = await givenOutbox(await fresh(), null)
     await queue()
 
@@ -160,7 +160,7 @@ onBothEngines('mail', (fresh) => {
     expect(await pass({ afterMs: 90 * MINUTE_MS })).toBe(0)
   })
 
-  test('a mail that was taken back before it was sent is not sent', async () => {
+  test('a mail that is canceled before it is sent is not sent', async () => {
     const server = await startMailServer()
     const db = await fresh()
     const { queue, pass, organizationId } = await givenOutbox(db, server)
@@ -172,7 +172,7 @@ onBothEngines('mail', (fresh) => {
     expect(server.received).toHaveLength(0)
   })
 
-  test('owners, at the address they chose, and the alert addresses are notified once each', async () => {
+  test('owners, at the address that they chose, and the alert addresses are each notified once', async () => {
     const db = await fresh()
     const { organizationId, now, rows } = await givenOutbox(db, null)
     await db.updateTable('agents').set({ notification_email: 'pager@example.com' }).execute()
@@ -204,7 +204,7 @@ onBothEngines('mail', (fresh) => {
     expect(await rows()).toEqual([])
   })
 
-  test('old mails are forgotten, those that wait are not', async () => {
+  test('old mails are deleted, except those that wait', async () => {
     const { queue, pass, rows, now, db } = await givenOutbox(await fresh(), null)
     await queue()
     await pass()
@@ -214,7 +214,7 @@ onBothEngines('mail', (fresh) => {
     expect(await rows()).toMatchObject([{ status: 'waiting' }])
   })
 
-  test('a mail is forgotten after 90 days', async () => {
+  test('a mail is deleted after 90 days', async () => {
     const { queue, pass, rows, forget } = await givenOutbox(await fresh(), null)
     await queue()
     await pass()
@@ -242,7 +242,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
   }
   const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
   const organizationId = organization ? (await insertOrganization(db, given, now)).id : ''
-  const post = smtp && createMailSender(smtp)
+  const sendMail = smtp && createMailSender(smtp)
   const { webhookId, ...content } = failure
   return {
     db,
@@ -267,7 +267,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     /** Lets time pass, then sends what is due. */
     pass({ afterMs = 0, process = 1, abandon = new AbortController().signal } = {}) {
       now += afterMs
-      return sendDueMails({ ...deps, process }, post, abandon)
+      return sendDueMails({ ...deps, process }, sendMail, abandon)
     },
     /** Lets time pass, then deletes what is old. */
     async forget({ afterMs }: { afterMs: number }) {

@@ -25,7 +25,7 @@ const RETENTION_MS = 90 * 24 * 60 * 60_000
 /** The loop that sends due mails. Runs until `stop`; `abandon` aborts the mails in progress. */
 export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { config, db, wakeUps } = deps
-  const post = config.smtp ? createMailSender(config.smtp) : null
+  const sendMail = config.smtp ? createMailSender(config.smtp) : null
   await runWorker(deps, stop, {
     name: 'mail',
     table: 'due_mails',
@@ -33,7 +33,7 @@ export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Sig
     failure: 'Due emails could not be read or updated. Retrying.',
     repair: (self) => repairAfterClockStep(db, 'due_mails', self, RETRY_WAITS),
     held: () => new Set(), // a pass waits for all of its mails
-    pass: async () => ({ restMs: 0, isIdle: (await sendDueMails(deps, post, abandon)) < BATCH_SIZE }),
+    pass: async () => ({ restMs: 0, isIdle: (await sendDueMails(deps, sendMail, abandon)) < BATCH_SIZE }),
   })
 }
 
@@ -47,12 +47,16 @@ export async function runMailRetention(deps: MailWorkerDeps, stop: AbortSignal):
 }
 
 /** Claims and sends due mails and records the results. Returns how many there were. */
-export async function sendDueMails(deps: MailWorkerDeps, post: SendMail | null, abandon: AbortSignal): Promise<number> {
+export async function sendDueMails(
+  deps: MailWorkerDeps,
+  sendMail: SendMail | null,
+  abandon: AbortSignal,
+): Promise<number> {
   const { db, clock, process, log } = deps
   const mails = await claimMails(db, { now: clock.now(), process, limit: BATCH_SIZE })
   const sent = await Promise.allSettled(
     mails.map(async (mail) => {
-      const outcome = await sendMail(deps, post, mail, abandon)
+      const outcome = await sendClaimedMail(deps, sendMail, mail, abandon)
       if (abandon.aborted && outcome.kind === 'deferred') return // aborted by this process, which releases the lease
       const status = await recordMail(db, mail, outcome, clock.now())
       if (status) deps.metrics?.mail(status)
@@ -69,23 +73,23 @@ export async function sendDueMails(deps: MailWorkerDeps, post: SendMail | null, 
   return mails.length
 }
 
-async function sendMail(
+async function sendClaimedMail(
   { config, clock, seal, log }: MailWorkerDeps,
-  post: SendMail | null,
+  sendMail: SendMail | null,
   { claim, recipient, about, content }: ClaimedMail,
   abandon: AbortSignal,
 ): Promise<MailOutcome> {
   const message = renderMail(content, { baseUrl: config.baseUrl, seal, about })
-  if (!post) {
+  if (!sendMail) {
     const { subject, text } = message
     log.info({ to: recipient, subject, text }, 'Email not sent because SMTP_URL is not set.')
-    return { kind: 'kept' }
+    return { kind: 'logged' }
   }
   const deadline = new AbortController()
   const signal = AbortSignal.any([abandon, deadline.signal])
   const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
   try {
-    return await post({ id: claim.mail_id, to: recipient, at: clock.now() }, message, signal)
+    return await sendMail({ id: claim.mail_id, to: recipient, at: clock.now() }, message, signal)
   } finally {
     deadline.abort()
     await expire

@@ -25,10 +25,6 @@ import { startWaits, type WaitRequest, waitDeadline } from './waits.ts'
 
 export type CreatedMonitor = MonitorRow & MonitorResponseRow & Pick<MonitorDraft, 'waiting'>
 export type InsertOptions = {
-  /** Skips existing monitors. */
-  ignore?: boolean
-  /** Receives the id of each draft's monitor; for a skipped draft, of the existing monitor. */
-  ids?: string[]
   /** The field that names the group of each draft, if it is not `group`. */
   groupFields?: readonly string[]
   /** The field with the list of drafts, if there is one. */
@@ -49,28 +45,42 @@ export async function insertMonitors(
   drafts: readonly MonitorDraft[],
   options: InsertOptions = {},
 ): Promise<CreatedMonitor[]> {
-  const { quota } = options
+  const { created } = await insertWithinQuota(db, { ...options, context, drafts, skipsExisting: false })
+  return created
+}
+
+/** `ids`: of each draft's monitor; for a skipped draft, of the existing monitor. */
+type InsertResult = { created: CreatedMonitor[]; ids: string[] }
+
+/** Like `insertMonitors`, but skips drafts of existing monitors: with the same external id, or a duplicate. */
+export async function insertMissingMonitors(
+  db: Database,
+  context: RequestContext,
+  drafts: readonly MonitorDraft[],
+  options: InsertOptions,
+): Promise<InsertResult> {
+  return await insertWithinQuota(db, { ...options, context, drafts, skipsExisting: true })
+}
+
+type Insert = { context: RequestContext; drafts: readonly MonitorDraft[]; skipsExisting: boolean } & InsertOptions
+
+async function insertWithinQuota(db: Database, insert: Insert): Promise<InsertResult> {
+  const { context, quota } = insert
   return await inTransaction(db, async (transaction) => {
-    const insert = () => insertAll(transaction, { context, drafts, ...options })
-    return quota ? await enforceQuota(transaction, context, quota, insert) : await insert()
+    const insertAll = () => insertDrafts(transaction, insert)
+    return quota ? await enforceQuota(transaction, context, quota, insertAll) : await insertAll()
   })
 }
 
-type Insert = { context: RequestContext; drafts: readonly MonitorDraft[] } & InsertOptions
-
-async function insertAll(db: Database, insert: Insert): Promise<CreatedMonitor[]> {
-  const { context, drafts } = insert
+async function insertDrafts(db: Database, insert: Insert): Promise<InsertResult> {
+  const { context, drafts, skipsExisting } = insert
   const { organizationId, now } = context
   // Requests that use the same external id wait for each other. Updates also lock the organization before groups.
   if (drafts.some(({ labels }) => labels.external_id)) await lockOrganization(db, organizationId)
   const groups = await groupsOf(db, insert)
   const requested = drafts.map((draft, index) => newRow(organizationId, draft, groups[index]!, now))
-  /** The id of the existing monitor, by the id of the skipped row. */
-  const existing = new Map<string, string>()
-  const free = await skipTakenExternalIds(db, insert, requested, existing)
-  const rows = insert.ignore ? await skipDuplicates(db, context, free, existing) : free
-  const idOf = (id: string): string => (existing.has(id) ? idOf(existing.get(id)!) : id)
-  insert.ids?.push(...requested.map(({ id }) => idOf(id)))
+  const free = await skipTakenExternalIds(db, insert, requested)
+  const { rows, existingIds } = skipsExisting ? await skipDuplicates(db, context, free) : free
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', COLUMN_TYPES, rows)
   await insertLabels(db, MONITOR_LABELS, rows)
@@ -81,7 +91,8 @@ async function insertAll(db: Database, insert: Insert): Promise<CreatedMonitor[]
   )
   await startWaitsOf(db, insert, rows)
   await recordCreated(db, context, rows)
-  return rows
+  const idOf = (id: string): string => (existingIds.has(id) ? idOf(existingIds.get(id)!) : id)
+  return { created: rows, ids: requested.map(({ id }) => idOf(id)) }
 }
 
 async function groupsOf(db: Database, { context, drafts, groupFields }: Insert): Promise<GroupReference[]> {
@@ -125,26 +136,29 @@ function newRow(organizationId: string, draft: MonitorDraft, group: GroupReferen
   }
 }
 
-/** With `ignore`, skips the rows whose external id is taken or repeated; otherwise throws a 409 with their fields. */
+/** The rows to insert. `existingIds`: the id of the existing monitor, or of an earlier row, by the id of each skipped row. */
+type Remaining = { rows: CreatedMonitor[]; existingIds: ReadonlyMap<string, string> }
+
+/** With `skipsExisting`, skips the rows whose external id is taken or repeated; otherwise throws a 409 with their fields. */
 async function skipTakenExternalIds(
   db: Database,
-  { context, ignore, itemFields }: Insert,
+  { context, skipsExisting, itemFields }: Insert,
   rows: CreatedMonitor[],
-  existing: Map<string, string>,
-): Promise<CreatedMonitor[]> {
+): Promise<Remaining> {
+  const existingIds = new Map<string, string>()
   const externalIds = rows.flatMap(({ external_id }) => external_id ?? [])
-  if (externalIds.length === 0) return rows
+  if (externalIds.length === 0) return { rows, existingIds }
   const taken = await findIdsByExternalId(db, context, 'monitors', externalIds)
   const fields: string[] = []
   const free = rows.filter(({ id, external_id }, index) => {
     if (external_id === null) return true
     if (!taken.has(external_id)) return taken.set(external_id, id)
-    existing.set(id, taken.get(external_id)!)
+    existingIds.set(id, taken.get(external_id)!)
     fields.push(itemFields ? `${itemFields}.${index}.external_id` : 'external_id')
     return false
   })
-  if (fields.length > 0 && !ignore) throw externalIdTaken(fields)
-  return free
+  if (fields.length > 0 && !skipsExisting) throw externalIdTaken(fields)
+  return { rows: free, existingIds }
 }
 
 async function startWaitsOf(
@@ -194,16 +208,8 @@ export function duplicateKey({
   return JSON.stringify([group_id, owner, record_type, is_exact_match, JSON.parse(expected_values).sort()])
 }
 
-/**
- * The rows that duplicate no other, stored or in the list. `existing` receives the id of the duplicated monitor, by the id
- * of the skipped row. Requests that do this in the same group wait for each other.
- */
-async function skipDuplicates<T extends DuplicateRow>(
-  db: Database,
-  tenant: Tenant,
-  rows: readonly T[],
-  existing: Map<string, string>,
-): Promise<T[]> {
+/** Skips rows that duplicate another one, stored or in the list. Requests that do this in the same group wait for each other. */
+async function skipDuplicates(db: Database, tenant: Tenant, { rows, existingIds }: Remaining): Promise<Remaining> {
   await lockGroups(db, tenant, [...new Set(rows.map(({ group_id }) => group_id))])
   const firstIds = new Map<string, string>()
   const firstIdOf = (row: DuplicateRow) => {
@@ -212,11 +218,9 @@ async function skipDuplicates<T extends DuplicateRow>(
     return firstIds.get(key)!
   }
   for await (const row of monitorsOfOwners(db, tenant, rows)) firstIdOf(row)
-  return rows.filter((row) => {
-    const id = firstIdOf(row)
-    if (id !== row.id) existing.set(row.id, id)
-    return id === row.id
-  })
+  const duplicates = rows.map((row) => [row.id, firstIdOf(row)] as const).filter(([id, firstId]) => id !== firstId)
+  const allIds = new Map([...existingIds, ...duplicates])
+  return { rows: rows.filter(({ id }) => !allIds.has(id)), existingIds: allIds }
 }
 
 /** `same`: the keys of duplicates. `others`: by `recordKey`, the oldest other monitors of the same name and type. */

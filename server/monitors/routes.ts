@@ -19,7 +19,7 @@ import { findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { countMonitors } from './counts.ts'
 import { deleteMonitor } from './delete.ts'
-import { insertMonitors } from './insert.ts'
+import { insertMissingMonitors, insertMonitors } from './insert.ts'
 import { listMonitorsAsJson } from './list.ts'
 import { type MonitorResponseRow, parseInclude, toMonitor } from './monitor.ts'
 import { bulkField, bulkGroups, bulkItem, parseMonitor, parseMonitors } from './parse-monitor.ts'
@@ -216,18 +216,16 @@ export function monitorRoutes(deps: Deps): Routes {
               })
               return await upsertMonitors(db, context, { items, fieldAt, quota, seal })
             }
-            const ids: string[] = []
-            const created = await insertMonitors(db, context, drafts, {
-              ignore: body.on_conflict === 'ignore' || (body.ignore ?? false),
-              ids,
-              itemFields: 'monitors',
-              groupFields: drafts.map((_, index) => fieldAt(index, 'group')),
-              quota,
-              seal,
-            })
-            if (body.on_conflict !== undefined) return { ids, created: created.length }
-            createdRows = created
-            return created.map(({ id }) => id)
+            const groupFields = drafts.map((_, index) => fieldAt(index, 'group'))
+            const options = { itemFields: 'monitors', groupFields, quota, seal }
+            if (body.on_conflict === 'ignore') {
+              const { ids, created } = await insertMissingMonitors(db, context, drafts, options)
+              return { ids, created: created.length }
+            }
+            createdRows = body.ignore
+              ? (await insertMissingMonitors(db, context, drafts, options)).created
+              : await insertMonitors(db, context, drafts, options)
+            return createdRows.map(({ id }) => id)
           },
           respond: async (db, result) => {
             const { ids, created } = Array.isArray(result) ? { ids: result, created: undefined } : result

@@ -32,7 +32,7 @@ const due = (slot: number, dueAt: number | null) => ({
 })
 
 onBothEngines('the backlog', (fresh, engine) => {
-  test('says how much is due and for how long', async () => {
+  test('has the number of due rows and the age of the oldest', async () => {
     const db = await fresh()
     expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 0, check_age: 0, pending_mails: 0, mail_age: 0 })
     const times = [NOW - 90_000, NOW - 60_001, NOW - 1_000, NOW, NOW + 1, null]
@@ -44,7 +44,7 @@ onBothEngines('the backlog', (fresh, engine) => {
     expect(await readBacklog(db, NOW)).toMatchObject({ due_checks: 4, overdue_checks: 2, check_age: 90_000 })
   })
 
-  test('the metrics say when the last backup was made, how large it is, and that a later one failed', async () => {
+  test('the metrics have the time and the size of the last backup, and whether a later one failed', async () => {
     const db = await fresh()
     const clock = createManualClock(NOW)
     const backups = async (settings: Settings) => {
@@ -57,7 +57,7 @@ onBothEngines('the backlog', (fresh, engine) => {
     const scheduled = { BACKUP_DIR: '/backups', BACKUP_EVERY: '1h' }
     expect(await backups(scheduled)).toEqual(['zonewatch_last_backup_timestamp_seconds 0', every])
 
-    await recordMadeBackup(db, { at: NOW - 5_000, path: '/backups/one', octets: 77, durationMs: 1 })
+    await recordMadeBackup(db, { at: NOW - 5_000, path: '/backups/one', bytes: 77, durationMs: 1 })
     const [at, size] = [
       `zonewatch_last_backup_timestamp_seconds ${NOW / 1_000 - 5}`,
       'zonewatch_last_backup_size_bytes 77',
@@ -71,7 +71,7 @@ onBothEngines('the backlog', (fresh, engine) => {
     )
   })
 
-  test('counts no further than 10,000', async () => {
+  test('is counted up to 10,000', async () => {
     const db = await fresh()
     for (let from = 0; from < 12_000; from += 2_000) {
       const rows = Array.from({ length: 2_000 }, (_, index) => due(from + index, NOW))
@@ -89,7 +89,7 @@ onBothEngines('the backlog', (fresh, engine) => {
     expect(read!.plan).toContain('webhooks_in_trouble')
   })
 
-  test('the size of the database is written once an hour and forgotten after 90 days', async () => {
+  test('the size of the database is recorded once an hour and deleted after 90 days', async () => {
     const db = await fresh()
     const hour = 3_600_000
     const size = (at: number) => recordSize(db, 'sqlite:/nowhere.db', at)

@@ -5,7 +5,7 @@ import { ROLES } from '../config/parse.ts'
 import type { Database } from '../database/database.ts'
 import { type Family, Registry, type Values } from '../metrics/families.ts'
 import { type Backlog, readBacklog } from './backlog.ts'
-import { databaseSize } from './database-size.ts'
+import { readDatabaseSize } from './database-size.ts'
 import { isAlive, readInstances } from './instances.ts'
 
 /** Within this time, several scrapers cost the database as much as one. */
@@ -47,7 +47,7 @@ export class DatabaseMetrics {
   readonly #registry = new Registry()
   readonly #backlog = BACKLOG.map(([field, name, help]) => ({ field, gauge: this.#registry.gauge(name, help) }))
   readonly #size = this.#registry.gauge('zonewatch_database_size_bytes', 'Size of the database.')
-  readonly #log = this.#registry.gauge(
+  readonly #wal = this.#registry.gauge(
     'zonewatch_database_wal_bytes',
     "Size of SQLite's write-ahead log; absent on PostgreSQL.",
   )
@@ -99,10 +99,10 @@ export class DatabaseMetrics {
     for (const { field, gauge } of this.#backlog) {
       gauge.set(field.endsWith('_age') ? backlog[field] / 1_000 : backlog[field])
     }
-    const { octets, log } = await databaseSize(db, config.databaseUrl)
-    this.#size.set(octets)
-    if (log === null) this.#log.clear()
-    else this.#log.set(log)
+    const { bytes, walBytes } = await readDatabaseSize(db, config.databaseUrl)
+    this.#size.set(bytes)
+    if (walBytes === null) this.#wal.clear()
+    else this.#wal.set(walBytes)
     const instances = await readInstances(db)
     const alive = instances.filter((instance) => isAlive(instance, now))
     for (const role of ROLES) {
@@ -122,7 +122,7 @@ export class DatabaseMetrics {
     set(this.#backupEvery, everyMs && everyMs / 1_000)
     set(this.#backupAt, made ? made.at / 1_000 : everyMs || last ? 0 : undefined)
     set(this.#backupFailed, last && (last.error === null ? 0 : 1))
-    set(this.#backupSize, made?.octets)
+    set(this.#backupSize, made?.bytes)
   }
 }
 

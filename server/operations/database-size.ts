@@ -8,12 +8,15 @@ import { sqlitePathOf } from '../database/url.ts'
 const HOUR_MS = 60 * 60_000
 const RETENTION_MS = 90 * 24 * HOUR_MS
 
-/** In bytes. `url`: DATABASE_URL. `log`: SQLite's write-ahead log, which `octets` does not include; null on PostgreSQL. */
-export async function databaseSize(db: Database, url: string): Promise<{ octets: number; log: number | null }> {
+/** `walBytes`: SQLite's write-ahead log, which `bytes` does not include; null on PostgreSQL. */
+type DatabaseSize = { bytes: number; walBytes: number | null }
+
+/** `url`: DATABASE_URL. */
+export async function readDatabaseSize(db: Database, url: string): Promise<DatabaseSize> {
   const path = sqlitePathOf(url)
-  if (path !== undefined) return { octets: fileSize(path), log: fileSize(`${path}-wal`) }
-  const { rows } = await sql<{ octets: number }>`select pg_database_size(current_database()) as octets`.execute(db)
-  return { octets: rows[0]!.octets, log: null }
+  if (path !== undefined) return { bytes: fileSize(path), walBytes: fileSize(`${path}-wal`) }
+  const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db)
+  return { bytes: rows[0]!.bytes, walBytes: null }
 }
 
 const fileSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -32,10 +35,10 @@ export async function runSizeHistory(
 }
 
 export async function recordSize(db: Database, url: string, now: number): Promise<void> {
-  const { octets } = await databaseSize(db, url)
+  const { bytes } = await readDatabaseSize(db, url)
   await db
     .insertInto('database_sizes')
-    .values({ measured_at: Math.floor(now / HOUR_MS) * HOUR_MS, octets })
+    .values({ measured_at: Math.floor(now / HOUR_MS) * HOUR_MS, octets: bytes })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
   await db

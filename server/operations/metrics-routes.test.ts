@@ -3,7 +3,7 @@ import { givenApp } from '../testing/test-app.ts'
 
 const TOKEN = 'a-token-of-the-test'
 
-test('anyone who sends the token reads the metrics, and nobody else', async () => {
+test('the metrics are returned only with the token', async () => {
   const { call } = await givenApp('sqlite', { METRICS_TOKEN: TOKEN })
   const asked = (authorization?: string) =>
     call('/metrics', { key: null, headers: authorization === undefined ? {} : { authorization } })
@@ -17,7 +17,7 @@ test('anyone who sends the token reads the metrics, and nobody else', async () =
   expect(text).toContain('zonewatch_http_requests_total{method="GET",route="/metrics",status="401"} 7')
 })
 
-test('a network that sends wrong tokens is refused for a minute, with the right one too, and others are not', async () => {
+test('a network that sends wrong tokens is refused for a minute, also with the right token, and other networks are not', async () => {
   const { call, pass } = await givenApp('sqlite', { METRICS_TOKEN: TOKEN })
   const asked = (token: string, from: string) =>
     call('/metrics', { key: null, headers: { authorization: `Bearer ${token}` }, from })
@@ -37,13 +37,13 @@ test('a network that sends wrong tokens is refused for a minute, with the right 
   expect((await asked(TOKEN, '2001:db8::1')).status).toBe(200)
 })
 
-test('an API key is no token, and without METRICS_TOKEN there are no metrics on this port', async () => {
+test('an API key is not accepted as the token, and without METRICS_TOKEN the route does not exist', async () => {
   const { call, key } = await givenApp('sqlite')
   const { key: admin } = await key('admin')
   expect((await call('/metrics', { key: null, headers: { authorization: `Bearer ${admin}` } })).status).toBe(404)
 })
 
-test('no metric names a tenant, a domain or a path that was requested', async () => {
+test('no metric contains a tenant, a domain or a requested path', async () => {
   const { call, organization } = await givenApp('sqlite', { METRICS_TOKEN: TOKEN })
   const { id } = await organization('Acme')
   const { body } = await call('/monitors', {

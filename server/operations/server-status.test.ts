@@ -35,7 +35,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
       { ...row, pid: 3, seen_at: clock.now() - 9_000, report: null },
     ]
     await db.insertInto('processes').values(rows).execute()
-    const made = { at: clock.now(), path: '/backups/one', octets: 5, durationMs: 1 }
+    const made = { at: clock.now(), path: '/backups/one', bytes: 5, durationMs: 1 }
     await recordMadeBackup(db, made)
     const alert = { organization_id: organizationId, id: 'alr_1', created_at: clock.now() - 7_000, channel_id: 'chn_1' }
     await db
@@ -84,7 +84,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   })
 }
 
-test('nobody else sees it: no other role, no other organization, no API key', async () => {
+test('other roles, other organizations and API keys do not see the state of the server', async () => {
   const world = await givenApp('sqlite')
   await world.organization('First')
   world.pass(1_000)
@@ -122,7 +122,7 @@ test.each<[string, Settings, boolean, number]>([
   ['named and not confirmed, while anyone may sign up', { OPERATORS: 'olga@example.com', SIGN_UP: 'open' }, false, 403],
   ['not named', { OPERATORS: 'someone@example.com' }, true, 403],
   ['an owner of the first organization, while anyone may sign up', { SIGN_UP: 'open' }, true, 403],
-])('a person who is %s', async (_, settings, isVerified, status) => {
+])('only operators see the state of the server: a person who is %s', async (_, settings, isVerified, status) => {
   const world = await givenApp('sqlite', settings)
   const { id, email } = await givenUser(world, { name: 'Olga', role: 'owner' })
   if (isVerified) await world.deps.db.updateTable('people').set({ email_verified: 1 }).where('id', '=', id).execute()

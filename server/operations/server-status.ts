@@ -1,23 +1,23 @@
-import { OrganizationQuery } from '#contract/common.ts'
-import { ServerStatus } from '#contract/server.ts'
+import type { ServerStatus } from '#contract/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
-import { isOperator } from '../accounts/operators.ts'
 import { findLastBackup } from '../backup/last-backup.ts'
 import { engineOf } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
-import { Responses, type Routes } from '../http/routes.ts'
-import { forbidden } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { readBacklog } from './backlog.ts'
-import { databaseSize, readSizes } from './database-size.ts'
+import { readDatabaseSize, readSizes } from './database-size.ts'
 import { type Instance, isAlive, readInstances } from './instances.ts'
 
 /** The state of all nodes, and the settings of this one. The cost does not depend on the number of monitors. */
-async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock' | 'config'>): Promise<ServerStatus> {
+export async function readServerStatus({
+  db,
+  clock,
+  config,
+}: Pick<Deps, 'db' | 'clock' | 'config'>): Promise<ServerStatus> {
   const now = clock.now()
   const instances = await readInstances(db)
   const backlog = await readBacklog(db, now)
-  const size = await databaseSize(db, config.databaseUrl)
+  const size = await readDatabaseSize(db, config.databaseUrl)
   const sizes = await readSizes(db)
   const alive = instances.filter((instance) => isAlive(instance, now))
   return {
@@ -37,7 +37,8 @@ async function readServerStatus({ db, clock, config }: Pick<Deps, 'db' | 'clock'
     upstreams: upstreamsOf(alive),
     database: {
       engine: engineOf(db),
-      ...size,
+      octets: size.bytes,
+      log: size.walBytes,
       sizes: sizes.map(({ measured_at, octets }) => ({ at: toIso(measured_at), octets })),
     },
     backup: await findBackup(db),
@@ -86,21 +87,5 @@ async function findBackup(db: Deps['db']): Promise<ServerStatus['backup']> {
   const last = await findLastBackup(db)
   if (!last) return null
   const { triedAt, error, made } = last
-  return { tried_at: toIso(triedAt), error, made_at: toIsoOrNull(made?.at ?? null), octets: made?.octets ?? null }
-}
-
-/** For operators only: the status covers all organizations, so a role in one of them or an API key is not enough. */
-export function operationsRoutes(deps: Deps): Routes {
-  return async (app) => {
-    app.get(
-      '/dashboard/api/server',
-      { schema: { hide: true, querystring: OrganizationQuery, response: Responses(200, ServerStatus) } },
-      async ({ context: { userId } }) => {
-        if (userId === undefined || !(await isOperator(deps, userId))) {
-          throw forbidden('Only operators of the server can see this. OPERATORS lists them.')
-        }
-        return await readServerStatus(deps)
-      },
-    )
-  }
+  return { tried_at: toIso(triedAt), error, made_at: toIsoOrNull(made?.at ?? null), octets: made?.bytes ?? null }
 }

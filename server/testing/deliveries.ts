@@ -10,7 +10,7 @@ import { createSeal } from '../seal.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
-import { insertWebhook } from '../webhooks/store.ts'
+import { insertWebhook } from '../webhooks/webhook-store.ts'
 import { createManualClock } from './manual-clock.ts'
 
 /** One sent request. `at` is an instant of the test's clock. */

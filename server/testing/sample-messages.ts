@@ -1,4 +1,4 @@
-import { mailOf } from '../alerts/mail.ts'
+import { mailOf } from '../alerts/alert-mail.ts'
 import {
   type AlertMessage,
   failingMessage,

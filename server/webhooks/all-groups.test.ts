@@ -59,7 +59,7 @@ onBothEngines('a webhook with all_groups', (_fresh, engine) => {
     expect(await requestsOf(world, webhooks)).toEqual([3, 2, 0])
   })
 
-  test('shows it beside the groups that it is linked to, and is found by any group', async () => {
+  test('shows all_groups beside its linked groups, and is found by any group', async () => {
     const world = await givenApp(engine)
     const all = await made(world, { all_groups: true })
     const plain = await made(world, {})
@@ -80,7 +80,7 @@ onBothEngines('a webhook with all_groups', (_fresh, engine) => {
     }
   })
 
-  test('is one of at most as many as a group may have webhooks', async () => {
+  test('counts against the limit of webhooks for each group', async () => {
     const world = await givenApp(engine, { WEBHOOKS_PER_GROUP: '1' })
     const first = await made(world, { all_groups: true })
     const second = await made(world, {})
@@ -90,7 +90,7 @@ onBothEngines('a webhook with all_groups', (_fresh, engine) => {
     expect((await patch(world, `/webhooks/${first}`, { all_groups: true })).status).toBe(200)
   })
 
-  test('is one of at most as many also where many ask at the same moment', async () => {
+  test('counts against the limit also when many requests arrive at once', async () => {
     const world = await givenApp(engine, { WEBHOOKS_PER_GROUP: '1' })
     const existing = await Promise.all(Array.from({ length: 4 }, () => made(world, {})))
     const answers = await Promise.all([

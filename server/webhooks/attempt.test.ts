@@ -37,7 +37,7 @@ async function givenAttempts(changed: Partial<AttemptRequest> = {}, clock: Clock
 }
 
 describe('an attempt', () => {
-  test('carries what the receiver needs, and the headers of the webhook', async () => {
+  test('sends the body, the signatures, and the headers of the webhook', async () => {
     const { receiver, send } = await givenAttempts({ headers: { Authorization: 'Bearer abc' } })
 
     await send()
@@ -61,7 +61,7 @@ describe('an attempt', () => {
     expect(new Webhook(request.secret).verify(body, headers as Record<string, string>)).toEqual({ id: 'req_1' })
   })
 
-  test('repeated sends the same octets under the same id', async () => {
+  test('sends the same bytes and the same id when it is repeated', async () => {
     const { receiver, request, send } = await givenAttempts({ body: Buffer.from('{"text":"ünïcode \u2028"}') })
 
     await send()
@@ -100,14 +100,14 @@ describe('an attempt is', () => {
     })
   })
 
-  test('gone by 410', async () => {
+  test('gone after a 410', async () => {
     const { receiver, send } = await givenAttempts()
     receiver.answers(410)
 
     expect(await send()).toMatchObject({ statusCode: 410, delivered: false, gone: true })
   })
 
-  test('failed without a status when no answer comes', async () => {
+  test('failed without a status if no response arrives', async () => {
     const { receiver, send } = await givenAttempts()
     receiver.hang()
 
@@ -119,7 +119,7 @@ describe('an attempt is', () => {
     })
   })
 
-  test('failed without a connection when the address is refused', async () => {
+  test('failed without a connection if the address is not allowed', async () => {
     const { send } = await givenAttempts({ url: 'http://169.254.169.254/' })
 
     expect(await send()).toMatchObject({ statusCode: null, error: expect.stringContaining('(link-local)') })
@@ -136,7 +136,7 @@ test.each([
   [503, ['120', '7'], 120_000],
   [503, ['later', 'never'], undefined],
   [503, '', undefined],
-])('%i with Retry-After %j asks to wait %s ms', async (status, value, ms) => {
+])('a %i with Retry-After %j asks for a delay of %s ms', async (status, value, ms) => {
   const { receiver, send } = await givenAttempts()
   receiver.answers({ status, headers: { 'retry-after': value } })
 

@@ -13,35 +13,34 @@ import { createTestRequest } from './manual-attempts.ts'
 import { insertRequests } from './new-requests.ts'
 import { type EventPayload, MAX_BATCH_BYTES } from './payload.ts'
 import { replayBatch, startReplay } from './replay.ts'
-import { deleteRequestsOfDeletedWebhooks } from './retention.ts'
-import { deleteRequests } from './storage.ts'
-import { deleteWebhook, setActive } from './store.ts'
+import { deleteRequests, deleteRequestsOfDeletedWebhooks } from './retention.ts'
+import { deleteWebhook, setActive } from './webhook-store.ts'
 
 const MINUTE_MS = 60_000
 const BATCH = { max_events: 100, max_wait_seconds: 5 }
 
-describe('what is put into one batch', () => {
+describe('one batch', () => {
   const settings = { batch_max_events: 3, batch_max_wait_seconds: 5 }
   const waiting = (...times: number[]) => times.map((added_at, at) => ({ event_id: `${at}`, added_at, size: 10 }))
 
-  test('is as many as it may have, at once; the rest waits from when its first was added', () => {
+  test('is sent at once when it is full, and the other events wait from when the first of them was added', () => {
     expect(planBatches([], settings, 1_000)).toEqual({ batches: [], dueAt: null })
     expect(planBatches(waiting(0, 500), settings, 1_000)).toEqual({ batches: [], dueAt: 5_000 })
     expect(planBatches(waiting(0, 500, 500), settings, 1_000)).toEqual({ batches: [['0', '1', '2']], dueAt: null })
     expect(planBatches(waiting(0, 0, 0, 700), settings, 1_000)).toEqual({ batches: [['0', '1', '2']], dueAt: 5_700 })
   })
 
-  test('is everything when the time of the first has come, or was before the clock was set back', () => {
+  test('has all waiting events when the first one has waited long enough, also after the clock was set back', () => {
     expect(planBatches(waiting(0, 4_999), settings, 5_000)).toEqual({ batches: [['0', '1']], dueAt: null })
     expect(planBatches(waiting(9_000, 9_001), settings, 1_000)).toEqual({ batches: [['0', '1']], dueAt: null })
   })
 
-  test('is everything where the webhook wants no batches any more', () => {
+  test('has all waiting events after the webhook turned batches off', () => {
     const off = { batch_max_events: null, batch_max_wait_seconds: null }
     expect(planBatches(waiting(0, 0, 0, 0), off, 0).batches).toEqual([['0', '1', '2', '3']])
   })
 
-  test('is no more than a receiver accepts, but always one', () => {
+  test('is no larger than receivers accept, but has at least one event', () => {
     const large = ['a', 'b', 'c'].map((event_id) => ({ event_id, added_at: 0, size: MAX_BATCH_BYTES / 2 }))
     expect(planBatches(large, settings, 5_000).batches).toEqual([['a'], ['b'], ['c']])
     const small = large.map((event) => ({ ...event, size: MAX_BATCH_BYTES / 2 - 1 }))
@@ -100,7 +99,7 @@ onBothEngines('batches', (fresh) => {
     expect(await webhook.requests()).toMatchObject([{ status: 'DELIVERED', events: 5, monitor_id: null }])
   })
 
-  test('a batch is repeated with the same octets and id, and what happens meanwhile goes into another', async () => {
+  test('a batch is retried with the same bytes and id, and later events are in another batch', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook({ batch: BATCH })
     webhook.answers(503)
@@ -120,7 +119,7 @@ onBothEngines('batches', (fresh) => {
     ])
   })
 
-  test('events of a paused and of a disabled webhook are kept in batches, and sent when it is back', async () => {
+  test('events of a paused or disabled webhook are queued in batches, and sent when it is active again', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook({ batch: BATCH })
     const context = () => systemContext(world.organizationId, world.clock.now())
@@ -158,7 +157,7 @@ onBothEngines('batches', (fresh) => {
     ).toEqual([1])
   })
 
-  test('a test has the form of a batch and needs no waiting; a replay sends batches again', async () => {
+  test('a test request has the form of a batch and is sent at once, and a replay sends batches again', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook({ batch: BATCH, payload_includes: ['tags'] })
     const context = systemContext(world.organizationId, world.clock.now())
@@ -180,7 +179,7 @@ onBothEngines('batches', (fresh) => {
     expect([others, again!.body, again!.id]).toEqual([[], first!.body, first!.id])
   })
 
-  test('the batches of one webhook go beside the requests of 60 others, also those that are written later', async () => {
+  test('batches and single requests of 60 webhooks are all sent, also those that the fan-out writes', async () => {
     const world = await givenDeliveries(await fresh())
     const webhooks = await Promise.all(
       Array.from({ length: 60 }, (_, at) => world.webhook(at % 3 === 0 ? { batch: BATCH } : {})),
@@ -206,7 +205,7 @@ onBothEngines('batches', (fresh) => {
     expect(await batchedIn(world)).toEqual([])
   })
 
-  test('long events share a body only as far as receivers accept it', async () => {
+  test('long events are split into bodies that receivers accept', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook({ batch: BATCH })
     const { id: groupId } = await world.db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
@@ -224,7 +223,7 @@ onBothEngines('batches', (fresh) => {
     expect(new Set(eventsOf(sent)).size).toBe(40)
   })
 
-  test('what waits for a batch of a webhook goes with it', async () => {
+  test('the waiting events of a deleted webhook are deleted', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook({ batch: { max_wait_seconds: 60 } })
     await world.events(250)
@@ -232,7 +231,7 @@ onBothEngines('batches', (fresh) => {
     await deleteWebhook(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id)
     world.clock.moveTo(world.clock.now() + 10 * MINUTE_MS)
     const { db, clock } = world
-    const webhookKeep = { waitingRequests: 0, waitingDays: 0, storedOctets: 0 }
+    const webhookKeep = { waitingRequests: 0, waitingDays: 0, storedBytes: 0 }
     const deps = { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED, webhookKeep } }
     await deleteRequestsOfDeletedWebhooks(deps, new AbortController().signal)
     expect(await batchedIn(world)).toEqual([])
@@ -255,7 +254,7 @@ const post = (world: TestApp, path: string, body: object, key?: string) =>
 const URL_OK = 'http://127.0.0.1:9999/hook'
 
 onBothEngines('the setting batch', (_fresh, engine) => {
-  test('is absent by default, has defaults of its own, is replaced whole and turned off with null', async () => {
+  test('is absent by default, fills in missing fields, is replaced as a whole, and is turned off with null', async () => {
     const world = await givenApp(engine)
     const plain = (await post(world, '/webhooks', { url: URL_OK })).body
     expect(plain).not.toHaveProperty('batch')
@@ -276,7 +275,7 @@ onBothEngines('the setting batch', (_fresh, engine) => {
     }
   })
 
-  test('shows a request with the number of its events, and finds it by each event and monitor, for nobody else', async () => {
+  test('lists a request with the number of its events, and finds it by each event and monitor, only in its organization', async () => {
     const world = await givenApp(engine)
     const { db, clock } = world.deps
     const made = (await post(world, '/webhooks', { url: URL_OK, groups: ['default'], batch: {} })).body.id
@@ -288,7 +287,7 @@ onBothEngines('the setting batch', (_fresh, engine) => {
       world.call(`/webhooks/${made}/requests${query}`, key === undefined ? {} : { key })
     expect((await list('')).body.data).toEqual([])
     await world.call(`/webhooks/${made}`, { method: 'PATCH', body: { batch: null } })
-    const { claimRequests } = await import('./claims.ts')
+    const { claimRequests } = await import('./claim-requests.ts')
     const claiming = { now: clock.now(), process: 1, refill: [], capacity: 10, capacityOf: () => 10 }
     await claimRequests(db, world.deps.seal, claiming)
 

@@ -12,8 +12,8 @@ const DAY_MS = 24 * HOUR_MS
 const NOW = Date.UTC(2026, 10, 21, 9, 30)
 const LATER = NOW + DAY_MS
 
-onBothEngines('deliveries that wait for a time the clock no longer has', (fresh) => {
-  test('a retry waits its own delay again, and what was to be sent at once is due now', async () => {
+onBothEngines('deliveries after the clock was set back', (fresh) => {
+  test('a retry waits for its delay again, and other requests are due now', async () => {
     const db = await fresh()
     await insert(db, [
       { id: 'req_new', due_at: LATER, status: 'PENDING' },
@@ -33,7 +33,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
     expect(await nextOf(db)).toMatchObject({ req_first: NOW + 5 * MINUTE_MS, req_last: NOW + DAY_MS + 3_000 })
   })
 
-  test('what waits well, is due or is being sent by this process stays as it is', async () => {
+  test('a request with a plausible time, a due one, and one that this process sends are not changed', async () => {
     const db = await fresh()
     const rows = [
       { id: 'req_due', due_at: NOW - DAY_MS, status: 'PENDING' as const },
@@ -48,14 +48,14 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
     expect(await dueOf(db)).toEqual(Object.fromEntries(rows.map(({ id, due_at }) => [id, due_at])))
   })
 
-  test('the lease of another process runs out within a minute', async () => {
+  test('the lease of another process expires within a minute', async () => {
     const db = await fresh()
     await insert(db, [{ id: 'req_1', due_at: LATER + LEASE_MS, claimed_by: 2 }])
     await repairRequests(db, { now: NOW, process: 1 })
     expect(await dueOf(db)).toEqual({ req_1: NOW + LEASE_MS })
   })
 
-  test('a webhook is looked at now, and a paused one is probed within the hour', async () => {
+  test('a webhook is checked now, and a paused one is probed within an hour', async () => {
     const db = await fresh()
     await db
       .insertInto('due_webhooks')
@@ -74,7 +74,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
     ])
   })
 
-  test('all of it comes back, however much it is', async () => {
+  test('all requests are repaired, however many there are', async () => {
     const db = await fresh()
     const many = Array.from({ length: 450 }, (_, at) => ({
       id: `req_${at}`,
@@ -86,7 +86,7 @@ onBothEngines('deliveries that wait for a time the clock no longer has', (fresh)
     expect(Object.values(await dueOf(db)).every((dueAt) => dueAt! <= NOW + 60_450)).toBe(true)
   })
 
-  test('the dispatcher notices it: what was written before is sent', async () => {
+  test('the dispatcher detects the step and sends requests that were written before it', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)

@@ -6,7 +6,7 @@ test.each([
   ['X-Team', 'dns'],
   ['x_odd.name', ''],
   ['Cookie', 'a=b\tc'],
-])('%s may be set', (name, value) => {
+])('the header %s is allowed', (name, value) => {
   expect(headerError(name, value)).toBeNull()
 })
 
@@ -27,14 +27,20 @@ test.each([
   'Webhook-Id',
   'webhook-timestamp',
   'webhook-signature',
-])('%s is set by the service', (name) => {
+])('the header %s is refused, because Zonewatch sets it', (name) => {
   expect(headerError(name, 'x')).toMatchObject({ text: `Zonewatch sets ${name} itself. Use another name.` })
 })
 
-test.each(['', 'a b', 'a:b', 'a\r\nb', 'ä', 'a'.repeat(101), '(x)'])('%j is no name', (name) => {
-  expect(headerError(name, 'x')).toMatchObject({ code: 'invalid_header_name' })
-})
+test.each(['', 'a b', 'a:b', 'a\r\nb', 'ä', 'a'.repeat(101), '(x)'])(
+  '%j is refused as the name of a header',
+  (name) => {
+    expect(headerError(name, 'x')).toMatchObject({ code: 'invalid_header_name' })
+  },
+)
 
-test.each(['a\r\nX-Injected: 1', 'a\nb', 'a\rb', 'a\0b', 'ü', '\x7f', 'a'.repeat(4001)])('%j is no value', (value) => {
-  expect(headerError('X-Team', value)).toMatchObject({ code: 'invalid_header_value', params: { header: 'X-Team' } })
-})
+test.each(['a\r\nX-Injected: 1', 'a\nb', 'a\rb', 'a\0b', 'ü', '\x7f', 'a'.repeat(4001)])(
+  '%j is refused as the value of a header',
+  (value) => {
+    expect(headerError('X-Team', value)).toMatchObject({ code: 'invalid_header_value', params: { header: 'X-Team' } })
+  },
+)

@@ -85,8 +85,8 @@ async function insertEvents(world: TestApp, groupId: string) {
   await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))
 }
 
-onBothEngines('after the answer to a change only what is on the wire arrives as it was', (_fresh, engine) => {
-  test('a change of url and headers, and a rotation without grace', async () => {
+onBothEngines('after the response to a change, only requests in progress are sent as before', (_fresh, engine) => {
+  test('a changed URL, changed headers and a secret rotated without grace apply to all other requests', async () => {
     const { receiver, webhook, call, release, delivered, ids } = await givenBurst(engine)
     const changed = { url: `${receiver.url}/new`, headers: { 'X-Key': 'the new value' } }
     expect((await call('PATCH', '', changed)).status).toBe(200)
@@ -107,7 +107,7 @@ onBothEngines('after the answer to a change only what is on the wire arrives as 
     expect(ids().size).toBe(REQUESTS)
   })
 
-  test('disabling it; enabled again, all that was kept arrives', async () => {
+  test('a disabled webhook receives nothing more, and all queued requests when it is enabled again', async () => {
     const { receiver, call, release, idle, delivered, ids } = await givenBurst(engine)
     expect((await call('POST', '/disable')).status).toBe(200)
     release()
@@ -119,7 +119,7 @@ onBothEngines('after the answer to a change only what is on the wire arrives as 
     expect(ids().size).toBe(REQUESTS)
   })
 
-  test('deleting it', async () => {
+  test('a deleted webhook receives nothing more', async () => {
     const { receiver, call, release, idle } = await givenBurst(engine)
     expect((await call('DELETE', '')).status).toBe(204)
     release()
@@ -127,7 +127,7 @@ onBothEngines('after the answer to a change only what is on the wire arrives as 
     expect(receiver.received.length).toBeLessThanOrEqual(ANSWERED + MAX_IN_FLIGHT)
   })
 
-  test('its own answer 410', async () => {
+  test('a webhook that responds with 410 receives nothing more', async () => {
     const { receiver, call, release, idle } = await givenBurst(engine, { answer: 410 })
     release()
     await eventually(

@@ -6,14 +6,14 @@ import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { replay } from '../testing/replay.ts'
-import { claimRequests } from './claims.ts'
+import { claimRequests } from './claim-requests.ts'
+import { makeWebhooksDue } from './due-webhooks.ts'
 import { createTestRequest } from './manual-attempts.ts'
-import { setActive } from './store.ts'
 import { headersContext, secretContext } from './webhook.ts'
-import { makeWebhooksDue } from './webhook-queue.ts'
+import { setActive } from './webhook-store.ts'
 
-onBothEngines('webhooks beside each other', (fresh, engine) => {
-  test('one that hangs on each of thousands of requests holds back no other', async () => {
+onBothEngines('several webhooks', (fresh, engine) => {
+  test('a webhook with thousands of hanging requests delays no other', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 10, perWebhook: 8 } })
     const hanging = await world.webhook()
     hanging.answers('hang')
@@ -31,7 +31,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(hanging.sent().length).toBeLessThanOrEqual(8)
   })
 
-  test('more hanging webhooks than there is capacity for leave capacity once they are known to be slow', async () => {
+  test('more hanging webhooks than the capacity leave capacity for others once they are known to be slow', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 4, perWebhook: 8 } })
     for (let count = 0; count < 6; count++) (await world.webhook()).answers('hang')
     await world.events(5)
@@ -49,7 +49,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(world.clock.elapsed()).toBeLessThanOrEqual(5_000)
   })
 
-  test("one webhook's hundreds of manual retries do not hold back another's", async () => {
+  test('hundreds of manual retries of one webhook do not delay those of another', async () => {
     const world = await givenDeliveries(await fresh())
     const crowd = await world.webhook()
     await world.events(300)
@@ -73,7 +73,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(single.sent()).toHaveLength(2)
   })
 
-  test('two processes share the work: everything is sent, nothing twice', async () => {
+  test('two processes share the work and send every request once', async () => {
     const world = await givenDeliveries(await fresh(), { processes: 2 })
     const webhooks = [await world.webhook(), await world.webhook(), await world.webhook()]
 
@@ -86,7 +86,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     }
   })
 
-  test('a request whose process died is sent again when its lease has run out, with the same octets', async () => {
+  test('a request whose process died is sent again when its lease expires, with the same bytes', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -112,7 +112,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     expect(await world.db.selectFrom('due_requests').selectAll().execute()).toEqual([])
   })
 
-  test('claims that the process does not know of, because the answer was lost, are released at once', async () => {
+  test('claims that a process does not know of, because the response of the database was lost, are released at once', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -135,7 +135,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     ).toEqual([orphan])
   })
 
-  test('a replay of a long period is in the queue in order, with one schedule each', async () => {
+  test('a replay of a long period queues its requests in order, each with its own schedule', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await world.events(700)
@@ -152,7 +152,7 @@ onBothEngines('webhooks beside each other', (fresh, engine) => {
     )
   })
 
-  test('claiming reads no backlog: every statement reads an index in its order', async () => {
+  test('a claim does not read the backlog: every statement reads an index in order', async () => {
     const recording = await givenRecordingDatabase(engine)
     const { db } = recording
     await db

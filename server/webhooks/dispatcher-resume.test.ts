@@ -5,7 +5,7 @@ import { givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { getRequestDetails } from './request-store.ts'
-import { setActive, updateWebhook } from './store.ts'
+import { setActive, updateWebhook } from './webhook-store.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -22,8 +22,8 @@ async function givenPaused(db: Parameters<typeof givenDeliveries>[0], kept = 3) 
   return { world, webhook, attempted: webhook.sent().length }
 }
 
-onBothEngines('what resumes a webhook', (fresh) => {
-  test('retries that are not due yet are sent too once it is active again, in the order in which they were made', async () => {
+onBothEngines('a paused webhook', (fresh) => {
+  test('sends retries that are not due yet once it is active again, in the order of their creation', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 1 } })
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -48,7 +48,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     ).toEqual([id, ...ids])
   })
 
-  test('what fails again while it is drained waits for its schedule, and is not tried in a circle', async () => {
+  test('a request that fails again after the webhook is resumed waits for its schedule', async () => {
     const { world, webhook, attempted } = await givenPaused(await fresh(), 5)
     const bad = (await webhook.requests())[2]!.id
     webhook.answers(({ id }) => (id === bad ? 500 : 200))
@@ -62,7 +62,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent().at(-1)!.id).toBe(bad)
   })
 
-  test.each(['its url changes', 'its headers change', 'it is enabled'])('it is tried at once when %s', async (what) => {
+  test.each(['its url changes', 'its headers change', 'it is enabled'])('is probed at once when %s', async (what) => {
     const { world, webhook, attempted } = await givenPaused(await fresh())
     const { db, seal, organizationId, clock } = world
     webhook.answers(200)
@@ -83,7 +83,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(await webhook.row()).toMatchObject({ state: 'active' })
   })
 
-  test('disabled while it is paused, it is not even probed; a manual success still makes it active', async () => {
+  test('is not probed while it is disabled, and a manual retry that succeeds resumes it', async () => {
     const { world, webhook, attempted } = await givenPaused(await fresh())
     await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
     await world.pass(5 * HOUR_MS)
@@ -100,7 +100,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent().length - attempted).toBe(5)
   })
 
-  test('a probe that is in progress while something else resumes the webhook does not pause it again', async () => {
+  test('is not paused again by a probe that was in progress when it was resumed', async () => {
     const { world, webhook } = await givenPaused(await fresh())
     webhook.answers('hang')
     await world.pass(HOUR_MS)
@@ -115,7 +115,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(5).fill('DELIVERED'))
   })
 
-  test('a webhook with nothing kept waits for what comes, and is probed with that', async () => {
+  test('is probed with the next request if none is queued', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(410)
@@ -131,7 +131,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent()).toHaveLength(2)
   })
 
-  test('a manual retry of one that waits keeps its retries and the time of its next one', async () => {
+  test('a manual retry of a queued request changes neither its number of retries nor its next attempt', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -148,7 +148,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent()).toHaveLength(4)
   })
 
-  test('a replay waits behind what is due, what is made later behind it, and too long a period is refused whole', async () => {
+  test('a replay is queued between due and later requests, and one of too many requests is refused', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 1 } })
     const webhook = await world.webhook()
     await world.events(3)
@@ -172,7 +172,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent().map(({ id }) => id)).toEqual([...ids.slice(0, 3), ...ids])
   })
 
-  test('a request that is being attempted is left to that attempt, no matter who retries', async () => {
+  test('a request that is being attempted is not sent a second time by a retry or a replay', async () => {
     const world = await givenDeliveries(await fresh())
     const { db, organizationId, clock } = world
     const webhook = await world.webhook()
@@ -190,7 +190,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(await webhook.requests()).toMatchObject([{ status: 'RETRYING', attempts: 1, retries: 0 }])
   })
 
-  test('a replay that is asked for again sends nothing more', async () => {
+  test('a repeated replay sends nothing more', async () => {
     const world = await givenDeliveries(await fresh())
     const { db, organizationId, clock } = world
     const webhook = await world.webhook()
@@ -208,7 +208,7 @@ onBothEngines('what resumes a webhook', (fresh) => {
     expect(webhook.sent()).toHaveLength(10)
   })
 
-  test('every attempt is in the log, the latest 200 at least', async () => {
+  test('the log has every attempt, or at least the latest 200', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)

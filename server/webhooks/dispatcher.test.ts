@@ -4,14 +4,14 @@ import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { RETRY_DELAYS_MS } from './retry-schedule.ts'
-import { setActive } from './store.ts'
+import { setActive } from './webhook-store.ts'
 
 const HOUR_MS = 60 * 60_000
 const JITTER_MS = 10_000
 const ALL_RETRIES_MS = RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay + JITTER_MS, 0)
 
 onBothEngines('the dispatcher', (fresh) => {
-  test('an event is sent once, at once', async () => {
+  test('an event is sent once and immediately', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
 
@@ -22,7 +22,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(await webhook.requests()).toMatchObject([{ status: 'DELIVERED', attempts: 1, retries: 0, status_code: 200 }])
   })
 
-  test('a request is tried nine times more, after the delays of the table, always the same octets', async () => {
+  test('a request is retried nine times, after the delays of the schedule, with the same bytes', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -45,7 +45,7 @@ onBothEngines('the dispatcher', (fresh) => {
     ])
   })
 
-  test('a mistake of this server while it sends is an attempt that failed, and the next one comes in time', async () => {
+  test('an internal error is a failed attempt, and the request is retried on schedule', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     let tries = 0
@@ -63,7 +63,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(await webhook.requests()).toMatchObject([{ status: 'DELIVERED', attempts: 2 }])
   })
 
-  test('after the ninth retry the webhook is paused and its owner notified once, with the reason', async () => {
+  test('after the ninth retry the webhook is paused, and its owner is notified once with the reason', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -77,7 +77,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(JSON.parse(mails[0]!.content)).toMatchObject({ kind: 'webhook_paused', url: webhook.url, statusCode: 500 })
   })
 
-  test('while it is paused new and waiting requests are kept, and only the oldest is tried, once an hour', async () => {
+  test('a paused webhook queues its requests, and only the oldest is attempted, once an hour', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(410)
@@ -96,7 +96,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(await webhook.requests()).toHaveLength(10)
   })
 
-  test('a probe that succeeds resumes: all that was kept is sent, oldest first, and the owner notified', async () => {
+  test('a successful probe resumes the webhook: queued requests are sent, oldest first, and the owner is notified', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 1 } })
     const webhook = await world.webhook()
     webhook.answers(410)
@@ -121,7 +121,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(kinds).toEqual(['webhook_paused', 'webhook_active'])
   })
 
-  test('a test resumes a paused webhook', async () => {
+  test('a successful test resumes a paused webhook', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(410)
@@ -136,7 +136,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(Array(4).fill('DELIVERED'))
   })
 
-  test('a manual retry of what failed permanently resumes a paused webhook', async () => {
+  test('a successful manual retry of a failed request resumes a paused webhook', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -153,7 +153,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(await webhook.row()).toMatchObject({ state: 'active' })
   })
 
-  test('a manual retry that fails changes nothing but the log', async () => {
+  test('a manual retry that fails changes only the log', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await world.events()
@@ -170,7 +170,7 @@ onBothEngines('the dispatcher', (fresh) => {
     ])
   })
 
-  test('a disabled webhook gets nothing new, keeps what waits, and sends it once enabled', async () => {
+  test('a disabled webhook gets no new requests, and sends the queued ones when it is enabled', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(500)
@@ -189,7 +189,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect((await webhook.requests()).map(({ status }) => status)).toEqual(['DELIVERED', 'DELIVERED'])
   })
 
-  test('a test reaches a webhook that is disabled', async () => {
+  test('a test request is sent to a disabled webhook', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await setActive(world.db, systemContext(world.organizationId, world.clock.now()), webhook.id, false)
@@ -200,7 +200,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(webhook.sent()).toHaveLength(1)
   })
 
-  test('Retry-After puts a retry off, and never before the schedule', async () => {
+  test('Retry-After delays a retry, and never makes it earlier than the schedule', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers({ status: 429, retryAfter: '3600' })
@@ -216,7 +216,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(third!.at - second!.at).toBeLessThanOrEqual(10 * 60_000 + JITTER_MS)
   })
 
-  test('what was kept is sent within the same number of places', async () => {
+  test('queued requests of a resumed webhook respect its limit of concurrent requests', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 3 } })
     const webhook = await world.webhook()
     webhook.answers(410)
@@ -231,7 +231,7 @@ onBothEngines('the dispatcher', (fresh) => {
     expect(world.maxInProgress()).toBeLessThanOrEqual(3)
   })
 
-  test('one webhook has at most its own number of requests in progress', async () => {
+  test('one webhook has at most its limit of requests in progress', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 3 } })
     await world.webhook()
 

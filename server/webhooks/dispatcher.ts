@@ -8,12 +8,12 @@ import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { type AttemptResult, attempt, metricResultOf } from './attempt.ts'
-import { type ClaimedRequest, requestBody } from './claimed.ts'
-import { claimRequests, WEBHOOK_BATCH_SIZE } from './claims.ts'
+import { type ClaimedRequest, claimRequests, WEBHOOK_BATCH_SIZE } from './claim-requests.ts'
 import { repairRequests } from './clock-step.ts'
-import { type ActiveRequest, type DispatcherLimits, EndpointQueues } from './endpoint-queues.ts'
 import { type FanOutPosition, fanOut } from './fan-out.ts'
-import { type ProcessedRequest, pausesWebhook, recordAttempts } from './record.ts'
+import { type ActiveRequest, type DispatcherLimits, InMemoryQueues } from './in-memory-queues.ts'
+import { type ProcessedRequest, pausesWebhook, recordAttempts } from './record-attempts.ts'
+import { requestBody } from './request-body.ts'
 import { mayAttempt, Targets } from './targets.ts'
 
 export type DispatcherDeps = WorkerDeps & {
@@ -42,7 +42,7 @@ export async function runDispatcher(
   limits: DispatcherLimits,
 ): Promise<void> {
   const { clock, log, wakeUps } = deps
-  const queues = new EndpointQueues(limits)
+  const queues = new InMemoryQueues(limits)
   const targets = new Targets(deps.db, deps.seal)
   const inFlight = new Set<Promise<void>>()
   const records = new WriteBatches<ProcessedRequest>((items) => record(items, deps), {
@@ -130,7 +130,7 @@ export async function runDispatcher(
 }
 
 /** Claims requests up to the free capacity. Returns how many webhooks it checked. */
-async function claim({ db, clock, seal, process }: DispatcherDeps, queues: EndpointQueues): Promise<number> {
+async function claim({ db, clock, seal, process }: DispatcherDeps, queues: InMemoryQueues): Promise<number> {
   const capacity = queues.capacity()
   if (capacity === 0) return 0
   const refill = queues.refill(WEBHOOK_BATCH_SIZE)

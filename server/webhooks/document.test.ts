@@ -33,7 +33,7 @@ function rowsBelow(head: string): string[][] {
 }
 const codes = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!)
 
-test('the payload that is shown is what is sent', () => {
+test('the documented payload is the one that is sent', () => {
   const shown = JSON.parse(fenced('json')[0]!)
   const { id: requestId, webhook_id: webhookId, event, created } = shown
 
@@ -41,7 +41,7 @@ test('the payload that is shown is what is sent', () => {
   expect(JSON.stringify(shown)).toBe(sent.toString())
 })
 
-test('each field of the payload is described, and no other', () => {
+test('every field of the payload is documented, and no other', () => {
   const paths = (value: object, prefix = ''): string[] =>
     Object.entries(value).flatMap(([name, inner]) =>
       inner !== null && typeof inner === 'object' && !Array.isArray(inner)
@@ -54,7 +54,7 @@ test('each field of the payload is described, and no other', () => {
   expect(rowsBelow('`notify`').flatMap(([name]) => codes(name!))).toEqual(NOTIFY)
 })
 
-test('each header that is sent is described, and none that is described can be set', async () => {
+test('every header that is sent is documented, and users can set none of them', async () => {
   let sent: string[] = []
   const safeFetch = {
     post: async (_url: string, headers: Record<string, string>) => {
@@ -76,7 +76,7 @@ test('each header that is sent is described, and none that is described can be s
   expect(refused.filter((name) => headerError(name, 'x') === null)).toEqual([])
 })
 
-test('the signatures that are shown are those of the body that is shown', () => {
+test('the documented signatures are those of the documented body', () => {
   const [, body, seconds, requestId, secret] =
     /the body `([^`]+)`.*?in the second (\d+)\D.*?`webhook-id` (\S+), by the secret `([^`]+)`/s.exec(document)!
 
@@ -86,7 +86,7 @@ test('the signatures that are shown are those of the body that is shown', () => 
     expect(document).toContain(`\n${name}: ${headers[name]}\n`)
 })
 
-test('the retries are those of the schedule', () => {
+test('the documented retries are those of the schedule', () => {
   const { min, h } = { min: 60_000, h: 3_600_000 }
   const [delays] = rowsBelow('Retry')
   const shown = delays!.slice(1).map((cell) => {
@@ -100,7 +100,7 @@ test('the retries are those of the schedule', () => {
   expect(days).toBeLessThan(2)
 })
 
-test('the table has every way of a request from one status to another', () => {
+test('the table has every transition of a request from one status to another', () => {
   const ways = rowsBelow('A request that is').filter(([, , when]) => when !== 'it is replayed')
   const documented = ways.map(([from, to]) => `${from} ${to}`)
 
@@ -126,14 +126,14 @@ test('the table has every way of a request from one status to another', () => {
   expect(documented.sort()).toEqual([...found].sort())
 })
 
-test('the picture shows the ways that the tables tell, and no other', () => {
+test('the diagram has the transitions of the tables, and no other', () => {
   const documented = [...rowsBelow('A webhook that is'), ...rowsBelow('A request that is')].map((row) => row.join(' '))
 
   const arrows = [...fenced('mermaid')[0]!.matchAll(/(\w+) --> (\w+): (.*)/g)]
   expect(arrows.map(([, from, to, when]) => `${from} ${to} ${when}`)).toEqual(documented)
 })
 
-test('limits and ports are those of the code', () => {
+test('the documented limits and ports are those of the code', () => {
   const [, ports] = /\n- the ports (.*?);/s.exec(document)!
 
   expect([...ports!.matchAll(/\d+/g)].map(([port]) => Number(port))).toEqual(DENIED_PORTS)
@@ -151,7 +151,7 @@ test.each([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'ERR_SSL_WRONG_VERSION_NUMBER',
   'HPE_INVALID_CONSTANT',
-])('what %s comes to is explained', (code) => {
+])('the text of the error %s is documented', (code) => {
   expect(rowsBelow('`error` of a request or attempt').map(([error]) => error)).toContain(
     reasonOf(Object.assign(new Error('x'), { code })),
   )

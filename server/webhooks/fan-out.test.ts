@@ -5,12 +5,12 @@ import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
-import { readBody } from './claimed.ts'
 import { type FanOutPosition, fanOut, writeFanOutBatch } from './fan-out.ts'
 import { insertRequests } from './new-requests.ts'
 import { type EventPayload, newPayload } from './payload.ts'
-import { deleteRequests } from './storage.ts'
-import { deleteWebhook } from './store.ts'
+import { readBody } from './request-body.ts'
+import { deleteRequests } from './retention.ts'
+import { deleteWebhook } from './webhook-store.ts'
 
 const now = Date.UTC(2026, 10, 22)
 const LARGE = 'x'.repeat(60_000)
@@ -68,7 +68,7 @@ async function fanOutAll(db: Database): Promise<number[]> {
 }
 
 onBothEngines('requests for many webhooks', (fresh) => {
-  test('store the event once; few are written with the event, the rest in slices, none missing and none twice', async () => {
+  test('store the event once; the first are written with the event, the others in batches, each exactly once', async () => {
     const db = await fresh()
     const { webhooks, report, requests, organizationId } = await givenGroup(db, 500)
     const [event] = await report(1)
@@ -97,7 +97,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
     expect(await db.selectFrom('webhook_storage').select('octets').execute()).toEqual([{ octets: 0 }])
   })
 
-  test('a slice that is broken off leaves all to be written again, and two processes share them', async () => {
+  test('are written again if a batch fails, and two processes share them', async () => {
     const db = await fresh()
     const { webhooks, report, requests, organizationId } = await givenGroup(db, 500)
     await report(1)
@@ -116,7 +116,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
     expect(await db.selectFrom('fan_outs').selectAll().execute()).toEqual([])
   })
 
-  test('of an organization with thousands hold back no other', async () => {
+  test('do not delay those of another organization', async () => {
     const db = await fresh()
     const crowd = await givenGroup(db, 200)
     await crowd.report(15)
@@ -128,7 +128,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
     expect(await other.requests()).toHaveLength(60)
   })
 
-  test('go to the webhooks that the group had at the event, whatever is changed before they are written', async () => {
+  test('are for the webhooks that the group had at the event, whatever changes before they are written', async () => {
     const db = await fresh()
     const { webhooks, report, requests, organizationId } = await givenGroup(db, 100)
     const last = webhooks.toSorted().slice(-40)
@@ -144,7 +144,7 @@ onBothEngines('requests for many webhooks', (fresh) => {
     expect(await db.selectFrom('event_bodies').select('requests').execute()).toEqual([{ requests: 99 }])
   })
 
-  test('are sent like any other', async () => {
+  test('are sent like all others', async () => {
     const world = await givenDeliveries(await fresh())
     const webhooks = []
     for (let count = 0; count < 60; count++) webhooks.push(await world.webhook())

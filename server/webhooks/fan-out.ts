@@ -3,7 +3,6 @@ import type { PayloadMonitor } from '#contract/webhooks.ts'
 import { deleteEach, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, inTransaction, skipLocked } from '../database/database.ts'
 import type { FanOutsTable } from '../database/schema-webhooks.ts'
-import { readEventBodies } from './claimed.ts'
 import {
   insertQueued,
   newBatchedEvent,
@@ -14,7 +13,8 @@ import {
   storedBytesOf,
   toReceiver,
 } from './new-requests.ts'
-import { countStored, releaseBodies } from './storage.ts'
+import { readEventBodies, releaseEventBodies } from './request-body.ts'
+import { countStored } from './storage-usage.ts'
 
 /** Requests steps in one transaction, which takes a few milliseconds. */
 const REQUEST_BATCH_SIZE = 200
@@ -82,7 +82,7 @@ export async function writeFanOutBatch(
   await writeProgress(db, steps)
   await insertQueued(db, { requests, batchedEvents }, now)
   const done = steps.filter(({ isDone }) => isDone)
-  const released = await releaseBodies(db, new Map(done.map(({ row }) => [row.event_id, 1])))
+  const released = await releaseEventBodies(db, new Map(done.map(({ row }) => [row.event_id, 1])))
   await countStored(db, [...storedBytesOf(requests), ...released])
   return requests.length + batchedEvents.length
 }
@@ -130,9 +130,9 @@ async function batchedEventsOf(db: Database, steps: readonly FanOutStep[], now: 
   )
   if (batched.length === 0) return []
   const bodies = await readEventBodies(db, [...new Set(batched.map(({ step }) => step.row.event_id))])
-  const octets = new Map(bodies.map((body) => [body.event_id, body.octets]))
+  const eventBytes = new Map(bodies.map((body) => [body.event_id, body.octets]))
   return batched.map(({ step, receiver }) =>
-    newBatchedEvent(requestInputOf(step, receiver), octets.get(step.row.event_id)!, now),
+    newBatchedEvent(requestInputOf(step, receiver), eventBytes.get(step.row.event_id)!, now),
   )
 }
 

@@ -6,7 +6,7 @@ const made = async ({ call }: TestApp) =>
   (await call('/webhooks', { method: 'POST', body: { url: 'http://127.0.0.1:8/hook' } })).body.id as string
 
 onBothEngines('POST and DELETE /webhooks/{webhook}/groups/{group}', (_fresh, engine) => {
-  test('link one group by id or slug, leave the others, and change nothing the second time', async () => {
+  test('add or remove one group by id or slug, keep the others, and change nothing when repeated', async () => {
     const world = await givenApp(engine)
     const webhook = await made(world)
     const ids: string[] = []
@@ -36,7 +36,7 @@ onBothEngines('POST and DELETE /webhooks/{webhook}/groups/{group}', (_fresh, eng
     ])
   })
 
-  test('answer 404 for what is unknown or another organization has, and 409 beyond a limit', async () => {
+  test('respond with 404 for an unknown group or webhook, also of another organization, and with 409 beyond a limit', async () => {
     const world = await givenApp(engine, { WEBHOOKS_PER_GROUP: '1' })
     const [webhook, second] = [await made(world), await made(world)]
     const { key } = await world.organization('Other')

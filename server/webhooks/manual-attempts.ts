@@ -2,9 +2,9 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
+import { makeWebhooksDue } from './due-webhooks.ts'
 import { insertTest, toReceiver } from './new-requests.ts'
 import { getRequestRow } from './request-store.ts'
-import { makeWebhooksDue } from './webhook-queue.ts'
 
 /** Creates a test request that is sent now, also to a paused or disabled webhook. Returns its id. */
 export async function createTestRequest(db: Database, context: RequestContext, webhookId: string): Promise<string> {

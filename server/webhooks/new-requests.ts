@@ -5,6 +5,7 @@ import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
+import { makeWebhooksDue } from './due-webhooks.ts'
 import {
   batchedEventJson,
   type EventPayload,
@@ -14,8 +15,7 @@ import {
   newEnvelope,
   newPayload,
 } from './payload.ts'
-import { countStored, REQUEST_BYTES } from './storage.ts'
-import { makeWebhooksDue } from './webhook-queue.ts'
+import { countStored, REQUEST_BYTES } from './storage-usage.ts'
 
 /** An event as webhooks receive it, with its organization and group. */
 export type ReportedEvent = { organizationId: string; groupId: string; event: EventPayload }
@@ -62,18 +62,18 @@ export async function insertRequests(
       webhookId: id,
       monitor: pickIncludes(monitor, includes),
     })
-    const octets = eventJson(event)
+    const eventBytes = eventJson(event)
     const single = included.filter(({ isBatched }) => !isBatched)
     for (const webhook of included)
-      if (webhook.isBatched) batchedEvents.push(newBatchedEvent(inputFor(webhook), octets, now))
+      if (webhook.isBatched) batchedEvents.push(newBatchedEvent(inputFor(webhook), eventBytes, now))
     if (single.length === 1 && isAll) {
       // Most events have one request. It contains the whole event, which saves a row and its lookup.
-      rows.push(newRequestWithEvent(inputFor(single[0]!), octets, now))
+      rows.push(newRequestWithEvent(inputFor(single[0]!), eventBytes, now))
       continue
     }
     rows.push(...single.map((webhook) => newRequest(inputFor(webhook), now)))
     const requests = single.length + (isAll ? 0 : 1)
-    if (requests > 0) bodies.push({ event_id: event.id, organization_id: organizationId, octets, requests })
+    if (requests > 0) bodies.push({ event_id: event.id, organization_id: organizationId, octets: eventBytes, requests })
     if (!isAll) fanOuts.push({ ...ids, webhooks: receivers.slice(included.length).map(({ id }) => id), monitor })
   }
   await insertEach(db, 'event_bodies', EVENT_BODY_COLUMNS, bodies)
@@ -240,10 +240,10 @@ export function newRequest({ organizationId, webhookId, eventId, monitorId, moni
   }
 }
 
-function newRequestWithEvent(input: RequestInput, octets: Buffer, now: number): NewRequest {
+function newRequestWithEvent(input: RequestInput, eventBytes: Buffer, now: number): NewRequest {
   const request = newRequest(input, now)
   const envelope = { body: request.body, eventOffset: request.event_offset! }
-  return { ...request, body: joinBody(envelope, octets), event_offset: null }
+  return { ...request, body: joinBody(envelope, eventBytes), event_offset: null }
 }
 
 /** `events`: as returned by `batchedEventJson`. `eventId`: that of the first event. */
@@ -258,11 +258,11 @@ export function newBatchRequest(
 
 export function newBatchedEvent(
   { organizationId, webhookId, eventId, monitorId, monitor }: RequestInput,
-  octets: Uint8Array,
+  eventBytes: Uint8Array,
   now: number,
 ): BatchedEvent {
   const ids = { organization_id: organizationId, webhook_id: webhookId, event_id: eventId!, monitor_id: monitorId! }
-  return { ...ids, added_at: now, octets: batchedEventJson(octets, monitor) }
+  return { ...ids, added_at: now, octets: batchedEventJson(eventBytes, monitor) }
 }
 
 export type NewRequest = ReturnType<typeof newRequest>

@@ -26,8 +26,8 @@ async function payloadOf({ call }: TestApp, webhook: string) {
   return (await call(`/webhooks/${webhook}/requests/${request.id}`)).body.payload
 }
 
-onBothEngines('what a payload includes', (_fresh, engine) => {
-  test('is what the webhook asks for, as it was at the event, also of requests that are written later', async () => {
+onBothEngines('payload_includes', (_fresh, engine) => {
+  test('adds the fields of the monitor as they were at the event, also to requests that are written later', async () => {
     const world = await givenApp(engine)
     const { db, clock } = world.deps
     const settings = { full_domain: 'www.example.com', record_type: 'A', expected_value: ['192.0.2.1'], ...LABELS }

@@ -27,7 +27,7 @@ const payloadOf = (changed: Partial<EventPayload> = {}) =>
     createdAt: Date.UTC(2026, 0, 1, 0, 0, 1),
   }).toString()
 
-test('a payload has the fields of the specification, in its order', () => {
+test('a payload has the fields of the specification, in the same order', () => {
   expect(payloadOf()).toBe(
     '{"id":"req_1","webhook_id":"whk_1","event":{"id":"evt_1","monitor_id":"mon_1","occurred":"2026-01-01T00:00:00.000Z",' +
       '"previous_value":["192.0.2.1"],"current_value":["192.0.2.2"],"old_state":"VALID","new_state":"MISMATCH",' +
@@ -36,14 +36,14 @@ test('a payload has the fields of the specification, in its order', () => {
   )
 })
 
-test('values that are not known are left out, and an empty list is kept', () => {
+test('unknown values are left out, and an empty list is not', () => {
   const parsed = JSON.parse(payloadOf({ previous_value: undefined, current_value: [] }))
 
   expect(parsed.event).not.toHaveProperty('previous_value')
   expect(parsed.event.current_value).toEqual([])
 })
 
-test('nothing that an event carries beside the specification reaches the receiver', () => {
+test('fields of an event that are not in the specification are not sent', () => {
   const wider = { diagnosis: 'secret', organization: 'org_1' }
 
   expect(payloadOf(wider as Partial<EventPayload>)).toBe(payloadOf())

@@ -8,7 +8,7 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { invalid } from '../problem.ts'
 import { toIso } from '../times.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { makeWebhooksDue } from './webhook-queue.ts'
+import { makeWebhooksDue } from './due-webhooks.ts'
 
 type Status = (typeof REQUEST_STATUSES)[number]
 

@@ -39,8 +39,8 @@ async function events(world: TestApp, groupId: string, count: number) {
   world.deps.wakeUps.requests.send()
 }
 
-onBothEngines('what the dashboard knows of requests', (_fresh, engine) => {
-  test('a replay takes one status or several; the dashboard counts what waits and was dropped', async () => {
+onBothEngines('requests in the dashboard', (_fresh, engine) => {
+  test('a replay takes one status or several, and the dashboard counts queued and dropped requests', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     const since = new Date(world.deps.clock.now() - 60_000).toISOString()
     await events(world, groupId, 2)
@@ -66,7 +66,7 @@ onBothEngines('what the dashboard knows of requests', (_fresh, engine) => {
     await eventually(read, (attempts) => attempts.length === 2)
   })
 
-  test('the payload that is shown, written as JSON, has the very octets that were sent', async () => {
+  test('the payload that the dashboard shows, as JSON, has exactly the bytes that were sent', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     await events(world, groupId, 1)
     const [received] = await receiver.waitFor(1)
@@ -76,7 +76,7 @@ onBothEngines('what the dashboard knows of requests', (_fresh, engine) => {
     expect(text).toContain(received!.body.toString())
   })
 
-  test('what does not exist is a 404', async () => {
+  test('an unknown webhook or request is a 404', async () => {
     const { world, path } = await givenWebhook(engine)
     for (const [method, rest] of [
       ['GET', '/requests/req_none'],

@@ -60,7 +60,7 @@ async function givenRequests(db: Database): Promise<void> {
 }
 
 onBothEngines('the list of requests', (_fresh, engine) => {
-  test('every filter in every order is served by an index, and no page sorts a history', async () => {
+  test('every filter in every order uses an index, and no page sorts the history', async () => {
     const { db, plansOf } = await givenRecordingDatabase(engine)
     await givenRequests(db)
 
@@ -87,7 +87,7 @@ onBothEngines('the list of requests', (_fresh, engine) => {
     }
   })
 
-  test('of all webhooks that was not delivered is served by an index with every filter, and never scanned', async () => {
+  test('of undelivered requests uses an index with every filter, and scans no table', async () => {
     const { db, plansOf } = await givenRecordingDatabase(engine)
     await givenRequests(db)
     for (const status of [undefined, 'PENDING', 'FAILED'] as const) {
@@ -114,7 +114,7 @@ onBothEngines('the list of requests', (_fresh, engine) => {
     }
   })
 
-  test('of all webhooks has what failed and what waits, in pages, and nothing of other organizations', async () => {
+  test('of undelivered requests has the failed and the queued ones of all webhooks, in pages, and none of other organizations', async () => {
     const { db } = await givenRecordingDatabase(engine)
     await givenRequests(db)
     const set = (id: string, columns: object) =>

@@ -79,7 +79,7 @@ async function events(world: TestApp, groupId: string, count: number, at = world
 const idsOf = (receiver: Receiver) => receiver.received.map(({ headers }) => headers['webhook-id'])
 
 onBothEngines('the webhook requests API', (_fresh, engine) => {
-  test('a test arrives, says that it is one, and is in the log with its attempt', async () => {
+  test('a test request is sent, is recognizable as a test, and is in the log with its attempt', async () => {
     const { world, receiver, webhook, path } = await givenWebhook(engine)
     receiver.answers({ status: 202, body: 'thank you' })
 
@@ -114,7 +114,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await world.call(path)).body.last_executed).toBe(body.last_attempt)
   })
 
-  test('a manual retry sends the same octets again', async () => {
+  test('a manual retry sends the same bytes again', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     await events(world, groupId, 1)
     await receiver.waitFor(1)
@@ -131,7 +131,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect(second!.headers['webhook-id']).toBe(first!.headers['webhook-id'])
   })
 
-  test('a replay sends a period again, delivered ones too: same ids, same octets, oldest first', async () => {
+  test('a replay sends the requests of a period again, also delivered ones: same ids, same bytes, oldest first', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     await events(world, groupId, 12)
     await world.call(`${path}/test`, { method: 'POST' })
@@ -151,7 +151,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect(new Set(idsOf(receiver)).size).toBe(12)
   })
 
-  test('a replay takes only its period and status', async () => {
+  test('a replay sends only requests of its period and status', async () => {
     const { world, path, groupId } = await givenWebhook(engine, { sends: false })
     const now = world.deps.clock.now()
     await events(world, groupId, 3, now - 3_600_000)
@@ -170,7 +170,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await count({ since: since(0), until: since(1_000) })).errors).toHaveProperty('until')
   })
 
-  test('the log is filtered by everything that it can be, in both orders', async () => {
+  test('every filter of the log works in both orders', async () => {
     const { world, path, groupId } = await givenWebhook(engine, { sends: false })
     const { db } = world.deps
     const start = Date.UTC(2026, 0, 1)
@@ -219,7 +219,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await world.call(`${path}/requests?created_after=soon`)).body.errors).toHaveProperty('created_after')
   })
 
-  test('next_attempt tells the schedule, and nothing while the webhook is disabled or paused', async () => {
+  test('next_attempt is the time of the schedule, and null while the webhook is disabled or paused', async () => {
     const { world, receiver, path, groupId, webhook } = await givenWebhook(engine)
     receiver.answers(500)
     await events(world, groupId, 1)
@@ -240,7 +240,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await world.call('/webhooks?state=paused')).body.data).toHaveLength(1)
   })
 
-  test('a rotated secret signs, and during the grace the old one too', async () => {
+  test('requests are signed with the new secret after a rotation, and during the grace with the old one too', async () => {
     const { world, receiver, path } = await givenWebhook(engine)
     const rotation = { method: 'POST', body: { secret: 'another secret of ours', grace_hours: 1 } }
     await world.call(`${path}/rotate-secret`, rotation)
@@ -263,7 +263,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     [undefined, 24],
     [{ grace_hours: 72 }, 72],
     [{ grace_hours: 0 }, 0],
-  ])('a rotation by %j has a grace of %i hours', async (body, hours) => {
+  ])('a rotation with %j has a grace of %i hours', async (body, hours) => {
     const { world, receiver, path } = await givenWebhook(engine)
     await world.call(`${path}/rotate-secret`, { method: 'POST', ...(body ? { body } : {}) })
     const signatures = async () => {
@@ -279,7 +279,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect(await signatures()).toBe(1)
   })
 
-  test('a wrong time of the undelivered requests is refused together with the other wrong parameters', async () => {
+  test('an invalid time in the list of undelivered requests is refused together with other invalid parameters', async () => {
     const { world } = await givenWebhook(engine)
     const refused = await world.call('/webhook-requests?since=soon&status=LOST&limit=0')
     expect([refused.status, Object.keys(refused.body.errors).toSorted()]).toEqual([400, ['limit', 'since', 'status']])
@@ -287,7 +287,7 @@ onBothEngines('the webhook requests API', (_fresh, engine) => {
     expect((await world.call('/webhook-requests?status=LOST')).body.errors).toHaveProperty('status')
   })
 
-  test('next_attempt lies in the past while an attempt is in progress', async () => {
+  test('next_attempt is in the past while an attempt is in progress', async () => {
     const { world, receiver, path, groupId } = await givenWebhook(engine)
     receiver.hang()
     await events(world, groupId, 1)

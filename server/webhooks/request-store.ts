@@ -18,8 +18,8 @@ import { notFound } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
 import { batchRequestIds } from './batches.ts'
-import { readBody } from './claimed.ts'
-import { type NextAttempts, readNextAttempts } from './webhook-queue.ts'
+import { type NextAttempts, readNextAttempts } from './due-webhooks.ts'
+import { readBody } from './request-body.ts'
 
 const ORDERS = {
   created: { column: 'webhook_requests.created_at' },

@@ -6,12 +6,12 @@ import { onBothEngines } from '../testing/database.ts'
 import { type Deliveries, givenDeliveries } from '../testing/deliveries.ts'
 import { replay } from '../testing/replay.ts'
 import { deleteExpired, deleteRequestsOfDeletedWebhooks, enforceStorageLimits } from './retention.ts'
-import { deleteWebhook, setActive } from './store.ts'
+import { deleteWebhook, setActive } from './webhook-store.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 const never = new AbortController().signal
 
-const KEEP = { waitingRequests: 0, waitingDays: 0, storedOctets: 0 }
+const KEEP = { waitingRequests: 0, waitingDays: 0, storedBytes: 0 }
 
 function retentionDeps({ db, clock }: Deliveries, keep: Partial<typeof KEEP> = {}) {
   const webhookKeep = { ...KEEP, ...keep }
@@ -29,8 +29,8 @@ async function rowsIn({ db }: Deliveries) {
   }
 }
 
-onBothEngines('clearing away', (fresh) => {
-  test('a deleted webhook is sent nothing more, and its requests go in batches', async () => {
+onBothEngines('retention', (fresh) => {
+  test('a deleted webhook receives nothing more, and its requests are deleted in batches', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     const other = await world.webhook()
@@ -50,7 +50,7 @@ onBothEngines('clearing away', (fresh) => {
     expect((await other.requests()).map(({ status }) => status)).toEqual(Array(450).fill('DELIVERED'))
   })
 
-  test('what a check still writes for a webhook that was just deleted goes too', async () => {
+  test('requests that a check writes for a webhook that was just deleted are deleted too', async () => {
     const world = await givenDeliveries(await fresh())
     const { id } = await world.webhook()
     await world.events(1)
@@ -69,7 +69,7 @@ onBothEngines('clearing away', (fresh) => {
     expect(await rowsIn(world)).toEqual({ requests: 0, attempts: 0, due: 0, removed: 0 })
   })
 
-  test('requests that are done with are kept for 90 days, or as long as the organization says; what waits is kept', async () => {
+  test('finished requests are kept for 90 days, or as long as the organization sets, and queued ones are kept', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await world.events(250)
@@ -95,8 +95,8 @@ onBothEngines('clearing away', (fresh) => {
   })
 })
 
-onBothEngines('what waits', (fresh) => {
-  test('of a paused webhook is bounded by age and by number: the oldest is dropped first, counted and reported', async () => {
+onBothEngines('the queue', (fresh) => {
+  test('of a paused webhook is limited by age and by number: the oldest request is dropped first, counted and reported', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     webhook.answers(410)
@@ -123,7 +123,7 @@ onBothEngines('what waits', (fresh) => {
     expect(await world.db.selectFrom('event_bodies').selectAll().execute()).toEqual([])
   })
 
-  test('a request that was delivered and replayed stays in the log when its wait is dropped', async () => {
+  test('keeps a replayed request that was delivered before in the log when it drops it', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await world.events(2)
@@ -138,7 +138,7 @@ onBothEngines('what waits', (fresh) => {
     expect(await world.db.selectFrom('due_requests').selectAll().execute()).toEqual([])
   })
 
-  test('beyond what an organization may store the log goes first, and what waits only where that is not enough', async () => {
+  test('is shortened at the limit of storage only if deleting finished requests is not enough', async () => {
     const world = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     await world.events(300)
@@ -157,10 +157,10 @@ onBothEngines('what waits', (fresh) => {
     await world.settle()
     expect(await stored()).toBeGreaterThan(before + 250 * 1_024)
 
-    await enforceStorageLimits(retentionDeps(world, { storedOctets: 400 * 1_024 }), never)
+    await enforceStorageLimits(retentionDeps(world, { storedBytes: 400 * 1_024 }), never)
     expect(await webhook.requests()).toEqual([])
     expect(await other.requests()).toHaveLength(250)
-    await enforceStorageLimits(retentionDeps(world, { storedOctets: 100 * 1_024 }), never)
+    await enforceStorageLimits(retentionDeps(world, { storedBytes: 100 * 1_024 }), never)
     expect((await other.row()).dropped).toBe(200)
     expect(await stored()).toBeLessThanOrEqual(100 * 1_024)
   })

@@ -3,13 +3,14 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, inTransaction } from '../database/database.ts'
+import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
 import { notifyWebhookDropped } from '../mail/notifications.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 import { deleteWaitingEvents } from './batches.ts'
-import { deleteRequests } from './storage.ts'
+import { releaseEventBodies } from './request-body.ts'
+import { countStored, REQUEST_BYTES } from './storage-usage.ts'
 
 /** 0 means no limit. */
 export type QueueLimits = {
@@ -18,7 +19,7 @@ export type QueueLimits = {
   /** Days that a request stays queued after it was due. */
   waitingDays: number
   /** Bytes of all webhooks of an organization. */
-  storedOctets: number
+  storedBytes: number
 }
 
 export type RetentionDeps = {
@@ -148,6 +149,40 @@ async function deleteFromQueueAndLog(db: Database, webhookId: string, rows: { id
   return rows.length
 }
 
+/** Deletes requests with their attempts, and the event bodies that no other request uses. */
+export async function deleteRequests(db: Database, ids: readonly string[]): Promise<void> {
+  const bytesIn = (column: string) =>
+    sql.raw(
+      engineOf(db) === 'sqlite'
+        ? `coalesce(length(cast(${column} as blob)), 0)`
+        : `coalesce(octet_length(${column}), 0)`,
+    )
+  const { rows } = await sql<{ organization_id: string; event: string | null; bytes: number }>`
+    select organization_id, case when event_offset is null then null else event_id end as event,
+      ${REQUEST_BYTES} + ${bytesIn('body')} + ${bytesIn('response_body')} + coalesce((select sum(${bytesIn('a.response_body')})
+        from webhook_attempts a where a.request_id = webhook_requests.id), 0) as bytes
+    from webhook_requests where ${isOneOf(db, 'id', ids)}`.execute(db)
+  await db
+    .deleteFrom('webhook_attempts')
+    .where(isOneOf(db, 'request_id', ids))
+    .execute()
+  await db
+    .deleteFrom('batched_events')
+    .where(isOneOf(db, 'request_id', ids))
+    .execute()
+  await db
+    .deleteFrom('webhook_requests')
+    .where(isOneOf(db, 'id', ids))
+    .execute()
+  const events = Map.groupBy(
+    rows.filter(({ event }) => event !== null),
+    ({ event }) => event!,
+  )
+  const released = await releaseEventBodies(db, new Map([...events].map(([id, requests]) => [id, requests.length])))
+  const stored = rows.map(({ organization_id, bytes }) => [organization_id, -Number(bytes)] as const)
+  await countStored(db, [...stored, ...released])
+}
+
 /** Drops requests that were queued for too long, then the oldest ones of a queue that is too long. */
 export async function enforceQueueLimits(
   deps: Omit<RetentionDeps, 'config'> & { config: Pick<RetentionDeps['config'], 'webhookKeep'> },
@@ -178,12 +213,12 @@ async function countExcess(db: Database, webhookId: string, limit: number): Prom
 }
 
 export async function enforceStorageLimits(deps: RetentionDeps, stop: AbortSignal): Promise<void> {
-  const { storedOctets } = deps.config.webhookKeep
-  if (storedOctets === 0) return
+  const { storedBytes } = deps.config.webhookKeep
+  if (storedBytes === 0) return
   const organizations = await deps.db
     .selectFrom('webhook_storage')
     .select('organization_id')
-    .where('octets', '>', storedOctets)
+    .where('octets', '>', storedBytes)
     .orderBy('organization_id')
     .limit(BATCH_SIZE)
     .execute()
@@ -199,7 +234,7 @@ async function enforceStorageLimit(deps: RetentionDeps, organizationId: string, 
       .select('octets')
       .where('organization_id', '=', organizationId)
       .executeTakeFirst()
-    return (row?.octets ?? 0) > config.webhookKeep.storedOctets
+    return (row?.octets ?? 0) > config.webhookKeep.storedBytes
   }
   const dropOldest = (id: string) => dropRequests(deps, id, { limit: BATCH_SIZE })
   const webhooks = await db.selectFrom('webhooks').select('id').where('organization_id', '=', organizationId).execute()

@@ -10,7 +10,7 @@ test('the nine delays are those of the specification', () => {
   expect(RETRY_DELAYS_MS.map((ms) => ms / MINUTE_MS)).toEqual([5, 10, 15, 30, 60, 120, 360, 720, 1440])
 })
 
-test('a retry comes at its delay plus 0 to 10 s, never earlier', () => {
+test('a retry is due after its delay plus 0 to 10 s', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(8), (requestId, retries) => {
       const jitterMs = nextRetryAt({ retries, now: NOW, requestId })! - NOW - RETRY_DELAYS_MS[retries]!
@@ -20,14 +20,14 @@ test('a retry comes at its delay plus 0 to 10 s, never earlier', () => {
   )
 })
 
-test('the jitter spreads requests and is the same whenever it is asked', () => {
+test('the jitter differs between requests and is always the same for one retry', () => {
   const instants = Array.from({ length: 100 }, (_, i) => nextRetryAt({ retries: 0, now: NOW, requestId: `req_${i}` }))
 
   expect(new Set(instants).size).toBeGreaterThan(90)
   expect(nextRetryAt({ retries: 0, now: NOW, requestId: 'req_7' })).toBe(instants[7])
 })
 
-test('nothing follows the ninth retry, whatever the receiver asks', () => {
+test('there is no tenth retry, whatever Retry-After says', () => {
   expect(nextRetryAt({ retries: 8, now: NOW, requestId: 'req_1' })).not.toBeNull()
   expect(nextRetryAt({ retries: 9, now: NOW, requestId: 'req_1' })).toBeNull()
   expect(nextRetryAt({ retries: 9, now: NOW, requestId: 'req_1', retryAfterMs: HOUR_MS })).toBeNull()
@@ -36,16 +36,16 @@ test('nothing follows the ninth retry, whatever the receiver asks', () => {
 describe('Retry-After', () => {
   const next = (retryAfterMs?: number) => nextRetryAt({ retries: 0, now: NOW, requestId: 'req_1', retryAfterMs })!
 
-  test('counts where it is later than the schedule', () => {
+  test('counts if it is later than the schedule', () => {
     expect(next(HOUR_MS)).toBeGreaterThanOrEqual(NOW + HOUR_MS)
     expect(next(HOUR_MS)).toBeLessThanOrEqual(NOW + HOUR_MS + 10_000)
   })
 
-  test('does not bring a retry forward', () => {
+  test('does not make a retry earlier', () => {
     expect(next(1000)).toBe(next())
   })
 
-  test('puts a retry off by at most 24 hours', () => {
+  test('delays a retry by at most 24 hours', () => {
     expect(next(1e15)).toBeLessThanOrEqual(NOW + 24 * HOUR_MS + 10_000)
   })
 
@@ -62,11 +62,11 @@ describe('Retry-After', () => {
     ['Thu, 99 Foo 2026', undefined],
     ['2026-01-01T00:01:00Z', undefined],
     ['', undefined],
-  ])('reads %j as %s ms', (value, ms) => {
+  ])('is parsed: %j is %s ms', (value, ms) => {
     expect(parseRetryAfter(value, NOW)).toBe(ms)
   })
 
-  test('a number of seconds beyond all measure still leads to an instant', () => {
+  test('with a huge number of seconds still gives a valid instant', () => {
     expect(Number.isSafeInteger(next(parseRetryAfter('9'.repeat(400), NOW)))).toBe(true)
   })
 })

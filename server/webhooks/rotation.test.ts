@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
-import { rotateSecret } from './store.ts'
+import { rotateSecret } from './webhook-store.ts'
 
 onBothEngines('a webhook whose secret is rotated', (fresh) => {
-  test('twice within the grace is signed by the latest two', async () => {
+  test('signs with the latest two secrets after two rotations within the grace', async () => {
     const { db, seal, organizationId, clock, ...world } = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     for (const secret of ['the second secret', 'the third secret']) {

@@ -7,7 +7,7 @@ import { givenApp } from '../testing/test-app.ts'
 import { eventually } from '../testing/test-server.ts'
 import { runDispatcher } from './dispatcher.ts'
 
-onBothEngines('what is secret about a webhook', (_fresh, engine) => {
+onBothEngines('the secrets of a webhook', (_fresh, engine) => {
   test('a whsec_ secret that is not base64 is refused when it is given and when it is rotated', async () => {
     const world = await givenApp(engine)
     const send = (path: string, body: object) => world.call(path, { method: 'POST', body })
@@ -31,7 +31,7 @@ onBothEngines('what is secret about a webhook', (_fresh, engine) => {
     expect((await send(`/webhooks/${id}/rotate-secret`, { secret })).body.secret).toBe(secret)
   })
 
-  test('is in no log, error or mail, whatever its receiver does', async () => {
+  test('are in no log, error or mail, whatever the receiver does', async () => {
     const world = await givenApp(engine)
     const { db, seal } = world.deps
     const lines: string[] = []

@@ -8,7 +8,7 @@ import { DENIED_PORTS } from '../safe-http/addresses.ts'
 
 const CERTIFICATE = fileURLToPath(new URL('../testing/fixtures/receiver.cert.pem', import.meta.url))
 
-test('without settings: no proxy, no further authorities, the usual ports denied, 8 and 200 at a time', () => {
+test('the defaults are no proxy, no additional certificate authorities, the usual ports denied, and 8 and 200 concurrent requests', () => {
   expect(readConfig({})).toMatchObject({
     webhookProxy: null,
     webhookAuthorities: null,
@@ -18,7 +18,7 @@ test('without settings: no proxy, no further authorities, the usual ports denied
   })
 })
 
-test('each setting is read', () => {
+test('every setting is read', () => {
   const config = readConfig({
     WEBHOOK_PROXY: 'http://user:password@proxy.example:3128',
     WEBHOOK_CA_FILE: CERTIFICATE,
@@ -39,7 +39,7 @@ test('the password of the proxy is not printed', () => {
   expect(JSON.stringify(lines)).not.toContain('hush')
 })
 
-test('what cannot be used is refused with what is wrong', async () => {
+test('invalid settings are refused with the reason', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const broken = join(folder, 'broken.pem')

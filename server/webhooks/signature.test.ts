@@ -22,7 +22,7 @@ describe('X-Service-Signature', () => {
     )
   })
 
-  test('takes a whsec_ secret as the text it is', () => {
+  test('uses a whsec_ secret as plain text', () => {
     const secret = newWebhookSecret()
 
     expect(signatureHeaders({ requestId: 'req_1', body, secret, sentAt })['X-Service-Signature']).toBe(
@@ -30,20 +30,20 @@ describe('X-Service-Signature', () => {
     )
   })
 
-  test('is by the new secret during a rotation', () => {
+  test('uses the new secret during a rotation', () => {
     const rotated = signatureHeaders({ requestId: 'req_1', body, secret: 'new', previousSecret: 'old', sentAt })
 
     expect(rotated['X-Service-Signature']).toBe(createHmac('sha256', 'new').update(body).digest('hex'))
   })
 
-  test('depends on the body alone, so it is the same at every attempt', () => {
+  test('depends only on the body, so it is the same for every attempt', () => {
     const at = (instant: number) => signatureHeaders({ requestId: 'req_1', body, secret: 's', sentAt: instant })
 
     expect(at(0)['X-Service-Signature']).toBe(at(86_400_000)['X-Service-Signature'])
   })
 })
 
-test('the timestamps are whole seconds, rounded down', () => {
+test('timestamps are whole seconds, rounded down', () => {
   const headers = signatureHeaders({ requestId: 'req_1', body, secret: 's', sentAt: 1_700_000_000_999 })
 
   expect(headers['X-Webhook-Timestamp']).toBe('1700000000')
@@ -52,7 +52,7 @@ test('the timestamps are whole seconds, rounded down', () => {
 })
 
 describe('the published Standard Webhooks verifier', () => {
-  test('accepts a secret made here', () => {
+  test('accepts a generated secret', () => {
     const secret = newWebhookSecret()
 
     expect(new Webhook(secret).verify(body, signatureHeaders({ requestId: 'req_1', body, secret, sentAt }))).toEqual(
@@ -60,13 +60,13 @@ describe('the published Standard Webhooks verifier', () => {
     )
   })
 
-  test('accepts any secret and any text as body', () => {
+  test('accepts any secret and any body', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 16, maxLength: 256, unit: 'grapheme' }), fc.json(), (secret, json) => {
         fc.pre(!secret.startsWith('whsec_'))
-        const octets = Buffer.from(json)
-        const headers = signatureHeaders({ requestId: 'req_1', body: octets, secret, sentAt })
-        new Webhook(Buffer.from(secret), { format: 'raw' }).verify(octets, headers)
+        const body = Buffer.from(json)
+        const headers = signatureHeaders({ requestId: 'req_1', body, secret, sentAt })
+        new Webhook(Buffer.from(secret), { format: 'raw' }).verify(body, headers)
       }),
       { numRuns: 50 },
     )
@@ -83,14 +83,14 @@ describe('the published Standard Webhooks verifier', () => {
   test.each([
     ['another id', { 'webhook-id': 'req_2' }],
     ['another time', { 'webhook-timestamp': String(Math.floor(sentAt / 1000) - 1) }],
-  ])('refuses %s under the same signature', (_what, forged) => {
+  ])('refuses %s with the same signature', (_what, forged) => {
     const secret = newWebhookSecret()
     const headers = signatureHeaders({ requestId: 'req_1', body, secret, sentAt })
 
     expect(() => new Webhook(secret).verify(body, { ...headers, ...forged })).toThrow('No matching signature')
   })
 
-  test('refuses a changed body and a foreign secret', () => {
+  test('refuses a changed body and another secret', () => {
     const secret = newWebhookSecret()
     const headers = signatureHeaders({ requestId: 'req_1', body, secret, sentAt })
 
@@ -99,7 +99,7 @@ describe('the published Standard Webhooks verifier', () => {
   })
 })
 
-test('a new secret is whsec_ and the base64 of 32 octets, another each time', () => {
+test('a new secret is whsec_ and the base64 of 32 random bytes', () => {
   const secret = newWebhookSecret()
 
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)

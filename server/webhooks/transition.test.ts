@@ -17,8 +17,8 @@ const failed = { delivered: false, gone: false }
 const gone = { delivered: false, gone: true }
 const delivered = { delivered: true, gone: false }
 
-describe('by the schedule', () => {
-  test('a success delivers and resumes', () => {
+describe('a scheduled attempt', () => {
+  test('delivers the request and resumes the webhook if it succeeds', () => {
     expect(afterAttempt(pending, 'schedule', delivered, now)).toEqual({
       status: 'DELIVERED',
       retries: 0,
@@ -27,7 +27,7 @@ describe('by the schedule', () => {
     })
   })
 
-  test('a first attempt that fails is no retry yet, and waits five minutes', () => {
+  test('is no retry if it is the first one, and is followed by a retry after five minutes', () => {
     const after = afterAttempt(pending, 'schedule', failed, now)
 
     expect(after).toMatchObject({ status: 'RETRYING', retries: 0, webhook: 'keep' })
@@ -44,7 +44,7 @@ describe('by the schedule', () => {
     },
   )
 
-  test('the ninth retry that fails gives the request up and pauses the webhook', () => {
+  test('fails the request and pauses the webhook if the ninth retry fails', () => {
     expect(afterAttempt({ ...retrying, retries: 8 }, 'schedule', failed, now)).toEqual({
       status: 'FAILED',
       retries: 9,
@@ -53,7 +53,7 @@ describe('by the schedule', () => {
     })
   })
 
-  test('410 to the ninth retry gives the request up like any other failure', () => {
+  test('fails the request if the response to the ninth retry is 410', () => {
     expect(afterAttempt({ ...retrying, retries: 8 }, 'schedule', gone, now)).toEqual({
       status: 'FAILED',
       retries: 9,
@@ -62,7 +62,7 @@ describe('by the schedule', () => {
     })
   })
 
-  test('410 pauses at once and keeps the request', () => {
+  test('pauses the webhook at once and keeps the request if the response is 410', () => {
     expect(afterAttempt(pending, 'schedule', gone, now)).toMatchObject({
       status: 'RETRYING',
       nextAttemptAt: now,
@@ -70,15 +70,15 @@ describe('by the schedule', () => {
     })
   })
 
-  test('Retry-After that is later than the schedule counts', () => {
+  test('respects a Retry-After that is later than the schedule', () => {
     const after = afterAttempt(pending, 'schedule', { ...failed, retryAfterMs: 3_600_000 }, now)
 
     expectAbout(after.nextAttemptAt, 3_600_000)
   })
 })
 
-describe('as a probe', () => {
-  test('a failure uses up no retry and moves nothing', () => {
+describe('a probe', () => {
+  test('counts as no retry and changes no schedule if it fails', () => {
     const waiting = { ...retrying, retries: 8, nextAttemptAt: now + 5_000 }
 
     expect(afterAttempt(waiting, 'probe', failed, now)).toEqual({
@@ -89,17 +89,17 @@ describe('as a probe', () => {
     })
   })
 
-  test('a success resumes', () => {
+  test('resumes the webhook if it succeeds', () => {
     expect(afterAttempt(retrying, 'probe', delivered, now)).toMatchObject({ status: 'DELIVERED', webhook: 'resume' })
   })
 
-  test('410 keeps it paused, or pauses it again where something else resumed it meanwhile', () => {
+  test('keeps the webhook paused if the response is 410, or pauses it again if it was resumed meanwhile', () => {
     expect(afterAttempt(retrying, 'probe', gone, now)).toMatchObject({ status: 'RETRYING', webhook: 'pause' })
   })
 })
 
-describe('manually', () => {
-  test('a failure leaves a scheduled retry where it was', () => {
+describe('a manual attempt', () => {
+  test('keeps the time of the scheduled retry if it fails', () => {
     const waiting = { ...retrying, retries: 3, nextAttemptAt: now + 60_000 }
 
     expect(afterAttempt(waiting, 'manual', failed, now)).toMatchObject({
@@ -110,14 +110,14 @@ describe('manually', () => {
     })
   })
 
-  test('a failure of what was due anyway counts as that attempt, and not as a retry', () => {
+  test('counts as the due attempt of the schedule if it fails, and not as a retry', () => {
     const after = afterAttempt(pending, 'manual', failed, now)
 
     expect(after).toMatchObject({ status: 'RETRYING', retries: 0 })
     expectAbout(after.nextAttemptAt, 5 * 60_000)
   })
 
-  test.each(['FAILED', 'DELIVERED'] as const)('a failure leaves what was %s as it was', (status) => {
+  test.each(['FAILED', 'DELIVERED'] as const)('does not change a request that was %s if it fails', (status) => {
     expect(afterAttempt({ ...pending, status, retries: 9, nextAttemptAt: null }, 'manual', failed, now)).toEqual({
       status,
       retries: 9,
@@ -126,15 +126,18 @@ describe('manually', () => {
     })
   })
 
-  test.each(['FAILED', 'DELIVERED', 'RETRYING', 'PENDING'] as const)('a success delivers what was %s', (status) => {
-    expect(afterAttempt({ ...pending, status }, 'manual', delivered, now)).toMatchObject({
-      status: 'DELIVERED',
-      nextAttemptAt: null,
-      webhook: 'resume',
-    })
-  })
+  test.each(['FAILED', 'DELIVERED', 'RETRYING', 'PENDING'] as const)(
+    'delivers a request that was %s if it succeeds',
+    (status) => {
+      expect(afterAttempt({ ...pending, status }, 'manual', delivered, now)).toMatchObject({
+        status: 'DELIVERED',
+        nextAttemptAt: null,
+        webhook: 'resume',
+      })
+    },
+  )
 
-  test('a test is never tried twice', () => {
+  test('is not repeated for a test request', () => {
     expect(afterAttempt({ ...pending, isTest: true }, 'manual', failed, now)).toMatchObject({
       status: 'FAILED',
       nextAttemptAt: null,
@@ -143,7 +146,7 @@ describe('manually', () => {
   })
 })
 
-test('whatever happens, a request waits or is done, never both and never neither', () => {
+test('after any attempt a request is either queued or finished', () => {
   const requestState = fc.record({
     requestId: fc.constant('req_1'),
     isTest: fc.boolean(),

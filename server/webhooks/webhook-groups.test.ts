@@ -13,7 +13,7 @@ async function made(world: TestApp) {
 }
 
 onBothEngines('limits of webhooks and groups', (_fresh, engine) => {
-  test('the groups and webhooks that GET shows are taken back by PATCH, however they were linked and whatever the limits became', async () => {
+  test('PATCH accepts the groups and webhooks that GET returns, however they were linked and whatever the limits became', async () => {
     const world = await givenApp(engine, { WEBHOOKS_PER_GROUP: '2' })
     const { db, clock } = world.deps
     const { id: organizationId } = await world.organization()
@@ -50,7 +50,7 @@ onBothEngines('limits of webhooks and groups', (_fresh, engine) => {
     expect(one.status).toBe(400)
   })
 
-  test('an organization has at most so many webhooks as the server allows where its plan names no number', async () => {
+  test('the limit of the server applies to the webhooks of an organization if its plan has none', async () => {
     const world = await givenApp(engine, { WEBHOOKS_PER_ORGANIZATION: '1' })
     await made(world)
     const refused = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK } })

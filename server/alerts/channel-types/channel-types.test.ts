@@ -5,7 +5,7 @@ import { startReceiver } from '../../testing/receiver.ts'
 import { SAMPLE_MESSAGES } from '../../testing/sample-messages.ts'
 import { startMailServer } from '../../testing/smtp.ts'
 import { givenApp } from '../../testing/test-app.ts'
-import { attempt } from '../attempt.ts'
+import { sendMessage } from '../send-message.ts'
 import { newResponse } from './channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
@@ -38,11 +38,11 @@ test('every channel type sends a test, detects a revoked token and a rate limit,
     expect([type, sent.status, sent.error]).toEqual([type, 'SENT', null])
     const request = receiver.received[0]!
     expect([type, request.method]).toEqual([type, type === 'matrix' ? 'PUT' : 'POST'])
-    const octets =
+    const content =
       request.headers['content-type'] === 'application/json'
         ? JSON.parse(request.body.toString())
         : request.body.toString()
-    expect(octets).toBeTruthy()
+    expect(content).toBeTruthy()
     const all = `${request.path} ${JSON.stringify(request.headers)} ${request.body}`
     const token = type === 'twilio' ? Buffer.from(`AC${'0'.repeat(32)}:${TOKEN}`).toString('base64') : secrets[0]!
     expect([type, type === 'http' ? all.includes('Bearer') : all.includes(token)]).toEqual([type, true])
@@ -114,7 +114,7 @@ test.each([
   const { id } = (await call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
   receiver.answers({ status, body })
   const channel = await deps.db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-  const result = await attempt({ ...deps, post: null }, channel, SAMPLE_MESSAGES.failing!, {
+  const result = await sendMessage({ ...deps, sendMail: null }, channel, SAMPLE_MESSAGES.failing!, {
     signal: AbortSignal.timeout(5000),
   })
   expect(result).toMatchObject({ kind, error: expect.stringContaining(error) })
@@ -132,7 +132,7 @@ test.each([
   const { id } = (await call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
   const channel = await deps.db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
   const sent = (notice: keyof typeof SAMPLE_MESSAGES) =>
-    attempt({ ...deps, post: null }, channel, SAMPLE_MESSAGES[notice]!, { signal: AbortSignal.timeout(5000) })
+    sendMessage({ ...deps, sendMail: null }, channel, SAMPLE_MESSAGES[notice]!, { signal: AbortSignal.timeout(5000) })
   const received = () =>
     receiver.received.map(({ path, body }) => (type === 'opsgenie' ? path : JSON.parse(body.toString()).event_action))
   for (const notice of ['test', 'summary', 'digest'] as const) {

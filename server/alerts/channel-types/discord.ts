@@ -2,9 +2,9 @@ import type { AlertMessage } from '../message.ts'
 import { escapeMarkdown, httpChannelType, SecretUrl, Settings, truncate } from './channel-type.ts'
 
 /** An embed has at most 256 characters in its title, 4,096 in its description, 25 fields of 1,024, and 6,000 in total. */
-const TITLE = 256
-const DESCRIPTION = 1400
-const FIELD = 1000
+const MAX_TITLE_CHARACTERS = 256
+const MAX_DESCRIPTION_CHARACTERS = 1400
+const MAX_FIELD_CHARACTERS = 1000
 
 /** 404: the webhook was deleted; 401: its token is wrong; 429: `retry_after` has the seconds to wait. */
 export const discord = httpChannelType({
@@ -35,17 +35,19 @@ function discordMessage({ kind, title, text, facts, remedy, link, acknowledge, a
     allowed_mentions: { parse: [] },
     embeds: [
       {
-        title: truncate(title, TITLE),
+        title: truncate(title, MAX_TITLE_CHARACTERS),
         url: link.href,
         description: [
-          truncate(escapeMarkdown(text), DESCRIPTION),
+          truncate(escapeMarkdown(text), MAX_DESCRIPTION_CHARACTERS),
           ...(remedy === null ? [] : [`**What to do:** ${remedy}`]),
           // Only messages of applications can have buttons.
           ...(acknowledge === null ? [] : [`[Acknowledge](${acknowledge})`]),
         ].join('\n\n'),
         color: kind === 'recovered' ? 0x2eb67d : kind === 'failing' ? 0xe01e5a : 0x4a90d9,
-        fields: facts.slice(0, 4).map(({ name, value }) => ({ name, value: truncate(escapeMarkdown(value), FIELD) })),
-        footer: { text: truncate(organization, TITLE) },
+        fields: facts
+          .slice(0, 4)
+          .map(({ name, value }) => ({ name, value: truncate(escapeMarkdown(value), MAX_FIELD_CHARACTERS) })),
+        footer: { text: truncate(organization, MAX_TITLE_CHARACTERS) },
         timestamp: new Date(at).toISOString(),
       },
     ],

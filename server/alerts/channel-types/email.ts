@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { EMAIL } from '#contract/agents.ts'
 import { Settings } from './channel-type.ts'
 
-/** server/alerts/mail.ts has the message. */
+/** server/alerts/alert-mail.ts has the message. */
 export const email = {
   type: 'email' as const,
   name: 'Email',

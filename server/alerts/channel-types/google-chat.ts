@@ -2,7 +2,7 @@ import { messageLinks } from '../message.ts'
 import { escapeHtml, httpChannelType, SecretUrl, Settings, truncate } from './channel-type.ts'
 
 /** A message has at most 32,000 bytes: title, cause, five facts and the remedy. Escaping makes up to five bytes of a character. */
-const TEXT = 700
+const MAX_TEXT_CHARACTERS = 700
 
 /**
  * A webhook of a space. Messages about one incident share a thread. 429: more than one message per second, from all webhooks of
@@ -23,7 +23,7 @@ export const googleChat = httpChannelType({
     const widgets = [
       paragraph(text),
       ...facts.map(({ name, value }) => ({
-        decoratedText: { topLabel: name, text: escapeHtml(truncate(value, TEXT)), wrapText: true },
+        decoratedText: { topLabel: name, text: escapeHtml(truncate(value, MAX_TEXT_CHARACTERS)), wrapText: true },
       })),
       ...(remedy === null ? [] : [paragraph(`What to do: ${remedy}`)]),
       {
@@ -38,9 +38,13 @@ export const googleChat = httpChannelType({
     const url = new URL(webhook_url)
     url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD')
     const card = { header: { title: truncate(title, 200) }, sections: [{ widgets }] }
-    const body = { text: truncate(title, TEXT), cardsV2: [{ cardId: key, card }], thread: { threadKey: key } }
+    const body = {
+      text: truncate(title, MAX_TEXT_CHARACTERS),
+      cardsV2: [{ cardId: key, card }],
+      thread: { threadKey: key },
+    }
     return { url: url.href, body: JSON.stringify(body) }
   },
 })
 
-const paragraph = (text: string) => ({ textParagraph: { text: escapeHtml(truncate(text, TEXT)) } })
+const paragraph = (text: string) => ({ textParagraph: { text: escapeHtml(truncate(text, MAX_TEXT_CHARACTERS)) } })

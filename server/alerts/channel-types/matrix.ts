@@ -13,8 +13,8 @@ import {
 } from './channel-type.ts'
 
 /** An event has at most 65,536 bytes. */
-const TEXT = 4000
-const PART = 500
+const MAX_TEXT_CHARACTERS = 4000
+const MAX_PART_CHARACTERS = 500
 
 /** The format of the Matrix specification, at most 255 bytes. Other texts, such as one with U+0000, cannot be stored. */
 const EVENT_ID = /^\$[!-~]{1,254}$/
@@ -65,7 +65,7 @@ function put(settings: MatrixSettings, transactionId: string, content: object): 
 
 const matrixMessage = (message: AlertMessage) => ({
   msgtype: 'm.text',
-  body: truncate([message.title, textWithoutLink(message), ...linkLines(message)].join('\n'), TEXT),
+  body: truncate([message.title, textWithoutLink(message), ...linkLines(message)].join('\n'), MAX_TEXT_CHARACTERS),
   format: 'org.matrix.custom.html',
   formatted_body: toHtml(message),
 })
@@ -84,4 +84,4 @@ function toHtml(message: AlertMessage): string {
 }
 
 const toPart = (text: string): string =>
-  escapeHtml(truncate(text, PART)).replaceAll('"', '&quot;').replaceAll('\n', '<br>')
+  escapeHtml(truncate(text, MAX_PART_CHARACTERS)).replaceAll('"', '&quot;').replaceAll('\n', '<br>')

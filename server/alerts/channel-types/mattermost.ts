@@ -2,7 +2,7 @@ import { textWithoutLink } from '../message.ts'
 import { escapeMarkdown, httpChannelType, providerError, SecretUrl, Settings, truncate } from './channel-type.ts'
 
 /** A text has at most 16,383 characters in Mattermost, and 5,000 in Rocket.Chat. */
-const TEXT = 4000
+const MAX_TEXT_CHARACTERS = 4000
 
 /** Incoming webhooks of Mattermost and Rocket.Chat, which share a format. 400 and 404: unknown; 501: disabled. */
 export const mattermost = httpChannelType({
@@ -22,12 +22,12 @@ export const mattermost = httpChannelType({
       username: 'Zonewatch',
       attachments: [
         {
-          fallback: truncate(message.title, TEXT),
+          fallback: truncate(message.title, MAX_TEXT_CHARACTERS),
           color: message.kind === 'recovered' ? '#2eb67d' : message.kind === 'failing' ? '#e01e5a' : '#4a90d9',
           title: truncate(message.title, 250),
           title_link: message.link.href,
           text: [
-            truncate(escapeMarkdown(textWithoutLink(message)), TEXT),
+            truncate(escapeMarkdown(textWithoutLink(message)), MAX_TEXT_CHARACTERS),
             ...(message.acknowledge === null ? [] : [`[Acknowledge](${message.acknowledge})`]),
           ].join('\n\n'),
         },

@@ -3,8 +3,8 @@ import { messageLinks, plainText } from '../message.ts'
 import { ApiUrl, httpChannelType, Secret, Settings, Text, truncate } from './channel-type.ts'
 
 /** A message has at most 4,096 bytes; longer ones become attachments. A title has 1,024, tags 512. */
-const MESSAGE = 1000
-const TITLE = 250
+const MAX_MESSAGE_CHARACTERS = 1000
+const MAX_TITLE_CHARACTERS = 250
 const API = 'https://ntfy.sh'
 const TAGS = {
   failing: 'red_circle',
@@ -29,8 +29,8 @@ export const ntfy = httpChannelType({
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
     body: JSON.stringify({
       topic,
-      title: truncate(message.title, TITLE),
-      message: truncate(plainText(message), MESSAGE),
+      title: truncate(message.title, MAX_TITLE_CHARACTERS),
+      message: truncate(plainText(message), MAX_MESSAGE_CHARACTERS),
       priority: message.kind === 'failing' ? 4 : 3,
       tags: [TAGS[message.kind]],
       click: message.link.href,

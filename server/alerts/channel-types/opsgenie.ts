@@ -2,8 +2,8 @@ import { linkLines, textWithoutLink } from '../message.ts'
 import { ApiUrl, httpChannelType, joinUrl, Secret, Settings, truncate } from './channel-type.ts'
 
 /** `message` has at most 130 characters, `alias` 512, `description` 15,000. */
-const MESSAGE = 130
-const DESCRIPTION = 15_000
+const MAX_MESSAGE_CHARACTERS = 130
+const MAX_DESCRIPTION_CHARACTERS = 15_000
 const API = 'https://api.opsgenie.com'
 
 /** The Alert API, which responds with 202. All messages about an incident have one `alias`, and so become one alert. 422: invalid. */
@@ -22,9 +22,9 @@ export const opsgenie = httpChannelType({
       return { url: joinUrl(api_url, path), headers, body: JSON.stringify({ source: 'Zonewatch', note: message.text }) }
     }
     const body = {
-      message: truncate(message.title, MESSAGE),
+      message: truncate(message.title, MAX_MESSAGE_CHARACTERS),
       alias: message.key,
-      description: truncate([textWithoutLink(message), ...linkLines(message)].join('\n'), DESCRIPTION),
+      description: truncate([textWithoutLink(message), ...linkLines(message)].join('\n'), MAX_DESCRIPTION_CHARACTERS),
       source: 'Zonewatch',
       priority: message.kind === 'failing' ? 'P2' : 'P5',
     }

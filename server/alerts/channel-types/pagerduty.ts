@@ -2,7 +2,7 @@ import { messageLinks } from '../message.ts'
 import { ApiUrl, httpChannelType, joinUrl, Secret, Settings, truncate } from './channel-type.ts'
 
 /** `summary` has at most 1,024 characters, `dedup_key` 255. */
-const SUMMARY = 1024
+const MAX_SUMMARY_CHARACTERS = 1024
 const API = 'https://events.pagerduty.com'
 
 /**
@@ -23,7 +23,7 @@ export const pagerduty = httpChannelType({
     const { kind, key, title, text, facts, remedy, link, at, organization } = message
     const common = { routing_key, dedup_key: key, event_action: kind === 'recovered' ? 'resolve' : 'trigger' }
     const payload = {
-      summary: truncate(title, SUMMARY),
+      summary: truncate(title, MAX_SUMMARY_CHARACTERS),
       source: organization,
       severity: kind === 'failing' ? 'critical' : 'info',
       timestamp: new Date(at).toISOString(),

@@ -2,8 +2,8 @@ import { type AlertMessage, textWithoutLink } from '../message.ts'
 import { ApiUrl, httpChannelType, joinUrl, providerError, Secret, Settings, truncate } from './channel-type.ts'
 
 /** A message has at most 1,024 characters, a title 250, a URL 512. */
-const MESSAGE = 1000
-const TITLE = 250
+const MAX_MESSAGE_CHARACTERS = 1000
+const MAX_TITLE_CHARACTERS = 250
 const API = 'https://api.pushover.net'
 
 /** 400: a wrong key, which must not be sent again; 429: the monthly limit is reached. */
@@ -18,7 +18,7 @@ export const pushover = httpChannelType({
     body: JSON.stringify({
       token,
       user,
-      title: truncate(message.title, TITLE),
+      title: truncate(message.title, MAX_TITLE_CHARACTERS),
       message: messageText(message),
       priority: message.kind === 'failing' ? 1 : 0,
       url: message.link.href,
@@ -32,5 +32,5 @@ export const pushover = httpChannelType({
 /** The link of the message has its own field. */
 function messageText(message: AlertMessage): string {
   const acknowledge = message.acknowledge === null ? '' : `\nAcknowledge: ${message.acknowledge}`
-  return `${truncate(textWithoutLink(message), MESSAGE - acknowledge.length)}${acknowledge}`
+  return `${truncate(textWithoutLink(message), MAX_MESSAGE_CHARACTERS - acknowledge.length)}${acknowledge}`
 }

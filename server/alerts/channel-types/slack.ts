@@ -2,9 +2,9 @@ import { type AlertMessage, DATA_FACTS, messageLinks } from '../message.ts'
 import { escapeHtml, httpChannelType, providerError, SecretUrl, Settings, truncate } from './channel-type.ts'
 
 /** Block Kit: a header has at most 150 characters, a text 3,000, and a section 10 fields of 2,000. */
-const HEADER = 150
-const TEXT = 3000
-const FIELD = 2000
+const MAX_HEADER_CHARACTERS = 150
+const MAX_TEXT_CHARACTERS = 3000
+const MAX_FIELD_CHARACTERS = 2000
 const EMOJI = {
   failing: ':red_circle:',
   recovered: ':white_check_mark:',
@@ -30,11 +30,14 @@ export function slackMessage(message: AlertMessage) {
   const { kind, title, text, facts, remedy, organization } = message
   return {
     // For notifications, which show no blocks.
-    text: truncate(escapeHtml(`${title}. ${text}`), TEXT),
+    text: truncate(escapeHtml(`${title}. ${text}`), MAX_TEXT_CHARACTERS),
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: truncate(`${EMOJI[kind]} ${title}`, HEADER), emoji: true } },
+      {
+        type: 'header',
+        text: { type: 'plain_text', text: truncate(`${EMOJI[kind]} ${title}`, MAX_HEADER_CHARACTERS), emoji: true },
+      },
       // Plain text: Markdown would show names such as _dmarc.example.com in italics.
-      { type: 'section', text: { type: 'plain_text', text: truncate(text, TEXT), emoji: false } },
+      { type: 'section', text: { type: 'plain_text', text: truncate(text, MAX_TEXT_CHARACTERS), emoji: false } },
       {
         type: 'section',
         fields: facts
@@ -52,7 +55,7 @@ export function slackMessage(message: AlertMessage) {
       },
       {
         type: 'context',
-        elements: [{ type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeHtml(organization)}`, FIELD) }],
+        elements: [{ type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeHtml(organization)}`, MAX_FIELD_CHARACTERS) }],
       },
     ],
   }
@@ -60,11 +63,11 @@ export function slackMessage(message: AlertMessage) {
 
 /** Record data is code, in which Slack interprets no format. It is truncated before the closing backtick. */
 function factText(name: string, value: string): string {
-  const text = truncate(escapeHtml(value), FIELD - 100)
+  const text = truncate(escapeHtml(value), MAX_FIELD_CHARACTERS - 100)
   return DATA_FACTS.has(name) ? `\`${text.replaceAll('`', 'ˋ')}\`` : text
 }
 
 const remedySection = (remedy: string) => ({
   type: 'section',
-  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeHtml(remedy)}`, TEXT) },
+  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeHtml(remedy)}`, MAX_TEXT_CHARACTERS) },
 })

@@ -2,7 +2,7 @@ import { messageLinks } from '../message.ts'
 import { escapeMarkdown, type HttpResponse, httpChannelType, SecretUrl, Settings, truncate } from './channel-type.ts'
 
 /** A message has at most 28 KB. */
-const TEXT = 2000
+const MAX_TEXT_CHARACTERS = 2000
 
 /** The Workflows trigger “When a Teams webhook request is received”, which responds with 202. 401, 403, 404: wrong or deleted. */
 export const teams = httpChannelType({
@@ -25,7 +25,10 @@ export const teams = httpChannelType({
         textBlock(text),
         {
           type: 'FactSet',
-          facts: facts.map(({ name, value }) => ({ title: name, value: escapeMarkdown(truncate(value, TEXT)) })),
+          facts: facts.map(({ name, value }) => ({
+            title: name,
+            value: escapeMarkdown(truncate(value, MAX_TEXT_CHARACTERS)),
+          })),
         },
         ...(remedy === null ? [] : [textBlock(`What to do: ${remedy}`)]),
       ],
@@ -48,7 +51,7 @@ function findError({ body }: HttpResponse): { error: string; status?: number } |
 
 const textBlock = (text: string, style: object = {}) => ({
   type: 'TextBlock',
-  text: escapeMarkdown(truncate(text, TEXT)),
+  text: escapeMarkdown(truncate(text, MAX_TEXT_CHARACTERS)),
   wrap: true,
   ...style,
 })

@@ -13,7 +13,7 @@ import {
 } from './channel-type.ts'
 
 /** A message has at most 4,096 characters after its entities are parsed. */
-const PART = 700
+const MAX_PART_CHARACTERS = 700
 const API = 'https://api.telegram.org'
 
 /** 401 and 404: the token is wrong; 400: the chat is unknown; 403: the bot was removed; 429 with `parameters.retry_after`. */
@@ -80,4 +80,4 @@ function toHtml(message: AlertMessage): string {
   return lines.join('\n')
 }
 
-const toPart = (text: string): string => escapeHtml(truncate(text, PART))
+const toPart = (text: string): string => escapeHtml(truncate(text, MAX_PART_CHARACTERS))

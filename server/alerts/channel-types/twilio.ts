@@ -2,10 +2,10 @@ import type { AlertMessage } from '../message.ts'
 import { ApiUrl, httpChannelType, joinUrl, Secret, Settings, Text } from './channel-type.ts'
 
 /** One SMS of the GSM alphabet. */
-const SMS = 160
+const MAX_SMS_CHARACTERS = 160
 const API = 'https://api.twilio.com'
-const NUMBER = '^\\+[1-9][0-9]{6,14}$'
-const FROM = '^(?:\\+[1-9][0-9]{6,14}|MG[0-9a-fA-F]{32})$'
+const NUMBER_PATTERN = '^\\+[1-9][0-9]{6,14}$'
+const FROM_PATTERN = '^(?:\\+[1-9][0-9]{6,14}|MG[0-9a-fA-F]{32})$'
 
 /** The Messages resource, which responds with 201. 400: a wrong number; 401: a wrong token; 429: too many requests at once. */
 export const twilio = httpChannelType({
@@ -16,12 +16,12 @@ export const twilio = httpChannelType({
     account_sid: Text('Account SID', { pattern: '^AC[0-9a-fA-F]{32}$', examples: [`AC${'0'.repeat(32)}`] }),
     auth_token: Secret('Auth token'),
     from: Text('From', {
-      pattern: FROM,
+      pattern: FROM_PATTERN,
       description:
         'A number of yours, as +15551234567, or the SID of a Messaging Service, as MG and 32 hexadecimal digits.',
       examples: ['+15551234567'],
     }),
-    to: Text('To', { pattern: NUMBER, description: 'A number, as +15557654321.', examples: ['+15557654321'] }),
+    to: Text('To', { pattern: NUMBER_PATTERN, description: 'A number, as +15557654321.', examples: ['+15557654321'] }),
     api_url: ApiUrl(API),
   }),
   permanentStatuses: [400, 401, 403, 404],
@@ -41,7 +41,7 @@ export const twilio = httpChannelType({
 
 /** The title, the found values if they fit, and the link. */
 function smsText({ title, facts, link }: AlertMessage): string {
-  const maxLength = SMS - link.href.length - 1
+  const maxLength = MAX_SMS_CHARACTERS - link.href.length - 1
   const found = facts.find(({ name }) => name === 'Found')
   const withFound = found === undefined ? title : `${title}, found ${found.value}`
   const text = toBasicGsm(withFound.length <= maxLength ? withFound : title)

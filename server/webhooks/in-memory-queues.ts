@@ -1,6 +1,5 @@
 import type { AttemptResult } from './attempt.ts'
-import type { ClaimedRequest } from './claimed.ts'
-import { MAX_MANUAL } from './claims.ts'
+import { type ClaimedRequest, MAX_MANUAL } from './claim-requests.ts'
 
 export type DispatcherLimits = {
   /** Concurrent requests of all webhooks, not counting slow ones. */
@@ -21,7 +20,7 @@ const MAX_AHEAD = 1_024
 const FIRST_WINDOW = 2
 const MAX_QUEUES = 20_000
 
-type EndpointQueue = {
+type InMemoryQueue = {
   waiting: ClaimedRequest[]
   manual: ClaimedRequest[]
   inFlight: number
@@ -42,9 +41,9 @@ type Timing = { startedAt: number; isSlow: boolean }
  * The claimed requests of this process, by webhook. Each webhook has its own queue and limit, and slow requests do not use up
  * the shared limit. Instants are those of `Clock.elapsed()`.
  */
-export class EndpointQueues {
+export class InMemoryQueues {
   readonly #limits: DispatcherLimits
-  readonly #queues = new Map<string, EndpointQueue>()
+  readonly #queues = new Map<string, InMemoryQueue>()
   /** Webhooks that may have a request to start, in round-robin order. */
   readonly #ready = new Set<string>()
   /** Webhooks that have more due requests in the database. */
@@ -154,7 +153,7 @@ export class EndpointQueues {
     return this.#held
   }
 
-  #queueOf(webhookId: string): EndpointQueue {
+  #queueOf(webhookId: string): InMemoryQueue {
     const existing = this.#queues.get(webhookId)
     if (existing) return existing
     const window = Math.min(FIRST_WINDOW, this.#limits.perWebhook)
@@ -163,7 +162,7 @@ export class EndpointQueues {
     return queue
   }
 
-  #next(queue: EndpointQueue): ClaimedRequest | undefined {
+  #next(queue: InMemoryQueue): ClaimedRequest | undefined {
     if (queue.manual.length > 0 && queue.manualInFlight < MAX_MANUAL) {
       queue.manualInFlight++
       return queue.manual.shift()
@@ -193,7 +192,7 @@ export class EndpointQueues {
   }
 
   /** Keeps window and average of the webhooks used last for their next requests. */
-  #keep(webhookId: string, queue: EndpointQueue): void {
+  #keep(webhookId: string, queue: InMemoryQueue): void {
     if (isBusy(queue)) return
     this.#queues.delete(webhookId)
     this.#queues.set(webhookId, queue)
@@ -206,5 +205,5 @@ export class EndpointQueues {
   }
 }
 
-const isBusy = ({ inFlight, manualInFlight, waiting, manual, pausing }: EndpointQueue): boolean =>
+const isBusy = ({ inFlight, manualInFlight, waiting, manual, pausing }: InMemoryQueue): boolean =>
   inFlight + manualInFlight + waiting.length + manual.length + pausing > 0

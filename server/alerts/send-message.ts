@@ -7,20 +7,20 @@ import type { Seal } from '../seal.ts'
 import { parseRetryAfter } from '../webhooks/retry-schedule.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { mailId, recipientsOf, unsubscribeToken } from './addresses.ts'
+import { mailOf } from './alert-mail.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
 import { type HttpChannelType, type HttpRequest, newResponse } from './channel-types/channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
-import { mailOf } from './mail.ts'
 import type { AlertMessage } from './message.ts'
 
-export type AttemptDeps = {
+export type SendDeps = {
   db: Database
   clock: Clock
   seal: Seal
   safeFetch: SafeFetch
   config: Pick<Config, 'baseUrl'>
   /** Null if no mail server is configured. */
-  post: SendMail | null
+  sendMail: SendMail | null
 }
 
 /** `request` and `response` contain no secrets. */
@@ -45,22 +45,22 @@ const MAX_LOG_LENGTH = 4000
 const MIN_SECRET_LENGTH = 4
 
 /** Sends a message to a channel once. Network errors are results, not exceptions. `progress`: the recipients to skip. */
-export async function attempt(
-  deps: AttemptDeps,
+export async function sendMessage(
+  deps: SendDeps,
   channel: ChannelRow,
   message: AlertMessage,
   { signal, progress = [] }: { signal: AbortSignal; progress?: readonly string[] },
 ): Promise<AttemptResult> {
-  if (channel.type === 'email') return await attemptMail(deps, channel, message, signal, progress)
-  return await attemptHttp(deps, channel, message, signal)
+  if (channel.type === 'email') return await sendByMail(deps, channel, message, signal, progress)
+  return await sendByHttp(deps, channel, message, signal)
 }
 
 /**
  * Sends up to three requests: a recovery first edits the failing message, and messages without a later recovery are closed, because
  * they must not stay open at a provider that pages people on call.
  */
-async function attemptHttp(
-  deps: AttemptDeps,
+async function sendByHttp(
+  deps: SendDeps,
   channel: ChannelRow,
   message: AlertMessage,
   signal: AbortSignal,
@@ -104,7 +104,7 @@ function joinResults(results: readonly AttemptResult[]): AttemptResult {
 }
 
 async function sendRequest(
-  deps: AttemptDeps,
+  deps: SendDeps,
   channel: ChannelRow,
   message: AlertMessage,
   build: HttpChannelType['request'],
@@ -163,8 +163,8 @@ function newRedactor(secrets: readonly string[], { headers = {} }: HttpRequest):
 }
 
 /** Sends a separate mail to each recipient, so that nobody sees the other addresses and everybody can unsubscribe. */
-async function attemptMail(
-  { db, clock, config, seal, post }: AttemptDeps,
+async function sendByMail(
+  { db, clock, config, seal, sendMail }: SendDeps,
   channel: ChannelRow,
   message: AlertMessage,
   signal: AbortSignal,
@@ -185,7 +185,7 @@ async function attemptMail(
     progress: done,
     totalMs: Math.round(clock.elapsed() - startedAt),
   })
-  if (!post) return result('failed', 'this server sends no mail: set SMTP_URL and MAIL_FROM')
+  if (!sendMail) return result('failed', 'this server sends no mail: set SMTP_URL and MAIL_FROM')
   const { recipients, unconfirmed } = await recipientsOf(db, organizationId, JSON.parse(channel.settings), at)
   log.push(...unconfirmed.map((email) => `${email}: not confirmed, or unsubscribed`))
   if (recipients.length === 0)
@@ -207,7 +207,7 @@ async function attemptMail(
       message.acknowledge && acknowledgeLink({ seal, config }, { ...channel, id: message.id }, addressId)
     const unsubscribeUrl = `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`
     const mail = mailOf({ ...message, acknowledge }, unsubscribeUrl)
-    const sending = await post({ id: mailId(message.messageId, email), to: email, at, headers }, mail, signal)
+    const sending = await sendMail({ id: mailId(message.messageId, email), to: email, at, headers }, mail, signal)
     log.push(`${email}: ${sending.kind === 'sent' ? 'accepted' : sending.reason}`)
     if (sending.kind === 'deferred') deferred = sending.reason
     else done.push(email)

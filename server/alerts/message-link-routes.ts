@@ -9,7 +9,7 @@ import { acknowledgeByLink, getAcknowledgement } from './acknowledge.ts'
 import { followAddressLink, getLinkedAddress } from './addresses.ts'
 
 /** The links in messages. They need no account, and only POST changes something, because mail scanners open every link. */
-export function linkRoutes({ db, clock, seal, config }: Deps): Routes {
+export function messageLinkRoutes({ db, clock, seal, config }: Deps): Routes {
   return async (app) => {
     const limiter = new Limiter({ db, clock })
     app.addHook('onRequest', async (request, reply) => {

@@ -12,6 +12,7 @@ import { newId } from '../ids.ts'
 import { notFound, throwIfInvalid } from '../problem.ts'
 import type { Seal } from '../seal.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
+import { makeWebhooksDue, nextTargetVersion, probeNow } from './due-webhooks.ts'
 import { newWebhookSecret } from './signature.ts'
 import {
   auditOf,
@@ -23,7 +24,6 @@ import {
   type WebhookRow,
 } from './webhook.ts'
 import { linkGroups, readGroupIds, refuseTooManyOfAllGroups } from './webhook-groups.ts'
-import { makeWebhooksDue, nextTargetVersion, probeNow } from './webhook-queue.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },

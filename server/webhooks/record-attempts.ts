@@ -4,11 +4,10 @@ import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { complete, reschedule } from '../database/lease-queue.ts'
 import { notifyWebhookActive, notifyWebhookPaused } from '../mail/notifications.ts'
 import type { AttemptResult } from './attempt.ts'
-import type { ClaimedRequest } from './claimed.ts'
-import type { RequestClaim } from './claims.ts'
-import { countStored } from './storage.ts'
+import type { ClaimedRequest, RequestClaim } from './claim-requests.ts'
+import { makeWebhooksDue, pause, resume } from './due-webhooks.ts'
+import { countStored } from './storage-usage.ts'
 import { afterAttempt, type Transition } from './transition.ts'
-import { makeWebhooksDue, pause, resume } from './webhook-queue.ts'
 
 /** A claimed request and the result of its attempt; null if it was not attempted and is released. */
 export type ProcessedRequest = { claimed: ClaimedRequest; result: AttemptResult | null }

@@ -7,10 +7,10 @@ import { findTenantRow, organizationName, updateTenantRow } from '../database/te
 import { MAX_DELAY_MS, nextRetryAt } from '../webhooks/retry-schedule.ts'
 import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
 import { type AlertRow, ensureSummary, insertDue, insertRecoveries, lockDue, MAX_ATTEMPTS } from './alert-store.ts'
-import type { AttemptResult } from './attempt.ts'
 import type { ChannelRow } from './channel.ts'
 import { insertEntries } from './incident-timeline.ts'
 import type { AlertMessage, MessageContext } from './message.ts'
+import type { AttemptResult } from './send-message.ts'
 
 const HOUR_MS = 60 * 60_000
 
@@ -19,7 +19,7 @@ export const MAX_ATTEMPT_DELAY_MS = MAX_DELAY_MS
 
 export type AttemptToMake = { alert: AlertRow; channel: ChannelRow; message: AlertMessage }
 
-export type DeliveryOptions = {
+export type AttemptOptions = {
   baseUrl: string
   /** 0: no limit. */
   alertsPerHour: number
@@ -37,7 +37,7 @@ type AlertClaim = Claim<'due_alerts'>
 export async function beginAttempt(
   db: Database,
   claim: AlertClaim,
-  options: DeliveryOptions,
+  options: AttemptOptions,
 ): Promise<AttemptToMake | undefined> {
   return await inTransaction(db, async (transaction) => {
     const { organization_id: organizationId, alert_id: id } = claim
@@ -80,7 +80,7 @@ export async function beginAttempt(
 async function messageContext(
   db: Database,
   alert: AlertRow,
-  { baseUrl, acknowledgeLink, now }: DeliveryOptions,
+  { baseUrl, acknowledgeLink, now }: AttemptOptions,
 ): Promise<MessageContext> {
   const { id, sent_at } = alert
   // Mail programs and Matrix show a message id only once, so a repeated alert needs another one.
@@ -97,7 +97,7 @@ const isLimited = ({ kind }: AlertRow, channel: ChannelRow): boolean =>
 export async function limitedUntil(
   db: Database,
   alert: Pick<AlertRow, 'organization_id' | 'channel_id'>,
-  { alertsPerHour, now }: Pick<DeliveryOptions, 'alertsPerHour' | 'now'>,
+  { alertsPerHour, now }: Pick<AttemptOptions, 'alertsPerHour' | 'now'>,
 ): Promise<number | null> {
   if (alertsPerHour === 0) return null
   const latest = await db

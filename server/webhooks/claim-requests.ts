@@ -1,16 +1,30 @@
-import { type RawBuilder, sql } from 'kysely'
-import { isOneOf } from '../database/bulk.ts'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { deleteEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction, skipLocked } from '../database/database.ts'
 import { claimRows, type Lease } from '../database/lease-queue.ts'
+import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import type { Seal } from '../seal.ts'
 import { type BatchQueue, scheduleBatches, writeBatches } from './batches.ts'
-import { type ClaimedRequest, type ClaimRows, openClaims, readClaimRows } from './claimed.ts'
-import { countStored } from './storage.ts'
-import { type AttemptTrigger, PROBE_MS } from './transition.ts'
-import { modeOf, type WebhookQueue } from './webhook-queue.ts'
+import { modeOf, type WebhookQueue } from './due-webhooks.ts'
+import { readEventBodies, type StoredBody } from './request-body.ts'
+import { countStored } from './storage-usage.ts'
+import { TARGET_COLUMNS, type Target, type TargetRow, toTarget } from './targets.ts'
+import { type AttemptedRequest, type AttemptTrigger, PROBE_MS } from './transition.ts'
 
 /** A request that this process has leased until `due_at`. */
 export type RequestClaim = DueRequest & Lease
+
+/** A claimed request, with everything needed to send it and to record the result. */
+export type ClaimedRequest = {
+  claim: RequestClaim
+  organizationId: string
+  requestState: AttemptedRequest
+  attempts: number
+  deliveredAt: number | null
+  /** As read with the claim; checked again before sending. */
+  target: Target
+  stored: StoredBody
+}
 
 export type ClaimOptions = {
   now: number
@@ -259,3 +273,76 @@ async function readByRequestId(
   )
   return rows
 }
+
+const REQUEST_COLUMNS = [
+  'id',
+  'organization_id',
+  'event_id',
+  'event_offset',
+  'body',
+  'status',
+  'attempts',
+  'retries',
+  'delivered_at',
+  'next_attempt_at',
+] as const
+type RequestRow = Pick<Selectable<WebhookRequestsTable>, (typeof REQUEST_COLUMNS)[number]>
+
+/** The database rows of claimed requests, with their event bodies and webhooks. */
+type ClaimRows = {
+  requests: { claim: RequestClaim; row: RequestRow }[]
+  events: { event_id: string; octets: Uint8Array }[]
+  targets: TargetRow[]
+}
+
+/** Requests that were deleted, or whose webhook was deleted, leave the queue. */
+async function readClaimRows(db: Database, claims: readonly RequestClaim[]): Promise<ClaimRows> {
+  if (claims.length === 0) return { requests: [], events: [], targets: [] }
+  const webhookIds = [...new Set(claims.map(({ webhook_id }) => webhook_id))]
+  const targets = await db
+    .selectFrom('webhooks')
+    .select(TARGET_COLUMNS)
+    .where(isOneOf(db, 'id', webhookIds))
+    .execute()
+  const requestIds = claims.map(({ request_id }) => request_id)
+  const rows = await db
+    .selectFrom('webhook_requests')
+    .select(REQUEST_COLUMNS)
+    .where(isOneOf(db, 'id', requestIds))
+    .execute()
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const webhookIdsFound = new Set(targets.map(({ id }) => id))
+  const deletedClaims: RequestClaim[] = []
+  const requests = claims.flatMap((claim) => {
+    const row = byId.get(claim.request_id)
+    if (row && webhookIdsFound.has(claim.webhook_id)) return [{ claim, row }]
+    deletedClaims.push(claim)
+    return []
+  })
+  await deleteEach(db, { table: 'due_requests', key: { webhook_id: 'text', request_id: 'text' } }, deletedClaims)
+  const eventIds = requests.flatMap(({ row }) => (row.event_offset === null ? [] : [row.event_id!]))
+  return { requests, events: await readEventBodies(db, [...new Set(eventIds)]), targets }
+}
+
+/** Decrypts the secrets, so that the requests can be sent. */
+function openClaims({ requests, events, targets }: ClaimRows, seal: Seal): ClaimedRequest[] {
+  const byId = new Map(targets.map((row) => [row.id, toTarget(row, seal)]))
+  // Copies: a hanging request must not keep the whole result set, with all other bodies, in memory.
+  const byEvent = new Map(events.map(({ event_id, octets }) => [event_id, Buffer.from(octets)]))
+  return requests.map(({ claim, row }) => {
+    const { id, status, retries, attempts, body, event_offset: eventOffset } = row
+    const event = eventOffset === null ? undefined : byEvent.get(row.event_id!)
+    return {
+      claim,
+      organizationId: row.organization_id,
+      requestState: { requestId: id, isTest: isTestId(id), status, retries, nextAttemptAt: row.next_attempt_at },
+      attempts,
+      deliveredAt: row.delivered_at,
+      target: byId.get(claim.webhook_id)!,
+      stored: { body: Buffer.from(body), eventOffset, event },
+    }
+  })
+}
+
+/** The ids of test requests carry `test`, so that receivers recognize them, too. */
+const isTestId = (requestId: string): boolean => requestId.startsWith('req_test_')

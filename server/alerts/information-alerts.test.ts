@@ -3,7 +3,7 @@ import type { Engine } from '../database/database.ts'
 import { givenAlertReceiver, createMonitor as newMonitor } from '../testing/alerts.ts'
 import { CONTRACTS } from '../testing/channel-contracts.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { insertInformation } from './information.ts'
+import { insertInformation } from './information-alerts.ts'
 
 const FOUND = { what: 'record_found' as const, expected: ['192.0.2.1'] }
 

@@ -25,7 +25,7 @@ async function made(world: TestApp, given: object = {}) {
 }
 
 onBothEngines('the webhooks API', (_fresh, engine) => {
-  test('a webhook is made with a secret that is shown this once', async () => {
+  test('a new webhook has a secret that is returned only once', async () => {
     const world = await givenApp(engine)
     const answer = await world.call('/webhooks', { method: 'POST', body: { url: URL_OK } })
 
@@ -39,7 +39,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect({ ...body, secret: answer.body.secret }).toEqual(answer.body)
   })
 
-  test('secret and headers are nowhere in the database in plain text', async () => {
+  test('the secret and the headers are not in the database in plain text', async () => {
     const world = await givenApp(engine)
     await made(world, { secret: 'a secret of our own', headers: { Authorization: 'Bearer hush' } })
 
@@ -52,7 +52,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect(text.join()).not.toMatch(/secret of our own|hush/)
   })
 
-  test('groups are named by id or slug and answered by id', async () => {
+  test('groups are accepted by id or slug and returned by id', async () => {
     const world = await givenApp(engine)
     const { body: group } = await world.call('/groups', { method: 'POST', body: { name: 'Shop' } })
 
@@ -63,7 +63,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect((await world.call('/webhooks?group=nothing')).body.data).toEqual([])
   })
 
-  test('everything that is wrong is reported at once, at its path', async () => {
+  test('all errors are reported at once, each at its path', async () => {
     const world = await givenApp(engine)
     const body = {
       url: 'http://10.0.0.1/',
@@ -94,7 +94,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect(Object.keys(short.body.errors).sort()).toEqual(['extra', 'secret'])
   })
 
-  test('there are at most 20 headers', async () => {
+  test('a webhook has at most 20 headers', async () => {
     const world = await givenApp(engine)
     const headers = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`X-${index}`, '']))
 
@@ -103,7 +103,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect((await world.call(`/webhooks/${id}`, change)).body.errors).toHaveProperty('headers')
   })
 
-  test('a name is looked up when it is saved: one refused address refuses it, and one that is not found is taken', async () => {
+  test('a host name is resolved when it is saved: it is refused if one address is not allowed, and accepted if it does not resolve', async () => {
     const dns = await givenDnsServer()
     dns.set('inside.example', 'A', ['192.0.2.1', '10.1.2.3'])
     dns.set('fine.example', 'A', ['127.0.0.2'])
@@ -118,7 +118,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect((await world.call(`/webhooks/${webhook.id}`, change)).status).toBe(400)
   })
 
-  test('PATCH changes what it names, replaces headers whole, and clears by null', async () => {
+  test('PATCH changes only the sent fields, replaces all headers, and clears with null', async () => {
     const world = await givenApp(engine)
     const webhook = await made(world, { headers: { A: '1', B: '2' }, groups: ['default'] })
     const path = `/webhooks/${webhook.id}`
@@ -139,7 +139,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect((await patch({ secret: 'a new secret of ours' })).errors).toHaveProperty('secret')
   })
 
-  test('a header sent back with its mask keeps its value, under whatever letter case; another mask is refused', async () => {
+  test('a header that is sent with its mask keeps its value, in any letter case, and another mask is refused', async () => {
     const world = await givenApp(engine)
     const headers = { Authorization: 'Bearer 0123456789', 'X-Team': 'operations and more' }
     const { id } = await made(world, { headers })
@@ -170,7 +170,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect(Object.keys(copied.body.errors)).toEqual(['headers.Authorization', 'headers.X-Team'])
   })
 
-  test('enable and disable answer with the webhook', async () => {
+  test('enable and disable return the webhook', async () => {
     const world = await givenApp(engine)
     const { id } = await made(world)
 
@@ -181,7 +181,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect(enabled).toMatchObject({ status: 200, body: { is_active: true } })
   })
 
-  test('rotating shows the new secret in full, made here or given', async () => {
+  test('a rotation returns the new secret in full, generated or given', async () => {
     const world = await givenApp(engine)
     const { id, secret } = await made(world)
     const rotate = (body?: object) => world.call(`/webhooks/${id}/rotate-secret`, { method: 'POST', body })
@@ -195,7 +195,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect((await rotate({ secret: 'too short' })).body.errors).toHaveProperty('secret')
   })
 
-  test('what is deleted is gone at once', async () => {
+  test('a deleted webhook does not exist any more', async () => {
     const world = await givenApp(engine)
     const { id } = await made(world, { groups: ['default'] })
     await world.call(`/webhooks/${id}/test`, { method: 'POST' })
@@ -206,7 +206,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect((await world.call(`/webhooks/${id}`, { method: 'DELETE' })).status).toBe(404)
   })
 
-  test("another organization's webhook is nowhere", async () => {
+  test('a webhook of another organization is not found', async () => {
     const world = await givenApp(engine)
     const { id } = await made(world)
     const { body: request } = await world.call(`/webhooks/${id}/test`, { method: 'POST' })

@@ -8,6 +8,8 @@ import { schemaErrors } from '../http/validation.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { invalid, throwIfInvalid } from '../problem.ts'
 import { secretError } from './signature.ts'
+import { validateWebhook } from './webhook.ts'
+import { findUnknownGroups, setLink } from './webhook-groups.ts'
 import {
   deleteWebhook,
   getWebhook,
@@ -17,9 +19,7 @@ import {
   rotateSecret,
   setActive,
   updateWebhook,
-} from './store.ts'
-import { validateWebhook } from './webhook.ts'
-import { findUnknownGroups, setLink } from './webhook-groups.ts'
+} from './webhook-store.ts'
 
 const tags = ['Webhooks']
 const params = Params('webhook')
