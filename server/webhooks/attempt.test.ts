@@ -1,9 +1,10 @@
 import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Clock, systemClock } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { parseNetworks } from '../safe-http/addresses.ts'
 import { createSafeFetch } from '../safe-http/safe-fetch.ts'
+import { patientClock } from '../testing/patient-clock.ts'
 import { type Receiver, startReceiver } from '../testing/receiver.ts'
 import { type AttemptRequest, type AttemptResult, attempt } from './attempt.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -15,7 +16,10 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close()
 })
 
-async function givenAttempts(changed: Partial<AttemptRequest> = {}, clock: Clock = { ...systemClock, now: () => NOW }) {
+async function givenAttempts(
+  changed: Partial<AttemptRequest> = {},
+  clock: Clock = { ...patientClock, now: () => NOW },
+) {
   const receiver: Receiver = await startReceiver()
   const loopback = parseNetworks('127.0.0.0/8')
   const safeFetch = createSafeFetch({
@@ -53,7 +57,7 @@ describe('an attempt', () => {
   })
 
   test('is verified by the published Standard Webhooks library', async () => {
-    const { receiver, request, send } = await givenAttempts({}, systemClock)
+    const { receiver, request, send } = await givenAttempts({}, patientClock)
 
     await send()
 
