@@ -93,7 +93,7 @@ test('regular expressions created at run time never contain user input', () => {
     'dashboard/monitors/list-appearance.ts',
     'dashboard/monitors/list-query.ts',
     'server/alerts/maintenance.ts',
-    'server/dashboard/import/plan.ts',
+    'server/dashboard/import/import-plan.ts',
     'server/dashboard/known-labels.ts',
     'server/groups/labels.ts',
     'server/groups/resolve.ts',
