@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { importsOf, refusalOf, wrongImports } from './import-rule.ts'
 
 test('imports that run along the arrows are accepted', () => {
-  expect(refusalOf('server/checks/store.ts', 'server/events/store.ts')).toBeUndefined()
-  expect(refusalOf('server/checks/store.ts', 'server/checks/verdict.ts')).toBeUndefined()
+  expect(refusalOf('server/checks/record-checks.ts', 'server/events/store.ts')).toBeUndefined()
+  expect(refusalOf('server/checks/record-checks.ts', 'server/checks/verdict.ts')).toBeUndefined()
   expect(refusalOf('server/dns/client.ts', 'server/clock.ts')).toBeUndefined()
   expect(refusalOf('server/events/routes.ts', 'contract/events.ts')).toBeUndefined()
   expect(refusalOf('server/accounts/account-routes.ts', 'server/accounts/sign-in-routes.ts')).toBeUndefined()
@@ -28,8 +28,8 @@ test.each([
   ['server/monitors/routes.ts', 'server/database/database.ts'],
   ['server/monitors/external-id-routes.ts', 'server/database/database.ts'],
   ['server/accounts/sign-in-routes.ts', 'server/database/database.ts'],
-  ['server/checks/store.ts', 'server/events/routes.ts'],
-  ['server/checks/store.ts', 'server/webhooks/webhook-routes.ts'],
+  ['server/checks/record-checks.ts', 'server/events/routes.ts'],
+  ['server/checks/record-checks.ts', 'server/webhooks/webhook-routes.ts'],
   ['server/webhooks/webhook-store.ts', 'server/webhooks/webhook-routes.ts'],
   ['contract/events.ts', 'server/clock.ts'],
   ['contract/events.ts', 'dashboard/api.ts'],

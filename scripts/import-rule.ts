@@ -11,6 +11,7 @@ const GROUND = [
   'wake-up',
   'yield',
   'times',
+  'retry-schedule',
   'contract',
   'metrics',
 ]
@@ -161,7 +162,7 @@ export function refusalOf(from: string, to: string): string | undefined {
   const [part, other] = [partOf(from), partOf(to)]
   if (isRoutes(to) && from !== 'server/app.ts' && !(part === other && [from, to].every(isPartOfRoutes)))
     return 'only app.ts mounts routes'
-  if (isRoutes(from) && other === 'database') {
+  if (/[/-]routes\.ts$/.test(from) && other === 'database') {
     return 'routes call the store, and the store the database'
   }
   if (part === other || GROUND.includes(other)) return undefined

@@ -3,13 +3,13 @@ import { findUnknownNames } from './unknown-names.ts'
 
 const source = (text: string) => ({ path: 'server/a.ts', text })
 const OTHERS = [
-  { path: 'server/checks/driver.ts', text: '' },
+  { path: 'server/checks/run-check.ts', text: '' },
   { path: 'deploy/rules.yml', text: 'alert: MachineDown' },
 ]
 
 test('names of files and identifiers in documents must exist', () => {
   const text =
-    'The driver (`checks/driver.ts`) calls `runCheck` with `MAX_ROWS`.\nSee `checks/loop.ts`, `runLoop`, `MachineDown` and `word`.'
+    'A check (`checks/run-check.ts`) calls `runCheck` with `MAX_ROWS`.\nSee `checks/loop.ts`, `runLoop`, `MachineDown` and `word`.'
   const found = findUnknownNames([{ path: 'README.md', text }], [source('const MAX_ROWS = runCheck()')], OTHERS)
   expect(found).toEqual(['README.md:2 checks/loop.ts does not exist', 'README.md:2 runLoop does not exist'])
 })

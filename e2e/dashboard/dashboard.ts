@@ -51,7 +51,8 @@ function browseWith(browser: Browser, baseURL: string): Browse {
     })
     onTestFinished(() => expect(pageErrors).toEqual([]))
     onTestFinished(async ({ task }) => {
-      if (task.result?.state === 'fail') console.error(`${page.url()}\n${await page.locator('body').ariaSnapshot()}`)
+      if (task.result?.state !== 'fail' || page.isClosed()) return
+      console.error(`${page.url()}\n${await page.locator('body').ariaSnapshot()}`)
     })
     return { page, context }
   }

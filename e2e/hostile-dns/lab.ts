@@ -1,4 +1,4 @@
-import type { CheckDeps } from '#server/checks/driver.ts'
+import type { CheckDeps } from '#server/checks/run-check.ts'
 import type { Clock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
 import { createNetworkCheck } from '#server/dns/network-check.ts'

@@ -1,6 +1,6 @@
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { checkOnce } from '#server/checks/driver.ts'
 import { evidenceOf } from '#server/checks/evidence.ts'
+import { checkOnce } from '#server/checks/run-check.ts'
 import { evaluate, type Verdict } from '#server/checks/verdict.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'

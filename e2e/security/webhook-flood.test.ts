@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { newId } from '#server/ids.ts'
 import { givenChecks } from '#server/testing/checks.ts'
 import { onBothEngines } from '#server/testing/database.ts'
-import { type FanOutPosition, fanOut } from '#server/webhooks/fan-out.ts'
+import { type FanOutPosition, fanOut } from '#server/webhooks/deferred-fan-out.ts'
 
 const WEBHOOKS = 1_000
 const textOf = (letter: string) => letter.repeat(61_000)

@@ -56,8 +56,8 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       '/dashboard/api/setup',
       { schema: { body: Setup, response: Responses(200, Me) } },
       async (request, reply) => {
-        const origin = browserOrigin(request, clock.now())
-        const { userId, session } = await signUpWithSetupLink(db, { seal, passwords }, request.body, origin)
+        const getOrigin = () => browserOrigin(request, clock.now())
+        const { userId, session } = await signUpWithSetupLink(db, { seal, passwords }, request.body, getOrigin)
         setSessionCookie(config, reply, session)
         return await getMe(deps, userId)
       },

@@ -25,15 +25,19 @@ export async function signUp(
   })
 }
 
-/** Signs up the first user of a server. Throws 403 if the link is wrong or an organization exists. */
+/**
+ * Signs up the first user of a server. Throws 403 if the link is wrong or an organization exists. `getOrigin`: called after the password
+ * was hashed.
+ */
 export async function signUpWithSetupLink(
   db: Database,
   { seal, passwords }: { seal: Seal; passwords: Passwords },
   { token, password, ...account }: Setup,
-  origin: BrowserOrigin,
+  getOrigin: () => BrowserOrigin,
 ): Promise<SignedUp> {
   if (!(await isSetupToken(db, seal, token)) || (await hasOrganizations(db))) throw badLink()
   const passwordHash = await passwords.hash(password)
+  const origin = getOrigin()
   const signedUp = await setUpOnce(db, (transaction) => signUp(transaction, { ...account, passwordHash }, origin))
   if (!signedUp) throw badLink()
   return signedUp

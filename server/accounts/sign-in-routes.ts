@@ -56,10 +56,10 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
       async (request, reply) => {
         const { email, password, rememberMe: isPersistent = true } = request.body
         const trustedToken = readCookie(request, config, 'trust_device') ?? ''
-        const tokens = await limitAttempts(deps, reply, signInAttempt(deps, request, email), () => {
-          const origin = browserOrigin(request, clock.now())
-          return signIn(db, passwords, { email, password, isPersistent, trustedToken }, origin)
-        })
+        const credentials = { email, password, isPersistent, trustedToken }
+        const tokens = await limitAttempts(deps, reply, signInAttempt(deps, request, email), () =>
+          signIn(db, passwords, credentials, () => browserOrigin(request, clock.now())),
+        )
         rememberDevice(deps, reply, email)
         setCookies(request, reply, tokens)
         return { twoFactorRedirect: tokens.pending !== undefined }

@@ -22,15 +22,16 @@ export type SignInTokens = { session?: StartedSession; pending?: string; trusted
 /** `trustedToken`: of a browser that needs no code; empty without one. */
 type Credentials = { email: string; password: string; isPersistent: boolean; trustedToken: string }
 
-/** Throws 401 for a wrong address or password. */
+/** Throws 401 for a wrong address or password. `getOrigin`: called after the check of the password, which takes a noticeable time. */
 export async function signIn(
   db: Database,
   passwords: Passwords,
   { email, password, isPersistent, trustedToken }: Credentials,
-  origin: BrowserOrigin,
+  getOrigin: () => BrowserOrigin,
 ): Promise<SignInTokens> {
-  const { now } = origin
   const { id, passwordHash } = await verifyPassword(db, passwords, email, password)
+  const origin = getOrigin()
+  const { now } = origin
   return await inTransaction(db, async (transaction) => {
     const account = await lockAccount(transaction, id)
     // A new password ends all sessions. A session that is created at the same time would remain.

@@ -9,9 +9,9 @@ import type { AlertsTable } from '../database/schema-alerts.ts'
 import { getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { conflict } from '../problem.ts'
+import { MAX_DELAY_MS } from '../retry-schedule.ts'
 import type { Seal } from '../seal.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
-import { MAX_DELAY_MS } from '../webhooks/retry-schedule.ts'
 
 export type AlertRow = Selectable<AlertsTable>
 
@@ -235,7 +235,7 @@ export async function getAlert(db: Database, tenant: Tenant, id: string): Promis
     .where('organization_id', '=', tenant.organizationId)
     .where('alert_id', '=', id)
     .orderBy('number', 'desc')
-    .limit(MAX_ATTEMPTS)
+    .limit(MAX_STORED_ATTEMPTS)
     .execute()
   const log = attempts.reverse().map(({ attempted_at, ...attempt }) => ({
     ...attempt,
@@ -245,7 +245,7 @@ export async function getAlert(db: Database, tenant: Tenant, id: string): Promis
 }
 
 /** Attempts stored for each alert. */
-export const MAX_ATTEMPTS = 50
+export const MAX_STORED_ATTEMPTS = 50
 
 /** Makes the alert due now. Throws 409 for an alert that the worker did not send before, or is sending. */
 export async function retryAlert(db: Database, context: RequestContext, id: string): Promise<void> {

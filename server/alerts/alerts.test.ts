@@ -8,7 +8,7 @@ import { startReceiver } from '../testing/receiver.ts'
 import type { Settings } from '../testing/server-process.ts'
 import { startMailServer } from '../testing/smtp.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
-import { beginAttempt } from './attempt-store.ts'
+import { beginAttempt } from './alert-attempts.ts'
 import { deleteOldAlerts } from './retention.ts'
 
 const MINUTE_MS = 60_000

@@ -5,9 +5,9 @@ import { type Claim, claimDue, reschedule } from '../database/lease-queue.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { insertAlerts, type NewAlert } from './alert-store.ts'
 import {
+  type IncidentMembership,
   insertMemberships,
   leftMemberships,
-  type Membership,
   type NewMembership,
   openMemberships,
   type Recovery,
@@ -165,7 +165,7 @@ async function applyEvents(
   const tags = needsTags ? await tagsByMonitor(db, organizationId, monitorIds) : new Map<string, string[]>()
   const recoveries: Recovery[] = []
   const joined: NewMembership[] = []
-  const changed: (Membership & { event: EventRow })[] = []
+  const changed: (IncidentMembership & { event: EventRow })[] = []
   const links: { event_id: string; incident_id: string }[] = []
   const alerts = new Map<string, NewAlert>()
   const appliedMonitors = new Set<string>()

@@ -11,9 +11,9 @@ import { insertEntries } from './incident-timeline.ts'
 const BATCH_SIZE = 200
 
 /** A failing monitor and its incident. */
-export type Membership = { monitor_id: string; incident_id: string }
+export type IncidentMembership = { monitor_id: string; incident_id: string }
 /** `at`: the time of the recovery, if known. */
-export type Recovery = Membership & { at?: number }
+export type Recovery = IncidentMembership & { at?: number }
 type FailingEvent = { id: string; monitor_id: string; occurred_at: number; old_state: string }
 export type NewMembership = { incident: Selectable<IncidentsTable>; event: FailingEvent }
 
@@ -23,7 +23,7 @@ export function openMemberships(
   db: Database,
   organizationId: string,
   monitorIds: readonly string[],
-): Promise<Membership[]> {
+): Promise<IncidentMembership[]> {
   return db
     .selectFrom(fromIndex(db, 'incident_monitors', 'failing_monitors'))
     .select(['monitor_id', 'incident_id'])
@@ -95,7 +95,7 @@ export async function insertMemberships(
 export async function updateMemberships(
   db: Database,
   organizationId: string,
-  changed: readonly (Membership & { event: FailingEvent })[],
+  changed: readonly (IncidentMembership & { event: FailingEvent })[],
 ): Promise<void> {
   const rows = changed.map(({ event, ...membership }) => ({
     organization_id: organizationId,
@@ -183,7 +183,7 @@ export async function countLeft(db: Database, organizationId: string, incidentId
 async function lockFailing(
   db: Database,
   organizationId: string,
-  memberships: readonly Membership[],
+  memberships: readonly IncidentMembership[],
 ): Promise<Set<string>> {
   const rows = await db
     .selectFrom(fromIndex(db, 'incident_monitors', 'failing_monitors'))

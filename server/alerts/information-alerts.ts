@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { insertDue } from './alert-store.ts'
 import type { Information } from './message.ts'
-import { mismatchFinder, tagsByMonitor } from './rule.ts'
+import { exclusionFinder, tagsByMonitor } from './rule.ts'
 
 type InformedMonitor = { organization_id: string; id: string; group_id: string; owner: string; record_type: string }
 
@@ -32,7 +32,7 @@ export async function insertInformation(
     .execute()
   const tags = (await tagsByMonitor(db, organization_id, [monitorId])).get(monitorId) ?? []
   const monitor = { groupId: group_id, name: owner, tags, recordType: record_type }
-  const matching = rules.filter((rule) => mismatchFinder(rule)(monitor) === null)
+  const matching = rules.filter((rule) => exclusionFinder(rule)(monitor) === null)
   // Of several rules with the same channel, the first sends the alert.
   const ruleByChannel = new Map(matching.toReversed().map((rule) => [rule.channel_id, rule.id]))
   const information: Information = { ...ended, monitorId, name: owner, recordType: record_type }

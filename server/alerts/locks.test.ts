@@ -3,7 +3,7 @@ import { forUpdate } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { givenAlertReceiver, type Json } from '../testing/alerts.ts'
 import { waitUntilBlocked } from '../testing/database.ts'
-import { beginAttempt } from './attempt-store.ts'
+import { beginAttempt } from './alert-attempts.ts'
 
 type World = Awaited<ReturnType<typeof givenAlertReceiver>>
 

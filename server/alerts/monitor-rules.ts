@@ -3,7 +3,7 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { mismatchFinder } from './rule.ts'
+import { exclusionFinder } from './rule.ts'
 
 const MINUTE_MS = 60_000
 
@@ -25,9 +25,9 @@ export async function getMonitorRules(db: Database, tenant: Tenant, monitorId: s
   const rules = rows.map((row) => {
     const states: string[] = row.states === null ? [] : JSON.parse(row.states)
     const channels = (channelsByRule.get(row.id) ?? []).map(({ id, name }) => ({ id, name }))
-    const mismatch = row.is_active === 0 ? 'inactive' : mismatchFinder(row)(attributes)
+    const exclusion = row.is_active === 0 ? 'inactive' : exclusionFinder(row)(attributes)
     const obstacle: MonitorRule['reason'] | null =
-      mismatch ?? (channels.length === 0 ? 'no_channel' : !wasValid && row.first_results === 0 ? 'never_valid' : null)
+      exclusion ?? (channels.length === 0 ? 'no_channel' : !wasValid && row.first_results === 0 ? 'never_valid' : null)
     return {
       rule_id: row.id,
       name: row.name,

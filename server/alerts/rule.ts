@@ -15,9 +15,9 @@ export type Failure = { groupId: string; name: string; tags: readonly string[]; 
 
 /** Returns a function that says whether the rule matches a failure. */
 export function failureMatcher(filters: RuleFilters): (failure: Failure) => boolean {
-  const findMismatch = mismatchFinder(filters)
+  const findExclusion = exclusionFinder(filters)
   const states = parseSet(filters.states)
-  return (failure) => findMismatch(failure) === null && (!states || states.has(failure.state))
+  return (failure) => findExclusion(failure) === null && (!states || states.has(failure.state))
 }
 
 /** The current tags by monitor. */
@@ -36,7 +36,7 @@ export async function tagsByMonitor(
 }
 
 /** Returns a function that names the first field of the rule that excludes a monitor; null if the rule includes it. */
-export function mismatchFinder({
+export function exclusionFinder({
   group_ids,
   name_pattern,
   tags,

@@ -8,7 +8,7 @@ import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { acknowledgeLink } from './acknowledge.ts'
-import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './attempt-store.ts'
+import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './alert-attempts.ts'
 import { evaluateDue } from './evaluate.ts'
 import { sendMessage } from './send-message.ts'
 

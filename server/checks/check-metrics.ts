@@ -1,8 +1,8 @@
 import { isStale } from '../dns/outcome.ts'
 import type { CheckOutcome, ConfirmationReason, Metrics } from '../metrics/metrics.ts'
 import type { CompletedSpan } from '../metrics/tracing.ts'
-import type { CheckResult } from './driver.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
+import type { CheckResult } from './run-check.ts'
 
 /** Counts a batch of recorded checks, by outcome, so that metrics cost almost nothing per check. */
 export function observeChecks(metrics: Metrics, results: readonly CheckResult[], events: number): void {

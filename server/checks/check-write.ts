@@ -13,9 +13,9 @@ import {
   type OpenChange,
   type Progress,
 } from '../planned-changes/planned-change.ts'
-import type { CheckResult } from './driver.ts'
 import { evidenceOf, newDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { storedFingerprint } from './fingerprint.ts'
+import type { CheckResult } from './run-check.ts'
 import { meetsValues } from './server-answers.ts'
 import { conclude, evaluate } from './verdict.ts'
 

@@ -2,9 +2,9 @@ import type { DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
 import type { ConfirmationReason, VerdictReason } from '#contract/reasons.ts'
 import type { Evidence, Outcome } from '../dns/outcome.ts'
 import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
-import type { Observation } from './check.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { Confirmation } from './reasons.ts'
+import type { Observation } from './rule.ts'
 
 /** `at`: when the exchange began, in UTC epoch milliseconds. */
 export type TimestampedEvidence = Evidence & { at: number }

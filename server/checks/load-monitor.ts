@@ -6,11 +6,11 @@ import type { Claim } from '../database/lease-queue.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { changePhase, type PlannedChange } from '../planned-changes/planned-change.ts'
 import { findOpenChange } from '../planned-changes/store.ts'
-import type { Recorded } from './check.ts'
 import type { MonitorRow } from './check-write.ts'
-import type { LoadedMonitor } from './driver.ts'
 import { type ExpectedChange, oldAndNewValues } from './expected-change.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
+import type { Recorded } from './rule.ts'
+import type { LoadedMonitor } from './run-check.ts'
 
 /**
  * Reads claimed monitors; undefined for a deleted one. Monitors requested at the same time are read by one statement. Their

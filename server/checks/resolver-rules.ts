@@ -1,22 +1,6 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
 import { isUsable, type Outcome, type Reply, type ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/server-address.ts'
-import {
-  applyRules,
-  type Check,
-  firstReply,
-  inconclusive,
-  isMajorityDue,
-  type Query,
-  RETRY_PAUSE_MS,
-  type Rule,
-  repliesByPurpose,
-  reportOutcome,
-  resolverOf,
-  type SampledServer,
-  type Step,
-  sendQueries,
-} from './check.ts'
 import { fingerprint } from './fingerprint.ts'
 import {
   areSame,
@@ -32,6 +16,22 @@ import {
 import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
 import { answerWithMembers, classifyMembers } from './rotation.ts'
 import { mayRotate } from './rotation-rules.ts'
+import {
+  applyRules,
+  type Check,
+  firstReply,
+  inconclusive,
+  isMajorityDue,
+  type Query,
+  RETRY_PAUSE_MS,
+  type Rule,
+  repliesByPurpose,
+  reportOutcome,
+  resolverOf,
+  type SampledServer,
+  type Step,
+  sendQueries,
+} from './rule.ts'
 import { decideBySampling } from './sampling.ts'
 import { findOtherView } from './split-horizon.ts'
 

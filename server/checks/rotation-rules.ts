@@ -1,16 +1,4 @@
 import type { Outcome } from '../dns/outcome.ts'
-import {
-  applyRules,
-  type Check,
-  inconclusive,
-  isMajorityDue,
-  type Recorded,
-  type Rule,
-  reportOutcome,
-  requireNetwork,
-  type Samples,
-  type Step,
-} from './check.ts'
 import { asRotating, fingerprint } from './fingerprint.ts'
 import { type Answer, areSame, areSameValues, isAnswer, mergeAnswers } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
@@ -30,6 +18,18 @@ import {
   type Rotation,
   withoutMembers,
 } from './rotation.ts'
+import {
+  applyRules,
+  type Check,
+  inconclusive,
+  isMajorityDue,
+  type Recorded,
+  type Rule,
+  reportOutcome,
+  requireNetwork,
+  type Samples,
+  type Step,
+} from './rule.ts'
 import { evaluateWithDifference } from './verdict.ts'
 
 /** Answers per check of a known rotation. In case of doubt, as many more several times. */

@@ -2,11 +2,11 @@ import type { Outcome, ServerAddress } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { formatServer } from '../dns/server-address.ts'
 import type { ServerAnswer } from '../planned-changes/planned-change.ts'
-import type { NameServerReply, Recorded } from './check.ts'
-import type { CheckDeps } from './driver.ts'
 import type { ExpectedChange } from './expected-change.ts'
 import { type MonitorQuery, queryNameServer } from './monitor-query.ts'
 import { isAnswer } from './outcomes.ts'
+import type { NameServerReply, Recorded } from './rule.ts'
+import type { CheckDeps } from './run-check.ts'
 import { evaluate } from './verdict.ts'
 
 /** What each resolver and each of the zone's name servers answers during a planned change. */

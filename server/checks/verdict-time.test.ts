@@ -9,9 +9,9 @@ import { RDATA_FORMATS, recordTypeOf } from '../monitors/record-types/record-typ
 import type { DnsServer } from '../testing/dns-server.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
-import type { Recorded } from './check.ts'
-import { runCheck } from './driver.ts'
 import { fingerprint } from './fingerprint.ts'
+import type { Recorded } from './rule.ts'
+import { runCheck } from './run-check.ts'
 
 const NAME = 'www.example.test'
 const CANARY = 'canary.test'

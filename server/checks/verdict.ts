@@ -3,10 +3,10 @@ import type { VerdictReason } from '#contract/reasons.ts'
 import type { CnameChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
 import type { Answer, MonitoredType } from '../monitors/record-types/record-type.ts'
-import type { Check, Recorded, Step } from './check.ts'
 import { differenceDuring, type ExpectedChange } from './expected-change.ts'
 import { fingerprint } from './fingerprint.ts'
 import { areSameValues, isAnswer } from './outcomes.ts'
+import type { Check, Recorded, Step } from './rule.ts'
 
 /**
  * What a monitor expects. `expectedValues` come from `parseExpectedValues` for the same type and mode. With a planned `change`

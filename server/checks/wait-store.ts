@@ -7,8 +7,8 @@ import type { MonitorsTable } from '../database/schema.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { countOpenWaits } from '../monitors/waits.ts'
+import { nextQuickCheckIn, type QuickCheckResult } from './quick-check.ts'
 import { reportEvents } from './report.ts'
-import { nextQuickCheckIn, type QuickCheckResult } from './wait.ts'
 
 export type WaitClaim = Claim<'due_waits'>
 export type WaitRow = NonNullable<Awaited<ReturnType<typeof findClaimedWait>>>

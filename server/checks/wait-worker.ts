@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals } from '../database/worker-loop.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
-import { expectationOf, quickCheck } from './wait.ts'
+import { expectationOf, quickCheck } from './quick-check.ts'
 import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
 import type { CheckWorkerDeps } from './worker.ts'
 

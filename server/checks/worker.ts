@@ -9,9 +9,9 @@ import type { Tracing } from '../metrics/tracing.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { checkSpan, observeChecks } from './check-metrics.ts'
 import type { StoredResult } from './check-write.ts'
-import { runCheck } from './driver.ts'
 import { monitorLoader } from './load-monitor.ts'
-import { recordChecks } from './store.ts'
+import { recordChecks } from './record-checks.ts'
+import { runCheck } from './run-check.ts'
 
 export type CheckWorkerDeps = WorkerDeps & {
   dns: DnsClient

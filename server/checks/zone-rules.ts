@@ -1,5 +1,9 @@
 import { isSubdomain } from '../dns/names.ts'
 import { isUsable, type Reply } from '../dns/outcome.ts'
+import { fingerprint } from './fingerprint.ts'
+import { isFailure, isSame, majority, mostInformative } from './outcomes.ts'
+import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
+import { mayRotate } from './rotation-rules.ts'
 import {
   type Check,
   type CheckSoFar,
@@ -10,11 +14,7 @@ import {
   type SampledServer,
   type Step,
   type ZoneReplies,
-} from './check.ts'
-import { fingerprint } from './fingerprint.ts'
-import { isFailure, isSame, majority, mostInformative } from './outcomes.ts'
-import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
-import { mayRotate } from './rotation-rules.ts'
+} from './rule.ts'
 import { decideBySampling } from './sampling.ts'
 
 /** How many of a zone's name servers are queried. */

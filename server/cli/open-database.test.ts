@@ -9,7 +9,7 @@ import { createSeal } from '../seal.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { prepareDatabase } from './open-database.ts'
-import { loadSecret } from './secret.ts'
+import { loadOrCreateSecret } from './secret.ts'
 
 async function givenFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-test-'))
@@ -21,7 +21,7 @@ async function givenFolder(): Promise<string> {
 async function start(settings: Record<string, string>, work = async () => {}): Promise<void> {
   const config = readConfig(settings)
   prepareDataFolder(config)
-  const secret = loadSecret(config)
+  const secret = loadOrCreateSecret(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
   await prepareDatabase(db, config, secret, createSeal(secret.text, ...secret.previous))
   await work()

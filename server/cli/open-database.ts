@@ -9,7 +9,7 @@ import { createSeal, type Seal } from '../seal.ts'
 import { adoptKey } from '../secrets/current-key.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
-import { loadSecret, type Secret } from './secret.ts'
+import { loadOrCreateSecret, type Secret } from './secret.ts'
 
 /** Runs the migrations and checks SECRET. Throws a `CliError` that says why the database cannot be used. */
 export async function prepareDatabase(
@@ -61,12 +61,12 @@ function otherSecret(where: string, { source, path }: Secret): string {
     : `${path} is missing. It holds the secret that ${where} was created with. Restore the file from the backup of the data folder, or set SECRET to that secret.`
 }
 
-/** Opens the database for one command. */
+/** Opens the database for one command, after its migrations. */
 export async function withDatabase<T>(work: (db: Database, config: Config, seal: Seal) => Promise<T>): Promise<T> {
   const config = loadConfig()
   prepareDataFolder(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
-  const secret = loadSecret(config)
+  const secret = loadOrCreateSecret(config)
   const seal = createSeal(secret.text, ...secret.previous)
   await prepareDatabase(db, config, secret, seal)
   try {

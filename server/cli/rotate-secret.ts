@@ -12,13 +12,13 @@ import { rotate } from '../secrets/rotate.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
 import { prepareDatabase } from './open-database.ts'
-import { loadSecret, readSecrets, type Secret } from './secret.ts'
+import { loadOrCreateSecret, readSecrets, type Secret } from './secret.ts'
 
 /** `zonewatch rotate-secret`: encrypts the database under a new SECRET, while the server runs. */
 export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?: boolean }): Promise<void> {
   const config = loadConfig()
   prepareDataFolder(config)
-  const secret = loadSecret(config)
+  const secret = loadOrCreateSecret(config)
   const seal = createSeal(secret.text, ...secret.previous)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
   const say = (sentence: string) => void process.stdout.write(`${sentence}\n`)

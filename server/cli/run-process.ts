@@ -23,7 +23,7 @@ import { prepareDataFolder } from './data-folder.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
 import { prepareDatabase } from './open-database.ts'
-import { loadSecret, readSecrets, type Secret } from './secret.ts'
+import { loadOrCreateSecret, readSecrets, type Secret } from './secret.ts'
 
 /** Work in progress at SIGTERM has this long to complete. Then it is abandoned; another process repeats it. */
 const DRAIN_MS = 6_000
@@ -61,7 +61,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
     if (!isServing) process.exit(0)
   })
   prepareDataFolder(config)
-  const secret = loadSecret(config)
+  const secret = loadOrCreateSecret(config)
   let otherServers: PostgresSignals | undefined
   const wakeUps = createWakeUps((topic) => {
     void supervisor.report({ kind: 'wake', topic })

@@ -21,7 +21,7 @@ type SecretSettings = Pick<Config, 'secret' | 'secretPrevious' | 'dataDir'>
 export type Secret = { text: string; previous: string[]; source: 'settings' | 'file' | 'new file'; path: string }
 
 /** Reads SECRET from the settings or the data folder, and creates the file if it does not exist. */
-export function loadSecret({ secret, secretPrevious, dataDir }: SecretSettings): Secret {
+export function loadOrCreateSecret({ secret, secretPrevious, dataDir }: SecretSettings): Secret {
   const path = join(dataDir, 'secret')
   if (secret !== null) return { text: secret, previous: secretPrevious, source: 'settings', path }
   let source: Secret['source'] = 'new file'

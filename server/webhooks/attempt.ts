@@ -1,8 +1,8 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
 import type { DeliveryResult } from '../metrics/metrics.ts'
+import { parseRetryAfter } from '../retry-schedule.ts'
 import type { PostResult, SafeFetch, Timings } from '../safe-http/safe-fetch.ts'
-import { parseRetryAfter } from './retry-schedule.ts'
 import { signatureHeaders } from './signature.ts'
 
 /** The same bytes under the same id in every attempt. */

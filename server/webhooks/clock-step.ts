@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { LEASE_MS, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
+import { MAX_DELAY_MS } from '../retry-schedule.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { makeWebhooksDue } from './due-webhooks.ts'
-import { MAX_DELAY_MS } from './retry-schedule.ts'
 import { PROBE_MS } from './transition.ts'
 
 const WEBHOOK_BATCH_SIZE = 200

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
+import { RETRY_DELAYS_MS } from '../retry-schedule.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
-import { RETRY_DELAYS_MS } from './retry-schedule.ts'
 import { setActive } from './webhook-store.ts'
 
 const HOUR_MS = 60 * 60_000

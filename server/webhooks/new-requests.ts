@@ -26,7 +26,7 @@ const MAX_REQUESTS_PER_TRANSACTION = 500
 
 /**
  * Writes the requests for the enabled webhooks of the events' groups, due now, in the transaction that writes the events. Beyond
- * the limits above it writes rows of `fan_outs` instead (`fan-out.ts`), and for webhooks with `batch` rows of `batched_events`
+ * the limits above it writes rows of `fan_outs` instead (`deferred-fan-out.ts`), and for webhooks with `batch` rows of `batched_events`
  * (`batches.ts`).
  */
 export async function insertRequests(

@@ -4,7 +4,7 @@ import { reportEvents } from '../checks/report.ts'
 import { inTransaction } from '../database/database.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
-import { fanOut } from './fan-out.ts'
+import { fanOut } from './deferred-fan-out.ts'
 
 const KEYS = ['id', 'webhook_id', 'event', 'created']
 const LABELS = { external_id: 'w1', tags: ['prod'], metadata: { plan: 'a' } }

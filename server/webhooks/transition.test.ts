@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { RETRY_DELAYS_MS } from './retry-schedule.ts'
+import { RETRY_DELAYS_MS } from '../retry-schedule.ts'
 import { type AttemptedRequest, type AttemptTrigger, afterAttempt } from './transition.ts'
 
 const now = Date.UTC(2026, 0, 1)

@@ -1,6 +1,6 @@
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
+import { nextRetryAt } from '../retry-schedule.ts'
 import type { AttemptResult } from './attempt.ts'
-import { nextRetryAt } from './retry-schedule.ts'
 
 /** How often a paused webhook is probed with its oldest queued request. */
 export const PROBE_MS = 60 * 60_000
@@ -49,9 +49,9 @@ export function afterAttempt(
       return { ...retrying, nextAttemptAt: scheduledAt ?? now }
     case 'manual':
       if (scheduledAt !== null && scheduledAt > now) return { ...retrying, nextAttemptAt: scheduledAt }
-      return { ...retrying, nextAttemptAt: nextRetryAt({ requestId, retries, now, ...result }) ?? now }
+      return { ...retrying, nextAttemptAt: nextRetryAt({ id: requestId, retries, now, ...result }) ?? now }
     case 'schedule': {
-      const nextAttemptAt = nextRetryAt({ requestId, retries, now, ...result })
+      const nextAttemptAt = nextRetryAt({ id: requestId, retries, now, ...result })
       if (nextAttemptAt === null) return { status: 'FAILED', retries, nextAttemptAt, webhook: 'pause' }
       return { ...retrying, nextAttemptAt: result.gone ? now : nextAttemptAt }
     }

@@ -1,6 +1,6 @@
 import type { Evidence, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
 import { formatServer } from '../../dns/server-address.ts'
-import type { NameServerReply, Query } from '../check.ts'
+import type { NameServerReply, Query } from '../rule.ts'
 import type { Random } from './random.ts'
 import { hostOf, isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'
 

@@ -1,6 +1,6 @@
-import type { Observation, Step } from '../check.ts'
+import { decide, isAsRecorded } from '../confirmation-rules.ts'
 import { confirmationText } from '../reasons.ts'
-import { decide, isAsRecorded } from '../state-machine.ts'
+import type { Observation, Step } from '../rule.ts'
 import { conclude } from '../verdict.ts'
 import { createNetwork } from './network.ts'
 import { createRandom } from './random.ts'

@@ -13,7 +13,7 @@ test('the nine delays are those of the specification', () => {
 test('a retry is due after its delay plus 0 to 10 s', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(8), (requestId, retries) => {
-      const jitterMs = nextRetryAt({ retries, now: NOW, requestId })! - NOW - RETRY_DELAYS_MS[retries]!
+      const jitterMs = nextRetryAt({ retries, now: NOW, id: requestId })! - NOW - RETRY_DELAYS_MS[retries]!
       expect(jitterMs).toBeGreaterThanOrEqual(0)
       expect(jitterMs).toBeLessThanOrEqual(10_000)
     }),
@@ -21,20 +21,20 @@ test('a retry is due after its delay plus 0 to 10 s', () => {
 })
 
 test('the jitter differs between requests and is always the same for one retry', () => {
-  const instants = Array.from({ length: 100 }, (_, i) => nextRetryAt({ retries: 0, now: NOW, requestId: `req_${i}` }))
+  const instants = Array.from({ length: 100 }, (_, i) => nextRetryAt({ retries: 0, now: NOW, id: `req_${i}` }))
 
   expect(new Set(instants).size).toBeGreaterThan(90)
-  expect(nextRetryAt({ retries: 0, now: NOW, requestId: 'req_7' })).toBe(instants[7])
+  expect(nextRetryAt({ retries: 0, now: NOW, id: 'req_7' })).toBe(instants[7])
 })
 
 test('there is no tenth retry, whatever Retry-After says', () => {
-  expect(nextRetryAt({ retries: 8, now: NOW, requestId: 'req_1' })).not.toBeNull()
-  expect(nextRetryAt({ retries: 9, now: NOW, requestId: 'req_1' })).toBeNull()
-  expect(nextRetryAt({ retries: 9, now: NOW, requestId: 'req_1', retryAfterMs: HOUR_MS })).toBeNull()
+  expect(nextRetryAt({ retries: 8, now: NOW, id: 'req_1' })).not.toBeNull()
+  expect(nextRetryAt({ retries: 9, now: NOW, id: 'req_1' })).toBeNull()
+  expect(nextRetryAt({ retries: 9, now: NOW, id: 'req_1', retryAfterMs: HOUR_MS })).toBeNull()
 })
 
 describe('Retry-After', () => {
-  const next = (retryAfterMs?: number) => nextRetryAt({ retries: 0, now: NOW, requestId: 'req_1', retryAfterMs })!
+  const next = (retryAfterMs?: number) => nextRetryAt({ retries: 0, now: NOW, id: 'req_1', retryAfterMs })!
 
   test('counts if it is later than the schedule', () => {
     expect(next(HOUR_MS)).toBeGreaterThanOrEqual(NOW + HOUR_MS)

@@ -4,9 +4,16 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
-import { MAX_DELAY_MS, nextRetryAt } from '../webhooks/retry-schedule.ts'
+import { MAX_DELAY_MS, nextRetryAt } from '../retry-schedule.ts'
 import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
-import { type AlertRow, ensureSummary, insertDue, insertRecoveries, lockDue, MAX_ATTEMPTS } from './alert-store.ts'
+import {
+  type AlertRow,
+  ensureSummary,
+  insertDue,
+  insertRecoveries,
+  lockDue,
+  MAX_STORED_ATTEMPTS,
+} from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { insertEntries } from './incident-timeline.ts'
 import type { AlertMessage, MessageContext } from './message.ts'
@@ -175,7 +182,7 @@ export async function recordAttempt(
   const retries = isFirst ? 0 : isRequested ? alert.retries : alert.retries + 1
   const retryAt =
     result.kind === 'retry' && !(isRequested && alert.sent_at !== null)
-      ? nextRetryAt({ retries, now, requestId: id, retryAfterMs: result.retryAfterMs })
+      ? nextRetryAt({ retries, now, id, retryAfterMs: result.retryAfterMs })
       : null
   const status = result.kind === 'sent' ? 'SENT' : retryAt === null ? 'FAILED' : 'RETRYING'
   await inTransaction(db, async (transaction) => {
@@ -265,7 +272,7 @@ export async function insertAttempt(
     .deleteFrom('alert_attempts')
     .where('organization_id', '=', organization_id)
     .where('alert_id', '=', alert_id)
-    .where('number', '<=', number - MAX_ATTEMPTS)
+    .where('number', '<=', number - MAX_STORED_ATTEMPTS)
     .execute()
 }
 

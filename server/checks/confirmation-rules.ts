@@ -1,5 +1,9 @@
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import { isDnssecFailure, isStale } from '../dns/outcome.ts'
+import { fingerprint } from './fingerprint.ts'
+import { isAnswer, isFailure, isServfail } from './outcomes.ts'
+import { CONFIRMATIONS } from './reasons.ts'
+import { decideByResolvers } from './resolver-rules.ts'
 import {
   applyRules,
   type Check,
@@ -16,17 +20,13 @@ import {
   resolverOf,
   type Step,
   sendQueries,
-} from './check.ts'
-import { fingerprint } from './fingerprint.ts'
-import { isAnswer, isFailure, isServfail } from './outcomes.ts'
-import { CONFIRMATIONS } from './reasons.ts'
-import { decideByResolvers } from './resolver-rules.ts'
+} from './rule.ts'
 import { compareViews, doesZoneDecide } from './split-horizon.ts'
 import { decideByZone, zoneReplies } from './zone-rules.ts'
 
 /**
- * Returns the next queries or the result of a check, from what is recorded, the observations so far and the time. Pure: the
- * driver and the simulator send the queries.
+ * Returns the next queries or the result of a check, from what is recorded, the observations so far and the time. Pure:
+ * `run-check.ts` and the simulator send the queries.
  */
 export function decide(soFar: CheckSoFar): Step {
   return applyRules(RULES, { ...soFar, zone: zoneReplies(soFar) })

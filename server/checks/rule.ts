@@ -12,7 +12,7 @@ import { type Answer, isAnswer, isFailure, serverOf } from './outcomes.ts'
 import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 
-/** The state of a check. Plain data except for the record type. The rules are in `state-machine.ts`. */
+/** The state of a check. Plain data except for the record type. The rules are in `confirmation-rules.ts`. */
 export type CheckSoFar = {
   recorded: Recorded
   /** In the order in which they were received. Only grows. */

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import type { CheckSoFar, Observation, Recorded } from './check.ts'
+import { decide, RULES } from './confirmation-rules.ts'
 import { fingerprint } from './fingerprint.ts'
 import { RESOLVER_RULES } from './resolver-rules.ts'
 import { CHANGE_RULES, MEMBER_RULES } from './rotation-rules.ts'
+import type { CheckSoFar, Observation, Recorded } from './rule.ts'
 import { SAMPLING_RULES } from './sampling.ts'
 import { UNDECIDABLE } from './simulator/truth.ts'
-import { decide, RULES } from './state-machine.ts'
 
 const document = await readFile(new URL('../../docs/explanation/checks.md', import.meta.url), 'utf8')
 

@@ -9,11 +9,11 @@ import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change.ts'
-import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check.ts'
+import { decide, isAsRecorded } from './confirmation-rules.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
+import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './rule.ts'
 import { queryEveryServer } from './server-answers.ts'
-import { decide, isAsRecorded } from './state-machine.ts'
 import { evaluate } from './verdict.ts'
 
 /** Without `authoritativeClient` only the resolvers decide. Without `networkCheck` Zonewatch's own network is trusted. */

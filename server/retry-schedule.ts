@@ -25,20 +25,20 @@ const MAX_RETRY_AFTER_MS = 24 * HOUR_MS
 export const MAX_DELAY_MS = MAX_RETRY_AFTER_MS + MAX_JITTER_MS
 
 /**
- * When to retry after an attempt that failed at `now`; null after the ninth retry. `retries` is 0 after the first attempt.
+ * When to retry a webhook request or an alert whose attempt failed at `now`; null after the ninth retry. `retries` is 0 after the first attempt.
  * `retryAfterMs` of the receiver counts if it is longer than the delay of the schedule. Up to 10 s of jitter are added, so that
  * requests that failed together are not retried together.
  */
 export function nextRetryAt(failed: {
   retries: number
   now: number
-  requestId: string
+  id: string
   retryAfterMs?: number | undefined
 }): number | null {
   const delayMs = RETRY_DELAYS_MS[failed.retries]
   if (delayMs === undefined) return null
   const requestedMs = Math.min(failed.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
-  return failed.now + Math.max(delayMs, requestedMs) + jitterMs(failed.requestId, failed.retries)
+  return failed.now + Math.max(delayMs, requestedMs) + jitterMs(failed.id, failed.retries)
 }
 
 /**
@@ -54,8 +54,8 @@ export function parseRetryAfter(value: string, now: number): number | undefined 
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
-/** Derived from the request and the retry, so that it is not stored. */
-function jitterMs(requestId: string, retries: number): number {
-  const digest = createHash('sha256').update(`${requestId}:${retries}`).digest()
+/** Derived from the id and the retry, so that it is not stored. */
+function jitterMs(id: string, retries: number): number {
+  const digest = createHash('sha256').update(`${id}:${retries}`).digest()
   return digest.readUInt32BE(0) % (MAX_JITTER_MS + 1)
 }
