@@ -66,7 +66,7 @@ test('a stopping server is not ready, answers every request, and then closes its
   expect(ready!.at(-1)).toBe(503)
   expect(new Set(monitors)).toEqual(new Set([200]))
   expect(await server.ended).toMatchObject({ code: 0 })
-}, 30_000)
+})
 
 test('Ctrl-C stops the server cleanly, even twice as npm sends it', async () => {
   const { receiver, dns, settings } = await givenEnvironment('sqlite')

@@ -66,9 +66,7 @@ onBothEngines('pages', (fresh) => {
     await fc.assert(property, { numRuns: 60 })
   })
 
-  test('while monitors come, change and go, each that stays as it is comes exactly once, both ways', {
-    timeout: 60_000,
-  }, async () => {
+  test('while monitors come, change and go, each that stays as it is comes exactly once, both ways', async () => {
     const db = await fresh()
     const step = fc.oneof(
       fc.record({ do: fc.constant('create' as const), values }),

@@ -23,7 +23,7 @@ beforeAll(async () => {
   standby = await startReplica(primary)
   onPrimary = openDatabase(`${primary.url}/postgres`)
   onStandby = openDatabase(`${standby.url}/postgres`)
-}, 60_000)
+})
 
 afterAll(async () => {
   await Promise.all([onPrimary.destroy(), onStandby.destroy()])

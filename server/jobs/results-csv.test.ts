@@ -35,5 +35,5 @@ onBothEngines('GET /dashboard/api/jobs/{job}/results.csv', (_fresh, engine) => {
     expect((await world.call(`${path}?state=lost`)).status).toBe(400)
     const { key } = await world.organization('Other')
     expect((await world.call(path, { key })).status).toBe(404)
-  }, 60_000)
+  })
 })

@@ -33,8 +33,8 @@ export type ServerProcess = RunningProcess & {
   kill(): Promise<void>
 }
 
-/** Below the ports of outgoing connections, so that a server can restart on the same port. */
-const PORTS = { from: 20_000, count: 12_000 }
+/** Below the ports of outgoing connections, so that a server can restart on the same port. Each of the parallel workers has its own. */
+const PORTS = { from: 20_000, workers: 16, perWorker: 750 }
 /** Only for a server that hangs: on a busy machine a start can take half a minute. */
 const READY_TIMEOUT_MS = 100_000
 
@@ -139,14 +139,18 @@ function statOf(pid: number): { state?: string; group?: string } {
   }
 }
 
-/** A TCP port of 127.0.0.1 that nothing listens on. */
+/** A TCP port of 127.0.0.1 that nothing listens on, and that no other test gets before its server listens. */
 export async function freePort(): Promise<number> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    const port = PORTS.from + Math.floor(Math.random() * PORTS.count)
+  const worker = Number(process.env.VITEST_POOL_ID ?? 0) % PORTS.workers
+  for (let attempt = 0; attempt < PORTS.perWorker; attempt++) {
+    const port = PORTS.from + worker * PORTS.perWorker + (nextPort++ % PORTS.perWorker)
     if (await canListen(port)) return port
   }
   throw new Error('no free port')
 }
+
+// Another run on this machine probably begins elsewhere.
+let nextPort = Math.floor(Math.random() * PORTS.perWorker)
 
 function canListen(port: number): Promise<boolean> {
   return new Promise((resolve) => {

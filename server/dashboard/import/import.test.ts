@@ -330,7 +330,8 @@ test('of a domain the usual records are offered that are there, and none that a 
     ['google._domainkey.example.com', 'TXT', true, 'v=DKIM1; p=abc'],
   ])
   expect(body.rows.every(({ fate, line }: ImportRow) => fate === 'make' && line === null)).toBe(true)
-  expect(dns.queries.total).toBeLessThan(60)
+  const questions = new Set(dns.queries.log.map(({ name, type }) => `${name} ${type}`))
+  expect(questions.size).toBeLessThan(60)
 
   dns.set('*.example.com', 'A', ['192.0.2.5'])
   const wild = (await plan(world, { domain: 'example.com' })).body.rows
