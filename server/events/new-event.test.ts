@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { boundedValues, MAX_VALUE_BYTES } from './new-event.ts'
+import { boundedValues, MAX_VALUE_BYTES, newEvent } from './new-event.ts'
 
 const sizeOf = (...lists: (readonly string[] | null)[]) =>
   lists.reduce((sum, list) => sum + (list === null ? 0 : Buffer.byteLength(JSON.stringify(list))), 0)
@@ -44,4 +44,21 @@ test('thousands of addresses are not cut to pieces: what does not fit is left ou
   expect(current!.every((value, index) => value === addresses[index])).toBe(true)
   expect(previous!.every((value, index) => value === addresses[index])).toBe(true)
   expect(sizeOf(previous, current)).toBeLessThanOrEqual(MAX_VALUE_BYTES)
+})
+
+test.each([
+  ['values that fit', ['192.0.2.1'], 0],
+  ['values that were cut', ['c'.repeat(MAX_VALUE_BYTES)], 1],
+])('the event of %s says whether they are complete', (_, current, truncated) => {
+  const monitor = { id: 'mon_1', expected_values: '["192.0.2.1"]' } as Parameters<typeof newEvent>[0]
+  const change = {
+    at: 1,
+    oldState: 'VALID',
+    newState: 'MISMATCH',
+    previous: null,
+    incidenceCount: 1,
+    diagnosis: null,
+  } as const
+
+  expect(newEvent(monitor, { ...change, current }).truncated).toBe(truncated)
 })
