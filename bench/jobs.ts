@@ -15,7 +15,7 @@ import { openDatabase } from '../server/database/open.ts'
 import { runStep } from '../server/jobs/run.ts'
 import { getJob, insertJob, undoJob } from '../server/jobs/store.ts'
 import { GAP_MS } from '../server/jobs/worker.ts'
-import { createSeal } from '../server/seal.ts'
+import { createKeyring } from '../server/keyring.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { fill } from './api-data.ts'
 
@@ -40,7 +40,7 @@ const CASES: Record<string, NewJob> = {
 const deps = {
   clock: systemClock,
   sizes: new Map(),
-  seal: createSeal('a secret of the benchmark, longer than 32 characters'),
+  keyring: createKeyring('a secret of the benchmark, longer than 32 characters'),
 }
 const WITHOUT_JOB_MS = 5_000
 const PLAN = { id: 'bench', name: 'Bench', prices: [], limits: { monitors: null, min_frequency: null } }

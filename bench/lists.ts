@@ -8,9 +8,9 @@ import { systemClock } from '../server/clock.ts'
 import type { Database } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
+import { createKeyring } from '../server/keyring.ts'
 import { listMonitors } from '../server/monitors/list.ts'
 import { parseInclude } from '../server/monitors/monitor.ts'
-import { createSeal } from '../server/seal.ts'
 import { fill } from './api-data.ts'
 
 /** The effect of the index hints of lists on SQLite: the same pages with and without `indexed by`. */
@@ -90,7 +90,7 @@ async function page(db: Database, query: Query, limit = 20) {
   const { id } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
   return await listMonitors(
     db,
-    createSeal(SECRET),
+    createKeyring(SECRET),
     { organizationId: id },
     {
       query: { limit, ...query },

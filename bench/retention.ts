@@ -8,10 +8,10 @@ import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { deleteOldEvents } from '../server/events/retention.ts'
 import { listEvents } from '../server/events/store.ts'
+import { createKeyring } from '../server/keyring.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/parse-monitor.ts'
 import { SELF_HOSTED } from '../server/plan.ts'
-import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { databaseCpu } from './cpu.ts'
 
@@ -36,7 +36,7 @@ const ORGANIZATIONS = 10
 const MONITORS = 100
 const DAY_MS = 24 * 60 * 60_000
 const YEAR_MS = 365 * DAY_MS
-const seal = createSeal('a secret of the benchmark, longer than 32 characters')
+const keyring = createKeyring('a secret of the benchmark, longer than 32 characters')
 
 async function main(): Promise<void> {
   const postgres = await startPostgres([['max_wal_size', '4GB']])
@@ -171,15 +171,15 @@ async function measurePages(db: Database, url: string, partitions: number, now: 
     const measured: Record<string, number> = { partitions }
     const pages = {
       newest: (turn: number) =>
-        listEvents(divided, seal, { organizationId: tenants[turn % tenants.length]!.id }, { limit: 25 } as never),
+        listEvents(divided, keyring, { organizationId: tenants[turn % tenants.length]!.id }, { limit: 25 } as never),
       of_state: (turn: number) =>
-        listEvents(divided, seal, { organizationId: tenants[turn % tenants.length]!.id }, {
+        listEvents(divided, keyring, { organizationId: tenants[turn % tenants.length]!.id }, {
           limit: 25,
           new_state: 'MISMATCH',
         } as never),
       of_monitor: (turn: number) => {
         const { id, organization_id } = monitors[turn % monitors.length]!
-        return listEvents(divided, seal, { organizationId: organization_id }, { limit: 25, monitor_id: id } as never)
+        return listEvents(divided, keyring, { organizationId: organization_id }, { limit: 25, monitor_id: id } as never)
       },
     }
     for (const [name, read] of Object.entries(pages)) {

@@ -10,10 +10,10 @@ import type { Database, Engine } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { type EventRow, insertEvents, newEventIds, toEvent } from '../server/events/store.ts'
+import { createKeyring } from '../server/keyring.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/parse-monitor.ts'
 import { readDatabaseSize } from '../server/operations/database-size.ts'
-import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { insertRequests } from '../server/webhooks/new-requests.ts'
 import { insertWebhook } from '../server/webhooks/webhook-store.ts'
@@ -30,7 +30,7 @@ const { values: options } = parseArgs({
 })
 const ROWS = Number(options.rows)
 const BATCH = 1_000
-const seal = createSeal('a secret of the benchmark, longer than 32 characters')
+const keyring = createKeyring('a secret of the benchmark, longer than 32 characters')
 
 type Measured = { bench: 'size'; engine: Engine; monitor: number; event: number; request: number }
 
@@ -62,7 +62,7 @@ async function measure(db: Database, url: string): Promise<Omit<Measured, 'engin
   const { id } = await insertOrganization(db, { name: 'Bench', email: 'b@example.com', passwordHash: '' }, now)
   const { id: group } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
   const webhook = { url: 'https://hooks.example.com/in', groups: [group] }
-  await db.transaction().execute((tx) => insertWebhook(tx, seal, systemContext(id, now), webhook))
+  await db.transaction().execute((tx) => insertWebhook(tx, keyring, systemContext(id, now), webhook))
   const perRow = async (work: () => Promise<unknown>) => {
     const before = await compactSize(db, url)
     await work()

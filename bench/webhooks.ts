@@ -14,10 +14,10 @@ import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { insertGroup } from '../server/groups/store.ts'
 import { newId } from '../server/ids.ts'
+import { createKeyring } from '../server/keyring.ts'
 import { LoopHealth } from '../server/loop-health.ts'
-import { parseNetworks } from '../server/safe-http/addresses.ts'
+import { parseNetworks } from '../server/safe-http/address-policy.ts'
 import { createSafeFetch } from '../server/safe-http/safe-fetch.ts'
-import { createSeal } from '../server/seal.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { createWakeUps } from '../server/wake-up.ts'
 import { fanOut } from '../server/webhooks/deferred-fan-out.ts'
@@ -62,7 +62,7 @@ const PLAIN_CONNECTIONS = 50
 const TIMED = 100
 /** The share of the requests before the measurement starts, to warm up compilers and connections. */
 const WARM_UP_SHARE = 0.25
-const seal = createSeal('x'.repeat(32))
+const keyring = createKeyring('x'.repeat(32))
 
 async function main() {
   const engine = options.engine as Engine
@@ -126,7 +126,7 @@ async function measure({ db, port, readReport }: Setup, engine: Engine, webhooks
   const expected = await countDue(db, hanging > 0)
   const stop = new AbortController()
   const log = pino({ level: 'warn' })
-  const deps = { db, seal, safeFetch, wakeUps, log, clock: systemClock, loopHealth: new LoopHealth(), process: 1 }
+  const deps = { db, keyring, safeFetch, wakeUps, log, clock: systemClock, loopHealth: new LoopHealth(), process: 1 }
   const loop = runDispatcher(deps, { stop: stop.signal, abandon: stop.signal }, LIMITS)
   const left = async (most: number) => {
     for (;;) {
@@ -184,7 +184,7 @@ async function fill(db: Database, port: number, webhooks: number, hanging: numbe
     for (let index = 0; index < webhooks; index++) {
       const path = hanging > 0 && index % hanging === 0 ? '/hang' : '/hook'
       const url = `http://127.0.0.1:${port}${path}/${index}`
-      await insertWebhook(transaction, seal, systemContext(organizationId, systemClock.now()), {
+      await insertWebhook(transaction, keyring, systemContext(organizationId, systemClock.now()), {
         url,
         groups: [groupId],
       })
@@ -201,7 +201,7 @@ async function fill(db: Database, port: number, webhooks: number, hanging: numbe
   const body = await readBody(db, await first.executeTakeFirstOrThrow())
   const id = await insertGroup(db, systemContext(organizationId, systemClock.now()), { name: 'Timed' })
   const url = `http://127.0.0.1:${port}/timed`
-  await insertWebhook(db, seal, systemContext(organizationId, systemClock.now()), { url, groups: [id] })
+  await insertWebhook(db, keyring, systemContext(organizationId, systemClock.now()), { url, groups: [id] })
   return { body, ofOne: () => newEvent(organizationId, id) }
 }
 

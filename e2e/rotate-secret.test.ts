@@ -11,7 +11,7 @@ import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#se
 
 const EMAIL = ADMIN.ADMIN_EMAIL!
 
-/** Data that was sealed and signed before a rotation, and its expected content afterwards. */
+/** Data that was encrypted and signed before a rotation, and its expected content afterwards. */
 async function givenSigned(nodes: [ServerProcess, ...ServerProcess[]], receiver: Receiver) {
   const [server] = nodes
   const api = createApi(server.url, ADMIN_KEY)

@@ -23,7 +23,7 @@ test.each([
   ['server/monitors/store.ts', 'server/testing/database.ts'],
   ['server/webhooks/webhook-store.ts', 'server/app.ts'],
   ['server/app.ts', 'server/main.ts'],
-  ['server/http/server.ts', 'server/cli/open-database.ts'],
+  ['server/http/server.ts', 'server/cli/prepare-database.ts'],
   ['server/dns/client.ts', 'server/database/database.ts'],
   ['server/monitors/routes.ts', 'server/database/database.ts'],
   ['server/monitors/external-id-routes.ts', 'server/database/database.ts'],

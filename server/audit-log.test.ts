@@ -223,7 +223,7 @@ async function expectOneEntry(
   { route, prepare, request, entry }: AuditedRequest,
   inspect: (statements: string[]) => void,
 ): Promise<void> {
-  const { db, seal } = given.world.deps
+  const { db, keyring } = given.world.deps
   await prepare?.(given)
   const rowsNow = () => db.selectFrom('audit_log').select(['organization_id', 'id']).execute()
   const known = new Set((await rowsNow()).map(({ id }) => id))
@@ -237,7 +237,7 @@ async function expectOneEntry(
   expect([route, added.length]).toEqual([route, 1])
   const { data } = await listAuditLog(
     db,
-    seal,
+    keyring,
     { organizationId: added[0]!.organization_id },
     {
       limit: 100,

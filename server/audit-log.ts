@@ -14,7 +14,8 @@ import { narrowestIndex, withIndex } from './database/index-hints.ts'
 import { listPage, type Page } from './database/pagination.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
 import { lowestIdAt, newId } from './ids.ts'
-import type { Seal } from './seal.ts'
+import type { Keyring } from './keyring.ts'
+import { truncate } from './text.ts'
 import { parseTimes, toIso } from './times.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -199,7 +200,7 @@ function newRow(context: RequestContext, record: AuditRecord): Insertable<AuditL
     action,
     object_type: object.type ?? type,
     object_id: object.id ?? null,
-    object_label: object.label == null ? null : truncate(object.label),
+    object_label: object.label == null ? null : shortened(object.label),
     object_count: record.count ?? Math.max(1, ids.length),
     object_ids: JSON.stringify(ids.slice(0, MAX_OBJECT_IDS)),
     changed_from: serialize(before, type, names),
@@ -214,7 +215,7 @@ function serialize(fields: Fields | undefined, type: AuditObject, names: readonl
   const entries = names.flatMap((name) => {
     const value = fields[name]
     const field = STORED_FIELDS[type][name]!
-    return value === undefined ? [] : [[name, truncate(field === true ? value : field(value))]]
+    return value === undefined ? [] : [[name, shortened(field === true ? value : field(value))]]
   })
   return JSON.stringify(Object.fromEntries(entries))
 }
@@ -223,11 +224,10 @@ const MAX_CHARACTERS = 1_000
 const MAX_ITEMS = 100
 
 /** Cuts long texts and lists. */
-function truncate<T>(value: T): T
-function truncate(value: unknown): unknown {
-  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(truncate)
-  if (typeof value !== 'string' || value.length <= MAX_CHARACTERS) return value
-  return `${value.slice(0, MAX_CHARACTERS).toWellFormed()}…`
+function shortened<T>(value: T): T
+function shortened(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, MAX_ITEMS).map(shortened)
+  return typeof value === 'string' ? truncate(value, MAX_CHARACTERS) : value
 }
 
 /** The time in an id can be this much later than `occurred_at`: see `newId`. */
@@ -235,7 +235,7 @@ const MAX_ID_AHEAD_MS = 1_000
 
 export async function listAuditLog(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: AuditLogQuery,
 ): Promise<Page<AuditEntry>> {
@@ -260,7 +260,7 @@ export async function listAuditLog(
     rows = rows.where('occurred_at', '<', before).where('id', '<', lowestIdAt('aud', before + MAX_ID_AHEAD_MS))
   }
   const page = await listPage<Selectable<AuditLogTable>>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'audit_log.id',
     orders: { occurred: { column: 'audit_log.id' } },

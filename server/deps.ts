@@ -7,17 +7,17 @@ import { openDatabase } from './database/open.ts'
 import { ReadReplica, readList } from './database/read-replica.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
 import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
-import type { Evidence } from './dns/outcome.ts'
+import type { Exchange } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
 import { formatServer, systemServers } from './dns/server-address.ts'
+import { createKeyring, type Keyring } from './keyring.ts'
 import { LoopHealth } from './loop-health.ts'
-import type { Exposition } from './metrics/families.ts'
 import { Metrics } from './metrics/metrics.ts'
+import type { Exposition } from './metrics/registry.ts'
 import type { Tracing } from './metrics/tracing.ts'
 import { RDATA_FORMATS } from './monitors/record-types/record-types.ts'
 import { createLookup } from './safe-http/lookup.ts'
 import { createSafeFetch, type SafeFetch } from './safe-http/safe-fetch.ts'
-import { createSeal, type Seal } from './seal.ts'
 import { createWakeUps, type WakeUps } from './wake-up.ts'
 
 /** What the server depends on: settings, clock, log, database, network. */
@@ -37,7 +37,7 @@ export type Deps = {
   networkCheck: NetworkCheck | undefined
   closeDns(): Promise<void>
   safeFetch: SafeFetch
-  seal: Seal
+  keyring: Keyring
   loopHealth: LoopHealth
   metrics: Metrics
   /** Undefined without OTEL_EXPORTER_OTLP_ENDPOINT. */
@@ -81,7 +81,7 @@ export function openDeps(
         : new ReadReplica({ url: config.databaseReadUrl, clock, observer: metrics }),
     ...dnsDeps,
     safeFetch,
-    seal: createSeal(current, ...previous),
+    keyring: createKeyring(current, ...previous),
     loopHealth: new LoopHealth(),
     metrics,
     wakeUps: createWakeUps(),
@@ -95,7 +95,7 @@ export function openDns(
   config: Config,
   log: Logger,
   clock: Clock = systemClock,
-  onExchange?: (evidence: Evidence) => void,
+  onExchange?: (exchange: Exchange) => void,
 ): Pick<Deps, 'dns' | 'authoritativeClient' | 'networkCheck' | 'closeDns'> {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,

@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from './clock.ts'
-import { expose } from './metrics/families.ts'
+import { expose } from './metrics/registry.ts'
 import { type ProcessMessage, planProcesses, Supervisor, type SupervisorMessage } from './supervisor.ts'
 
 const all = new Set(['api', 'checker', 'delivery'] as const)

@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { CliError } from './cli-error.ts'
 import type { Clock } from './clock.ts'
 import type { Role } from './config/parse.ts'
-import { type Exposition, expose, type Family, type Part } from './metrics/families.ts'
+import { type Exposition, expose, type Family, type Part } from './metrics/registry.ts'
 import { ServerMetrics } from './metrics/server-metrics.ts'
 import type { Topic } from './wake-up.ts'
 

@@ -8,7 +8,7 @@ import { Select } from '../ui/select.tsx'
 import type { Compare } from './import-input.ts'
 import { monitorHref } from './list-query.ts'
 
-const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
+const JobDialog = lazy(async () => ({ default: (await import('../jobs/bulk-action-dialog.tsx')).JobDialog }))
 
 const NONE = 'none'
 const OPTIONS = [

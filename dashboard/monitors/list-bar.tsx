@@ -17,7 +17,7 @@ import {
 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { monitorsText } from '#contract/wording.ts'
-import type { JobAct } from '../jobs/job-dialog.tsx'
+import type { JobAct } from '../jobs/bulk-action-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'

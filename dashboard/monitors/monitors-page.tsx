@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useState } from 'react'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
-import type { JobAct } from '../jobs/job-dialog.tsx'
+import type { JobAct } from '../jobs/bulk-action-dialog.tsx'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
@@ -30,7 +30,7 @@ import { ViewsMenu } from './list-views-menu.tsx'
 const route = getRouteApi('/signed-in/monitors')
 const ListDialogs = lazy(async () => ({ default: (await import('./list-dialogs.tsx')).ListDialogs }))
 const ExportDialog = lazy(async () => ({ default: (await import('./list-export.tsx')).ExportDialog }))
-const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
+const JobDialog = lazy(async () => ({ default: (await import('../jobs/bulk-action-dialog.tsx')).JobDialog }))
 
 export function MonitorsPage() {
   const search = route.useSearch()

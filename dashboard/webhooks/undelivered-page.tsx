@@ -14,7 +14,7 @@ import { undeliveredQuery, webhookChoiceQuery } from './queries.ts'
 import { Change, LastResponse, StatusFilter, useEvents } from './requests.tsx'
 import { StatusBadge } from './status.tsx'
 
-const JobDialog = lazy(async () => ({ default: (await import('../jobs/job-dialog.tsx')).JobDialog }))
+const JobDialog = lazy(async () => ({ default: (await import('../jobs/bulk-action-dialog.tsx')).JobDialog }))
 
 const route = getRouteApi('/signed-in/webhooks/undelivered')
 const UNDELIVERED_STATUSES = ['PENDING', 'RETRYING', 'FAILED'] as const

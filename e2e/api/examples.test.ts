@@ -40,8 +40,8 @@ const ERRORS: Case[] = [
     ),
     { READ_LIMIT: '1' },
   ],
-  [500, readSealed('a bug')],
-  [503, readSealed('Connection terminated')],
+  [500, readEncrypted('a bug')],
+  [503, readEncrypted('Connection terminated')],
 ]
 
 test.each(ERRORS)('an error %i has the fields of its example', async (status, send, settings) => {
@@ -67,11 +67,11 @@ function twice(ask: (name: string) => (world: TestApp) => Promise<AppResponse>) 
   }
 }
 
-/** A webhook is read whose secret cannot be opened for this reason. */
-function readSealed(reason: string) {
+/** A webhook is read whose secret cannot be decrypted for this reason. */
+function readEncrypted(reason: string) {
   return async (world: TestApp) => {
     const { body } = await create('/webhooks', WEBHOOK)(world)
-    world.deps.seal.open = () => {
+    world.deps.keyring.decrypt = () => {
       throw new Error(reason)
     }
     return await world.call(`/webhooks/${body.id}`)

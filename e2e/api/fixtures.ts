@@ -145,10 +145,10 @@ async function insertEvent({ deps: { db, clock } }: TestApp, { organization, mon
 }
 
 async function insertPage(
-  { deps: { db, seal, clock } }: TestApp,
+  { deps: { db, keyring, clock } }: TestApp,
   { organization, monitor, mark }: Omit<EventKeys, 'group'>,
 ): Promise<string> {
-  await startWaits(db, seal, { organizationId: organization, now: clock.now() }, [{ monitorId: monitor, key: mark }])
+  await startWaits(db, keyring, { organizationId: organization, now: clock.now() }, [{ monitorId: monitor, key: mark }])
   const pages = db.selectFrom('setup_pages').select('id').where('organization_id', '=', organization)
   return (await pages.executeTakeFirstOrThrow()).id
 }

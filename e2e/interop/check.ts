@@ -4,7 +4,7 @@ import { checkOnce } from '#server/checks/run-check.ts'
 import { evaluate, type Verdict } from '#server/checks/verdict.ts'
 import { systemClock } from '#server/clock.ts'
 import { createDnsClient } from '#server/dns/client.ts'
-import type { Evidence, Outcome } from '#server/dns/outcome.ts'
+import type { Exchange, Outcome } from '#server/dns/outcome.ts'
 import { parseMonitor } from '#server/monitors/parse-monitor.ts'
 import { RDATA_FORMATS, recordTypeOf } from '#server/monitors/record-types/record-types.ts'
 import type { Server } from './servers/server.ts'
@@ -12,7 +12,7 @@ import type { Server } from './servers/server.ts'
 /** The name, type and expected values of a monitor, as a user writes them. */
 export type MonitorInput = { name: string; type: MonitorRecordType; expected: string | string[]; flexible?: boolean }
 
-export type CheckResult = { verdict: Verdict; outcome: Outcome; evidence: Evidence[] }
+export type CheckResult = { verdict: Verdict; outcome: Outcome; evidence: Exchange[] }
 
 /** Runs the first check of a new monitor against these recursive or authoritative servers. */
 export async function check(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { renderMail } from '#server/mail/content.ts'
+import { renderMail } from '#server/mail/mail-templates.ts'
 import { notifyWebhookActive } from '#server/mail/notifications.ts'
 import { queueMail } from '#server/mail/outbox.ts'
 import { givenSignedInBrowser, givenUser, PASSWORD, signIn } from '#server/testing/accounts.ts'
@@ -38,9 +38,9 @@ test('every field for a name refuses line breaks', async () => {
 })
 
 test('a name with line breaks from an earlier version is one quoted line in mails', async () => {
-  const { seal } = (await givenApp('sqlite')).deps
+  const { keyring } = (await givenApp('sqlite')).deps
   const content = { kind: 'invitation', organization: PHISHING, role: 'member', issue: 1, expiresAt: 0 } as const
-  const { subject, text } = renderMail(content, { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' })
+  const { subject, text } = renderMail(content, { baseUrl: 'https://dns.example.com', keyring, about: 'inv_1' })
   const quoted = '“Acme Your account is locked. Open https://evil.example now.”'
   expect(subject).toBe(`You are invited to ${quoted} on Zonewatch`)
   expect(text.split('\n\n')[0]).toBe(`The organization ${quoted} invites you to Zonewatch with the role member.`)

@@ -17,10 +17,10 @@ onBothEngines('a TXT record of 61 kB in a group with 1,000 webhooks', (fresh) =>
     const common = { organization_id, created_at: 0, url: '', is_active: 1, state: 'active' } as const
     for (let from = 0; from < WEBHOOKS; from += 100) {
       const some = ids.slice(from, from + 100)
-      const sealed = { secret: Buffer.of(), headers: Buffer.of() }
+      const encrypted = { secret: Buffer.of(), headers: Buffer.of() }
       await db
         .insertInto('webhooks')
-        .values(some.map((id) => ({ ...common, ...sealed, id })))
+        .values(some.map((id) => ({ ...common, ...encrypted, id })))
         .execute()
       await db
         .insertInto('due_webhooks')

@@ -6,7 +6,7 @@ import type { Database, Engine } from '#server/database/database.ts'
 import { LEASE_MS } from '#server/database/lease-queue.ts'
 import { migrate } from '#server/database/migrate.ts'
 import { openDatabase } from '#server/database/open.ts'
-import { createSeal } from '#server/seal.ts'
+import { createKeyring } from '#server/keyring.ts'
 import { isRunning, type ServerProcess } from '#server/testing/server-process.ts'
 import { eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 import { insertRequests } from '#server/webhooks/new-requests.ts'
@@ -82,13 +82,13 @@ async function givenRequests(engine: Engine) {
   const given = { name: 'Crash', email: 'owner@example.com', passwordHash: '' }
   const { id: organizationId } = await insertOrganization(db, given, systemClock.now())
   const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
-  const seal = createSeal(settings.SECRET!)
+  const keyring = createKeyring(settings.SECRET!)
   for (let index = 0; index < WEBHOOKS; index++) {
     const webhook = { url: `${receiver.url}/${index}`, groups: [groupId] }
-    await insertWebhook(db, seal, systemContext(organizationId, systemClock.now()), webhook)
+    await insertWebhook(db, keyring, systemContext(organizationId, systemClock.now()), webhook)
   }
   const batching = { url: `${receiver.url}/batches`, groups: [groupId], batch: { max_events: 5, max_wait_seconds: 1 } }
-  await insertWebhook(db, seal, systemContext(organizationId, systemClock.now()), batching)
+  await insertWebhook(db, keyring, systemContext(organizationId, systemClock.now()), batching)
   let made = 0
   const idOf = (number: number) => `evt_${String(number).padStart(6, '0')}`
   const written = () => Array.from({ length: made }, (_, at) => idOf(at + 1))

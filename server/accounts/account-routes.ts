@@ -16,6 +16,7 @@ import { Params, Responses, type Routes } from '../http/routes.ts'
 import { forbidden } from '../problem.ts'
 import { addressCounters, countAttempts, hashedSubject } from './attempt-limits.ts'
 import { renewSessionCookie, setSessionCookie } from './cookies.ts'
+import { hasOrganizations } from './first-owner.ts'
 import { acceptInvitation, getOfferedInvitation } from './invitations.ts'
 import { sendSignUpLink } from './mailed-links.ts'
 import { getMe } from './memberships.ts'
@@ -25,13 +26,12 @@ import type { Passwords } from './passwords.ts'
 import { profileRoutes } from './profile-routes.ts'
 import { browserOrigin, getSession, protectAccountRoutes } from './request-session.ts'
 import { extendSession } from './sessions.ts'
-import { hasOrganizations } from './setup.ts'
 import { Background, signInRoutes } from './sign-in-routes.ts'
 import { findUser } from './users.ts'
 
 /** What a user does outside of an organization: set up the server, sign up, sign in, accept an invitation, read the own account. */
 export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
-  const { db, clock, config, seal } = deps
+  const { db, clock, config, keyring } = deps
   const isOpen = config.signUp === 'open'
   return async (app) => {
     protectAccountRoutes(app, deps)
@@ -57,7 +57,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
       { schema: { body: Setup, response: Responses(200, Me) } },
       async (request, reply) => {
         const getOrigin = () => browserOrigin(request, clock.now())
-        const { userId, session } = await signUpWithSetupLink(db, { seal, passwords }, request.body, getOrigin)
+        const { userId, session } = await signUpWithSetupLink(db, { keyring, passwords }, request.body, getOrigin)
         setSessionCookie(config, reply, session)
         return await getMe(deps, userId)
       },

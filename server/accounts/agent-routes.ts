@@ -11,7 +11,7 @@ import { getInvitation, insertInvitation, listInvitations, resendInvitation, rev
 const tags = ['Agents']
 
 export function agentRoutes(deps: Deps): Routes {
-  const { db, clock, seal } = deps
+  const { db, clock, keyring } = deps
   const limit = deps.config.invitationLimit
   return async (app) => {
     const agent = { params: Params('agent') }
@@ -29,7 +29,7 @@ export function agentRoutes(deps: Deps): Routes {
           response: Responses(200, PageOf(Agent)),
         },
       },
-      ({ query, context }) => deps.readList(context, (db) => listAgents(db, seal, context, query)),
+      ({ query, context }) => deps.readList(context, (db) => listAgents(db, keyring, context, query)),
     )
 
     app.get(
@@ -87,7 +87,7 @@ export function agentRoutes(deps: Deps): Routes {
           response: Responses(200, PageOf(Invitation)),
         },
       },
-      ({ query, context }) => deps.readList(context, (db) => listInvitations(db, seal, context, query, clock.now())),
+      ({ query, context }) => deps.readList(context, (db) => listInvitations(db, keyring, context, query, clock.now())),
     )
 
     app.post(
@@ -108,7 +108,7 @@ export function agentRoutes(deps: Deps): Routes {
         return runIdempotent(request, reply, db, {
           execute: (db) =>
             withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
-              insertInvitation(transaction, seal, { context, limit }, body),
+              insertInvitation(transaction, keyring, { context, limit }, body),
             ),
           respond: (_db, created) => {
             reply.code(201).header('location', `/agents/invitations/${created.id}`)
@@ -151,7 +151,7 @@ export function agentRoutes(deps: Deps): Routes {
           // An expired invitation counts as an agent again.
           execute: (db) =>
             withinQuota({ ...deps, db }, context, 'agents', (transaction) =>
-              resendInvitation(transaction, seal, { context, limit }, params.invitation),
+              resendInvitation(transaction, keyring, { context, limit }, params.invitation),
             ),
           respond: (_db, resent) => {
             reply.code(202)

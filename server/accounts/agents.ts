@@ -8,8 +8,8 @@ import type { AgentsTable } from '../database/schema-people.ts'
 import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { refuseToGrant } from '../http/authorization.ts'
+import type { Keyring } from '../keyring.ts'
 import { conflict } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { limitKeysOfAgent } from './api-key-store.ts'
 import { revokeInvitationsOfAgent } from './invitations.ts'
@@ -20,13 +20,13 @@ const ORDERS = { created: { column: 'agents.id' }, name: { column: 'agents.name'
 
 export async function listAgents(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: PageQuery,
 ): Promise<Page<Agent>> {
   const rows = db.selectFrom('agents').selectAll('agents').where('agents.organization_id', '=', organizationId)
   const scope = ['agents', organizationId]
-  const page = await listPage<AgentRow>(rows as never, { seal, query, id: 'agents.id', orders: ORDERS, scope })
+  const page = await listPage<AgentRow>(rows as never, { keyring, query, id: 'agents.id', orders: ORDERS, scope })
   return { ...page, data: page.data.map(toAgent) }
 }
 

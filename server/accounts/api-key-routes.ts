@@ -22,7 +22,7 @@ const adminsRead = { readRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
 export function apiKeyRoutes(deps: Deps): Routes {
-  const { db, seal, config } = deps
+  const { db, keyring, config } = deps
   return async (app) => {
     requireWriteRole(app, 'admin')
 
@@ -35,7 +35,7 @@ export function apiKeyRoutes(deps: Deps): Routes {
       response: Responses(200, PageOf(ApiKey)),
     }
     app.get('/api-keys', { config: adminsRead, schema: list }, ({ query, context }) =>
-      deps.readList(context, (db) => listApiKeys(db, { seal, config }, context, query)),
+      deps.readList(context, (db) => listApiKeys(db, { keyring, config }, context, query)),
     )
 
     const create = {

@@ -15,10 +15,10 @@ import { listPage, type Page } from '../database/pagination.ts'
 import type { ApiKeysTable } from '../database/schema-people.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
-import type { KeyLimits, Limits } from '../http/limits.ts'
+import type { KeyLimits, Limits } from '../http/rate-limits.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { notFound } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { randomBase62 } from './account-tokens.ts'
 
@@ -61,7 +61,7 @@ type ReadContext = Pick<RequestContext, 'organizationId' | 'now'>
 /** Includes revoked and expired keys, unless the query excludes them. */
 export async function listApiKeys(
   db: Database,
-  { seal, config }: { seal: Seal; config: KeySettings },
+  { keyring, config }: { keyring: Keyring; config: KeySettings },
   { organizationId, now }: ReadContext,
   query: ApiKeyQuery,
 ): Promise<Page<ApiKey>> {
@@ -74,7 +74,7 @@ export async function listApiKeys(
     rows = rows.where(({ eb, or }) => or([eb('api_keys.expires_at', 'is', null), eb('api_keys.expires_at', '>', now)]))
   }
   const page = await listPage<ApiKeyWithCreator>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'api_keys.id',
     orders: { created: { column: 'api_keys.id' } },

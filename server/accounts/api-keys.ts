@@ -12,7 +12,7 @@ import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
-import { type Budget, budgetOf, type KeyLimits } from '../http/limits.ts'
+import { type Budget, budgetOf, type KeyLimits } from '../http/rate-limits.ts'
 import { conflict, type FieldErrors, forbidden, invalid, notFound, throwIfInvalid } from '../problem.ts'
 import { parseTime } from '../times.ts'
 import {

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork, ipv6Network } from '../http/auth-and-rate-limit.ts'
-import { secondsUntil, tryAgainIn } from '../http/limits.ts'
+import { secondsUntil, tryAgainIn } from '../http/rate-limits.ts'
 import { Problem } from '../problem.ts'
 import { readCookie, setCookie } from './cookies.ts'
 
@@ -69,27 +69,27 @@ export const userAttempt = (secret: 'code' | 'password', userId: string, ip: str
 export const hashedSubject = (kind: string, text: string): string =>
   `${kind} ${hash('sha256', text.trim().toLowerCase())}`
 
-type DeviceDeps = Pick<Deps, 'seal' | 'config'>
+type DeviceDeps = Pick<Deps, 'keyring' | 'config'>
 const YEAR_MS = 365 * 24 * 60 * 60_000
 
 /**
  * An attempt to sign in. A browser in which the account signed in before has its own counter, so that attacks on an account
  * do not lock out its owner.
  */
-export function signInAttempt({ seal, config }: DeviceDeps, request: FastifyRequest, email: string): Attempt {
+export function signInAttempt({ keyring, config }: DeviceDeps, request: FastifyRequest, email: string): Attempt {
   const account = hashedSubject('account', email)
   const others = addressCounters('sign-in', request.ip, 20)
   const [, nonce = '', signature = ''] =
     /^([\w-]{16})\.([\w-]{22})$/.exec(readCookie(request, config, 'device') ?? '') ?? []
   const device = `device ${nonce} of ${account}`
-  const isKnown = nonce !== '' && seal.verify(device, Buffer.from(signature, 'base64url'))
+  const isKnown = nonce !== '' && keyring.verify(device, Buffer.from(signature, 'base64url'))
   return { primary: isKnown ? { subject: device, free: 10 } : { subject: account, free: 5 }, others }
 }
 
 /** Remembers that the account signed in with this browser. The cookie gives no access. */
-export function rememberDevice({ seal, config }: DeviceDeps, reply: FastifyReply, email: string): void {
+export function rememberDevice({ keyring, config }: DeviceDeps, reply: FastifyReply, email: string): void {
   const nonce = randomBytes(12).toString('base64url')
-  const signature = seal.sign(`device ${nonce} of ${hashedSubject('account', email)}`).toString('base64url')
+  const signature = keyring.sign(`device ${nonce} of ${hashedSubject('account', email)}`).toString('base64url')
   setCookie(reply, config, 'device', `${nonce}.${signature}`, YEAR_MS)
 }
 

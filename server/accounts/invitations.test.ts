@@ -171,11 +171,11 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
 
 async function givenTeam(engine: Engine) {
   const world = await givenApp(engine)
-  const { db, seal, clock } = world.deps
+  const { db, keyring, clock } = world.deps
   return {
     world,
     invite: (body: object) => world.call('/agents/invitations', { method: 'POST', body }),
-    tokenOf: ({ id }: Invitation, issue = 1) => invitationToken(seal, id, issue),
+    tokenOf: ({ id }: Invitation, issue = 1) => invitationToken(keyring, id, issue),
     async accept(token: string, email = 'ada@example.com') {
       const person = await ensureUser(db, { email, name: 'Ada' }, clock.now())
       return await acceptInvitation(db, { token, user: person }, { now: clock.now(), address: null, requestId: null })

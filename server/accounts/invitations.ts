@@ -8,10 +8,10 @@ import type { InvitationsTable } from '../database/schema-people.ts'
 import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { refuseToGrant } from '../http/authorization.ts'
 import { lowestIdAt, newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { hashOfToken, invitationToken } from '../mail/links.ts'
 import { cancelMails, queueMail } from '../mail/outbox.ts'
 import { conflict, forbidden, notFound, Problem } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
 import { findActorRole, insertAgent } from './memberships.ts'
 import { normalizeEmail, type User } from './users.ts'
@@ -23,7 +23,7 @@ const LIFETIME_MS = 7 * DAY_MS
 
 export async function listInvitations(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: PageQuery,
   now: number,
@@ -33,7 +33,7 @@ export async function listInvitations(
     .selectAll('invitations')
     .where('invitations.organization_id', '=', organizationId)
   const page = await listPage<InvitationRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'invitations.id',
     orders: { created: { column: 'invitations.id' } },
@@ -53,7 +53,7 @@ type Inviter = { context: RequestContext; limit: number }
 /** Also queues the mail. Throws 403 if the caller may not grant the role, 409 for a member and for an address with an open invitation. */
 export async function insertInvitation(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { context, limit }: Inviter,
   input: NewInvitation,
 ): Promise<Invitation> {
@@ -75,14 +75,14 @@ export async function insertInvitation(
       email,
       role,
       issue: 1,
-      token_hash: hashOfToken(invitationToken(seal, id, 1)),
+      token_hash: hashOfToken(invitationToken(keyring, id, 1)),
       expires_at: now + LIFETIME_MS,
       invited_by: actor,
       accepted_at: null,
       revoked_at: null,
     }
     await transaction.insertInto('invitations').values(row).execute()
-    await sendInvitation(transaction, seal, row, now)
+    await sendInvitation(transaction, keyring, row, now)
     await recordAudit(transaction, context, { action: 'invitation.created', ...auditedObject(row), after: row })
     return toInvitation(row, now)
   })
@@ -94,7 +94,7 @@ export async function insertInvitation(
  */
 export async function resendInvitation(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { context, limit }: Inviter,
   id: string,
 ): Promise<Invitation> {
@@ -107,14 +107,14 @@ export async function resendInvitation(
     await refuseTooManyInvitations(transaction, organizationId, limit, now)
     await refuseSecondInvitation(transaction, organizationId, row.email, now, id)
     const issue = row.issue + 1
-    const token_hash = hashOfToken(invitationToken(seal, id, issue))
+    const token_hash = hashOfToken(invitationToken(keyring, id, issue))
     const change = { issue, token_hash, expires_at: now + LIFETIME_MS }
     const { numUpdatedRows } = await updateOpenInvitation(transaction, organizationId, id)
       .set(change)
       .executeTakeFirst()
     if (numUpdatedRows === 0n) refuseEnded(await getTenantRow(transaction, 'invitations', context, id), now)
     await cancelMails(transaction, organizationId, id)
-    await sendInvitation(transaction, seal, { ...row, ...change }, now)
+    await sendInvitation(transaction, keyring, { ...row, ...change }, now)
     await recordAudit(transaction, context, { action: 'invitation.resent', ...auditedObject(row), after: row })
     return toInvitation({ ...row, ...change }, now)
   })
@@ -268,14 +268,14 @@ function updateOpenInvitation(db: Database, organizationId: string, id: string) 
     .where('revoked_at', 'is', null)
 }
 
-async function sendInvitation(db: Database, seal: Seal, row: InvitationRow, now: number): Promise<void> {
+async function sendInvitation(db: Database, keyring: Keyring, row: InvitationRow, now: number): Promise<void> {
   const { name: organization } = await db
     .selectFrom('organizations')
     .select('name')
     .where('id', '=', row.organization_id)
     .executeTakeFirstOrThrow()
   const { role, issue, expires_at: expiresAt } = row
-  const content = { kind: 'invitation', organization, role, issue, expiresAt, keyId: seal.keyId } as const
+  const content = { kind: 'invitation', organization, role, issue, expiresAt, keyId: keyring.keyId } as const
   await queueMail(db, row.organization_id, { about: row.id, recipients: [row.email], content }, now)
 }
 

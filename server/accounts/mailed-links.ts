@@ -4,8 +4,8 @@ import type { Origin } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
-import type { AccountMail } from '../mail/content.ts'
 import { accountToken } from '../mail/links.ts'
+import type { AccountMail } from '../mail/mail-templates.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { invalid } from '../problem.ts'
 import { changeEmail, mailUser, replacePassword } from './account-changes.ts'
@@ -16,10 +16,10 @@ import { findUser, insertUser, lockAccount, normalizeEmail } from './users.ts'
 
 const LIFETIME_MS = 60 * 60_000
 
-type LinkDeps = Pick<Deps, 'db' | 'clock' | 'seal'>
+type LinkDeps = Pick<Deps, 'db' | 'clock' | 'keyring'>
 
 /** Mails a link to choose a new password, if the address has an account. */
-export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string): Promise<void> {
+export async function sendResetLink({ db, clock, keyring }: LinkDeps, email: string): Promise<void> {
   const user = await findUser(db, email)
   if (!user) return
   await inTransaction(db, async (transaction) => {
@@ -28,7 +28,7 @@ export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string
     const link = { purpose: 'reset-password', userId: account.id } as const
     await sendLink(
       transaction,
-      seal,
+      keyring,
       { ...link, recipient: account.email, mail: { kind: 'password_reset' } },
       clock.now(),
     )
@@ -38,7 +38,7 @@ export async function sendResetLink({ db, clock, seal }: LinkDeps, email: string
 /** Mails a link that changes the address. Sends nothing to an address that another account has. */
 export async function sendEmailChangeLink(
   transaction: Database,
-  { clock, seal }: LinkDeps,
+  { clock, keyring }: LinkDeps,
   userId: string,
   newEmail: string,
 ): Promise<void> {
@@ -46,19 +46,19 @@ export async function sendEmailChangeLink(
   if (await findUser(transaction, email)) return
   const link = { purpose: 'change-email', userId, content: { email } } as const
   const mail = { kind: 'email_confirmation', email } as const
-  await sendLink(transaction, seal, { ...link, recipient: email, mail }, clock.now())
+  await sendLink(transaction, keyring, { ...link, recipient: email, mail }, clock.now())
 }
 
 /** Stored until the address is confirmed. */
 type SignUp = { organization: string; name: string; email: string; passwordHash: string }
 
 /** Mails a link that creates the account or, if the address has an account, a mail that says so. */
-export async function sendSignUpLink({ db, clock, seal }: LinkDeps, signUp: SignUp): Promise<void> {
+export async function sendSignUpLink({ db, clock, keyring }: LinkDeps, signUp: SignUp): Promise<void> {
   const email = normalizeEmail(signUp.email)
   if (await findUser(db, email)) return await mailUser(db, email, { kind: 'account_exists' }, clock.now())
   const link = { purpose: 'sign-up', userId: null, content: { ...signUp, email } } as const
   await inTransaction(db, (transaction) =>
-    sendLink(transaction, seal, { ...link, recipient: email, mail: { kind: 'sign_up_confirmation' } }, clock.now()),
+    sendLink(transaction, keyring, { ...link, recipient: email, mail: { kind: 'sign_up_confirmation' } }, clock.now()),
   )
 }
 
@@ -106,13 +106,13 @@ type NewLink = {
 
 async function sendLink(
   transaction: Database,
-  seal: Deps['seal'],
+  keyring: Deps['keyring'],
   { recipient, mail, ...link }: NewLink,
   now: number,
 ): Promise<void> {
   const id = newId('lnk', now)
-  await insertToken(transaction, { ...link, token: accountToken(seal, id), expiresAt: now + LIFETIME_MS })
-  const content = { ...mail, keyId: seal.keyId }
+  await insertToken(transaction, { ...link, token: accountToken(keyring, id), expiresAt: now + LIFETIME_MS })
+  const content = { ...mail, keyId: keyring.keyId }
   await queueMail(transaction, null, { about: id, recipients: [recipient], content }, now)
 }
 

@@ -109,5 +109,5 @@ onBothEngines('signing up', (_fresh, engine) => {
 
 async function givenInvitation(world: TestApp, body: { email: string; role: string }): Promise<string> {
   const created = await world.call('/agents/invitations', { method: 'POST', body })
-  return `/dashboard/api/invitations/${invitationToken(world.deps.seal, created.body.id, 1)}`
+  return `/dashboard/api/invitations/${invitationToken(world.deps.keyring, created.body.id, 1)}`
 }

@@ -1,13 +1,13 @@
 import type { Acceptance, Setup } from '#contract/account.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import type { Keyring } from '../keyring.ts'
 import { forbidden, invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
+import { hasOrganizations, isSetupToken, setUpOnce } from './first-owner.ts'
 import { acceptInvitation, getPendingInvitation } from './invitations.ts'
 import { insertOwnedOrganization } from './organizations.ts'
 import type { Passwords } from './passwords.ts'
 import { type BrowserOrigin, insertSession, type StartedSession } from './sessions.ts'
-import { hasOrganizations, isSetupToken, setUpOnce } from './setup.ts'
 import { insertUser, type NewUser, refuseTakenEmail } from './users.ts'
 
 type SignedUp = { userId: string; session: StartedSession }
@@ -21,7 +21,10 @@ export async function signUp(
   return await inTransaction(db, async (transaction) => {
     const user = await insertUser(transaction, newUser, origin.now)
     await insertOwnedOrganization(transaction, user, organization, origin)
-    return { userId: user.id, session: await startSession(transaction, user.id, origin) }
+    return {
+      userId: user.id,
+      session: await insertSession(transaction, { userId: user.id, isPersistent: true }, origin),
+    }
   })
 }
 
@@ -31,11 +34,11 @@ export async function signUp(
  */
 export async function signUpWithSetupLink(
   db: Database,
-  { seal, passwords }: { seal: Seal; passwords: Passwords },
+  { keyring, passwords }: { keyring: Keyring; passwords: Passwords },
   { token, password, ...account }: Setup,
   getOrigin: () => BrowserOrigin,
 ): Promise<SignedUp> {
-  if (!(await isSetupToken(db, seal, token)) || (await hasOrganizations(db))) throw badLink()
+  if (!(await isSetupToken(db, keyring, token)) || (await hasOrganizations(db))) throw badLink()
   const passwordHash = await passwords.hash(password)
   const origin = getOrigin()
   const signedUp = await setUpOnce(db, (transaction) => signUp(transaction, { ...account, passwordHash }, origin))
@@ -60,7 +63,10 @@ export async function signUpWithInvitation(
   return await inTransaction(db, async (transaction) => {
     const user = await insertUser(transaction, { name, email, passwordHash }, origin.now)
     const { organizationId } = await acceptInvitation(transaction, { token, user }, origin)
-    return { organizationId, session: await startSession(transaction, user.id, origin) }
+    return {
+      organizationId,
+      session: await insertSession(transaction, { userId: user.id, isPersistent: true }, origin),
+    }
   })
 }
 
@@ -76,6 +82,3 @@ function nameAndPassword({ name, password }: Acceptance): { name: string; passwo
     ...(password === undefined ? { password: missing } : {}),
   })
 }
-
-const startSession = (transaction: Database, userId: string, origin: BrowserOrigin) =>
-  insertSession(transaction, { userId, isPersistent: true }, origin)

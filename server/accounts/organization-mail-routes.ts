@@ -4,7 +4,7 @@ import { OrganizationQuery } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { canGrantRole } from '../http/authorization.ts'
 import { Responses, type Routes } from '../http/routes.ts'
-import { type MailContent, renderMail } from '../mail/content.ts'
+import { type MailContent, renderMail } from '../mail/mail-templates.ts'
 import { toIso } from '../times.ts'
 
 /** The mails to members of the organization, for the dashboard. */
@@ -20,7 +20,7 @@ export const organizationMailRoutes =
 
 /** The newest mails, as a caller with this role may see them. Mails about a user's account belong to no organization, so they are not included. */
 async function listMails(
-  { db, config, seal }: Pick<Deps, 'db' | 'config' | 'seal'>,
+  { db, config, keyring }: Pick<Deps, 'db' | 'config' | 'keyring'>,
   { organizationId, role }: { organizationId: string; role: AgentRole },
 ): Promise<Mails['data']> {
   const rows = await db
@@ -32,7 +32,7 @@ async function listMails(
     .execute()
   return rows.map(({ id, created_at, about, recipient, content, status, error }) => {
     const mail: MailContent = JSON.parse(content)
-    const { subject, text } = renderMail(mail, { baseUrl: config.baseUrl, seal, about })
+    const { subject, text } = renderMail(mail, { baseUrl: config.baseUrl, keyring, about })
     // If the server sends mail, only the recipient sees a link. Otherwise, callers who may grant the role pass it on.
     const showsLinks = config.smtp === null && (mail.kind !== 'invitation' || canGrantRole(role, mail.role))
     return {

@@ -23,7 +23,7 @@ import { normalizeEmail } from './users.ts'
 
 /** The own account of a signed-in user: name, password, address, second factor, sessions. Bodies and responses: `contract/account.ts`. */
 export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
-  const { db, clock, config, seal } = deps
+  const { db, clock, config, keyring } = deps
 
   /** Limits the attempts at the password. */
   const afterPassword = <T, P>(
@@ -97,7 +97,7 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
       { schema: { body: contract.PasswordOnly, response: Responses(200, contract.SecondFactor) } },
       async (request, reply) =>
         await afterPassword(request, reply, request.body, async (transaction, account) => {
-          const { totpURI, recoveryCodes } = await insertSecondFactor(transaction, seal, account)
+          const { totpURI, recoveryCodes } = await insertSecondFactor(transaction, keyring, account)
           return { totpURI, backupCodes: recoveryCodes }
         }),
     )
@@ -118,7 +118,7 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
       { schema: { body: contract.PasswordOnly, response: Responses(200, contract.RecoveryCodes) } },
       async (request, reply) =>
         await afterPassword(request, reply, request.body, async (transaction, account) => ({
-          backupCodes: await replaceRecoveryCodes(transaction, seal, account, requestOrigin(request, clock.now())),
+          backupCodes: await replaceRecoveryCodes(transaction, keyring, account, requestOrigin(request, clock.now())),
         })),
     )
 

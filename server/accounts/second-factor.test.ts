@@ -78,7 +78,7 @@ onBothEngines('a second factor', (_fresh, engine) => {
     })
   })
 
-  test('is stored sealed', async () => {
+  test('is stored encrypted', async () => {
     const { world, uri, recoveryCodes } = await givenSecondFactor(await givenApp(engine))
     const stored = JSON.stringify(await world.deps.db.selectFrom('second_factors').selectAll().execute())
     expect(stored).not.toContain(String(URI.parse(uri).secret.base32))

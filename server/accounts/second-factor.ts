@@ -3,24 +3,24 @@ import { fieldError } from '#contract/field-errors.ts'
 import { recordAccountAudit } from '../audit-log.ts'
 import type { Actor, Origin } from '../context.ts'
 import { type Database, forUpdate } from '../database/database.ts'
+import type { Keyring } from '../keyring.ts'
 import { conflict, invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { deleteTokens, randomBase62, SIGN_IN_PURPOSES } from './account-tokens.ts'
 import type { Account } from './users.ts'
 
 /** `secret`: base32. */
 type SecondFactor = { secret: string; recoveryCodes: string[] }
-/** The sealed JSON, with the names that existing rows have. */
+/** The encrypted JSON, with the names that existing rows have. */
 type StoredFactor = { secret: string; backupCodes: string[] }
 
 const RECOVERY_CODE_COUNT = 10
 
 /** `account`: locked. Replaces an unconfirmed second factor. It takes effect with `enableSecondFactor`. Throws 409 if one is in effect. */
-export async function insertSecondFactor(db: Database, seal: Seal, { id, email, hasSecondFactor }: Account) {
+export async function insertSecondFactor(db: Database, keyring: Keyring, { id, email, hasSecondFactor }: Account) {
   if (hasSecondFactor) throw conflict('Two-factor authentication is on. Turn it off first.')
   const secret = new Secret({ size: 20 })
   const recoveryCodes = newRecoveryCodes()
-  const sealed = close(seal, id, { secret: secret.base32, recoveryCodes })
+  const sealed = encryptFactor(keyring, id, { secret: secret.base32, recoveryCodes })
   await db
     .insertInto('second_factors')
     .values({ person_id: id, sealed })
@@ -55,11 +55,11 @@ export async function disableSecondFactor(
  */
 export async function useCode(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { userId, code }: { userId: string; code: string },
   now: number,
 ): Promise<void> {
-  const factor = await getFactor(db, seal, userId)
+  const factor = await getFactor(db, keyring, userId)
   const totp = new TOTP({ secret: factor.secret })
   // The clock of the authenticator may be one step off: section 5.2.
   const delta = totp.validate({ token: code, timestamp: now, window: 1 })
@@ -77,32 +77,32 @@ export async function useCode(
 /** Accepts each code once. Throws 400 for a wrong or used code, 409 without a second factor. */
 export async function useRecoveryCode(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { userId, code }: { userId: string; code: string },
 ): Promise<void> {
-  const factor = await getFactor(db, seal, userId)
+  const factor = await getFactor(db, keyring, userId)
   const recoveryCodes = factor.recoveryCodes.filter((unused) => unused !== code)
   if (recoveryCodes.length === factor.recoveryCodes.length) throw invalid({ code: fieldError('wrong_backup_code') })
-  await updateFactor(db, seal, userId, { ...factor, recoveryCodes })
+  await updateFactor(db, keyring, userId, { ...factor, recoveryCodes })
 }
 
 /** `account`: locked. The previous codes stop working. Throws 409 if no second factor is in effect. */
 export async function replaceRecoveryCodes(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { id, hasSecondFactor }: Account,
   origin: Origin,
 ): Promise<string[]> {
   if (!hasSecondFactor) throw noSecondFactor()
-  const factor = await getFactor(db, seal, id)
+  const factor = await getFactor(db, keyring, id)
   const recoveryCodes = newRecoveryCodes()
-  await updateFactor(db, seal, id, { ...factor, recoveryCodes })
+  await updateFactor(db, keyring, id, { ...factor, recoveryCodes })
   await recordAccountAudit(db, origin, id, { action: 'agent.backup_codes_created' })
   return recoveryCodes
 }
 
 /** Locks the row until the transaction ends. Throws 409 without a second factor. */
-async function getFactor(db: Database, seal: Seal, userId: string): Promise<SecondFactor> {
+async function getFactor(db: Database, keyring: Keyring, userId: string): Promise<SecondFactor> {
   const row = await db
     .selectFrom('second_factors')
     .select('sealed')
@@ -110,18 +110,18 @@ async function getFactor(db: Database, seal: Seal, userId: string): Promise<Seco
     .modifyEnd(forUpdate(db))
     .executeTakeFirst()
   if (!row) throw noSecondFactor()
-  const { secret, backupCodes }: StoredFactor = JSON.parse(seal.open(row.sealed, secondFactorContext(userId)))
+  const { secret, backupCodes }: StoredFactor = JSON.parse(keyring.decrypt(row.sealed, secondFactorContext(userId)))
   return { secret, recoveryCodes: backupCodes }
 }
 
-async function updateFactor(db: Database, seal: Seal, userId: string, factor: SecondFactor): Promise<void> {
-  const sealed = close(seal, userId, factor)
+async function updateFactor(db: Database, keyring: Keyring, userId: string, factor: SecondFactor): Promise<void> {
+  const sealed = encryptFactor(keyring, userId, factor)
   await db.updateTable('second_factors').set({ sealed }).where('person_id', '=', userId).execute()
 }
 
-function close(seal: Seal, userId: string, { secret, recoveryCodes }: SecondFactor): Buffer {
+function encryptFactor(keyring: Keyring, userId: string, { secret, recoveryCodes }: SecondFactor): Buffer {
   const stored: StoredFactor = { secret, backupCodes: recoveryCodes }
-  return seal.close(JSON.stringify(stored), secondFactorContext(userId))
+  return keyring.encrypt(JSON.stringify(stored), secondFactorContext(userId))
 }
 
 export const secondFactorContext = (userId: string): string => `second factor of ${userId}`

@@ -3,7 +3,7 @@ import { givenSignedInBrowser, givenUser, PASSWORD, signIn } from '../testing/ac
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
-import { setupToken } from './setup.ts'
+import { setupToken } from './first-owner.ts'
 
 const SIGN_IN = '/dashboard/auth/sign-in/email'
 
@@ -12,7 +12,7 @@ onBothEngines('a session', (_fresh, engine) => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
     const [email, password] = ['ada@example.com', 'correct horse']
-    const token = await setupToken(world.deps.db, world.deps.seal)
+    const token = await setupToken(world.deps.db, world.deps.keyring)
     const owner = { organization: 'Acme', name: 'Ada', email, password }
     await browser.call('/dashboard/api/setup', { body: { token, ...owner } })
     const thief = openBrowser(world)

@@ -32,7 +32,7 @@ import {
 
 /** Sign-in, sign-out, and password reset. Bodies and responses: `contract/account.ts`. */
 export function signInRoutes(deps: Deps, passwords: Passwords, background: Background): Routes {
-  const { db, clock, config, seal } = deps
+  const { db, clock, config, keyring } = deps
 
   const setCookies = (request: FastifyRequest, reply: FastifyReply, { session, pending, trusted }: SignInTokens) => {
     if (session) setSessionCookie(config, reply, session)
@@ -73,7 +73,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
         const code = request.body.code.replaceAll(/[ -]/g, '')
         const entry = await getCodeEntry(request, code, request.body.trustDevice)
         const tokens = await limitAttempts(deps, reply, userAttempt('code', entry.userId, request.ip), () =>
-          enterCode(db, seal, entry, browserOrigin(request, clock.now())),
+          enterCode(db, keyring, entry, browserOrigin(request, clock.now())),
         )
         setCookies(request, reply, tokens)
         return DONE
@@ -87,7 +87,7 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
         const { code, trustDevice } = request.body
         const entry = await getCodeEntry(request, code, trustDevice)
         const tokens = await limitAttempts(deps, reply, userAttempt('code', entry.userId, request.ip), () =>
-          enterRecoveryCode(db, seal, entry, browserOrigin(request, clock.now())),
+          enterRecoveryCode(db, keyring, entry, browserOrigin(request, clock.now())),
         )
         setCookies(request, reply, tokens)
         return DONE

@@ -1,7 +1,7 @@
 import { recordAccountAudit } from '../audit-log.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import type { Keyring } from '../keyring.ts'
 import { Problem } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { consumeAccountToken, consumeToken, findTokenOwner, insertToken, newToken } from './account-tokens.ts'
 import type { Passwords } from './passwords.ts'
 import { enableSecondFactor, noSecondFactor, useCode, useRecoveryCode } from './second-factor.ts'
@@ -66,14 +66,14 @@ export type CodeEntry = { userId: string; code: string; pending?: { token: strin
  */
 export async function enterCode(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { userId, code, pending }: CodeEntry,
   origin: BrowserOrigin,
 ): Promise<SignInTokens> {
   return await inTransaction(db, async (transaction) => {
     const account = await lockAccount(transaction, userId)
     if (!account) throw noSecondFactor()
-    await useCode(transaction, seal, { userId, code }, origin.now)
+    await useCode(transaction, keyring, { userId, code }, origin.now)
     if (pending) return await completeSignIn(transaction, userId, pending, origin)
     if (!account.hasSecondFactor) await enableSecondFactor(transaction, userId, origin)
     return {}
@@ -83,13 +83,13 @@ export async function enterCode(
 /** Accepts a recovery code. Throws like `enterCode`. */
 export async function enterRecoveryCode(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { userId, code, pending }: CodeEntry,
   origin: BrowserOrigin,
 ): Promise<SignInTokens> {
   return await inTransaction(db, async (transaction) => {
     await lockAccount(transaction, userId)
-    await useRecoveryCode(transaction, seal, { userId, code })
+    await useRecoveryCode(transaction, keyring, { userId, code })
     return pending ? await completeSignIn(transaction, userId, pending, origin) : {}
   })
 }

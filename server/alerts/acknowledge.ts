@@ -5,27 +5,27 @@ import { systemContext, type Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { findTenantRow, getTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
+import type { Keyring } from '../keyring.ts'
 import { alertToken, openAlertToken } from '../mail/links.ts'
 import { notFound } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import type { AlertRow } from './alert-store.ts'
 import { acknowledgedBy, incidentAudit, toIncident } from './incident-store.ts'
 import { insertEntries } from './incident-timeline.ts'
 
 /** The page where anyone who received the message acknowledges. `addressId`: the recipient of a mail, to record who acknowledged. */
 export function acknowledgeLink(
-  { seal, config }: { seal: Seal; config: Pick<Config, 'baseUrl'> },
+  { keyring, config }: { keyring: Keyring; config: Pick<Config, 'baseUrl'> },
   { organization_id, id }: Pick<AlertRow, 'organization_id' | 'id'>,
   addressId?: string,
 ): string {
   const alertAndAddress = addressId === undefined ? id : `${id}~${addressId}`
-  const token = alertToken(seal, 'acknowledge', organization_id, alertAndAddress)
+  const token = alertToken(keyring, 'acknowledge', organization_id, alertAndAddress)
   return `${config.baseUrl}/dashboard/alert-acknowledgement/${token}`
 }
 
 /** Throws `not_found` for a token that this server did not sign. */
-export async function getAcknowledgement(db: Database, seal: Seal, token: string): Promise<Acknowledgement> {
-  const { tenant, incidentId, title } = await getLinkedAlert(db, seal, token)
+export async function getAcknowledgement(db: Database, keyring: Keyring, token: string): Promise<Acknowledgement> {
+  const { tenant, incidentId, title } = await getLinkedAlert(db, keyring, token)
   const { zone, resolved_at, acknowledged_at, acknowledged_by } = await getTenantRow(
     db,
     'incidents',
@@ -40,12 +40,12 @@ export async function getAcknowledgement(db: Database, seal: Seal, token: string
 /** Acknowledges the incident if it is open. Throws `not_found` for a token that this server did not sign. */
 export async function acknowledgeByLink(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   token: string,
   now: number,
 ): Promise<Acknowledgement> {
   return await inTransaction(db, async (transaction) => {
-    const { tenant, alertId, addressId, channelId, incidentId } = await getLinkedAlert(transaction, seal, token)
+    const { tenant, alertId, addressId, channelId, incidentId } = await getLinkedAlert(transaction, keyring, token)
     const before = await getTenantRow(transaction, 'incidents', tenant, incidentId, forUpdate(transaction))
     if (before.resolved_at === null && before.acknowledged_at === null) {
       const label = await linkLabel(transaction, tenant, channelId, addressId)
@@ -58,12 +58,12 @@ export async function acknowledgeByLink(
       const context = systemContext(tenant.organizationId, now, actor)
       await recordAudit(transaction, context, { ...incidentAudit(before), before: toIncident(before), after })
     }
-    return await getAcknowledgement(transaction, seal, token)
+    return await getAcknowledgement(transaction, keyring, token)
   })
 }
 
-async function getLinkedAlert(db: Database, seal: Seal, token: string) {
-  const { organizationId, id } = openAlertToken(seal, 'acknowledge', token)
+async function getLinkedAlert(db: Database, keyring: Keyring, token: string) {
+  const { organizationId, id } = openAlertToken(keyring, 'acknowledge', token)
   const [alertId = '', addressId] = id.split('~')
   const tenant = { organizationId }
   const { incident_id, channel_id, title } = await getTenantRow(db, 'alerts', tenant, alertId)

@@ -6,6 +6,7 @@ import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { MAX_DELAY_MS, nextRetryAt } from '../retry-schedule.ts'
 import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
+import type { AlertMessage, MessageContext } from './alert-message.ts'
 import {
   type AlertRow,
   ensureSummary,
@@ -16,7 +17,6 @@ import {
 } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { insertEntries } from './incident-timeline.ts'
-import type { AlertMessage, MessageContext } from './message.ts'
 import type { AttemptResult } from './send-message.ts'
 
 const HOUR_MS = 60 * 60_000

@@ -4,12 +4,6 @@ import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
-import type { AlertRow } from './alert-store.ts'
-import type { ChannelRow } from './channel.ts'
-import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
-import { countLeft } from './incident-monitors.ts'
-import { inAnyWindow, includesMonitor } from './maintenance.ts'
-import { activeWindows } from './maintenance-store.ts'
 import {
   type AlertMessage,
   failingMessage,
@@ -19,8 +13,15 @@ import {
   type MonitorSummary,
   recoveryMessage,
   summaryMessage,
-} from './message.ts'
-import { digestAt, matchesFailing, quietUntil } from './rule.ts'
+} from './alert-message.ts'
+import type { AlertRow } from './alert-store.ts'
+import type { ChannelRow } from './channel.ts'
+import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
+import { inAnyWindow, includesMonitor } from './maintenance.ts'
+import { activeWindows } from './maintenance-store.ts'
+import { countLeft } from './resolve-incidents.ts'
+import { matchesFailing } from './rule-matching.ts'
+import { digestAt, quietUntil } from './rule-schedule.ts'
 
 /** Monitors that a message names. */
 const MAX_MONITORS = 5

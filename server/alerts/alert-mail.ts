@@ -1,5 +1,6 @@
-import { buttons, escapeHtml, frame, type Message, oneLine, paragraph, withBreaks } from '../mail/message.ts'
-import { type AlertMessage, DATA_FACTS, messageLinks, plainText } from './message.ts'
+import { buttons, escapeHtml, frame, type Message, paragraph, withBreaks } from '../mail/mail-message.ts'
+import { oneLine, truncate } from '../text.ts'
+import { type AlertMessage, DATA_FACTS, messageLinks, plainText } from './alert-message.ts'
 
 const SUBJECT_PREFIXES: Record<AlertMessage['kind'], string> = {
   failing: '[Failing] ',
@@ -29,7 +30,7 @@ export function mailOf(message: AlertMessage, unsubscribeUrl: string): Message {
   const preview = [text, ...facts.map(({ name, value }) => `${name}: ${value}`)].join(' ')
   const acknowledgeText = acknowledge === null ? '' : `\n\nAcknowledge:\n${acknowledge}`
   return {
-    subject: oneLine(`${SUBJECT_PREFIXES[kind]}${title}`).slice(0, 200),
+    subject: truncate(oneLine(`${SUBJECT_PREFIXES[kind]}${title}`), 200),
     text: `${title}\n\n${plainText(message)}${acknowledgeText}\n\n--\n${footer}\nUnsubscribe: ${unsubscribeUrl}\n`,
     html: frame({
       title,

@@ -8,9 +8,9 @@ import { listPage, type Page } from '../database/pagination.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { conflict } from '../problem.ts'
 import { MAX_DELAY_MS } from '../retry-schedule.ts'
-import type { Seal } from '../seal.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 
 export type AlertRow = Selectable<AlertsTable>
@@ -207,7 +207,7 @@ export async function ensureSummary(
 
 export async function listAlerts(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: AlertQuery,
 ): Promise<Page<Alert>> {
@@ -217,7 +217,7 @@ export async function listAlerts(
   if (channel_id !== undefined) rows = rows.where('alerts.channel_id', '=', channel_id)
   if (incident_id !== undefined) rows = rows.where('alerts.incident_id', '=', incident_id)
   const page = await listPage<AlertRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'alerts.id',
     orders: { created: { column: 'alerts.id' } },

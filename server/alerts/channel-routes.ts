@@ -28,7 +28,7 @@ const byAdmins = { writeRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
 
 export function channelRoutes(deps: Deps): Routes {
-  const { db, seal } = deps
+  const { db, keyring } = deps
   const params = Params('channel')
   return async (app) => {
     const types = {
@@ -46,7 +46,7 @@ export function channelRoutes(deps: Deps): Routes {
       querystring: ChannelQuery,
       response: Responses(200, PageOf(Channel)),
     }
-    app.get('/channels', { schema: list }, ({ query, context }) => listChannels(db, seal, context, query))
+    app.get('/channels', { schema: list }, ({ query, context }) => listChannels(db, keyring, context, query))
 
     const create = {
       operationId: 'createChannel',
@@ -64,10 +64,10 @@ export function channelRoutes(deps: Deps): Routes {
           const errors = isKnownType ? await settingsErrors(deps, context, body.type, body.settings) : {}
           throwIfInvalid({ ...errors, ...schemaErrors(request) })
         },
-        execute: (db) => insertChannel(db, seal, context, body),
+        execute: (db) => insertChannel(db, keyring, context, body),
         respond: (db, id) => {
           reply.code(201).header('location', `/channels/${id}`)
-          return getChannel(db, seal, context, id)
+          return getChannel(db, keyring, context, id)
         },
       })
     })
@@ -80,7 +80,7 @@ export function channelRoutes(deps: Deps): Routes {
       response: Responses(200, Channel),
     }
     app.get('/channels/:channel', { schema: read }, ({ params, context }) =>
-      getChannel(db, seal, context, params.channel),
+      getChannel(db, keyring, context, params.channel),
     )
 
     const change = {
@@ -99,12 +99,12 @@ export function channelRoutes(deps: Deps): Routes {
         const { params, body, context, match } = request
         const hasSettings = typeof body.settings === 'object' && body.settings !== null
         const input = hasSettings ? body.settings! : {}
-        const { type, settings } = await mergeSettings(db, seal, context, params.channel, input)
+        const { type, settings } = await mergeSettings(db, keyring, context, params.channel, input)
         const errors = hasSettings ? await settingsErrors(deps, context, type, settings) : {}
         throwIfInvalid({ ...errors, ...schemaErrors(request) })
         const changed = hasSettings ? { ...body, settings } : body
-        await updateChannel(db, seal, context, params.channel, changed, match)
-        return await getChannel(db, seal, context, params.channel)
+        await updateChannel(db, keyring, context, params.channel, changed, match)
+        return await getChannel(db, keyring, context, params.channel)
       },
     )
 
@@ -120,7 +120,7 @@ export function channelRoutes(deps: Deps): Routes {
       '/channels/:channel',
       { config: { ...byAdmins, ...takesIfMatch }, schema: remove },
       async ({ params, context, match }, reply) => {
-        await deleteChannel(db, seal, context, params.channel, match)
+        await deleteChannel(db, keyring, context, params.channel, match)
         return reply.code(204).send(null)
       },
     )

@@ -8,16 +8,15 @@ import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tena
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { findFieldErrors } from '../http/validation.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
-import type { Seal } from '../seal.ts'
-import { addressErrors, sendConfirmations } from './addresses.ts'
 import {
   type ChannelRow,
   type ChannelSettings,
+  encryptedSettings,
   MASK,
   openedSettings,
-  sealedSettings,
   secretNames,
   secretsOf,
   toChannel,
@@ -25,30 +24,31 @@ import {
 } from './channel.ts'
 import { ALL_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 import { findTemplateError } from './channel-types/http.ts'
+import { addressErrors, sendConfirmations } from './email-recipients.ts'
 
 /** For each organization. */
 const MAX_CHANNELS = 100
 
 export async function listChannels(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: PageQuery,
 ): Promise<Page<Channel>> {
   const rows = db.selectFrom('channels').selectAll('channels').where('channels.organization_id', '=', organizationId)
   const page = await listPage<ChannelRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'channels.id',
     orders: { created: { column: 'channels.id' } },
     scope: ['channels', organizationId],
   })
-  return { ...page, data: page.data.map((row) => toChannel(row, seal)) }
+  return { ...page, data: page.data.map((row) => toChannel(row, keyring)) }
 }
 
 /** Throws `not_found`. */
-export async function getChannel(db: Database, seal: Seal, tenant: Tenant, id: string): Promise<Channel> {
-  return toChannel(await getTenantRow(db, 'channels', tenant, id), seal)
+export async function getChannel(db: Database, keyring: Keyring, tenant: Tenant, id: string): Promise<Channel> {
+  return toChannel(await getTenantRow(db, 'channels', tenant, id), keyring)
 }
 
 /** Returns what is wrong with the settings, by field. Resolves the host names of URLs. */
@@ -86,9 +86,15 @@ const normalizeSettings = (settings: ChannelSettings): ChannelSettings =>
     : settings
 
 /** The settings after a change: secrets that are left out or masked keep their values. Throws `not_found`. */
-export async function mergeSettings(db: Database, seal: Seal, tenant: Tenant, id: string, changed: ChannelSettings) {
+export async function mergeSettings(
+  db: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+  changed: ChannelSettings,
+) {
   const row = await getTenantRow(db, 'channels', tenant, id)
-  const stored = secretsOf(row, seal)
+  const stored = secretsOf(row, keyring)
   const unchanged = secretNames(row.type).filter(
     (name) => stored[name] !== undefined && (changed[name] === undefined || changed[name] === MASK),
   )
@@ -101,7 +107,7 @@ export async function mergeSettings(db: Database, seal: Seal, tenant: Tenant, id
 /** Throws 409 at the limit. */
 export async function insertChannel(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   context: RequestContext,
   { name, type, settings: input }: NewChannel,
 ): Promise<string> {
@@ -116,12 +122,12 @@ export async function insertChannel(
     if (Number(count) >= MAX_CHANNELS)
       throw conflict(`Limit reached: an organization has at most ${MAX_CHANNELS} channels. Delete one first.`)
     const id = newId('chn', now)
-    const sealed = sealedSettings(type, id, settings, seal)
+    const columns = encryptedSettings(type, id, settings, keyring)
     await transaction
       .insertInto('channels')
-      .values({ organization_id: organizationId, id, created_at: now, name, type, ...sealed })
+      .values({ organization_id: organizationId, id, created_at: now, name, type, ...columns })
       .execute()
-    if (type === 'email') await sendConfirmations(transaction, seal, context, (settings.addresses ?? []) as string[])
+    if (type === 'email') await sendConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
     const after = { name, type, settings, is_active: true }
     await recordAudit(transaction, context, { action: 'channel.created', object: { id, label: name }, after })
     return id
@@ -131,7 +137,7 @@ export async function insertChannel(
 /** `settings`: the result of `mergeSettings`. Throws `not_found` and 412. */
 export async function updateChannel(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   context: RequestContext,
   id: string,
   change: ChannelChange,
@@ -140,17 +146,17 @@ export async function updateChannel(
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'channels', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    const before = { name: row.name, is_active: row.is_active === 1, settings: openedSettings(row, seal) }
+    const before = { name: row.name, is_active: row.is_active === 1, settings: openedSettings(row, keyring) }
     const settings = change.settings && normalizeSettings(change.settings)
     const { name = before.name, is_active = before.is_active } = change
     await updateTenantRow(transaction, 'channels', context, id, {
       name,
       is_active: is_active ? 1 : 0,
-      ...(settings && { ...sealedSettings(row.type, id, settings, seal), last_error: null }),
+      ...(settings && { ...encryptedSettings(row.type, id, settings, keyring), last_error: null }),
       ...nextVersion,
     })
     if (settings && row.type === 'email')
-      await sendConfirmations(transaction, seal, context, (settings.addresses ?? []) as string[])
+      await sendConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
     const after = { name, is_active, settings: settings ?? before.settings }
     const object = { id, label: row.name }
     await recordAudit(transaction, context, { action: 'channel.updated', object, before, after })
@@ -160,7 +166,7 @@ export async function updateChannel(
 /** Its alerts remain in the log. Throws 409 for the only channel of a rule, `not_found` and 412. */
 export async function deleteChannel(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   context: RequestContext,
   id: string,
   match?: Match,
@@ -179,7 +185,7 @@ export async function deleteChannel(
       .execute()
     await deleteTenantRow(transaction, 'channels', context, id)
     const { name, type } = row
-    const before = { name, type, is_active: row.is_active === 1, settings: openedSettings(row, seal) }
+    const before = { name, type, is_active: row.is_active === 1, settings: openedSettings(row, keyring) }
     await recordAudit(transaction, context, { action: 'channel.deleted', object: { id, label: name }, before })
   })
 }

@@ -2,7 +2,7 @@ import type { Selectable } from 'kysely'
 import type { Channel, ChannelType } from '#contract/alerts.ts'
 import type { ChannelsTable } from '../database/schema-alerts.ts'
 import { withVersion } from '../database/versions.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { ALL_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 
@@ -24,31 +24,35 @@ function settingNames(type: string, property: 'secret' | 'isUrl'): string[] {
 export const secretNames = (type: string): string[] => settingNames(type, 'secret')
 export const urlNames = (type: string): string[] => settingNames(type, 'isUrl')
 
-export function secretsOf({ id, secrets }: Pick<ChannelRow, 'id' | 'secrets'>, seal: Seal): Record<string, string> {
-  return secrets === null ? {} : JSON.parse(seal.open(secrets, channelContext(id)))
+export function secretsOf(
+  { id, secrets }: Pick<ChannelRow, 'id' | 'secrets'>,
+  keyring: Keyring,
+): Record<string, string> {
+  return secrets === null ? {} : JSON.parse(keyring.decrypt(secrets, channelContext(id)))
 }
 
 /** The settings with their secrets. */
-export const openedSettings = (row: ChannelRow, seal: Seal): ChannelSettings => ({
+export const openedSettings = (row: ChannelRow, keyring: Keyring): ChannelSettings => ({
   ...JSON.parse(row.settings),
-  ...secretsOf(row, seal),
+  ...secretsOf(row, keyring),
 })
 
-/** The columns to store: the settings without secrets, and the sealed secrets. */
-export function sealedSettings(type: string, id: string, settings: ChannelSettings, seal: Seal) {
+/** The columns to store: the settings without secrets, and the encrypted secrets. */
+export function encryptedSettings(type: string, id: string, settings: ChannelSettings, keyring: Keyring) {
   const names = secretNames(type)
   const entries = Object.entries(settings)
   const secrets = entries.filter(([name]) => names.includes(name))
   const open = entries.filter(([name]) => !names.includes(name))
   return {
     settings: JSON.stringify(Object.fromEntries(open)),
-    secrets: secrets.length === 0 ? null : seal.close(JSON.stringify(Object.fromEntries(secrets)), channelContext(id)),
+    secrets:
+      secrets.length === 0 ? null : keyring.encrypt(JSON.stringify(Object.fromEntries(secrets)), channelContext(id)),
   }
 }
 
 /** Secrets that are set are masked. */
-export function toChannel(row: ChannelRow, seal: Seal): Channel {
-  const masked = Object.keys(secretsOf(row, seal)).map((name) => [name, MASK])
+export function toChannel(row: ChannelRow, keyring: Keyring): Channel {
+  const masked = Object.keys(secretsOf(row, keyring)).map((name) => [name, MASK])
   const channel: Channel = {
     id: row.id,
     created: toIso(row.created_at),

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { CauseKind } from '../database/schema-alerts.ts'
+import { oneLine, truncate } from '../text.ts'
 
 /** What monitors that fail together share. `key`: unique among open incidents. `value`: for people. */
 export type Cause = { key: string; kind: CauseKind; value: string | null }
@@ -36,9 +37,7 @@ function wrongValue({ record_type, current_values }: CausingEvent): Cause[] {
   if (values.length === 0) return []
   const sorted = values.toSorted()
   const key = `value ${record_type} ${hash('sha256', JSON.stringify(sorted), 'hex')}`
-  const text = sorted.join(', ').replace(/\p{Cc}+/gu, ' ')
-  const value = text.length <= MAX_VALUE_LENGTH ? text : `${text.slice(0, MAX_VALUE_LENGTH).toWellFormed()}…`
-  return [{ key, kind: 'value', value }]
+  return [{ key, kind: 'value', value: truncate(oneLine(sorted.join(', ')), MAX_VALUE_LENGTH) }]
 }
 
 /** The name servers of the zone that are down. If none was queried: the resolvers, if all of them are down. */

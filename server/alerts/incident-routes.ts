@@ -19,7 +19,7 @@ import { listEntries } from './incident-timeline.ts'
 const tags = ['Alerts']
 const takesIfMatch = { takesIfMatch: true }
 
-export function incidentRoutes({ db, seal }: Deps): Routes {
+export function incidentRoutes({ db, keyring }: Deps): Routes {
   const params = Params('incident')
   return async (app) => {
     const list = {
@@ -29,7 +29,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       querystring: IncidentQuery,
       response: Responses(200, PageOf(Incident)),
     }
-    app.get('/incidents', { schema: list }, ({ query, context }) => listIncidents(db, seal, context, query))
+    app.get('/incidents', { schema: list }, ({ query, context }) => listIncidents(db, keyring, context, query))
 
     const read = {
       operationId: 'getIncident',
@@ -67,7 +67,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
     }
     app.get('/incidents/:incident/timeline', { schema: timeline }, async ({ params, query, context }) => {
       const { id } = await getIncident(db, context, params.incident)
-      return await listEntries(db, seal, context, id, query)
+      return await listEntries(db, keyring, context, id, query)
     })
 
     const alerts = {
@@ -77,7 +77,7 @@ export function incidentRoutes({ db, seal }: Deps): Routes {
       querystring: AlertQuery,
       response: Responses(200, PageOf(Alert)),
     }
-    app.get('/alerts', { schema: alerts }, ({ query, context }) => listAlerts(db, seal, context, query))
+    app.get('/alerts', { schema: alerts }, ({ query, context }) => listAlerts(db, keyring, context, query))
 
     const alert = {
       operationId: 'getAlert',

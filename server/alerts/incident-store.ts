@@ -9,8 +9,8 @@ import { listPage, type Page } from '../database/pagination.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { parseTime, toIso, toIsoOrNull } from '../times.ts'
 import { makeAlertsDue } from './alert-store.ts'
 import { insertEntries, type NewEntry } from './incident-timeline.ts'
@@ -19,7 +19,7 @@ type IncidentRow = Selectable<IncidentsTable>
 
 export async function listIncidents(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: IncidentQuery,
 ): Promise<Page<Incident>> {
@@ -27,7 +27,7 @@ export async function listIncidents(
   let rows = db.selectFrom('incidents').selectAll('incidents').where('incidents.organization_id', '=', organizationId)
   if (is_open !== undefined) rows = rows.where('incidents.resolved_at', is_open ? 'is' : 'is not', null)
   const page = await listPage<IncidentRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'incidents.id',
     orders: { opened: { column: 'incidents.id' } },

@@ -6,7 +6,7 @@ import type { Database } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { EntryKind, IncidentEntriesTable } from '../database/schema-alerts.ts'
 import { newId } from '../ids.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 import { toIso } from '../times.ts'
 
 export type NewEntry = {
@@ -50,7 +50,7 @@ export async function insertEntries(
 /** Check first that the incident belongs to the organization. */
 export async function listEntries(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   incidentId: string,
   query: PageQuery,
@@ -61,7 +61,7 @@ export async function listEntries(
     .where('incident_entries.organization_id', '=', organizationId)
     .where('incident_entries.incident_id', '=', incidentId)
   const page = await listPage<EntryRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'incident_entries.id',
     orders: { occurred: { column: 'incident_entries.id' } },

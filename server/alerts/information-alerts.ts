@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
+import type { Information } from './alert-message.ts'
 import { insertDue } from './alert-store.ts'
-import type { Information } from './message.ts'
-import { exclusionFinder, tagsByMonitor } from './rule.ts'
+import { exclusionFinder, tagsByMonitor } from './rule-matching.ts'
 
 type InformedMonitor = { organization_id: string; id: string; group_id: string; owner: string; record_type: string }
 

@@ -15,7 +15,7 @@ const tags = ['Alerts']
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
-export function maintenanceRoutes({ db, seal }: Deps): Routes {
+export function maintenanceRoutes({ db, keyring }: Deps): Routes {
   const params = Params('window')
   return async (app) => {
     const list = {
@@ -25,7 +25,7 @@ export function maintenanceRoutes({ db, seal }: Deps): Routes {
       querystring: MaintenanceWindowQuery,
       response: Responses(200, PageOf(MaintenanceWindow)),
     }
-    app.get('/maintenance-windows', { schema: list }, ({ query, context }) => listWindows(db, seal, context, query))
+    app.get('/maintenance-windows', { schema: list }, ({ query, context }) => listWindows(db, keyring, context, query))
 
     const create = {
       operationId: 'createMaintenanceWindow',

@@ -16,9 +16,9 @@ import { deleteTenantRow, findTenantRow, getTenantRow, updateTenantRow } from '.
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { parseTimes, toIso } from '../times.ts'
 import {
   includesMonitor,
@@ -65,7 +65,7 @@ function openWindows(db: Database, organizationId: string, now: number): Promise
 
 export async function listWindows(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   tenant: Tenant & { now: number },
   query: MaintenanceWindowQuery,
 ): Promise<Page<MaintenanceWindow>> {
@@ -83,7 +83,7 @@ export async function listWindows(
   if (monitor_id !== undefined)
     rows = rows.where(isOneOf(db, 'maintenance_windows.id', await windowIdsOf(db, tenant, monitor_id)))
   const page = await listPage<WindowRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'maintenance_windows.id',
     orders: { created: { column: 'maintenance_windows.id' } },

@@ -2,14 +2,14 @@ import { AddressAnswer } from '#contract/alerts.ts'
 import { Acknowledgement } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork, enforceLimit } from '../http/auth-and-rate-limit.ts'
-import { Limiter } from '../http/limiter.ts'
-import { budgetOf } from '../http/limits.ts'
+import { Limiter } from '../http/rate-limiter.ts'
+import { budgetOf } from '../http/rate-limits.ts'
 import { Params, Responses, type Routes } from '../http/routes.ts'
 import { acknowledgeByLink, getAcknowledgement } from './acknowledge.ts'
-import { followAddressLink, getLinkedAddress } from './addresses.ts'
+import { applyAddressLink, getLinkedAddress } from './email-recipients.ts'
 
 /** The links in messages. They need no account, and only POST changes something, because mail scanners open every link. */
-export function messageLinkRoutes({ db, clock, seal, config }: Deps): Routes {
+export function messageLinkRoutes({ db, clock, keyring, config }: Deps): Routes {
   return async (app) => {
     const limiter = new Limiter({ db, clock })
     app.addHook('onRequest', async (request, reply) => {
@@ -26,17 +26,17 @@ export function messageLinkRoutes({ db, clock, seal, config }: Deps): Routes {
     const address = { params: Params('token'), response: Responses(200, AddressAnswer) }
     for (const purpose of ['confirm', 'unsubscribe'] as const) {
       const path = `/alert-addresses/${purpose}/:token`
-      app.get(path, { schema: address }, ({ params }) => getLinkedAddress(db, seal, purpose, params.token))
+      app.get(path, { schema: address }, ({ params }) => getLinkedAddress(db, keyring, purpose, params.token))
       app.post(path, { schema: address }, ({ params }) =>
-        followAddressLink(db, seal, purpose, params.token, clock.now()),
+        applyAddressLink(db, keyring, purpose, params.token, clock.now()),
       )
     }
     const acknowledgement = { params: Params('token'), response: Responses(200, Acknowledgement) }
     app.get('/alert-acknowledgements/:token', { schema: acknowledgement }, ({ params }) =>
-      getAcknowledgement(db, seal, params.token),
+      getAcknowledgement(db, keyring, params.token),
     )
     app.post('/alert-acknowledgements/:token', { schema: acknowledgement }, ({ params }) =>
-      acknowledgeByLink(db, seal, params.token, clock.now()),
+      acknowledgeByLink(db, keyring, params.token, clock.now()),
     )
   }
 }

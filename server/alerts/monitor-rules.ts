@@ -3,7 +3,7 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { exclusionFinder } from './rule.ts'
+import { exclusionFinder } from './rule-matching.ts'
 
 const MINUTE_MS = 60_000
 

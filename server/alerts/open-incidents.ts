@@ -7,7 +7,7 @@ import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import { type Cause, type CausingEvent, causesOf } from './incident-cause.ts'
 import { insertEntries } from './incident-timeline.ts'
-import type { Failure } from './rule.ts'
+import type { Failure } from './rule-matching.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 type FailingEvent = CausingEvent & { group_id: string; subdomain: string; occurred_at: number }

@@ -21,7 +21,7 @@ const tags = ['Alerts']
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
-export function ruleRoutes({ db, seal }: Deps): Routes {
+export function ruleRoutes({ db, keyring }: Deps): Routes {
   const params = Params('rule')
   const refuseInvalid = async (request: FastifyRequest) => {
     const errors = await referenceErrors(db, request.context, request.body as NewAlertRule)
@@ -35,7 +35,7 @@ export function ruleRoutes({ db, seal }: Deps): Routes {
       querystring: AlertRuleQuery,
       response: Responses(200, PageOf(AlertRule)),
     }
-    app.get('/alert-rules', { schema: list }, ({ query, context }) => listRules(db, seal, context, query))
+    app.get('/alert-rules', { schema: list }, ({ query, context }) => listRules(db, keyring, context, query))
 
     const create = {
       operationId: 'createAlertRule',

@@ -13,12 +13,12 @@ import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tena
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { findGroupRow, parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { lowestIdAt, newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
 import { normalizePattern } from './name-pattern.ts'
-import { failureMatcher, type RuleFilters, tagsByMonitor } from './rule.ts'
+import { failureMatcher, type RuleFilters, tagsByMonitor } from './rule-matching.ts'
 
 type RuleRow = Selectable<AlertRulesTable>
 
@@ -27,14 +27,19 @@ const MINUTE_MS = 60_000
 const MAX_RULES = 50
 const DEFAULT_DELAY_MINUTES = 10
 
-export async function listRules(db: Database, seal: Seal, tenant: Tenant, query: PageQuery): Promise<Page<AlertRule>> {
+export async function listRules(
+  db: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  query: PageQuery,
+): Promise<Page<AlertRule>> {
   const { organizationId } = tenant
   const rows = db
     .selectFrom('alert_rules')
     .selectAll('alert_rules')
     .where('alert_rules.organization_id', '=', organizationId)
   const page = await listPage<RuleRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'alert_rules.id',
     orders: { created: { column: 'alert_rules.id' } },

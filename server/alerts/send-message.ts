@@ -1,22 +1,22 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
+import type { Keyring } from '../keyring.ts'
 import type { SendMail } from '../mail/smtp.ts'
 import { parseRetryAfter } from '../retry-schedule.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
-import type { Seal } from '../seal.ts'
 import { acknowledgeLink } from './acknowledge.ts'
-import { mailId, recipientsOf, unsubscribeToken } from './addresses.ts'
 import { mailOf } from './alert-mail.ts'
+import type { AlertMessage } from './alert-message.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
 import { type HttpChannelType, type HttpRequest, newResponse } from './channel-types/channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
-import type { AlertMessage } from './message.ts'
+import { mailId, recipientsOf, unsubscribeToken } from './email-recipients.ts'
 
 export type SendDeps = {
   db: Database
   clock: Clock
-  seal: Seal
+  keyring: Keyring
   safeFetch: SafeFetch
   config: Pick<Config, 'baseUrl'>
   /** Null if no mail server is configured. */
@@ -110,12 +110,12 @@ async function sendRequest(
   build: HttpChannelType['request'],
   signal: AbortSignal,
 ): Promise<AttemptResult> {
-  const { seal, safeFetch, clock } = deps
+  const { keyring, safeFetch, clock } = deps
   const type = HTTP_CHANNEL_TYPES[channel.type as HttpType]
-  const request = build(message, openedSettings(channel, seal))
+  const request = build(message, openedSettings(channel, keyring))
   // Everyone who reads the log, even a viewer, could acknowledge with this token.
   const acknowledgeToken = message.acknowledge === null ? [] : [message.acknowledge.split('/').at(-1)!]
-  const redact = newRedactor([...Object.values(secretsOf(channel, seal)), ...acknowledgeToken], request)
+  const redact = newRedactor([...Object.values(secretsOf(channel, keyring)), ...acknowledgeToken], request)
   const at = clock.now()
   const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', 'user-agent': 'Zonewatch' }
   const { method = 'POST' } = request
@@ -164,7 +164,7 @@ function newRedactor(secrets: readonly string[], { headers = {} }: HttpRequest):
 
 /** Sends a separate mail to each recipient, so that nobody sees the other addresses and everybody can unsubscribe. */
 async function sendByMail(
-  { db, clock, config, seal, sendMail }: SendDeps,
+  { db, clock, config, keyring, sendMail }: SendDeps,
   channel: ChannelRow,
   message: AlertMessage,
   signal: AbortSignal,
@@ -198,13 +198,13 @@ async function sendByMail(
   let refused: string | undefined
   for (const { email, addressId } of recipients) {
     if (done.includes(email)) continue
-    const token = unsubscribeToken(seal, organizationId, addressId)
+    const token = unsubscribeToken(keyring, organizationId, addressId)
     const headers = {
       'List-Unsubscribe': `<${config.baseUrl}/alert-addresses/unsubscribe/${token}>`,
       'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
     }
     const acknowledge =
-      message.acknowledge && acknowledgeLink({ seal, config }, { ...channel, id: message.id }, addressId)
+      message.acknowledge && acknowledgeLink({ keyring, config }, { ...channel, id: message.id }, addressId)
     const unsubscribeUrl = `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`
     const mail = mailOf({ ...message, acknowledge }, unsubscribeUrl)
     const sending = await sendMail({ id: mailId(message.messageId, email), to: email, at, headers }, mail, signal)

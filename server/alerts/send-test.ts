@@ -7,8 +7,8 @@ import { newId } from '../ids.ts'
 import { createMailSender } from '../mail/smtp.ts'
 import { Problem } from '../problem.ts'
 import { insertAttempt, limitedUntil, updateChannelStatus } from './alert-attempts.ts'
+import { testMessage } from './alert-message.ts'
 import type { ChannelRow } from './channel.ts'
-import { testMessage } from './message.ts'
 import { type AttemptResult, sendMessage } from './send-message.ts'
 
 const DEADLINE_MS = 30_000

@@ -2,19 +2,19 @@ import { sql } from 'kysely'
 import type { Config } from '../config/config.ts'
 import { type Claim, claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
+import type { Keyring } from '../keyring.ts'
 import { createMailSender, type SendMail } from '../mail/smtp.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
-import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './alert-attempts.ts'
-import { evaluateDue } from './evaluate.ts'
+import { evaluateDue } from './evaluate-events.ts'
 import { sendMessage } from './send-message.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {
   config: Pick<Config, 'baseUrl' | 'smtp' | 'alertsPerHour'>
-  seal: Seal
+  keyring: Keyring
   safeFetch: SafeFetch
   wakeUps: WakeUps
   metrics?: Metrics

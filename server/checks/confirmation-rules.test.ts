@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
+import type { CheckSoFar, Observation, Recorded } from './check-state.ts'
 import { decide, RULES } from './confirmation-rules.ts'
 import { fingerprint } from './fingerprint.ts'
 import { RESOLVER_RULES } from './resolver-rules.ts'
 import { CHANGE_RULES, MEMBER_RULES } from './rotation-rules.ts'
-import type { CheckSoFar, Observation, Recorded } from './rule.ts'
 import { SAMPLING_RULES } from './sampling.ts'
 import { UNDECIDABLE } from './simulator/truth.ts'
 
@@ -61,8 +61,8 @@ function reply(outcome: Outcome, ip = '192.0.2.201'): Reply {
 
 function given(observations: Observation[], changes: Partial<CheckSoFar> = {}): CheckSoFar {
   const resolvers = [201, 202].map((last) => ({ ip: `192.0.2.${last}`, port: 53 }))
-  const setup = { resolvers, hasAuthoritativeClient: false, hasNetworkCheck: false }
-  return { recorded, observations, now: { at: 0, elapsed: 0 }, setup, ...changes }
+  const capabilities = { resolvers, hasAuthoritativeClient: false, hasNetworkCheck: false }
+  return { recorded, observations, now: { at: 0, elapsed: 0 }, capabilities, ...changes }
 }
 
 const at = { at: 0, elapsed: 0 }
@@ -79,11 +79,11 @@ test('an answer that differs is asked of another resolver', () => {
 })
 
 test('with canaries nothing that differs is looked at before the network is known to work', () => {
-  const setup = { ...given([]).setup, hasNetworkCheck: true }
+  const capabilities = { ...given([]).capabilities, hasNetworkCheck: true }
   const observations = [first({ kind: 'timeout' })]
-  expect(decide(given(observations, { setup }))).toMatchObject({ queries: [{ purpose: 'network' }] })
+  expect(decide(given(observations, { capabilities }))).toMatchObject({ queries: [{ purpose: 'network' }] })
   const gone: Observation = { query: { purpose: 'network' }, network: 'gone', ...at }
-  expect(decide(given([...observations, gone], { setup }))).toMatchObject({ kind: 'withheld', afterMs: 5_000 })
+  expect(decide(given([...observations, gone], { capabilities }))).toMatchObject({ kind: 'withheld', afterMs: 5_000 })
 })
 
 test('SERVFAIL is asked again of the same resolver with validation switched off', () => {

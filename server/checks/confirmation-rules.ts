@@ -1,9 +1,5 @@
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import { isDnssecFailure, isStale } from '../dns/outcome.ts'
-import { fingerprint } from './fingerprint.ts'
-import { isAnswer, isFailure, isServfail } from './outcomes.ts'
-import { CONFIRMATIONS } from './reasons.ts'
-import { decideByResolvers } from './resolver-rules.ts'
 import {
   applyRules,
   type Check,
@@ -20,7 +16,11 @@ import {
   resolverOf,
   type Step,
   sendQueries,
-} from './rule.ts'
+} from './check-state.ts'
+import { fingerprint } from './fingerprint.ts'
+import { isAnswer, isFailure, isServfail } from './outcomes.ts'
+import { CONFIRMATIONS } from './reasons.ts'
+import { decideByResolvers } from './resolver-rules.ts'
 import { compareViews, doesZoneDecide } from './split-horizon.ts'
 import { decideByZone, zoneReplies } from './zone-rules.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { VerdictReason } from '#contract/reasons.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { newDiagnosis, type TimestampedEvidence, withLatest } from './evidence.ts'
+import { newDiagnosis, type TimestampedExchange, withLatest } from './evidence.ts'
 import type { Confirmation } from './reasons.ts'
 import { evaluate } from './verdict.ts'
 
@@ -12,7 +12,7 @@ const confirmedBy = (code: 'resolver_confirmed' | 'resolvers_agree' | 'resolvers
 ]
 const WHY = { reason: REASON, confirmation: confirmedBy('resolver_confirmed'), at: AT }
 
-function evidenceOf(server: string, values: string[]): TimestampedEvidence {
+function evidenceOf(server: string, values: string[]): TimestampedExchange {
   return {
     server,
     transport: 'udp',
@@ -26,7 +26,7 @@ function evidenceOf(server: string, values: string[]): TimestampedEvidence {
 }
 
 test('every path says whether it is recursive or authoritative', () => {
-  const authoritative: TimestampedEvidence = {
+  const authoritative: TimestampedExchange = {
     ...evidenceOf('192.0.2.53:53', ['x']),
     path: 'authoritative',
     name: 'ns1.example.com',

@@ -1,17 +1,18 @@
 import type { DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
 import type { ConfirmationReason, VerdictReason } from '#contract/reasons.ts'
-import type { Evidence, Outcome } from '../dns/outcome.ts'
+import type { Exchange, Outcome } from '../dns/outcome.ts'
 import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
+import { truncate } from '../text.ts'
+import type { Observation } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
 import type { Confirmation } from './reasons.ts'
-import type { Observation } from './rule.ts'
 
 /** `at`: when the exchange began, in UTC epoch milliseconds. */
-export type TimestampedEvidence = Evidence & { at: number }
+export type TimestampedExchange = Exchange & { at: number }
 
 /** Every exchange that a verdict may rest on, in order. Repeated queries add only answers that a server has not given before. */
-export function evidenceOf(observations: readonly Observation[]): TimestampedEvidence[] {
-  const evidence: TimestampedEvidence[] = []
+export function evidenceOf(observations: readonly Observation[]): TimestampedExchange[] {
+  const evidence: TimestampedExchange[] = []
   for (const observation of observations) {
     const { query, at } = observation
     const reply =
@@ -33,7 +34,7 @@ export function evidenceOf(observations: readonly Observation[]): TimestampedEvi
   return evidence
 }
 
-function isEquivalent(one: Evidence, other: Evidence): boolean {
+function isEquivalent(one: Exchange, other: Exchange): boolean {
   return (
     one.server === other.server &&
     one.transport === other.transport &&
@@ -63,7 +64,7 @@ const MAX_PART_CHARACTERS = MAX_CHARACTERS / 2
 /** If it is too long, each exchange is shortened first, then exchanges in the middle are left out. `at`: UTC epoch milliseconds. */
 export function newDiagnosis(
   { reason, confirmation, at }: { reason: VerdictReason; confirmation: Confirmation; at: number },
-  evidence: readonly TimestampedEvidence[],
+  evidence: readonly TimestampedExchange[],
 ): StoredDiagnosis {
   const verdict = shortenReason(reason)
   return fitWithin(MAX_CHARACTERS, evidence, (paths) => ({ verdict, ...confirmationAt(confirmation, at), paths }))
@@ -73,7 +74,7 @@ export function newDiagnosis(
 export function withLatest(
   before: StoredDiagnosis,
   { confirmation, at }: { confirmation: Confirmation; at: number },
-  evidence: readonly TimestampedEvidence[],
+  evidence: readonly TimestampedExchange[],
 ): StoredDiagnosis {
   const { latest: _, ...diagnosis } = { ...before, paths: [...before.paths] }
   while (diagnosis.paths.length > 2 && JSON.stringify(diagnosis).length > MAX_PART_CHARACTERS) {
@@ -119,7 +120,7 @@ function shortenValue(value: unknown, limits: (typeof REASON_LIMITS)[number]): u
 
 function fitWithin<T>(
   characters: number,
-  evidence: readonly TimestampedEvidence[],
+  evidence: readonly TimestampedExchange[],
   build: (paths: DiagnosisPath[]) => T,
 ): T {
   const fits = (paths: DiagnosisPath[]) => JSON.stringify(build(paths)).length <= characters
@@ -136,10 +137,10 @@ function removeMiddle(paths: unknown[]): void {
   paths.splice(Math.floor(paths.length / 2), 1)
 }
 
-function toDiagnosisPath(evidence: TimestampedEvidence, limits: ExchangeLimits): DiagnosisPath {
-  const { at, flags, path = 'recursive', ede, outcome } = evidence
+function toDiagnosisPath(exchange: TimestampedExchange, limits: ExchangeLimits): DiagnosisPath {
+  const { at, flags, path = 'recursive', ede, outcome } = exchange
   return {
-    ...evidence,
+    ...exchange,
     at: new Date(at).toISOString(),
     flags: [...flags],
     path,
@@ -177,8 +178,4 @@ function shortenOutcome(outcome: Outcome, limits: ExchangeLimits): DnsOutcome {
 function shortenValues(values: readonly string[], limits: ExchangeLimits): string[] {
   const first = values.slice(0, limits.values).map((text) => truncate(text, limits.characters))
   return values.length > first.length ? [...first, `… ${values.length - first.length} more`] : first
-}
-
-function truncate(text: string, characters: number): string {
-  return text.length > characters ? `${text.slice(0, characters).toWellFormed()}…` : text
 }

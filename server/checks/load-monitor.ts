@@ -6,10 +6,10 @@ import type { Claim } from '../database/lease-queue.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { changePhase, type PlannedChange } from '../planned-changes/planned-change.ts'
 import { findOpenChange } from '../planned-changes/store.ts'
+import type { Recorded } from './check-state.ts'
 import type { MonitorRow } from './check-write.ts'
-import { type ExpectedChange, oldAndNewValues } from './expected-change.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
-import type { Recorded } from './rule.ts'
+import { oldAndNewValues, type StartedChange } from './planned-change-match.ts'
 import type { LoadedMonitor } from './run-check.ts'
 
 /**
@@ -45,13 +45,13 @@ async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<s
 }
 
 /** Undefined before its period begins. */
-function toExpectedChange(change: PlannedChange | undefined, now: number): ExpectedChange | undefined {
+function toExpectedChange(change: PlannedChange | undefined, now: number): StartedChange | undefined {
   if (!change || changePhase(change, now) === 'before') return undefined
   const { id, oldValues, newValues } = change
   return { id, oldValues, newValues, isOver: changePhase(change, now) === 'after' }
 }
 
-function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: ExpectedChange): Recorded {
+function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: StartedChange): Recorded {
   const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
   return {
     owner: row.owner,

@@ -3,7 +3,7 @@ import { isCnameLoop } from '../dns/cname-chain.ts'
 import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
-import type { NameServerReply } from './rule.ts'
+import type { NameServerReply } from './check-state.ts'
 
 type QueryClient = Pick<DnsClient, 'query'>
 

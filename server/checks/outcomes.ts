@@ -1,4 +1,4 @@
-import { type Evidence, firstOfKinds, isUsable, type Outcome } from '../dns/outcome.ts'
+import { type Exchange, firstOfKinds, isUsable, type Outcome } from '../dns/outcome.ts'
 import { fingerprint } from './fingerprint.ts'
 
 export type Answer = Extract<Outcome, { kind: 'answer' }>
@@ -74,6 +74,6 @@ export function mergeAnswers(answers: readonly Answer[]): Answer {
 }
 
 /** The address of the server that gave the reply; empty if there was none. */
-export function serverOf({ evidence }: { evidence: readonly Evidence[] }): string {
+export function serverOf({ evidence }: { evidence: readonly Exchange[] }): string {
   return evidence.at(-1)?.server ?? ''
 }

@@ -9,12 +9,12 @@ import { claimDue } from '../database/lease-queue.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { getEvent } from '../events/store.ts'
+import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { readBacklog } from '../operations/backlog.ts'
-import { createSeal } from '../seal.ts'
 import { freshDatabase, onBothEngines, waitUntilBlocked } from '../testing/database.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { patientClock } from '../testing/patient-clock.ts'
@@ -74,8 +74,8 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
   })
   const organization = await insertOrganization(db, { name: 'Test', email: 'a@example.com', passwordHash: '' }, now)
   const tenant = { organizationId: organization.id }
-  const seal = createSeal('x'.repeat(32))
-  await insertWebhook(db, seal, systemContext(organization.id, now), {
+  const keyring = createKeyring('x'.repeat(32))
+  await insertWebhook(db, keyring, systemContext(organization.id, now), {
     url: 'https://receiver.example/',
     groups: ['default'],
   })
@@ -84,7 +84,7 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
     ...given,
   })
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-  const [monitor] = await insertMonitors(db, systemContext(organization.id, now), [parsed.draft], { seal })
+  const [monitor] = await insertMonitors(db, systemContext(organization.id, now), [parsed.draft], { keyring })
   const { signal } = new AbortController()
   const log = pino({ level: 'silent' })
   const wakeUps = createWakeUps()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { createSeal } from '../seal.ts'
+import { createKeyring } from '../keyring.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { readBody } from '../webhooks/request-body.ts'
@@ -9,11 +9,11 @@ import { insertWebhook } from '../webhooks/webhook-store.ts'
 
 type Checks = Awaited<ReturnType<typeof givenChecks>>
 
-const seal = createSeal('x'.repeat(32))
+const keyring = createKeyring('x'.repeat(32))
 
 /** A webhook, and what it was to be sent so far. */
 async function givenWebhook(db: Database, { organizationId }: Checks, groups: string[]) {
-  const { id } = await insertWebhook(db, seal, systemContext(organizationId, 0), {
+  const { id } = await insertWebhook(db, keyring, systemContext(organizationId, 0), {
     url: 'https://receiver.example/',
     groups,
   })

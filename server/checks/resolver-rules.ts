@@ -1,21 +1,6 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
 import { isUsable, type Outcome, type Reply, type ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/server-address.ts'
-import { fingerprint } from './fingerprint.ts'
-import {
-  areSame,
-  isAnswer,
-  isFailure,
-  isSame,
-  isServfail,
-  majority,
-  mergeAnswers,
-  mostInformative,
-  serverOf,
-} from './outcomes.ts'
-import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
-import { answerWithMembers, classifyMembers } from './rotation.ts'
-import { mayRotate } from './rotation-rules.ts'
 import {
   applyRules,
   type Check,
@@ -31,7 +16,22 @@ import {
   type SampledServer,
   type Step,
   sendQueries,
-} from './rule.ts'
+} from './check-state.ts'
+import { fingerprint } from './fingerprint.ts'
+import {
+  areSame,
+  isAnswer,
+  isFailure,
+  isSame,
+  isServfail,
+  majority,
+  mergeAnswers,
+  mostInformative,
+  serverOf,
+} from './outcomes.ts'
+import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
+import { answerWithMembers, classifyMembers } from './rotation.ts'
+import { mayRotate } from './rotation-rules.ts'
 import { decideBySampling } from './sampling.ts'
 import { findOtherView } from './split-horizon.ts'
 
@@ -153,14 +153,14 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
 ]
 
 function repliesOf(check: Check): Replies {
-  const { setup } = check
+  const { capabilities } = check
   const replies = [firstReply(check)!, ...repliesByPurpose(check, 'retry')]
   const usable = replies.filter(({ outcome }) => isUsable(outcome))
   const isUnanimous = areSame(usable.map(({ outcome }) => outcome))
   const latest = isUnanimous ? usable : [...new Map(usable.map((reply) => [serverOf(reply), reply])).values()]
   const counted = latest.map(({ outcome }) => outcome)
   const agreed = counted.find((outcome, index) => counted.findIndex((other) => isSame(other, outcome)) < index)
-  const next = nextResolvers(setup.resolvers, replies)
+  const next = nextResolvers(capabilities.resolvers, replies)
   return {
     check,
     replies,
@@ -178,7 +178,7 @@ function isRecorded({ recorded }: Check, outcome: Outcome): boolean {
 
 function silence({ check, replies, usable }: Replies): Step | undefined {
   const hasTimeout = replies.some(({ outcome }) => outcome.kind === 'timeout' || outcome.kind === 'unreachable')
-  const resolvers = check.setup.resolvers.slice(0, OTHER_RESOLVERS + 1)
+  const resolvers = check.capabilities.resolvers.slice(0, OTHER_RESOLVERS + 1)
   const isSure = replies.length > resolvers.length * SILENT_ROUNDS
   if (usable.length > 0 || !hasTimeout || isSure) return undefined
   return sendQueries(...resolvers.map((server) => retryQuery(check, [server], replies)))
@@ -209,7 +209,7 @@ function twoAgree({ check, usable, counted, agreed }: Replies): Step | undefined
 function oneUsableAnswer({ check, replies, usable }: Replies): Step | undefined {
   if (usable.length !== 1 || replies.filter((reply) => isFromSameServer(reply, usable[0]!)).length > 1) return undefined
   const same = resolverOf(check, usable[0]!)
-  const others = check.setup.resolvers.filter((server) => !same.includes(server)).slice(0, OTHER_RESOLVERS)
+  const others = check.capabilities.resolvers.filter((server) => !same.includes(server)).slice(0, OTHER_RESOLVERS)
   const targets = [same, ...others.map((server) => [server])]
   return sendQueries(...targets.map((servers) => retryQuery(check, servers, replies)))
 }

@@ -1,4 +1,16 @@
 import type { Outcome } from '../dns/outcome.ts'
+import {
+  applyRules,
+  type Check,
+  inconclusive,
+  isMajorityDue,
+  type Recorded,
+  type Rule,
+  reportOutcome,
+  requireNetwork,
+  type Samples,
+  type Step,
+} from './check-state.ts'
 import { asRotating, fingerprint } from './fingerprint.ts'
 import { type Answer, areSame, areSameValues, isAnswer, mergeAnswers } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
@@ -18,18 +30,6 @@ import {
   type Rotation,
   withoutMembers,
 } from './rotation.ts'
-import {
-  applyRules,
-  type Check,
-  inconclusive,
-  isMajorityDue,
-  type Recorded,
-  type Rule,
-  reportOutcome,
-  requireNetwork,
-  type Samples,
-  type Step,
-} from './rule.ts'
 import { evaluateWithDifference } from './verdict.ts'
 
 /** Answers per check of a known rotation. In case of doubt, as many more several times. */

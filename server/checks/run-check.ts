@@ -9,10 +9,10 @@ import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change.ts'
+import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check-state.ts'
 import { decide, isAsRecorded } from './confirmation-rules.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
-import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './rule.ts'
 import { queryEveryServer } from './server-answers.ts'
 import { evaluate } from './verdict.ts'
 
@@ -142,7 +142,7 @@ async function confirm(
   signal: AbortSignal,
 ): Promise<Decision> {
   const { clock, dns, authoritativeClient, networkCheck } = deps
-  const setup = {
+  const capabilities = {
     resolvers: dns.servers,
     hasAuthoritativeClient: authoritativeClient !== undefined,
     hasNetworkCheck: networkCheck !== undefined,
@@ -157,7 +157,7 @@ async function confirm(
     return { query, ...result, ...instant() }
   }
   for (;;) {
-    const step = decide({ recorded, observations, now: instant(), setup })
+    const step = decide({ recorded, observations, now: instant(), capabilities })
     if (step.kind === 'unchanged') throw new Error('A check that is confirmed differs from what is recorded.')
     if (step.kind !== 'query') return { ...step, observations }
     observations.push(...(await Promise.all(step.queries.map(observe))))

@@ -1,15 +1,4 @@
 import { isUsable } from '../dns/outcome.ts'
-import { type Answer, areSame, isAnswer, isFailure, majority, mergeAnswers } from './outcomes.ts'
-import { CONFIRMATIONS } from './reasons.ts'
-import { MAX_ERROR_PROBABILITY, RECHECK_PROBABILITY } from './rotation.ts'
-import {
-  decideByMembers,
-  hiddenMemberProbability,
-  isAbsenceProven,
-  mayRotate,
-  rotationWith,
-  USUAL_SAMPLES,
-} from './rotation-rules.ts'
 import {
   applyRules,
   type Check,
@@ -22,7 +11,18 @@ import {
   type Sampling,
   type Step,
   sendQueries,
-} from './rule.ts'
+} from './check-state.ts'
+import { type Answer, areSame, isAnswer, isFailure, majority, mergeAnswers } from './outcomes.ts'
+import { CONFIRMATIONS } from './reasons.ts'
+import { MAX_ERROR_PROBABILITY, RECHECK_PROBABILITY } from './rotation.ts'
+import {
+  decideByMembers,
+  hiddenMemberProbability,
+  isAbsenceProven,
+  mayRotate,
+  rotationWith,
+  USUAL_SAMPLES,
+} from './rotation-rules.ts'
 import { evaluateWithDifference } from './verdict.ts'
 
 /** Of all servers together in one check. */

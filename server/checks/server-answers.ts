@@ -2,17 +2,17 @@ import type { Outcome, ServerAddress } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { formatServer } from '../dns/server-address.ts'
 import type { ServerAnswer } from '../planned-changes/planned-change.ts'
-import type { ExpectedChange } from './expected-change.ts'
+import type { NameServerReply, Recorded } from './check-state.ts'
 import { type MonitorQuery, queryNameServer } from './monitor-query.ts'
 import { isAnswer } from './outcomes.ts'
-import type { NameServerReply, Recorded } from './rule.ts'
+import type { StartedChange } from './planned-change-match.ts'
 import type { CheckDeps } from './run-check.ts'
 import { evaluate } from './verdict.ts'
 
 /** What each resolver and each of the zone's name servers answers during a planned change. */
 export async function queryEveryServer(
   recorded: Recorded,
-  change: ExpectedChange,
+  change: StartedChange,
   query: MonitorQuery,
   deps: CheckDeps,
   signal: AbortSignal,
@@ -81,7 +81,7 @@ const MAX_CHARACTERS = 200
 
 function answerOf(
   recorded: Recorded,
-  change: ExpectedChange,
+  change: StartedChange,
   outcome: Outcome | undefined,
 ): Pick<ServerAnswer, 'answer' | 'values' | 'ttl'> {
   if (outcome === undefined || !['answer', 'nodata', 'nxdomain'].includes(outcome.kind))
@@ -92,7 +92,7 @@ function answerOf(
   return { answer: classifyAnswer(recorded, change, outcome), values: shortened, ttl }
 }
 
-function classifyAnswer(recorded: Recorded, change: ExpectedChange, outcome: Outcome): ServerAnswer['answer'] {
+function classifyAnswer(recorded: Recorded, change: StartedChange, outcome: Outcome): ServerAnswer['answer'] {
   // The new values first: in flexible mode an answer may contain both.
   if (meetsValues(recorded, change.newValues, outcome)) return 'new'
   if (meetsValues(recorded, change.oldValues, outcome)) return 'old'

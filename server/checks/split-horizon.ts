@@ -3,9 +3,17 @@ import { isSubdomain } from '../dns/names.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { isFiltered } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
+import {
+  type Check,
+  firstReply,
+  type NameServerReply,
+  type Query,
+  resolverOf,
+  type Step,
+  sendQueries,
+} from './check-state.ts'
 import { isAnswer, isFailure, isSame } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
-import { type Check, firstReply, type NameServerReply, type Query, resolverOf, type Step, sendQueries } from './rule.ts'
 
 /** Undefined: the resolvers see the public zone. A reason: they see another view. `Query[]`: what to query first. */
 type View = undefined | ConfirmationReason | Query[]

@@ -9,8 +9,8 @@ import { RDATA_FORMATS, recordTypeOf } from '../monitors/record-types/record-typ
 import type { DnsServer } from '../testing/dns-server.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
+import type { Recorded } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
-import type { Recorded } from './rule.ts'
 import { runCheck } from './run-check.ts'
 
 const NAME = 'www.example.test'

@@ -3,10 +3,10 @@ import type { VerdictReason } from '#contract/reasons.ts'
 import type { CnameChain, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
 import type { Answer, MonitoredType } from '../monitors/record-types/record-type.ts'
-import { differenceDuring, type ExpectedChange } from './expected-change.ts'
+import type { Check, Recorded, Step } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
 import { areSameValues, isAnswer } from './outcomes.ts'
-import type { Check, Recorded, Step } from './rule.ts'
+import { differenceDuring, type StartedChange } from './planned-change-match.ts'
 
 /**
  * What a monitor expects. `expectedValues` come from `parseExpectedValues` for the same type and mode. With a planned `change`
@@ -17,7 +17,7 @@ export type Expectation = {
   expectedValues: readonly string[]
   isExactMatch: boolean
   owner: string
-  change?: ExpectedChange | undefined
+  change?: StartedChange | undefined
 }
 
 export type VerdictState = 'VALID' | 'INVALID' | 'TIMEOUT' | 'MISMATCH' | 'NOT_FOUND' | 'NO_DATA' | 'BAD_SETUP'
@@ -132,7 +132,7 @@ function evaluateAnswer(expectation: Expectation, name: string, answer: Answer):
 }
 
 function reasonOfChange(
-  { oldValues, newValues, isOver }: ExpectedChange,
+  { oldValues, newValues, isOver }: StartedChange,
   state: 'VALID' | 'MISMATCH',
   params: ValueParams,
 ): VerdictReason {

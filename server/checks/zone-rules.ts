@@ -1,9 +1,5 @@
 import { isSubdomain } from '../dns/names.ts'
 import { isUsable, type Reply } from '../dns/outcome.ts'
-import { fingerprint } from './fingerprint.ts'
-import { isFailure, isSame, majority, mostInformative } from './outcomes.ts'
-import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
-import { mayRotate } from './rotation-rules.ts'
 import {
   type Check,
   type CheckSoFar,
@@ -14,7 +10,11 @@ import {
   type SampledServer,
   type Step,
   type ZoneReplies,
-} from './rule.ts'
+} from './check-state.ts'
+import { fingerprint } from './fingerprint.ts'
+import { isFailure, isSame, majority, mostInformative } from './outcomes.ts'
+import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
+import { mayRotate } from './rotation-rules.ts'
 import { decideBySampling } from './sampling.ts'
 
 /** How many of a zone's name servers are queried. */
@@ -22,8 +22,8 @@ const MAX_NAME_SERVERS = 4
 
 const NO_REPLIES: ZoneReplies = { pendingQueries: [], usable: [], failure: undefined, unavailableReason: undefined }
 
-export function zoneReplies({ setup, observations }: CheckSoFar): ZoneReplies {
-  if (!setup.hasAuthoritativeClient) return NO_REPLIES
+export function zoneReplies({ capabilities, observations }: CheckSoFar): ZoneReplies {
+  if (!capabilities.hasAuthoritativeClient) return NO_REPLIES
   const rootCheck = observations.find((observation) => 'rootProblem' in observation)
   if (!rootCheck) return { ...NO_REPLIES, pendingQueries: [{ purpose: 'root_servers' }] }
   if (rootCheck.rootProblem !== undefined)

@@ -2,7 +2,7 @@ import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { setPlan } from '../organization/subscription-store.ts'
 import { getOrganizationBySlug } from './arguments.ts'
-import { withDatabase } from './open-database.ts'
+import { withDatabase } from './prepare-database.ts'
 
 /** Assigns a plan that the organization does not pay for through the server. */
 export async function assignPlan(organization: string, plan: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { shown, textOf } from '#contract/reasons.ts'
-import { evidenceOf, newDiagnosis, type TimestampedEvidence } from '../checks/evidence.ts'
+import { evidenceOf, newDiagnosis, type TimestampedExchange } from '../checks/evidence.ts'
 import type { MonitoredName } from '../checks/monitor-query.ts'
 import { CONFIRMATIONS, confirmationText } from '../checks/reasons.ts'
 import { checkOnce } from '../checks/run-check.ts'
@@ -84,7 +84,7 @@ function report(
   print(evidenceTable(evidence))
 }
 
-function noVerdict(evidence: readonly TimestampedEvidence[], json: boolean): string {
+function noVerdict(evidence: readonly TimestampedExchange[], json: boolean): string {
   const reason = confirmationText(CONFIRMATIONS.ownNetworkDown)
   const confirmation = CONFIRMATIONS.ownNetworkDown.map(shown)
   return json
@@ -92,7 +92,7 @@ function noVerdict(evidence: readonly TimestampedEvidence[], json: boolean): str
     : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`
 }
 
-const withIsoTimes = (evidence: readonly TimestampedEvidence[]) =>
+const withIsoTimes = (evidence: readonly TimestampedExchange[]) =>
   evidence.map((query) => ({ ...query, at: new Date(query.at).toISOString() }))
 
 /** Without expected values, any answer is as expected. */

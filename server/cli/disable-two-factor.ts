@@ -4,7 +4,7 @@ import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { OPERATOR } from '../context.ts'
 import { inTransaction } from '../database/database.ts'
-import { withDatabase } from './open-database.ts'
+import { withDatabase } from './prepare-database.ts'
 
 /** For a user who lost the authenticator app and all recovery codes. The user then signs in with the password alone. */
 export async function disableSecondFactorOf(email: string): Promise<void> {

@@ -1,11 +1,11 @@
-import type { CnameChain, Evidence, ExtendedError, Outcome } from '../dns/outcome.ts'
+import type { CnameChain, Exchange, ExtendedError, Outcome } from '../dns/outcome.ts'
 import { table } from './table.ts'
 
 const MAX_VALUES = 4
 const MAX_VALUE_LENGTH = 60
 
 /** One line for each query of a check: the server, the transport and the answer. */
-export function evidenceTable(evidence: readonly Evidence[]): string {
+export function evidenceTable(evidence: readonly Exchange[]): string {
   const times = evidence.map(({ ms }) => `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`)
   const width = Math.max(0, ...times.map((time) => time.length))
   const rows = evidence.map((query, index) => [
@@ -21,7 +21,7 @@ export function evidenceTable(evidence: readonly Evidence[]): string {
 }
 
 /** The name of a root server is its address, so it is shown once. */
-function serverText({ name, server }: Evidence): string {
+function serverText({ name, server }: Exchange): string {
   return name === undefined || server.includes(name) ? server : `${name} (${server})`
 }
 

@@ -1,6 +1,6 @@
+import { findSetupLink, hasOrganizations, setUpOnce } from '../accounts/first-owner.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { scryptPasswords } from '../accounts/passwords.ts'
-import { findSetupLink, hasOrganizations, setUpOnce } from '../accounts/setup.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
@@ -15,7 +15,7 @@ export async function createAdmin(db: Database, { admin }: Config, now: number):
 }
 
 /** Logs where the server is and what to do first. */
-export async function logGreeting({ config, db, seal, log }: Deps): Promise<void> {
+export async function logGreeting({ config, db, keyring, log }: Deps): Promise<void> {
   const status = config.roles.has('api')
     ? `Zonewatch runs at ${config.baseUrl} (documentation: ${config.baseUrl}/docs)`
     : 'Zonewatch is running'
@@ -25,7 +25,7 @@ export async function logGreeting({ config, db, seal, log }: Deps): Promise<void
     log.info(`Sign in at ${config.baseUrl}/dashboard. API clients send a key in the X-Api-Key header.`)
     return
   }
-  const link = await findSetupLink(db, seal, config.baseUrl)
+  const link = await findSetupLink(db, keyring, config.baseUrl)
   if (link === undefined) return
   log.info(`No organization exists yet. To create one with your account, open: ${link}`)
   log.info('The link works once. Or use the command line: zonewatch setup --help')

@@ -9,7 +9,7 @@ import type { Database } from '../database/database.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { getOrganizationBySlug, notFoundAs, print, throwProblemText } from './arguments.ts'
-import { withDatabase } from './open-database.ts'
+import { withDatabase } from './prepare-database.ts'
 import { table } from './table.ts'
 
 type KeyOptions = { organization?: string; json?: boolean }

@@ -1,4 +1,4 @@
-import { withDatabase } from './open-database.ts'
+import { withDatabase } from './prepare-database.ts'
 
 /** `withDatabase` runs the migrations. */
 export async function migrateDatabase(): Promise<void> {

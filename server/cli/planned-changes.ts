@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { deleteChange, getChange, insertChange, listChanges } from '../planned-changes/store.ts'
 import { getOrganizationBySlug, notFoundAs, parseRecord, print, throwProblemText } from './arguments.ts'
-import { withDatabase } from './open-database.ts'
+import { withDatabase } from './prepare-database.ts'
 import { table } from './table.ts'
 
 type ChangeOptions = { organization?: string; json?: boolean }
@@ -37,9 +37,9 @@ export async function planChange(
 
 /** Prints the open planned changes. */
 export async function printChanges({ organization, json }: ChangeOptions): Promise<void> {
-  await withDatabase(async (db, _config, seal) => {
+  await withDatabase(async (db, _config, keyring) => {
     const context = await contextOf(db, organization)
-    const { data } = await listChanges(db, seal, context, { is_open: true, limit: 100 })
+    const { data } = await listChanges(db, keyring, context, { is_open: true, limit: 100 })
     if (json) return print(JSON.stringify(data))
     if (data.length === 0)
       return print('No planned changes are open. Create one with: zonewatch planned-changes create')

@@ -6,12 +6,12 @@ import { syncFolder } from '../backup/back-up.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { openDatabase } from '../database/open.ts'
-import { createSeal, type Seal } from '../seal.ts'
+import { createKeyring, type Keyring } from '../keyring.ts'
 import { needsPrevious } from '../secrets/current-key.ts'
 import { rotate } from '../secrets/rotate.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
-import { prepareDatabase } from './open-database.ts'
+import { prepareDatabase } from './prepare-database.ts'
 import { loadOrCreateSecret, readSecrets, type Secret } from './secret.ts'
 
 /** `zonewatch rotate-secret`: encrypts the database under a new SECRET, while the server runs. */
@@ -19,14 +19,14 @@ export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?
   const config = loadConfig()
   prepareDataFolder(config)
   const secret = loadOrCreateSecret(config)
-  const seal = createSeal(secret.text, ...secret.previous)
+  const keyring = createKeyring(secret.text, ...secret.previous)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
   const say = (sentence: string) => void process.stdout.write(`${sentence}\n`)
   try {
-    await prepareDatabase(db, config, secret, seal)
+    await prepareDatabase(db, config, secret, keyring)
     const isInterrupted = await needsPrevious(db)
-    const next = nextKey(secret, seal, isInterrupted)
-    const count = await rotate({ db, seal, clock: systemClock, say }, next)
+    const next = nextKey(secret, keyring, isInterrupted)
+    const count = await rotate({ db, keyring, clock: systemClock, say }, next)
     say(plural(count, '1 value was re-encrypted.', (number) => `${number} values were re-encrypted.`))
     say('Nothing in the database needs the previous SECRET any more.')
     say(finish(secret, forgetPrevious))
@@ -36,9 +36,9 @@ export async function rotateSecret({ forgetPrevious = false }: { forgetPrevious?
 }
 
 /** Returns the id of the key to use from now on: the one of SECRET, or a new one in the file unless a rotation was interrupted. */
-function nextKey({ text, previous, source, path }: Secret, seal: Seal, isInterrupted: boolean): string {
-  const keyId = createSeal(text).keyId
-  if (keyId !== seal.keyId || isInterrupted) return keyId
+function nextKey({ text, previous, source, path }: Secret, keyring: Keyring, isInterrupted: boolean): string {
+  const keyId = createKeyring(text).keyId
+  if (keyId !== keyring.keyId || isInterrupted) return keyId
   if (source === 'settings') {
     if (previous.length > 0) return keyId
     throw new CliError(
@@ -47,8 +47,8 @@ function nextKey({ text, previous, source, path }: Secret, seal: Seal, isInterru
   }
   const newSecret = randomBytes(32).toString('base64')
   writeSecrets(path, [newSecret, text])
-  seal.addSecrets([newSecret])
-  return createSeal(newSecret).keyId
+  keyring.addSecrets([newSecret])
+  return createKeyring(newSecret).keyId
 }
 
 /** Removes the previous secret from the file if requested. Returns what to do next. */

@@ -6,13 +6,13 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
 import { engineOf } from '../database/database.ts'
-import { enterProcess, leaveProcess, runPresence } from '../database/instances.ts'
+import { enterProcess, leaveProcess, runHeartbeat } from '../database/heartbeat.ts'
 import { PostgresSignals } from '../database/postgres-signals.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { readinessProblems } from '../http/health.ts'
 import { createLog } from '../log.ts'
 import { LoopHealth } from '../loop-health.ts'
-import type { Exposition } from '../metrics/families.ts'
+import type { Exposition } from '../metrics/registry.ts'
 import { DatabaseMetrics } from '../operations/database-metrics.ts'
 import { runSizeHistory } from '../operations/database-size.ts'
 import { reportOf } from '../operations/instances.ts'
@@ -22,7 +22,7 @@ import { createWakeUps, type Topic } from '../wake-up.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
-import { prepareDatabase } from './open-database.ts'
+import { prepareDatabase } from './prepare-database.ts'
 import { loadOrCreateSecret, readSecrets, type Secret } from './secret.ts'
 
 /** Work in progress at SIGTERM has this long to complete. Then it is abandoned; another process repeats it. */
@@ -82,7 +82,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   if (engineOf(db) === 'postgres') otherServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
   const app = await api?.createApp(deps)
   await app?.listen({ host: config.host, port: config.port }).catch(throwListenError(config))
-  await prepareDatabase(db, config, secret, deps.seal)
+  await prepareDatabase(db, config, secret, deps.keyring)
   const firstProcess = isFirst ? await import('./first-process.ts') : undefined
   await firstProcess?.createAdmin(db, config, clock.now())
   const self = { pid: process.pid, machine: hostname(), isAlive }
@@ -96,7 +96,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   const loopHealth = workers ? deps.loopHealth : new LoopHealth()
   const describe = () => JSON.stringify(reportOf(deps, roles))
   const loops = [
-    runPresence({ ...deps, loopHealth, self, process: id, describe, followKey: keyFollower(deps, secret) }, signals),
+    runHeartbeat({ ...deps, loopHealth, self, process: id, describe, followKey: keyFollower(deps, secret) }, signals),
     runSizeHistory(deps, signals),
   ]
   if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))
@@ -123,11 +123,11 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
 }
 
 /** Follows a rotation of SECRET, which changes first the file and then the key of the database. */
-function keyFollower({ db, seal, log }: Deps, { source, path }: Secret): () => Promise<void> {
+function keyFollower({ db, keyring, log }: Deps, { source, path }: Secret): () => Promise<void> {
   let wasKnown = true
   return async () => {
-    if (source !== 'settings') seal.addSecrets(readSecrets(path))
-    const isKnown = await followKey(db, seal)
+    if (source !== 'settings') keyring.addSecrets(readSecrets(path))
+    const isKnown = await followKey(db, keyring)
     if (!isKnown && wasKnown) {
       log.error(
         'Another node uses a SECRET that is not set here. Set SECRET and SECRET_PREVIOUS here as well, and restart.',

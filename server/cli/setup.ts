@@ -8,7 +8,7 @@ import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { print } from './arguments.ts'
-import { withDatabase } from './open-database.ts'
+import { withDatabase } from './prepare-database.ts'
 
 export type SetupOptions = { organization: string; email: string; password?: string; json?: boolean }
 

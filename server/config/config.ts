@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Plan, Plans } from '../plan.ts'
-import { DENIED_PORTS, type Networks } from '../safe-http/addresses.ts'
+import { DENIED_PORTS, type Networks } from '../safe-http/address-policy.ts'
 
 import { type DnsSettings, readDnsSettings } from './dns.ts'
 import { type HttpSettings, readHttpSettings } from './http.ts'
@@ -52,7 +52,7 @@ export type Config = DnsSettings &
     workers: number
     /** Null: generated once in the data folder. */
     secret: string | null
-    /** Previous SECRETs, which still open and verify what they sealed and signed. */
+    /** Previous SECRETs, which still decrypt and verify what they encrypted and signed. */
     secretPrevious: string[]
     webhookAllowedNetworks: Networks
     webhookDeniedPorts: readonly number[]

@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import type { ServerAddress } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/server-address.ts'
 import { type Plans, parsePlans, SELF_HOSTED } from '../plan.ts'
-import { type Networks, parseNetworks } from '../safe-http/addresses.ts'
+import { type Networks, parseNetworks } from '../safe-http/address-policy.ts'
 
 export type Role = 'api' | 'checker' | 'delivery'
 export const ROLES: Role[] = ['api', 'checker', 'delivery']

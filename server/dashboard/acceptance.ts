@@ -2,7 +2,7 @@ import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import type { CnameChain, Evidence } from '../dns/outcome.ts'
+import type { CnameChain, Exchange } from '../dns/outcome.ts'
 import { acceptCurrentValues } from '../monitors/parse-monitor.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { getMonitor, lockMonitor } from '../monitors/store.ts'
@@ -21,7 +21,7 @@ export async function differenceOf(db: Database, tenant: Tenant, id: string): Pr
 
 /** The CNAME chain, which only the evidence has. */
 function chainOf(diagnosis: string | null): CnameChain {
-  const paths: Evidence[] = diagnosis === null ? [] : JSON.parse(diagnosis).paths
+  const paths: Exchange[] = diagnosis === null ? [] : JSON.parse(diagnosis).paths
   return paths.flatMap(({ outcome }) =>
     outcome?.kind !== 'answer' || outcome.rrset.type !== 'CNAME'
       ? []

@@ -24,7 +24,7 @@ export type EventsQuery = Omit<EventQuery, 'after' | 'before' | 'limit'> & { is_
 
 /** The events as CSV (RFC 4180). Throws what `listEvents` throws. After `maxRows` events, it ends with a line that says so. */
 export const eventsCsv = (
-  { db, seal }: Pick<Deps, 'db' | 'seal'>,
+  { db, keyring }: Pick<Deps, 'db' | 'keyring'>,
   tenant: Tenant,
   { is_change: isChange = false, ...query }: EventsQuery,
   maxRows?: number,
@@ -33,7 +33,7 @@ export const eventsCsv = (
     columns: COLUMNS,
     cellsOf,
     readPage: (limit, after) =>
-      listEvents(db, seal, tenant, { ...query, limit, ...(after === undefined ? {} : { after }) }, { isChange }),
+      listEvents(db, keyring, tenant, { ...query, limit, ...(after === undefined ? {} : { after }) }, { isChange }),
     maxRows,
     limitNote: (maxRows) => `The export is limited to ${maxRows} events. Choose a shorter period.`,
   })

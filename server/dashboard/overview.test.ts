@@ -5,7 +5,7 @@ import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
 import type { StoredResult } from '../checks/check-write.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { systemContext } from '../context.ts'
-import { enterProcess, report } from '../database/instances.ts'
+import { enterProcess, report } from '../database/heartbeat.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
@@ -264,7 +264,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
         log,
         self,
         process,
-        seal: world.deps.seal,
+        keyring: world.deps.keyring,
         networkCheck: { lastState: () => network, state: async () => network },
       })
     loopHealth.report('checker', clock.elapsed())

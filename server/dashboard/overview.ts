@@ -1,7 +1,7 @@
 import type { Overview } from '#contract/dashboard.ts'
 import type { Clock } from '../clock.ts'
 import type { Tenant } from '../context.ts'
-import { countWorking } from '../database/instances.ts'
+import { countWorking } from '../database/heartbeat.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/store.ts'
 import { countStates } from '../monitors/counts.ts'
@@ -26,13 +26,13 @@ const GRACE_MS = 60_000
 
 /** The state of one organization. */
 export async function readOverview(
-  { db, seal, clock }: Pick<Deps, 'db' | 'seal' | 'clock'>,
+  { db, keyring, clock }: Pick<Deps, 'db' | 'keyring' | 'clock'>,
   tenant: Tenant,
 ): Promise<Overview> {
   const failingGroups = await largestFailingGroups(db, tenant, MAX_CAUSES)
   const { total, disabled, active: states } = await countStates(db, tenant, failingGroups.failing)
-  const events = await listEvents(db, seal, tenant, { limit: MAX_RECENT_EVENTS, order_way: 'desc' })
-  const changes = await listEvents(db, seal, tenant, { limit: MAX_CHANGES, order_way: 'desc' }, { isChange: true })
+  const events = await listEvents(db, keyring, tenant, { limit: MAX_RECENT_EVENTS, order_way: 'desc' })
+  const changes = await listEvents(db, keyring, tenant, { limit: MAX_CHANGES, order_way: 'desc' }, { isChange: true })
   const now = clock.now()
   const late = await countLate(db, tenant, now - GRACE_MS)
   const webhooks = await readWebhooks(db, tenant, MAX_WEBHOOKS)

@@ -43,7 +43,7 @@ const IMPORT_BYTES = 4 * 1024 * 1024
 /** Routes of the dashboard under `/dashboard/api`, with the API's authentication, rate limits and errors. Not in the OpenAPI document. */
 export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessDeps['identify']): Routes {
   const shared = shareRuns<Overview>(deps.clock)
-  const links = { seal: deps.seal, baseUrl: deps.config.baseUrl }
+  const links = { keyring: deps.keyring, baseUrl: deps.config.baseUrl }
   return async (app) => {
     app.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true }
@@ -110,7 +110,7 @@ export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessD
       { schema: { querystring: EventsQuery, response: Responses(200, PageOf(Event)) } },
       ({ query, context }) => {
         const { organization: _, is_change: isChange = false, ...wanted } = query
-        return deps.readList(context, (db) => listEvents(db, deps.seal, context, wanted, { isChange }))
+        return deps.readList(context, (db) => listEvents(db, deps.keyring, context, wanted, { isChange }))
       },
     )
 

@@ -18,7 +18,7 @@ const PeriodQuery = Type.Object({ since, until }, { additionalProperties: false 
 
 /** The requests of a webhook, with fields that the API does not have. */
 export function webhookLogRoutes(deps: Deps): Routes {
-  const { db, clock, seal } = deps
+  const { db, clock, keyring } = deps
   return async (app) => {
     const path = '/dashboard/api/webhooks/:webhook'
 
@@ -26,7 +26,7 @@ export function webhookLogRoutes(deps: Deps): Routes {
     app.get(`${path}/requests`, { schema: list }, ({ params: { webhook }, query, context }) =>
       deps.readList(context, async (db) => {
         const filters = { organizationId: context.organizationId, webhookId: webhook, query }
-        const page = await listRequests(db, seal, filters, clock.now())
+        const page = await listRequests(db, keyring, filters, clock.now())
         const ids = page.data.map(({ id }) => id)
         const attempts = await countAttempts(db, context, webhook, ids)
         return { ...page, data: page.data.map((request) => ({ ...request, attempts: attempts.get(request.id) ?? 0 })) }

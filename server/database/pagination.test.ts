@@ -2,17 +2,17 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
+import { createKeyring } from '../keyring.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { ORDERS, type OrderName } from '../monitors/list-indexes.ts'
 import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
-import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
 import type { Database } from './database.ts'
 
-const seal = createSeal('a secret of the test, longer than 32 characters')
+const keyring = createKeyring('a secret of the test, longer than 32 characters')
 
 /** What a monitor is ordered by. Few values, so that many are equal. */
 type Values = {
@@ -159,7 +159,7 @@ async function givenOrganization(db: Database) {
     },
     async page({ filter, ...asked }: Query, cursor: { after?: string; before?: string }) {
       const query = { ...asked, ...filter, ...cursor } as Parameters<typeof listMonitors>[3]['query']
-      const page = await listMonitors(db, seal, { organizationId }, { query, included: INCLUDE_NOTHING })
+      const page = await listMonitors(db, keyring, { organizationId }, { query, included: INCLUDE_NOTHING })
       return { ...page, ids: page.data.map(({ id }) => id) }
     },
     /** Where the last page begins. */

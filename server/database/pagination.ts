@@ -1,7 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
+import { SIGNATURE_BYTES, type Signer } from '../keyring.ts'
 import { invalid } from '../problem.ts'
-import { SIGNATURE_BYTES, type Signer } from '../seal.ts'
 import type { Tables } from './schema.ts'
 
 /** The query parameters of every list. */
@@ -27,7 +27,7 @@ export type Order = { column: string; isNullable?: boolean; above?: Bound; below
 type Bound = number | string | undefined
 
 export type ListOptions<R extends ListRow = ListRow> = {
-  seal: Signer
+  keyring: Signer
   query: PageQuery
   /** The id column, and the order for each allowed `order_by`; the first is the default. */
   id: string
@@ -46,10 +46,10 @@ export type ListOptions<R extends ListRow = ListRow> = {
  * the position and the limit. Throws a 400 for a cursor that was changed or that belongs to another query.
  */
 export async function listPage<R extends ListRow>(rows: ListQuery<R>, options: ListOptions<R>): Promise<Page<R>> {
-  const { query, seal, id, sparse } = options
+  const { query, keyring, id, sparse } = options
   const limit = query.limit ?? 20
   const orderBy = resolveOrderBy(options)
-  const cursors = cursorsOf(seal, JSON.stringify([options.scope, orderBy, query.order_way ?? 'asc']))
+  const cursors = cursorsOf(keyring, JSON.stringify([options.scope, orderBy, query.order_way ?? 'asc']))
   const backward = query.before !== undefined
   const cursor = query.before ?? query.after
   const from = cursor === undefined ? null : cursors.read(backward ? 'before' : 'after', cursor)
@@ -94,18 +94,18 @@ const positionOf = ({ id, page_value = id }: ListRow & WithOrderValue): Position
 type Direction = 'after' | 'before'
 
 /** Opaque cursors: a direction and a position, with a signature that binds them to the list, its filters and its order. */
-function cursorsOf(seal: Signer, context: string) {
+function cursorsOf(keyring: Signer, context: string) {
   const signed = (payload: string) => `${context}\n${payload}`
   return {
     write(direction: Direction, { value, id }: Position): string {
       const payload = JSON.stringify([direction, value, id])
-      return Buffer.concat([seal.sign(signed(payload)), Buffer.from(payload)]).toString('base64url')
+      return Buffer.concat([keyring.sign(signed(payload)), Buffer.from(payload)]).toString('base64url')
     },
     /** Throws a 400 for every cursor but those that `write` returned for this direction. */
     read(direction: Direction, cursor: string): Position {
       const bytes = Buffer.from(cursor, 'base64url')
       const payload = bytes.toString('utf8', SIGNATURE_BYTES)
-      const isSigned = seal.verify(signed(payload), bytes.subarray(0, SIGNATURE_BYTES))
+      const isSigned = keyring.verify(signed(payload), bytes.subarray(0, SIGNATURE_BYTES))
       // The decoder ignores characters that are not base64url, so the text is compared too.
       const isExact = bytes.toString('base64url') === cursor
       const [signedDirection, value, id] = isSigned && isExact ? JSON.parse(payload) : []

@@ -14,7 +14,7 @@ export type ChannelsTable = {
   type: Once<string>
   /** Without secrets. */
   settings: Json
-  /** JSON, sealed; null if the type has no secrets. */
+  /** JSON, encrypted; null if the type has no secrets. */
   secrets: Buffer | null
   is_active: Generated<Bool>
   /** Why the last alert was not sent; null if it was. */

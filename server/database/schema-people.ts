@@ -49,7 +49,7 @@ export type AccountTokensTable = {
 
 export type SecondFactorsTable = {
   person_id: Once<string>
-  /** The secret and the recovery codes, sealed with SECRET. */
+  /** The secret and the recovery codes, encrypted with SECRET. */
   sealed: Buffer
   /** The time step of the last accepted code. RFC 6238 section 4.2. */
   last_step: Generated<number>

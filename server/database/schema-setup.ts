@@ -13,7 +13,7 @@ export type SetupPagesTable = {
   key: string | null
   /** SHA-256 of the token in the link, hex. */
   token_hash: string
-  /** The token, sealed, so that members can copy the link again. */
+  /** The token, encrypted, so that members can copy the link again. */
   token: Buffer
   expires_at: number
   version: Generated<number>

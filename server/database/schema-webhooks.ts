@@ -166,9 +166,9 @@ export type IdempotentRequestsTable = {
   /** Null while a request of several steps is not complete. */
   status: number | null
   headers: string | null
-  /** Sealed, because responses can contain secrets. Null without a body, or if it was too large to store. */
+  /** Encrypted, because responses can contain secrets. Null without a body, or if it was too large to store. */
   body: Buffer | null
-  /** JSON, sealed: what a response without a stored body is built from, or the progress of the steps. */
+  /** JSON, encrypted: what a response without a stored body is built from, or the progress of the steps. */
   result: Buffer | null
   /** The size of the row, as counted in `idempotency_usage`. */
   octets: number

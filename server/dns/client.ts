@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import { withChainBefore } from './cname-chain.ts'
 import { createDeadlines } from './deadlines.ts'
-import type { Evidence, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
-import { type PendingQuery, queryServers } from './query-servers.ts'
+import { type PendingQuery, queryServers } from './failover.ts'
+import type { Exchange, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
 import { formatServer } from './server-address.ts'
 import { createSingleFlight } from './single-flight.ts'
@@ -24,7 +24,7 @@ export type QueryOptions = {
   /** The longest wait for the rate limit of one server. Default 20 s. */
   maxWaitMs?: number
   /** Decides whether a response ends the query. Otherwise the next server is queried. */
-  accept?: (evidence: Evidence) => boolean
+  accept?: (exchange: Exchange) => boolean
 }
 
 /** Queries name servers. Never throws for what the network does: every result is an `Outcome`. */
@@ -53,7 +53,7 @@ export type DnsClientOptions = {
   maxWaitingPerServer?: number
   queriesPerSecond?: number
   /** Called after every exchange. */
-  onExchange?: ((evidence: Evidence) => void) | undefined
+  onExchange?: ((exchange: Exchange) => void) | undefined
 }
 
 const DEFAULT_MAX_WAIT_MS = 20_000

@@ -2,17 +2,17 @@ import type { Clock } from '../clock.ts'
 import { classifyResponse } from './classify-response.ts'
 import type { Deadlines } from './deadlines.ts'
 import { decodeResponse, encodeQuery, type QueryFlags } from './messages.ts'
-import type { Evidence, Outcome, Question } from './outcome.ts'
+import type { Exchange, Outcome, Question } from './outcome.ts'
 import type { RdataTypes } from './rdata.ts'
 import type { Semaphore } from './semaphore.ts'
 import type { Received, Send } from './transport.ts'
 
 type Deps = { clock: Clock; deadlines: Deadlines; types: RdataTypes }
 
-/** One query to one server. */
-export type Exchange = {
+/** A query to one server, until it has answered. */
+export type OpenExchange = {
   server: string // `ip:port`, IPv6 in brackets
-  transport: Evidence['transport']
+  transport: Exchange['transport']
   send: Send
   semaphore: Semaphore
   question: Question
@@ -31,7 +31,7 @@ export type Exchange = {
 const SLOT_RELEASE_MS = 250
 
 /** The caller acquires and releases the slot of the semaphore. Resolves within `timeoutMs`. Rejects only with the signal's reason. */
-export function exchange({ clock, deadlines, types }: Deps, current: Exchange): Promise<Evidence> {
+export function exchange({ clock, deadlines, types }: Deps, current: OpenExchange): Promise<Exchange> {
   return new Promise((resolve, reject) => {
     const { signal, timeoutMs } = current
     if (signal?.aborted) throw signal.reason // while it waited for the slot
@@ -48,7 +48,7 @@ export function exchange({ clock, deadlines, types }: Deps, current: Exchange): 
       cancelDeadline()
       signal?.removeEventListener('abort', abort)
       try {
-        resolve(evidenceOf(current, received, clock.elapsed() - sentAt, types))
+        resolve(toExchange(current, received, clock.elapsed() - sentAt, types))
       } catch (error) {
         reject(error)
       }
@@ -76,12 +76,12 @@ export function exchange({ clock, deadlines, types }: Deps, current: Exchange): 
 
 type Timeout = Extract<Outcome, { kind: 'timeout' }>
 
-function evidenceOf(
-  { server, transport, question }: Exchange,
+function toExchange(
+  { server, transport, question }: OpenExchange,
   received: Received | Timeout,
   elapsedMs: number,
   types: RdataTypes,
-): Evidence {
+): Exchange {
   const exchanged = { server, transport, ms: Math.round(elapsedMs * 10) / 10 }
   if (received.kind !== 'packet') return { ...exchanged, rcode: null, flags: [], ede: [], outcome: received }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { reverseName } from './addresses.ts'
+import { reverseName } from './ip-addresses.ts'
 import { parseDomainName, wireLength, writeName } from './names.ts'
 
 describe('a name is brought to its canonical text', () => {

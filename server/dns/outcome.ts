@@ -52,7 +52,7 @@ export type Glue = { name: string; ip: string }
 export type ServerAddress = { ip: string; port: number }
 
 /** One exchange with one server. Stored as evidence. */
-export type Evidence = {
+export type Exchange = {
   server: string // `ip:port`, IPv6 in brackets
   name?: string // of the name server, if the delegation was followed
   path?: 'recursive' | 'authoritative'
@@ -65,7 +65,7 @@ export type Evidence = {
 }
 
 /** `evidence`: every exchange that led to the outcome, in order. */
-export type Reply = { outcome: Outcome; evidence: Evidence[] }
+export type Reply = { outcome: Outcome; evidence: Exchange[] }
 
 /** Whether the outcome says what records exist. All others are failures. */
 export function isUsable(outcome: Outcome): boolean {

@@ -1,6 +1,6 @@
 import { getServers } from 'node:dns'
 import { isIP, isIPv6 } from 'node:net'
-import { canonicalAddress } from './addresses.ts'
+import { canonicalAddress } from './ip-addresses.ts'
 import type { ServerAddress } from './outcome.ts'
 
 /** `reason` is a sentence. */

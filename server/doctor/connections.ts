@@ -2,12 +2,11 @@ import { plural } from '#contract/wording.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
+import { ALIVE_MS } from '../database/heartbeat.ts'
 import { POOL_SIZE } from '../database/open.ts'
 import { sqlitePathOf } from '../database/url.ts'
 import { type Finding, ok, runCheck, warning } from './finding.ts'
 
-/** Processes report every 2 s. One that reported within this time counts as running. */
-const ALIVE_MS = 8_000
 const TIMEOUT_MS = 5_000
 
 /** The connections that the processes open at most: each its pool, and a worker process one for wake-up signals. */

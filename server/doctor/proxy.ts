@@ -1,20 +1,20 @@
 import type { Clock } from '../clock.ts'
 import { PROBE_HEADER, SEEN_HEADER, type SeenRequest } from '../http/doctor-probe.ts'
-import type { Signer } from '../seal.ts'
+import type { Signer } from '../keyring.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
 const TIMEOUT_MS = 5_000
 /** An address for documentation, which no client has: RFC 5737. */
 const FORGED_ADDRESS = '192.0.2.123'
 
-export type ProxyOptions = { baseUrl: string; seal: Signer; clock: Clock; trustedProxies: readonly string[] }
+export type ProxyOptions = { baseUrl: string; keyring: Signer; clock: Clock; trustedProxies: readonly string[] }
 
 /** Sends a request to BASE_URL; the server returns what it saw of it, if the request is signed with SECRET. */
-export async function checkProxy({ baseUrl, seal, clock, trustedProxies }: ProxyOptions): Promise<Finding[]> {
+export async function checkProxy({ baseUrl, keyring, clock, trustedProxies }: ProxyOptions): Promise<Finding[]> {
   const check = 'reverse proxy'
   const probe = () => {
     const at = String(clock.now())
-    return { [PROBE_HEADER]: `${at}.${seal.sign(`probe ${at}`).toString('base64url')}` }
+    return { [PROBE_HEADER]: `${at}.${keyring.sign(`probe ${at}`).toString('base64url')}` }
   }
   const request = (headers: Record<string, string>) =>
     fetch(`${baseUrl}/healthz`, {

@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorsTable } from '../database/schema.ts'
+import { wholeCharacters } from '../text.ts'
 import type { EventRow } from './store.ts'
 
 /** The id is given when it is inserted. */
@@ -98,11 +99,7 @@ function maxBytesPerValue(sizes: readonly number[], available: number): number {
 
 /** Cuts between characters, so that the JSON has at most so many bytes. */
 function truncateTo(value: string, maxBytes: number): string {
-  const within = (length: number) =>
-    value
-      .slice(0, length)
-      .toWellFormed()
-      .replace(/\ufffd$/, '') + ELLIPSIS
+  const within = (length: number) => wholeCharacters(value.slice(0, length)) + ELLIPSIS
   let [fits, tooLong] = [0, value.length]
   while (tooLong - fits > 1) {
     const middle = Math.floor((fits + tooLong) / 2)

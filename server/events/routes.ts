@@ -8,7 +8,7 @@ import { getEvent, listEvents } from './store.ts'
 const tags = ['Monitors']
 
 export function eventRoutes(deps: Deps): Routes {
-  const { db, seal } = deps
+  const { db, keyring } = deps
   return async (app) => {
     app.get(
       '/events',
@@ -22,7 +22,7 @@ export function eventRoutes(deps: Deps): Routes {
           response: Responses(200, PageOf(ListedEvent)),
         },
       },
-      ({ query, context }) => deps.readList(context, (db) => listEvents(db, seal, context, query)),
+      ({ query, context }) => deps.readList(context, (db) => listEvents(db, keyring, context, query)),
     )
 
     app.get(
@@ -41,7 +41,7 @@ export function eventRoutes(deps: Deps): Routes {
       ({ params, query, context }) =>
         deps.readList(context, async (db) => {
           const { id } = await getMonitor(db, context, params.monitor)
-          return await listEvents(db, seal, context, { ...query, monitor_id: id })
+          return await listEvents(db, keyring, context, { ...query, monitor_id: id })
         }),
     )
 

@@ -12,15 +12,15 @@ import { listPage, type Page } from '../database/pagination.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { findGroupRow, isGroupId } from '../groups/resolve.ts'
 import { newIdsAt } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { toDiagnosis, toDifference, toReason } from '../monitors/diagnosis.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { parseTimes, toIso } from '../times.ts'
 
 /** The events of the organization. `isChange`: without the first results of new monitors and new expected values. */
 export async function listEvents(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: EventQuery,
   { isChange = false }: { isChange?: boolean } = {},
@@ -44,7 +44,7 @@ export async function listEvents(
   }
   if (isChange) rows = rows.where(IS_CHANGE)
   const page = await listPage<ListRow>(rows as unknown as ListQuery<ListRow>, {
-    seal,
+    keyring,
     query: { ...query, order_by },
     id: 'events.id',
     orders: {

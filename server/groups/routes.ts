@@ -14,7 +14,7 @@ const tags = ['Groups']
 
 /** Paths name a group by its id or slug. `monitors/group-deletion.ts` deletes groups. */
 export function groupRoutes(deps: Deps): Routes {
-  const { db, seal, config } = deps
+  const { db, keyring, config } = deps
   return async (app) => {
     const params = Params('group')
     const querystring = StrictObject({ include: GroupInclude })
@@ -38,7 +38,7 @@ export function groupRoutes(deps: Deps): Routes {
           response: Responses(200, PageOf(GroupResponse)),
         },
       },
-      ({ query, context }) => deps.readList(context, (db) => listGroups(db, seal, context, query)),
+      ({ query, context }) => deps.readList(context, (db) => listGroups(db, keyring, context, query)),
     )
 
     app.post(

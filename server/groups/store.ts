@@ -10,8 +10,8 @@ import { listPage, type Page } from '../database/pagination.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { countByGroup } from './counts.ts'
 import {
   asciiLowerCase,
@@ -34,7 +34,7 @@ const ORDERS = { created: { column: 'groups.id' }, name: { column: 'groups.name'
 
 export async function listGroups(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   { include, ...query }: GroupQuery,
 ): Promise<Page<GroupResponse>> {
@@ -48,7 +48,7 @@ export async function listGroups(
   for (const label of labels) rows = rows.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
   for (const word of words ?? []) rows = rows.where(hasWord(db, word))
   const page = await listPage<GroupRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'groups.id',
     orders: ORDERS,

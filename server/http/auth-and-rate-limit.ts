@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
 import { type Caller, requestOrigin } from '../context.ts'
 import { Problem, unauthorized } from '../problem.ts'
-import type { Limiter } from './limiter.ts'
+import type { Limiter } from './rate-limiter.ts'
 import {
   budgetOf,
   type CountedBudget,
@@ -14,7 +14,7 @@ import {
   limitReached,
   secondsUntil,
   UNLIMITED,
-} from './limits.ts'
+} from './rate-limits.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Signer } from '../seal.ts'
+import type { Signer } from '../keyring.ts'
 
 /** `zonewatch doctor` signs this header with SECRET, to see a request as the server sees it behind its proxies. */
 export const PROBE_HEADER = 'x-zonewatch-probe'
@@ -10,10 +10,10 @@ const VALID_MS = 60_000
 export type SeenRequest = { peer: string; address: string; host: string; forwardedFor: string | null }
 
 /** The value of `SEEN_HEADER`; undefined without a valid probe. */
-export function seenHeader({ headers, socket, ip, host }: FastifyRequest, seal: Signer, now: number) {
+export function seenHeader({ headers, socket, ip, host }: FastifyRequest, keyring: Signer, now: number) {
   const [signedAt = '', signature = ''] = String(headers[PROBE_HEADER] ?? '').split('.')
   if (signature === '' || !(Math.abs(Number(signedAt) - now) < VALID_MS)) return undefined
-  if (!seal.verify(`probe ${signedAt}`, Buffer.from(signature, 'base64url'))) return undefined
+  if (!keyring.verify(`probe ${signedAt}`, Buffer.from(signature, 'base64url'))) return undefined
   const forwardedFor = headers['x-forwarded-for'] === undefined ? null : String(headers['x-forwarded-for'])
   const seen: SeenRequest = { peer: socket.remoteAddress ?? '', address: ip, host, forwardedFor }
   return Buffer.from(JSON.stringify(seen)).toString('base64url')

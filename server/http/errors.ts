@@ -4,7 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { ErrorBody } from '#contract/common.ts'
 import { isDatabaseUnavailable, isDeadlock } from '../database/unavailable.ts'
 import { errorCodeOf, fieldCodesHeader, fieldTexts, invalid, Problem } from '../problem.ts'
-import { limitHeaders, unlimitedStatus } from './limits.ts'
+import { limitHeaders, unlimitedStatus } from './rate-limits.ts'
 import { InvalidInput } from './validation.ts'
 
 /** All errors have the same shape. */

@@ -27,7 +27,7 @@ const shared = { tags: ['Health'], security: [] }
 
 /** Shows nothing except whether the server works. */
 export function healthRoutes(deps: Deps): FastifyPluginAsync {
-  const { seal, clock } = deps
+  const { keyring, clock } = deps
   return async (app) => {
     app.setSerializerCompiler(plainJsonSerializer)
     const healthz = {
@@ -38,7 +38,7 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
       response: { 200: Healthy },
     }
     app.get('/healthz', { schema: healthz }, async (request, reply) => {
-      const seen = seenHeader(request, seal, clock.now())
+      const seen = seenHeader(request, keyring, clock.now())
       if (seen !== undefined) reply.header(SEEN_HEADER, seen)
       return { status: 'ok' }
     })

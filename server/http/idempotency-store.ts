@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 
 export const RETENTION_MS = 24 * 60 * 60 * 1_000
 /** A longer body is not stored. The response is then built again from the database. */
@@ -36,7 +36,7 @@ export type StoredRequest =
 
 export async function findStoredRequest(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   request: RequestKey,
   now: number,
 ): Promise<StoredRequest> {
@@ -47,12 +47,12 @@ export async function findStoredRequest(
   const fingerprint = row.key_id === legacy?.keyId ? legacy.fingerprint : request.fingerprint
   if (row.fingerprint !== fingerprint) return { kind: 'other_request' }
   const { status, headers, body } = row
-  const sealed = { organizationId: request.organizationId, keyId: row.key_id, name: request.name }
-  const result = row.result && JSON.parse(seal.open(row.result, resultContext(sealed)))
+  const identity = { organizationId: request.organizationId, keyId: row.key_id, name: request.name }
+  const result = row.result && JSON.parse(keyring.decrypt(row.result, resultContext(identity)))
   if (status === null && !row.result) return { kind: 'none' }
   if (status === null) return { kind: 'started', result }
   if (headers === null) return { kind: 'completed', result }
-  const text = body === null ? null : seal.open(body, responseContext(sealed))
+  const text = body === null ? null : keyring.decrypt(body, responseContext(identity))
   return { kind: 'responded', response: { status, headers: JSON.parse(headers), body: text } }
 }
 
@@ -76,22 +76,22 @@ type RequestState = { result: unknown; response?: StoredResponse; maxBytes: numb
 /** Stores the response, in the transaction of the change. */
 export async function storeRequest(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   request: RequestKey,
   { result, response, maxBytes }: RequestState,
   now: number,
 ): Promise<void> {
   await deleteRequest(db, request)
-  const sealed = { ...request, keyId: request.owner }
-  const sealedResult = result === undefined ? null : seal.close(JSON.stringify(result), resultContext(sealed))
-  const body = response?.body == null ? null : seal.close(response.body, responseContext(sealed))
-  const bytesWithoutBody = ROW_BYTES + (sealedResult?.length ?? 0)
+  const identity = { ...request, keyId: request.owner }
+  const encryptedResult = result === undefined ? null : keyring.encrypt(JSON.stringify(result), resultContext(identity))
+  const body = response?.body == null ? null : keyring.encrypt(response.body, responseContext(identity))
+  const bytesWithoutBody = ROW_BYTES + (encryptedResult?.length ?? 0)
   const storesBody =
     body === null ||
     (body.length <= MAX_BODY_BYTES &&
       bytesWithoutBody + body.length <= (await remainingBytes(db, request, maxBytes / 2)))
   // A refusal has no result. If its body is not stored, a repeated request runs again.
-  if (response && !storesBody && !sealedResult) return
+  if (response && !storesBody && !encryptedResult) return
   const bytes = storesBody ? ROW_BYTES + (body?.length ?? 0) : bytesWithoutBody
   await db
     .insertInto('idempotent_requests')
@@ -104,7 +104,7 @@ export async function storeRequest(
       status: response?.status ?? null,
       headers: response && storesBody ? JSON.stringify(response.headers) : null,
       body: storesBody ? body : null,
-      result: response && storesBody ? null : sealedResult,
+      result: response && storesBody ? null : encryptedResult,
       octets: bytes,
     })
     .execute()
@@ -170,8 +170,8 @@ function whereRequest<T extends RequestQuery<T>>(query: T, { organizationId, own
   return query.where('organization_id', '=', organizationId).where('key_id', 'in', owners).where('name', '=', name)
 }
 
-/** What the sealed columns are bound to. */
-type SealedRow = { organizationId: string; keyId: string; name: string }
-export const responseContext = ({ organizationId, keyId, name }: SealedRow) =>
+/** What the encrypted columns are bound to. */
+type RowIdentity = { organizationId: string; keyId: string; name: string }
+export const responseContext = ({ organizationId, keyId, name }: RowIdentity) =>
   `answer ${organizationId} ${keyId} ${name}`
-export const resultContext = ({ organizationId, keyId, name }: SealedRow) => `made ${organizationId} ${keyId} ${name}`
+export const resultContext = ({ organizationId, keyId, name }: RowIdentity) => `made ${organizationId} ${keyId} ${name}`

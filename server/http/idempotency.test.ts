@@ -87,7 +87,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     expect((await post(world)('/groups', 'one', { name: 'Shop' })).status).toBe(201)
   })
 
-  test('another API key with the same role gets the response, which is stored sealed', async () => {
+  test('another API key with the same role gets the response, which is stored encrypted', async () => {
     const world = await givenApp(engine)
     const { deps, key, organization } = world
     const body = { url: 'https://hooks.example.com/dns' }
@@ -138,7 +138,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
 
   test('a response that the previous version stored is found by its API key', async () => {
     const world = await givenApp(engine)
-    const { db, seal, clock, config } = world.deps
+    const { db, keyring, clock, config } = world.deps
     const { id: organizationId } = await world.organization()
     const writer = await world.key('write')
     const content = `/groups\n${hash('sha256', JSON.stringify({ name: 'Shop' }))}`
@@ -151,7 +151,7 @@ onBothEngines('Idempotency-Key', (_fresh, engine) => {
     const response = { status: 201, headers: { 'content-type': 'application/json' }, body: '{"kept":true}' }
     await storeRequest(
       db,
-      seal,
+      keyring,
       request,
       { result: undefined, response, maxBytes: config.idempotencyBytes },
       clock.now(),

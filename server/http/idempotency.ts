@@ -29,7 +29,7 @@ declare module 'fastify' {
   }
 }
 
-type IdempotencyDeps = Pick<Deps, 'db' | 'seal' | 'clock'> & { config: Pick<Deps['config'], 'idempotencyBytes'> }
+type IdempotencyDeps = Pick<Deps, 'db' | 'keyring' | 'clock'> & { config: Pick<Deps['config'], 'idempotencyBytes'> }
 
 type IdempotentRequest = {
   deps: IdempotencyDeps
@@ -50,7 +50,7 @@ const STORED_HEADERS = ['content-type', 'location', 'etag', 'x-error-code', 'x-e
  * transaction of the change. A repeated request gets the stored response. It is refused while the first one still runs.
  */
 export function handleIdempotencyKeys(app: FastifyInstance, deps: IdempotencyDeps): void {
-  const { db, seal, clock, config } = deps
+  const { db, keyring, clock, config } = deps
   /** Fingerprints of the requests that this process runs at the moment. */
   const running = new Map<string, string>()
   const idOf = ({ organizationId, owner, name }: RequestKey) => `${organizationId} ${owner} ${name}`
@@ -72,7 +72,7 @@ export function handleIdempotencyKeys(app: FastifyInstance, deps: IdempotencyDep
     running.set(idOf(key), key.fingerprint)
     request.idempotent = { deps, key, isDone: false }
 
-    const stored = await findStoredRequest(db, seal, key, clock.now())
+    const stored = await findStoredRequest(db, keyring, key, clock.now())
     if (stored.kind === 'none' || stored.kind === 'started') {
       request.idempotent.isResumed = stored.kind === 'started'
       if ((await remainingBytes(db, key, config.idempotencyBytes)) > 0) return
@@ -191,24 +191,24 @@ async function runSteps<R, T>(
   respond: (db: Database, result: R) => T | Promise<T>,
 ): Promise<T> {
   const { deps, key } = idempotent
-  const { db, seal, clock, config } = deps
+  const { db, keyring, clock, config } = deps
   const maxBytes = config.idempotencyBytes
   for (let isFirst = true; ; isFirst = false) {
     const outcome = await inTransaction(db, async (transaction) => {
       if (!(await lockRequest(transaction, key, !isFirst))) return { kind: 'running' } as const
       // Another process may have run the request meanwhile.
-      const stored = await findStoredRequest(transaction, seal, key, clock.now())
+      const stored = await findStoredRequest(transaction, keyring, key, clock.now())
       if (stored.kind !== 'none' && stored.kind !== 'started') return stored
       const { result, isDone } = await step(transaction, stored.kind === 'started' ? (stored.result as R) : undefined)
       if (!isDone) {
-        await storeRequest(transaction, seal, key, { result, maxBytes }, clock.now())
+        await storeRequest(transaction, keyring, key, { result, maxBytes }, clock.now())
         return { kind: 'started' } as const
       }
       const representation = await respond(transaction, result)
       const body = reply.serialize(representation) as string
       setETag(reply, representation, body)
       const response = toStoredResponse(reply.type(JSON_TYPE), body)
-      await storeRequest(transaction, seal, key, { result, response, maxBytes }, clock.now())
+      await storeRequest(transaction, keyring, key, { result, response, maxBytes }, clock.now())
       return { kind: 'done', body } as const
     })
     if (outcome.kind === 'started') {
@@ -244,13 +244,13 @@ async function respondAgain<R, T>(
 
 /** A refusal changed nothing, so it needs no transaction with a change. If it cannot be stored, a repeated request runs again. */
 async function storeRefusal({ deps, key }: IdempotentRequest, response: StoredResponse): Promise<void> {
-  const { db, seal, clock, config } = deps
+  const { db, keyring, clock, config } = deps
   if ((response.body?.length ?? 0) > MAX_BODY_BYTES) return
   const maxBytes = config.idempotencyBytes
   await inTransaction(db, async (transaction) => {
     if (!(await lockRequest(transaction, key, false))) return
-    if ((await findStoredRequest(transaction, seal, key, clock.now())).kind !== 'none') return
-    await storeRequest(transaction, seal, key, { result: undefined, response, maxBytes }, clock.now())
+    if ((await findStoredRequest(transaction, keyring, key, clock.now())).kind !== 'none') return
+    await storeRequest(transaction, keyring, key, { result: undefined, response, maxBytes }, clock.now())
   })
 }
 

@@ -206,7 +206,7 @@ onBothEngines('requests with an Idempotency-Key', (_fresh, engine) => {
 
   test('an interrupted replay continues after its last step', async () => {
     const world = await givenApp(engine)
-    const { db, seal, clock, config } = world.deps
+    const { db, keyring, clock, config } = world.deps
     const { id: organizationId } = await world.organization()
     await world.call('/monitors', { method: 'POST', body: MONITOR })
     const given = { url: 'http://127.0.0.1:9999/', groups: ['default'] }
@@ -222,7 +222,7 @@ onBothEngines('requests with an Idempotency-Key', (_fresh, engine) => {
     const begun = await startReplay(db, systemContext(organizationId, now), webhook, period)
     await inTransaction(db, async (transaction) => {
       const { result } = await replayBatch(transaction, systemContext(organizationId, now), webhook, begun)
-      await storeRequest(transaction, seal, name, { result, maxBytes: config.idempotencyBytes }, now)
+      await storeRequest(transaction, keyring, name, { result, maxBytes: config.idempotencyBytes }, now)
     })
 
     world.pass(1_000)

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { pruneIdempotentRequests } from './idempotency-store.ts'
-import { pruneRateLog } from './limiter.ts'
+import { pruneRateLog } from './rate-limiter.ts'
 
 const INTERVAL_MS = 60_000
 /** Between two batches, so that requests do not wait. */

@@ -9,7 +9,7 @@ const COLUMNS = ['id', 'name', 'state', 'code', 'error', 'fields', 'before', 'af
 
 /** The results of a job as RFC 4180 text. Throws `not_found`. */
 export const resultsCsv = (
-  { readList, seal }: Pick<Deps, 'readList' | 'seal'>,
+  { readList, keyring }: Pick<Deps, 'readList' | 'keyring'>,
   tenant: Tenant,
   { job, state }: { job: string; state?: ResultState },
 ): Promise<Readable> =>
@@ -18,7 +18,7 @@ export const resultsCsv = (
     cellsOf,
     readPage: (limit, after) => {
       const query = { limit, ...(state === undefined ? {} : { state }), ...(after === undefined ? {} : { after }) }
-      return readList(tenant, (db) => listResults(db, seal, tenant, { job, query }))
+      return readList(tenant, (db) => listResults(db, keyring, tenant, { job, query }))
     },
     limitNote: (maxRows) => `The export is limited to ${maxRows} results. GET /jobs/{job}/results lists all of them.`,
   })

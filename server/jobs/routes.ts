@@ -18,7 +18,7 @@ const ResultsExport = StrictObject({ ...organizationField, state: JobResultQuery
 
 /** Changes of many monitors, which the worker processes carry out. */
 export function jobRoutes(deps: Deps): Routes {
-  const { db, seal } = deps
+  const { db, keyring } = deps
   return async (app) => {
     const list = {
       operationId: 'listJobs',
@@ -28,7 +28,7 @@ export function jobRoutes(deps: Deps): Routes {
       querystring: JobQuery,
       response: Responses(200, PageOf(Job)),
     }
-    app.get('/jobs', { schema: list }, ({ query, context }) => listJobs(db, seal, context, query))
+    app.get('/jobs', { schema: list }, ({ query, context }) => listJobs(db, keyring, context, query))
 
     const create = {
       operationId: 'createJob',
@@ -70,7 +70,7 @@ export function jobRoutes(deps: Deps): Routes {
       response: Responses(200, PageOf(JobResult)),
     }
     app.get('/jobs/:job/results', { schema: results }, ({ params, query, context }) =>
-      listResults(db, seal, context, { job: params.job, query }),
+      listResults(db, keyring, context, { job: params.job, query }),
     )
 
     const csv = { exposeHeadRoute: false, schema: { hide: true, params, querystring: ResultsExport } }

@@ -8,11 +8,11 @@ import { deleteEach, insertEach, updateEach } from '../database/bulk.ts'
 import { type Database, type Engine, engineOf, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, reschedule } from '../database/lease-queue.ts'
 import { lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
+import type { Keyring } from '../keyring.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { parseInclude } from '../monitors/monitor.ts'
 import { countUsage, findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { Problem } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { listUndelivered } from '../webhooks/request-store.ts'
 import { performAction } from './actions.ts'
 import type { JobResult, JobRow, Selection } from './job.ts'
@@ -22,7 +22,7 @@ import { insertBatches, JOB_BATCH_SIZE } from './store.ts'
 export type RunDeps = {
   db: Database
   clock: Clock
-  seal: Seal
+  keyring: Keyring
   config: Pick<Config, 'plans'>
   sizes: Map<JobAction, number>
 }
@@ -88,9 +88,9 @@ async function findOldestJob(db: Database, { organizationId }: Tenant): Promise<
 }
 
 /** Stores which monitors the job is for, as they are at its start, before it changes the first one. */
-async function listNextIds(db: Database, { seal }: RunDeps, job: JobRow, now: number): Promise<Step> {
+async function listNextIds(db: Database, { keyring }: RunDeps, job: JobRow, now: number): Promise<Step> {
   const tenant = { organizationId: job.organization_id }
-  const { ids, after } = job.undoes === null ? await matchingIds(db, seal, job) : await changedIds(db, job)
+  const { ids, after } = job.undoes === null ? await matchingIds(db, keyring, job) : await changedIds(db, job)
   await insertBatches(db, tenant, job, ids)
   const listed_batches = job.listed_batches + Math.ceil(ids.length / JOB_BATCH_SIZE)
   if (after !== null) {
@@ -119,26 +119,26 @@ const startedColumns = ({ started_at }: JobRow, now: number) =>
 type IdPage = { ids: string[]; after: string | null }
 const INCLUDED = parseInclude(undefined)
 
-async function matchingIds(db: Database, seal: Seal, job: JobRow): Promise<IdPage> {
+async function matchingIds(db: Database, keyring: Keyring, job: JobRow): Promise<IdPage> {
   const tenant = { organizationId: job.organization_id }
   const selection: Selection = JSON.parse(job.selection)
-  if ('requests' in selection) return await undeliveredIds(db, seal, job, selection.requests)
+  if ('requests' in selection) return await undeliveredIds(db, keyring, job, selection.requests)
   const { filter, groupId } = selection as Extract<Selection, { filter: object }>
   const query = { ...filter, ...(groupId === undefined ? {} : { group: groupId }), limit: LIST_BATCH_SIZE }
   const from = job.list_after === null ? {} : { after: job.list_after }
-  const page = await listMonitors(db, seal, tenant, { query: { ...query, ...from }, included: INCLUDED })
+  const page = await listMonitors(db, keyring, tenant, { query: { ...query, ...from }, included: INCLUDED })
   return { ids: page.data.map(({ id }) => id), after: page.after }
 }
 
 async function undeliveredIds(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   job: JobRow,
   requests: NonNullable<NewJob['requests']>,
 ): Promise<IdPage> {
   const from = job.list_after === null ? {} : { after: job.list_after }
   const query = { ...requests, ...from, limit: LIST_BATCH_SIZE }
-  const page = await listUndelivered(db, seal, { organizationId: job.organization_id }, query, job.created_at)
+  const page = await listUndelivered(db, keyring, { organizationId: job.organization_id }, query, job.created_at)
   return { ids: page.data.map(({ id }) => id), after: page.after }
 }
 

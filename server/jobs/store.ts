@@ -16,8 +16,8 @@ import type { JobResultsTable } from '../database/schema-jobs.ts'
 import { getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { findGroupRow, resolveGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { conflict, invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { type JobChange, type JobRow, type Selection, toJob, undoProblem } from './job.ts'
 
 /** Ids of one stored batch, and the most that one step processes. */
@@ -149,7 +149,7 @@ export async function insertBatches(
 
 export async function listJobs(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: JobQuery,
 ): Promise<Page<Job>> {
@@ -157,7 +157,7 @@ export async function listJobs(
   let rows = db.selectFrom('jobs').selectAll('jobs').where('jobs.organization_id', '=', organizationId)
   if (is_finished !== undefined) rows = rows.where('jobs.finished_at', is_finished ? 'is not' : 'is', null)
   const page = await listPage<JobRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'jobs.id',
     orders: { created: { column: 'jobs.id' } },
@@ -176,7 +176,7 @@ type ResultRow = Selectable<JobResultsTable>
 /** Throws `not_found` for the job. */
 export async function listResults(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   tenant: Tenant,
   { job, query }: { job: string; query: JobResultQuery },
 ): Promise<Page<JobResult>> {
@@ -202,7 +202,7 @@ export async function listResults(
   const page = await listPage<
     Omit<ResultRow, 'object_id' | 'snapshot' | 'organization_id' | 'job_id'> & { id: string }
   >(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'job_results.object_id',
     orders: { id: { column: 'job_results.object_id' } },

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
+import { type Keyring, SIGNATURE_BYTES } from '../keyring.ts'
 import { notFound } from '../problem.ts'
-import { type Seal, SIGNATURE_BYTES } from '../seal.ts'
 
 /** The token of a link in a mail about an account: 128 bits that only this server can compute, so no text of it is kept. */
-export function accountToken(seal: Seal, linkId: string, keyId?: string): string {
-  return seal.sign(`link ${linkId}`, keyId).toString('base64url')
+export function accountToken(keyring: Keyring, linkId: string, keyId?: string): string {
+  return keyring.sign(`link ${linkId}`, keyId).toString('base64url')
 }
 
 /** `acknowledge`: the id is that of the alert, and the address where it was sent by mail: `<alert>~<address>`. The others name an address. */
@@ -12,21 +12,24 @@ type AlertLinkPurpose = 'confirm' | 'unsubscribe' | 'acknowledge'
 
 /** The token of a link in an alert: only this server can compute it. */
 export function alertToken(
-  seal: Seal,
+  keyring: Keyring,
   purpose: AlertLinkPurpose,
   organizationId: string,
   id: string,
   keyId?: string,
 ): string {
-  const signature = seal.sign(`${purpose} ${organizationId} ${id}`, keyId).toString('base64url')
+  const signature = keyring.sign(`${purpose} ${organizationId} ${id}`, keyId).toString('base64url')
   return `${organizationId}.${id}.${signature}`
 }
 
 /** Throws `not_found` for a token that is not one of this server for this purpose. */
-export function openAlertToken(seal: Seal, purpose: AlertLinkPurpose, token: string) {
+export function openAlertToken(keyring: Keyring, purpose: AlertLinkPurpose, token: string) {
   const [organizationId = '', id = '', signature = ''] = token.split('.')
   const signatureBytes = Buffer.from(signature, 'base64url')
-  if (signatureBytes.length !== SIGNATURE_BYTES || !seal.verify(`${purpose} ${organizationId} ${id}`, signatureBytes))
+  if (
+    signatureBytes.length !== SIGNATURE_BYTES ||
+    !keyring.verify(`${purpose} ${organizationId} ${id}`, signatureBytes)
+  )
     throw notFound()
   return { organizationId, id }
 }
@@ -35,8 +38,8 @@ export function openAlertToken(seal: Seal, purpose: AlertLinkPurpose, token: str
  * The token of one issue of an invitation: 128 bits that only this server can compute, so that it needs to be kept nowhere.
  * The database holds its hash alone; the text is made again when the mail is sent.
  */
-export function invitationToken(seal: Seal, invitationId: string, issue: number, keyId?: string): string {
-  return seal.sign(`invitation ${invitationId} ${issue}`, keyId).toString('base64url')
+export function invitationToken(keyring: Keyring, invitationId: string, issue: number, keyId?: string): string {
+  return keyring.sign(`invitation ${invitationId} ${issue}`, keyId).toString('base64url')
 }
 
 /** SHA-256, hex. */

@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../ids.ts'
-import type { MailContent } from './content.ts'
+import type { MailContent } from './mail-templates.ts'
 import { queueMail } from './outbox.ts'
 
 export type WebhookFailure = { webhookId: string; url: string; error: string; statusCode: number | null }

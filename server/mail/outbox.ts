@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, complete, LEASE_MS, reschedule, type Waits } from '../database/lease-queue.ts'
 import { newId } from '../ids.ts'
-import type { MailContent } from './content.ts'
+import type { MailContent } from './mail-templates.ts'
 import type { SendResult } from './smtp.ts'
 
 export type NewMail = {

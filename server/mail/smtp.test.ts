@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import tls from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { startMailServer } from '../testing/smtp.ts'
-import { newMessage } from './message.ts'
+import { newMessage } from './mail-message.ts'
 import { createMailSender } from './smtp.ts'
 
 const fixture = (name: string) => readFileSync(new URL(`../testing/fixtures/${name}.pem`, import.meta.url), 'utf8')

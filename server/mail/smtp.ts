@@ -1,5 +1,5 @@
 import type { Transporter } from 'nodemailer'
-import type { Message } from './message.ts'
+import type { Message } from './mail-message.ts'
 
 /** The result of handing a mail to the mail server. */
 export type SendResult =

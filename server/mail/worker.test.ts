@@ -4,9 +4,9 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { repairAfterClockStep } from '../database/lease-queue.ts'
+import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { Metrics } from '../metrics/metrics.ts'
-import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
 import { createWakeUps } from '../wake-up.ts'
@@ -235,7 +235,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     db,
     clock: { ...systemClock, now: () => now },
     log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
-    seal: createSeal('x'.repeat(32)),
+    keyring: createKeyring('x'.repeat(32)),
     loopHealth: new LoopHealth(),
     metrics: new Metrics(),
     wakeUps: createWakeUps(),

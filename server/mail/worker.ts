@@ -2,16 +2,16 @@ import type { Config } from '../config/config.ts'
 import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { repairAfterClockStep } from '../database/lease-queue.ts'
 import { runEvery, runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
+import type { Keyring } from '../keyring.ts'
 import type { Metrics } from '../metrics/metrics.ts'
-import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
-import { renderMail } from './content.ts'
+import { renderMail } from './mail-templates.ts'
 import { type ClaimedMail, claimMails, deleteOldMails, type MailOutcome, RETRY_WAITS, recordMail } from './outbox.ts'
 import { createMailSender, type SendMail } from './smtp.ts'
 
 export type MailWorkerDeps = WorkerDeps & {
   config: Pick<Config, 'baseUrl' | 'smtp'>
-  seal: Seal
+  keyring: Keyring
   wakeUps: WakeUps
   metrics?: Metrics
 }
@@ -74,12 +74,12 @@ export async function sendDueMails(
 }
 
 async function sendClaimedMail(
-  { config, clock, seal, log }: MailWorkerDeps,
+  { config, clock, keyring, log }: MailWorkerDeps,
   sendMail: SendMail | null,
   { claim, recipient, about, content }: ClaimedMail,
   abandon: AbortSignal,
 ): Promise<MailOutcome> {
-  const message = renderMail(content, { baseUrl: config.baseUrl, seal, about })
+  const message = renderMail(content, { baseUrl: config.baseUrl, keyring, about })
   if (!sendMail) {
     const { subject, text } = message
     log.info({ to: recipient, subject, text }, 'Email not sent because SMTP_URL is not set.')

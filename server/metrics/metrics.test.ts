@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { expose } from './families.ts'
 import { type DnsStatus, Metrics } from './metrics.ts'
+import { expose } from './registry.ts'
 
 const RESOLVER = '192.0.2.53:53'
 const answered = { server: RESOLVER, transport: 'udp', rcode: 'NOERROR', outcome: { kind: 'answer' }, ms: 4 }

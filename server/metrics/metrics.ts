@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
-import { type Family, Registry } from './families.ts'
 import { Recent, type RecentActivity } from './recent.ts'
+import { type Family, Registry } from './registry.ts'
 
 /** The state of one upstream. `setAside`: number of record types for which it is queried last. */
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }

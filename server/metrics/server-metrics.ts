@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Family, Registry } from './families.ts'
+import { type Family, Registry } from './registry.ts'
 
 /** The supervisor's metrics about the processes of a server. */
 export class ServerMetrics {

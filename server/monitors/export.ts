@@ -32,12 +32,12 @@ const INCLUDED = inclusionOf(['frequency', 'group', 'external_id', 'tags', 'meta
 const METADATA_COLUMN = new RegExp(METADATA_PARAMETER)
 
 export type Export = { fileName: string; type: string; content: Readable }
-type ExportDeps = Pick<Deps, 'readList' | 'seal'>
+type ExportDeps = Pick<Deps, 'readList' | 'keyring'>
 type Batch = Pick<Page<MonitorResponseRow>, 'data' | 'after'>
 
 /** All monitors of the query, read page by page as the client receives them. Throws what the list throws, before the first byte. */
 export async function exportMonitors(
-  { readList, seal }: ExportDeps,
+  { readList, keyring }: ExportDeps,
   tenant: Tenant,
   { format, columns, ...filters }: ExportQuery,
 ): Promise<Export> {
@@ -46,7 +46,7 @@ export async function exportMonitors(
   return await newExport(writer, (after) =>
     readList(tenant, (db) => {
       const query = { ...order, ...filters, limit: BATCH_SIZE, ...(after === undefined ? {} : { after }) }
-      return listMonitors(db, seal, tenant, { query, included: INCLUDED })
+      return listMonitors(db, keyring, tenant, { query, included: INCLUDED })
     }),
   )
 }

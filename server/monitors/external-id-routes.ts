@@ -18,8 +18,8 @@ const tags = ['Monitors']
 
 /** Monitors by the ids that API clients gave them. */
 export function externalIdRoutes(deps: Deps): Routes {
-  const { db, seal } = deps
-  const links = { seal, baseUrl: deps.config.baseUrl }
+  const { db, keyring } = deps
+  const links = { keyring, baseUrl: deps.config.baseUrl }
   return async (app) => {
     app.setSerializerCompiler(plainJsonSerializer)
     const querystring = Type.Object({ include: Include }, { additionalProperties: false })
@@ -76,7 +76,7 @@ export function externalIdRoutes(deps: Deps): Routes {
             return { draft, quota: await findQuota(deps, context, 'monitors') }
           },
           execute: (db, prepared) =>
-            upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, seal }, match),
+            upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, keyring }, match),
           respond: async (db, { id, isNew }) => {
             if (isNew) reply.code(201).header('location', `/monitors/${id}`)
             const row = await getMonitor(db, context, id, included)

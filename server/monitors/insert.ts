@@ -14,9 +14,9 @@ import {
   UNKNOWN_GROUP,
 } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { enforceQuota, type Quota } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { auditOf, COLUMN_TYPES, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
 import type { MonitorDraft } from './parse-monitor.ts'
@@ -31,8 +31,8 @@ export type InsertOptions = {
   itemFields?: string
   /** Undefined for no limit. */
   quota?: Quota | undefined
-  /** Required for monitors that wait: it seals the links of their pages. */
-  seal?: Seal
+  /** Required for monitors that wait: it encrypts the links of their pages. */
+  keyring?: Keyring
 }
 
 /**
@@ -163,16 +163,16 @@ async function skipTakenExternalIds(
 
 async function startWaitsOf(
   db: Database,
-  { context, drafts, seal, groupFields }: Insert,
+  { context, drafts, keyring, groupFields }: Insert,
   rows: readonly CreatedMonitor[],
 ) {
   const waiting = rows.flatMap(({ id, waiting }): WaitRequest[] =>
     waiting ? [{ monitorId: id, key: waiting.key }] : [],
   )
   if (waiting.length === 0) return
-  if (!seal) throw new Error('Monitors that wait need a seal for their links.')
+  if (!keyring) throw new Error('Monitors that wait need a keyring for their links.')
   const isBulk = groupFields !== undefined || drafts.length > 1
-  await startWaits(db, seal, context, waiting, isBulk ? { until: 'monitors', setup_page: 'monitors' } : undefined)
+  await startWaits(db, keyring, context, waiting, isBulk ? { until: 'monitors', setup_page: 'monitors' } : undefined)
 }
 
 async function recordCreated(db: Database, context: RequestContext, rows: readonly CreatedMonitor[]): Promise<void> {

@@ -6,7 +6,7 @@ import { withIndex } from '../database/index-hints.ts'
 import type { ListQuery } from '../database/pagination.ts'
 import { listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
 import type { Tables } from '../database/schema.ts'
-import type { Signer } from '../seal.ts'
+import type { Signer } from '../keyring.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
 import { type ListPlan, monitorsByIds, ORDERS, type OrderName, planList } from './list-indexes.ts'
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
@@ -22,7 +22,7 @@ export async function listMonitorsAsJson(
   tenant: Tenant,
   list: MonitorList,
 ): Promise<string> {
-  const page = await listMonitors(db, links.seal, tenant, list)
+  const page = await listMonitors(db, links.keyring, tenant, list)
   const rows = list.included.wait ? await withWaits(db, links, tenant, page.data) : page.data
   return JSON.stringify({ ...page, data: rows.map((row) => toMonitor(row, list.included)) })
 }
@@ -33,7 +33,7 @@ type MonitorList = { query: Omit<MonitorQuery, 'include'>; included: Inclusion; 
 /** Throws a 400 for an invalid filter or cursor. */
 export async function listMonitors(
   db: Database,
-  seal: Signer,
+  keyring: Signer,
   tenant: Tenant,
   { query, included, groupId }: MonitorList,
 ): Promise<Page<MonitorResponseRow>> {
@@ -44,7 +44,7 @@ export async function listMonitors(
   const select = (plan: ListPlan) => selectRows(db, tenant, plan, filter, included)
   const { rows, id, order } = select(plan)
   return await listPage<MonitorResponseRow>(rows, {
-    seal,
+    keyring,
     query,
     id,
     orders: { ...ORDERS, [orderBy]: order },

@@ -1,7 +1,7 @@
 import { parse as splitAtPublicSuffix } from 'tldts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { reverseName } from '../dns/addresses.ts'
+import { reverseName } from '../dns/ip-addresses.ts'
 import { endsInNumber, parseDomainName } from '../dns/names.ts'
 import type { FieldErrors } from '../problem.ts'
 

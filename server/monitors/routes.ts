@@ -38,8 +38,8 @@ const BULK_BYTES = 16 * 1024 * 1024
 type Database = Deps['db']
 
 export function monitorRoutes(deps: Deps): Routes {
-  const { db, clock, seal } = deps
-  const links = { seal, baseUrl: deps.config.baseUrl }
+  const { db, clock, keyring } = deps
+  const links = { keyring, baseUrl: deps.config.baseUrl }
   return async (app) => {
     app.setSerializerCompiler(plainJsonSerializer)
     const querystring = IncludeQuery
@@ -164,7 +164,7 @@ export function monitorRoutes(deps: Deps): Routes {
             return { draft, quota: await findQuota(deps, context, 'monitors') }
           },
           execute: async (db, { draft, quota }) => {
-            const [created] = await insertMonitors(db, context, [draft], { quota, seal })
+            const [created] = await insertMonitors(db, context, [draft], { quota, keyring })
             return created!
           },
           respond: (db, created) => {
@@ -214,10 +214,10 @@ export function monitorRoutes(deps: Deps): Routes {
                 const change = bulkItem(body, index)
                 return { externalId: change.external_id!, change, draft }
               })
-              return await upsertMonitors(db, context, { items, fieldAt, quota, seal })
+              return await upsertMonitors(db, context, { items, fieldAt, quota, keyring })
             }
             const groupFields = drafts.map((_, index) => fieldAt(index, 'group'))
-            const options = { itemFields: 'monitors', groupFields, quota, seal }
+            const options = { itemFields: 'monitors', groupFields, quota, keyring }
             if (body.on_conflict === 'ignore') {
               const { ids, created } = await insertMissingMonitors(db, context, drafts, options)
               return { ids, created: created.length }
@@ -273,7 +273,7 @@ export function monitorRoutes(deps: Deps): Routes {
         const { params, body, context } = request
         const errors = schemaErrors(request)
         if (!errors) (await frequencyLimiter(deps, context))(body.frequency)
-        await updateMonitor(db, context, params.monitor, body, { schemaErrors: errors, match: request.match, seal })
+        await updateMonitor(db, context, params.monitor, body, { schemaErrors: errors, match: request.match, keyring })
         return await readMonitor(db, context, params.monitor, request.query.include, body.until !== undefined)
       },
     )

@@ -4,7 +4,7 @@ import type { MonitorResponse } from '#contract/monitors.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import { SCANNED_ROWS_PER_RESULT } from '../database/pagination.ts'
-import { createSeal } from '../seal.ts'
+import { createKeyring } from '../keyring.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
@@ -155,9 +155,9 @@ onBothEngines('a search', (fresh, engine) => {
     })
     await insertMonitors(db, systemContext(organizationId, 0), drafts)
     await sql`update due_checks set last_checked_at = 5 where slot % 2 = 0`.execute(db)
-    const seal = createSeal('a secret of the test, longer than 32 characters')
+    const keyring = createKeyring('a secret of the test, longer than 32 characters')
     const page = (query: object) =>
-      listMonitors(db, seal, { organizationId }, { query: { limit: 2, ...query }, included: INCLUDE_NOTHING })
+      listMonitors(db, keyring, { organizationId }, { query: { limit: 2, ...query }, included: INCLUDE_NOTHING })
     for (const search of ['needle', 'example', 'needle all', 'ne']) {
       const wanted = search === 'example' ? many : 7
       for (const order_by of ['created', 'domain', 'last_checked', 'state']) {
@@ -189,9 +189,14 @@ onBothEngines('a page of a search', (_fresh, engine) => {
       return parsed.draft
     })
     await insertMonitors(db, systemContext(organizationId, 0), drafts)
-    const seal = createSeal('a secret of the test, longer than 32 characters')
+    const keyring = createKeyring('a secret of the test, longer than 32 characters')
     const page = (query: object) =>
-      listMonitors(db, seal, { organizationId }, { query: { search: 'needle', ...query }, included: INCLUDE_NOTHING })
+      listMonitors(
+        db,
+        keyring,
+        { organizationId },
+        { query: { search: 'needle', ...query }, included: INCLUDE_NOTHING },
+      )
     const first = await page({})
     const ids = first.data.map(({ id }) => id)
     await db.deleteFrom('monitors').where('id', 'in', ids).execute()

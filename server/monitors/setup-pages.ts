@@ -10,17 +10,17 @@ import type { SetupPagesTable } from '../database/schema-setup.ts'
 import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { notFound } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
 
 /**
  * Public pages that show a customer which records to create. Anyone with the link sees the page. The token in it has 256 random bits.
- * The database finds it by its hash, and stores it sealed, so that members can copy the link again.
+ * The database finds it by its hash, and stores it encrypted, so that members can copy the link again.
  */
 
 /** What the links are built from. */
-export type Links = { seal: Seal; baseUrl: string }
+export type Links = { keyring: Keyring; baseUrl: string }
 type PageRow = Selectable<SetupPagesTable>
 
 const PAGE_MS = SETUP_PAGE_DAYS * 24 * 60 * 60_000
@@ -28,14 +28,14 @@ const PAGE_MS = SETUP_PAGE_DAYS * 24 * 60 * 60_000
 export const pageTokenContext = (pageId: string): string => `setup page ${pageId}`
 const hashOfPageToken = (token: string): string => hash('sha256', token, 'hex')
 
-export function pageUrl({ seal, baseUrl }: Links, { id, token }: Pick<PageRow, 'id' | 'token'>): string {
-  return `${baseUrl}/connect/${seal.open(token, pageTokenContext(id))}`
+export function pageUrl({ keyring, baseUrl }: Links, { id, token }: Pick<PageRow, 'id' | 'token'>): string {
+  return `${baseUrl}/connect/${keyring.decrypt(token, pageTokenContext(id))}`
 }
 
 /** Creates a page for each key, or extends the existing one; null is a page for one monitor. Returns the ids in the order of the keys. */
 export async function ensurePages(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId, now }: Pick<RequestContext, 'organizationId' | 'now'>,
   keys: readonly (string | null)[],
 ): Promise<string[]> {
@@ -43,7 +43,7 @@ export async function ensurePages(
   const named = [...new Set(keys.filter((key) => key !== null))].sort()
   const rows = [...named, ...keys.filter((key) => key === null)].map((key) => {
     const id = newId('stp', now)
-    return { organization_id: organizationId, id, created_at: now, key, ...newLink(seal, id, now) }
+    return { organization_id: organizationId, id, created_at: now, key, ...newLink(keyring, id, now) }
   })
   const pages = await db
     .insertInto('setup_pages')
@@ -71,11 +71,11 @@ export async function extendPages(
     .execute()
 }
 
-function newLink(seal: Seal, id: string, now: number) {
+function newLink(keyring: Keyring, id: string, now: number) {
   const token = randomBytes(32).toString('base64url')
   return {
     token_hash: hashOfPageToken(token),
-    token: seal.close(token, pageTokenContext(id)),
+    token: keyring.encrypt(token, pageTokenContext(id)),
     expires_at: now + PAGE_MS,
   }
 }
@@ -92,7 +92,7 @@ export async function listSetupPages(
     .where('setup_pages.organization_id', '=', organizationId)
   if (query.key !== undefined) rows = rows.where('setup_pages.key', '=', query.key)
   const page = await listPage<PageRow>(rows as never, {
-    seal: links.seal,
+    keyring: links.keyring,
     query,
     id: 'setup_pages.id',
     orders: { created: { column: 'setup_pages.id' } },
@@ -133,10 +133,15 @@ async function toSetupPages(db: Database, links: Links, rows: readonly PageRow[]
 }
 
 /** Replaces the link; the previous one stops working. Throws `not_found`. */
-export async function renewSetupPage(db: Database, seal: Seal, context: RequestContext, id: string): Promise<void> {
+export async function renewSetupPage(
+  db: Database,
+  keyring: Keyring,
+  context: RequestContext,
+  id: string,
+): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'setup_pages', context, id, forUpdate(transaction))
-    const link = newLink(seal, id, context.now)
+    const link = newLink(keyring, id, context.now)
     await updateTenantRow(transaction, 'setup_pages', context, id, { ...link, ...nextVersion })
     await recordAudit(transaction, context, { action: 'setup_page.renewed', object: objectOf(row) })
   })

@@ -7,8 +7,8 @@ import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { externalIdTaken, findIdsByExternalId, MONITOR_LABELS, replaceLabels } from '../groups/labels.ts'
 import { adjustMonitorCounts, resolveGroups, UNKNOWN_GROUP, unknownGroupErrors } from '../groups/resolve.ts'
+import type { Keyring } from '../keyring.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
 import { leaveIncidents } from './incident-membership.ts'
 import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
@@ -23,7 +23,11 @@ export async function updateMonitor(
   context: RequestContext,
   id: string,
   change: MonitorChange,
-  { schemaErrors = {}, match, seal }: { schemaErrors?: FieldErrors | undefined; match?: Match; seal?: Seal } = {},
+  {
+    schemaErrors = {},
+    match,
+    keyring,
+  }: { schemaErrors?: FieldErrors | undefined; match?: Match; keyring?: Keyring } = {},
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
     // Requests that use the same external id wait for each other.
@@ -38,7 +42,7 @@ export async function updateMonitor(
     const { changed } = parsed
     const group = changed.group === null ? undefined : await resolveGroup(transaction, context, changed.group)
     const isMoved = group !== undefined && group.id !== row.group_id
-    const wait = await updateWait(transaction, context, id, change, seal)
+    const wait = await updateWait(transaction, context, id, change, keyring)
     const { columns } = changed
     const columnNames = [...Object.keys(columns), ...(isMoved ? ['group_id'] : []), ...(wait ? ['until'] : [])]
     if (columnNames.length === 0) return
@@ -68,7 +72,7 @@ async function updateWait(
   context: RequestContext,
   id: string,
   { until, setup_page }: MonitorChange,
-  seal: Seal | undefined,
+  keyring: Keyring | undefined,
 ) {
   if (until === undefined) return undefined
   const wait = await findWait(db, context, id)
@@ -79,8 +83,8 @@ async function updateWait(
     await stopWait(db, context, id)
     return { before, after: { until: null } }
   }
-  if (!seal) throw new Error('A monitor that waits needs a seal for its link.')
-  await startWaits(db, seal, context, [{ monitorId: id, key: setup_page ?? null, pageId: wait?.page_id ?? null }])
+  if (!keyring) throw new Error('A monitor that waits needs a keyring for its link.')
+  await startWaits(db, keyring, context, [{ monitorId: id, key: setup_page ?? null, pageId: wait?.page_id ?? null }])
   return { before, after: { until, deadline: waitDeadline(context.now), setup_page } }
 }
 

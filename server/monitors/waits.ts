@@ -4,8 +4,8 @@ import { MAX_MONITORS_PER_PAGE, MAX_WAITING, WAIT_HOURS, type Wait } from '#cont
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
+import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { ensurePages, extendPages, type Links, pageUrl } from './setup-pages.ts'
@@ -28,7 +28,7 @@ export type WaitRequest = { monitorId: string; key: string | null; pageId?: stri
 /** Starts or restarts waits. Throws a 400, at these `fields` of the request, if too many monitors wait or share a page. */
 export async function startWaits(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   context: Pick<RequestContext, 'organizationId' | 'now'>,
   waiting: readonly WaitRequest[],
   fields = { until: 'until', setup_page: 'setup_page' },
@@ -41,7 +41,7 @@ export async function startWaits(
   }
   const needPage = waiting.filter(({ key, pageId }) => key !== null || !pageId)
   const keys = needPage.map(({ key }) => key)
-  const pageIds = await ensurePages(db, seal, context, keys)
+  const pageIds = await ensurePages(db, keyring, context, keys)
   const existingPageIds = waiting.flatMap(({ key, pageId }) => (key === null && pageId ? [pageId] : []))
   await extendPages(db, context, existingPageIds)
   const pages = new Map(needPage.map(({ monitorId }, index) => [monitorId, pageIds[index]!]))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { recordFailedBackup, recordMadeBackup } from '../backup/last-backup.ts'
 import { readConfig } from '../config/config.ts'
-import { expose } from '../metrics/families.ts'
+import { expose } from '../metrics/registry.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { createManualClock } from '../testing/manual-clock.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { expose } from '../metrics/families.ts'
+import { expose } from '../metrics/registry.ts'
 import { createManualClock } from '../testing/manual-clock.ts'
 import { givenApp } from '../testing/test-app.ts'
 import { DatabaseMetrics } from './database-metrics.ts'

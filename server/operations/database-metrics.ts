@@ -3,10 +3,10 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { ROLES } from '../config/parse.ts'
 import type { Database } from '../database/database.ts'
-import { type Family, Registry, type Values } from '../metrics/families.ts'
+import { type Family, Registry, type Values } from '../metrics/registry.ts'
 import { type Backlog, readBacklog } from './backlog.ts'
 import { readDatabaseSize } from './database-size.ts'
-import { isAlive, readInstances } from './instances.ts'
+import { isInstanceAlive, readInstances } from './instances.ts'
 
 /** Within this time, several scrapers cost the database as much as one. */
 const CACHE_MS = 5_000
@@ -104,7 +104,7 @@ export class DatabaseMetrics {
     if (walBytes === null) this.#wal.clear()
     else this.#wal.set(walBytes)
     const instances = await readInstances(db)
-    const alive = instances.filter((instance) => isAlive(instance, now))
+    const alive = instances.filter((instance) => isInstanceAlive(instance, now))
     for (const role of ROLES) {
       this.#instances.set(alive.filter(({ report }) => report?.roles.includes(role)).length, role)
     }

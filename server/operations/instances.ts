@@ -1,10 +1,9 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { ALIVE_MS } from '../database/heartbeat.ts'
 import type { Metrics, RecentQueries } from '../metrics/metrics.ts'
 
-/** Instances report every 2 s. One that has not reported for longer than this counts as dead. */
-const ALIVE_MS = 8_000
 const MAX_INSTANCES = 200
 
 /** What an instance writes into `processes.report` every 2 s, so that every node can show all instances. */
@@ -42,7 +41,7 @@ export type Instance = {
   report: InstanceReport | null
 }
 
-export const isAlive = ({ seen_at }: Pick<Instance, 'seen_at'>, now: number) => seen_at >= now - ALIVE_MS
+export const isInstanceAlive = ({ seen_at }: Pick<Instance, 'seen_at'>, now: number) => seen_at >= now - ALIVE_MS
 
 /** Newest first, at most 200. */
 export async function readInstances(db: Database): Promise<Instance[]> {

@@ -3,8 +3,8 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork } from '../http/auth-and-rate-limit.ts'
-import { secondsUntil, tryAgainIn } from '../http/limits.ts'
-import { type Exposition, expose } from '../metrics/families.ts'
+import { secondsUntil, tryAgainIn } from '../http/rate-limits.ts'
+import { type Exposition, expose } from '../metrics/registry.ts'
 import { Problem } from '../problem.ts'
 
 /** `GET /metrics` with METRICS_TOKEN. Without that setting the route does not exist. */

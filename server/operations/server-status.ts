@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { readBacklog } from './backlog.ts'
 import { readDatabaseSize, readSizes } from './database-size.ts'
-import { type Instance, isAlive, readInstances } from './instances.ts'
+import { type Instance, isInstanceAlive, readInstances } from './instances.ts'
 
 /** The state of all nodes, and the settings of this one. The cost does not depend on the number of monitors. */
 export async function readServerStatus({
@@ -19,7 +19,7 @@ export async function readServerStatus({
   const backlog = await readBacklog(db, now)
   const size = await readDatabaseSize(db, config.databaseUrl)
   const sizes = await readSizes(db)
-  const alive = instances.filter((instance) => isAlive(instance, now))
+  const alive = instances.filter((instance) => isInstanceAlive(instance, now))
   return {
     version: packageJson.version,
     node: process.versions.node,
@@ -52,7 +52,7 @@ function toInstance(instance: Instance, now: number): ServerStatus['instances'][
     id,
     machine,
     pid,
-    alive: isAlive(instance, now),
+    alive: isInstanceAlive(instance, now),
     roles: report?.roles ?? [],
     version: report?.version ?? null,
     started_at: toIso(instance.started_at),

@@ -4,7 +4,7 @@ import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { InvoicesTable } from '../database/schema-people.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 import { toIso } from '../times.ts'
 
 type InvoiceRow = Selectable<InvoicesTable>
@@ -14,13 +14,13 @@ const ORDERS = { created: { column: 'invoices.created_at' } }
 /** As Stripe last reported them. */
 export async function listInvoices(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: PageQuery,
 ): Promise<Page<Invoice>> {
   const rows = db.selectFrom('invoices').selectAll('invoices').where('invoices.organization_id', '=', organizationId)
   const scope = ['invoices', organizationId]
-  const page = await listPage<InvoiceRow>(rows as never, { seal, query, id: 'invoices.id', orders: ORDERS, scope })
+  const page = await listPage<InvoiceRow>(rows as never, { keyring, query, id: 'invoices.id', orders: ORDERS, scope })
   return { ...page, data: page.data.map(toInvoice) }
 }
 

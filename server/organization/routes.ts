@@ -15,7 +15,7 @@ import { sendBillingToStripe } from './purchase.ts'
 const tags = ['Organization']
 
 export function organizationRoutes(deps: Deps, payments: Payments | null): Routes {
-  const { db, config, seal } = deps
+  const { db, config, keyring } = deps
   return async (app) => {
     requireWriteRole(app, 'admin')
     // The handlers report the errors of the schema together with their own.
@@ -70,7 +70,7 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           response: Responses(200, PageOf(AuditEntry)),
         },
       },
-      ({ query, context }) => deps.readList(context, (db) => listAuditLog(db, seal, context, query)),
+      ({ query, context }) => deps.readList(context, (db) => listAuditLog(db, keyring, context, query)),
     )
 
     app.get(

@@ -17,7 +17,7 @@ const tags = ['Organization']
 const ChoiceResponses = { ...Responses(200, Subscription), 202: PaymentPage }
 
 export function subscriptionRoutes(deps: Deps, payments: Payments | null): Routes {
-  const { db, clock, seal, config } = deps
+  const { db, clock, keyring, config } = deps
   return async (app) => {
     requireWriteRole(app, 'owner')
     setRetryAfter(app)
@@ -111,7 +111,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
           response: Responses(200, PageOf(Invoice)),
         },
       },
-      ({ query, context }) => listInvoices(db, seal, context, query),
+      ({ query, context }) => listInvoices(db, keyring, context, query),
     )
   }
 }

@@ -10,7 +10,7 @@ const tags = ['Monitors']
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
-export function plannedChangeRoutes({ db, seal }: Deps): Routes {
+export function plannedChangeRoutes({ db, keyring }: Deps): Routes {
   const params = Params('change')
   return async (app) => {
     const list = {
@@ -20,7 +20,7 @@ export function plannedChangeRoutes({ db, seal }: Deps): Routes {
       querystring: PlannedChangeQuery,
       response: Responses(200, PageOf(PlannedChange)),
     }
-    app.get('/planned-changes', { schema: list }, ({ query, context }) => listChanges(db, seal, context, query))
+    app.get('/planned-changes', { schema: list }, ({ query, context }) => listChanges(db, keyring, context, query))
 
     const create = {
       operationId: 'createPlannedChange',

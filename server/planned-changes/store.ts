@@ -15,12 +15,12 @@ import type { PlannedChangesTable } from '../database/schema-alerts.ts'
 import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
 import { isSameSet } from '../monitors/parse-monitor.ts'
 import { parseExpectedValues } from '../monitors/record-types/record-types.ts'
 import { lockMonitor } from '../monitors/store.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
 import { changePhase, type OpenChange, type Progress } from './planned-change.ts'
 
@@ -80,7 +80,7 @@ export async function recordProgress(
 
 export async function listChanges(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId, now }: Tenant & { now: number },
   query: PlannedChangeQuery,
 ): Promise<Page<PlannedChangeResponse>> {
@@ -92,7 +92,7 @@ export async function listChanges(
   if (monitor_id !== undefined) rows = rows.where('planned_changes.monitor_id', '=', monitor_id)
   if (is_open !== undefined) rows = rows.where('planned_changes.outcome', is_open ? 'is' : 'is not', null)
   const page = await listPage<ChangeRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'planned_changes.id',
     orders: { created: { column: 'planned_changes.id' } },

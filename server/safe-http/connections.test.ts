@@ -2,7 +2,7 @@ import net from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { createManualClock } from '../testing/manual-clock.ts'
-import { parseNetworks } from './addresses.ts'
+import { parseNetworks } from './address-policy.ts'
 import { createSafeFetch, type SafeFetchOptions } from './safe-fetch.ts'
 
 const body = Buffer.from('{}')

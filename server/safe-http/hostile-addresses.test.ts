@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { SPECIAL_ADDRESSES } from '../testing/fixtures/special-addresses.ts'
-import { parseNetworks } from './addresses.ts'
+import { parseNetworks } from './address-policy.ts'
 import { createSafeFetch, type SafeFetch, type SafeFetchOptions } from './safe-fetch.ts'
 
 const body = Buffer.from('{}')

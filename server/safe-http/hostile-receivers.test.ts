@@ -2,7 +2,7 @@ import net from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { patientClock } from '../testing/patient-clock.ts'
-import { parseNetworks } from './addresses.ts'
+import { parseNetworks } from './address-policy.ts'
 import { createSafeFetch, type SafeFetchOptions } from './safe-fetch.ts'
 
 const body = Buffer.from('{}')

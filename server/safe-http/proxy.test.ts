@@ -3,7 +3,7 @@ import net from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { startReceiver } from '../testing/receiver.ts'
-import { parseNetworks } from './addresses.ts'
+import { parseNetworks } from './address-policy.ts'
 import { createSafeFetch, type SafeFetchOptions } from './safe-fetch.ts'
 
 const body = Buffer.from('{"id":"req_1"}')

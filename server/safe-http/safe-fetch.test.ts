@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { type Receiver, startReceiver } from '../testing/receiver.ts'
-import { parseNetworks } from './addresses.ts'
+import { parseNetworks } from './address-policy.ts'
 import { createSafeFetch, type SafeFetch, type SafeFetchOptions } from './safe-fetch.ts'
 
 const body = Buffer.from('{"a":"ü"}')

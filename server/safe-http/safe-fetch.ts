@@ -1,7 +1,7 @@
 import type { FieldError } from '#contract/field-errors.ts'
 import type { Clock } from '../clock.ts'
 import { createDeadlines } from '../dns/deadlines.ts'
-import { DENIED_PORTS, hostOf, type Networks, urlError } from './addresses.ts'
+import { DENIED_PORTS, hostOf, type Networks, urlError } from './address-policy.ts'
 import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import { type Lookup, type Phase, RefusedAddress, vettedAddresses, vettedConnector } from './vetted-connect.ts'

@@ -4,7 +4,7 @@ import tls from 'node:tls'
 import { afterEach, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import { startReceiver } from '../testing/receiver.ts'
-import { parseNetworks } from './addresses.ts'
+import { parseNetworks } from './address-policy.ts'
 import { createSafeFetch, type SafeFetchOptions } from './safe-fetch.ts'
 
 const body = Buffer.from('{}')

@@ -2,7 +2,7 @@ import net from 'node:net'
 import tls from 'node:tls'
 import type { buildConnector } from 'undici'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
-import { addressError, type Networks } from './addresses.ts'
+import { addressError, type Networks } from './address-policy.ts'
 import type { Connect } from './connections.ts'
 import { tunnelTo } from './proxy-tunnel.ts'
 

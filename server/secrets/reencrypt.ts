@@ -3,8 +3,8 @@ import { secondFactorContext } from '../accounts/second-factor.ts'
 import { channelContext } from '../alerts/channel.ts'
 import type { Database } from '../database/database.ts'
 import { responseContext, resultContext } from '../http/idempotency-store.ts'
+import type { Keyring } from '../keyring.ts'
 import { pageTokenContext } from '../monitors/setup-pages.ts'
-import type { Seal } from '../seal.ts'
 import { headersContext, secretContext } from '../webhooks/webhook.ts'
 
 const BATCH_SIZE = 200
@@ -48,13 +48,13 @@ const ENCRYPTED_TABLES: readonly EncryptedTable[] = [
  */
 export async function reencrypt(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   onBatch: () => Promise<void> = async () => {},
 ): Promise<number> {
   let count = 0
   for (const table of ENCRYPTED_TABLES) {
     for (let after: readonly string[] | undefined = table.key.map(() => ''); after; ) {
-      const batch: Batch = await reencryptBatch(db, seal, table, after)
+      const batch: Batch = await reencryptBatch(db, keyring, table, after)
       count += batch.count
       after = batch.lastKey
       await onBatch()
@@ -68,7 +68,7 @@ type Batch = { count: number; lastKey: string[] | undefined }
 
 async function reencryptBatch(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { table, key, contexts }: EncryptedTable,
   after: readonly string[],
 ): Promise<Batch> {
@@ -83,12 +83,12 @@ async function reencryptBatch(
       sql` and `,
     )
     for (const [column, contextOf] of Object.entries(contexts)) {
-      const sealed = row[column] as Uint8Array | null
-      if (sealed === null || seal.isCurrent(sealed)) continue
+      const encrypted = row[column] as Uint8Array | null
+      if (encrypted === null || keyring.isCurrent(encrypted)) continue
       const context = contextOf(row as Key)
       const updated =
-        await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${seal.close(seal.open(sealed, context), context)}
-        where ${isThisRow} and ${sql.ref(column)} = ${sealed} returning 1 as updated`.execute(db)
+        await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${keyring.encrypt(keyring.decrypt(encrypted, context), context)}
+        where ${isThisRow} and ${sql.ref(column)} = ${encrypted} returning 1 as updated`.execute(db)
       count += updated.rows.length
     }
   }

@@ -5,7 +5,7 @@ import { channelContext } from '../alerts/channel.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { findStoredRequest, storeRequest } from '../http/idempotency-store.ts'
-import { createSeal, type Seal } from '../seal.ts'
+import { createKeyring, type Keyring } from '../keyring.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { headersContext, openHeaders, secretContext } from '../webhooks/webhook.ts'
 import { adoptKey, needsPrevious } from './current-key.ts'
@@ -31,16 +31,16 @@ function givenClock(onSleep: () => Promise<void> = async () => {}): Clock {
 }
 
 async function givenSealed(db: Database) {
-  const old = createSeal(OLD)
+  const old = createKeyring(OLD)
   expect(await adoptKey(db, old)).toBe('ok')
   const given = { name: 'Test', email: 'owner@example.com', passwordHash: '' }
   const { id: organizationId, ownerId } = await insertOrganization(db, given, NOW)
   const ids = Array.from({ length: WEBHOOKS }, (_, index) => `whk_${String(index).padStart(3, '0')}`)
   const rows = ids.map((id, index) => ({
     ...{ id, organization_id: organizationId, created_at: NOW, url: 'http://127.0.0.1/' },
-    secret: old.close(`secret ${index}`, secretContext(id)),
-    previous_secret: index === 0 ? old.close('before', secretContext(id)) : null,
-    headers: old.close(JSON.stringify({ 'x-a': `h${index}` }), headersContext(id)),
+    secret: old.encrypt(`secret ${index}`, secretContext(id)),
+    previous_secret: index === 0 ? old.encrypt('before', secretContext(id)) : null,
+    headers: old.encrypt(JSON.stringify({ 'x-a': `h${index}` }), headersContext(id)),
     ...{ is_active: 1 as const, state: 'active' as const },
   }))
   await db.insertInto('webhooks').values(rows).execute()
@@ -52,7 +52,7 @@ async function givenSealed(db: Database) {
     .select('person_id')
     .where('id', '=', ownerId)
     .executeTakeFirstOrThrow()
-  const sealed = old.close('the factor', secondFactorContext(person_id))
+  const sealed = old.encrypt('the factor', secondFactorContext(person_id))
   await db.insertInto('second_factors').values({ person_id, sealed }).execute()
   const channel = {
     organization_id: organizationId,
@@ -62,24 +62,24 @@ async function givenSealed(db: Database) {
     type: 'http',
     settings: '{}',
   }
-  const secrets = old.close('the channel', channelContext('chn_1'))
+  const secrets = old.encrypt('the channel', channelContext('chn_1'))
   await db
     .insertInto('channels')
     .values({ ...channel, secrets })
     .execute()
   /** Everything, as a process that knows these keys reads it. */
-  const read = async (seal: Seal) => {
+  const read = async (keyring: Keyring) => {
     const found = await db.selectFrom('webhooks').selectAll().orderBy('id').execute()
     for (const [index, row] of found.entries()) {
-      expect(openHeaders(row, seal)).toEqual({ 'x-a': `h${index}` })
-      expect(seal.open(row.secret, secretContext(row.id))).toBe(`secret ${index}`)
+      expect(openHeaders(row, keyring)).toEqual({ 'x-a': `h${index}` })
+      expect(keyring.decrypt(row.secret, secretContext(row.id))).toBe(`secret ${index}`)
     }
-    expect(seal.open(found[0]!.previous_secret!, secretContext(found[0]!.id))).toBe('before')
-    expect(await findStoredRequest(db, seal, request, NOW)).toEqual({ kind: 'responded', response })
+    expect(keyring.decrypt(found[0]!.previous_secret!, secretContext(found[0]!.id))).toBe('before')
+    expect(await findStoredRequest(db, keyring, request, NOW)).toEqual({ kind: 'responded', response })
     const factor = await db.selectFrom('second_factors').select('sealed').executeTakeFirstOrThrow()
-    expect(seal.open(factor.sealed, secondFactorContext(person_id))).toBe('the factor')
+    expect(keyring.decrypt(factor.sealed, secondFactorContext(person_id))).toBe('the factor')
     const row = await db.selectFrom('channels').select('secrets').where('id', '=', 'chn_1').executeTakeFirstOrThrow()
-    expect(seal.open(row.secrets!, channelContext('chn_1'))).toBe('the channel')
+    expect(keyring.decrypt(row.secrets!, channelContext('chn_1'))).toBe('the channel')
   }
   return { old, ids, read }
 }
@@ -89,39 +89,39 @@ onBothEngines('a rotation of SECRET', (fresh) => {
     const db = await fresh()
     const { read, old } = await givenSealed(db)
     await read(old)
-    const seal = createSeal(NEW, OLD)
-    expect(await adoptKey(db, seal)).toBe('ok')
+    const keyring = createKeyring(NEW, OLD)
+    expect(await adoptKey(db, keyring)).toBe('ok')
     let batches = 0
     const onBatch = async () => {
       batches++
-      if (batches <= 4) await read(createSeal(NEW, OLD))
+      if (batches <= 4) await read(createKeyring(NEW, OLD))
     }
-    const count = await rotate({ db, seal, clock: givenClock(), say: () => {}, onBatch }, createSeal(NEW).keyId)
+    const count = await rotate({ db, keyring, clock: givenClock(), say: () => {}, onBatch }, createKeyring(NEW).keyId)
     // A secret and headers of each webhook, the secret before of one, a channel, an answer, a second factor.
     expect(count).toBe(2 * WEBHOOKS + 4)
     expect(batches).toBeGreaterThan(4)
-    await read(createSeal(NEW))
+    await read(createKeyring(NEW))
     expect(await needsPrevious(db)).toBe(false)
-    expect(await adoptKey(db, createSeal(NEW))).toBe('ok')
-    expect(await reencrypt(db, seal)).toBe(0)
+    expect(await adoptKey(db, createKeyring(NEW))).toBe('ok')
+    expect(await reencrypt(db, keyring)).toBe(0)
   })
 
   test('waits for processes that do not know the new key, then for those that still use the old one', async () => {
     const db = await fresh()
-    await adoptKey(db, createSeal(OLD))
-    const [oldId, newId] = [createSeal(OLD).keyId, createSeal(NEW).keyId]
+    await adoptKey(db, createKeyring(OLD))
+    const [oldId, newId] = [createKeyring(OLD).keyId, createKeyring(NEW).keyId]
     const set = (row: object) => db.updateTable('processes').set(row).execute()
     const row = { pid: 7, machine: 'm', started_at: 0, seen_at: NOW + 60_000, secret_keys: oldId, secret_key: oldId }
     await db.insertInto('processes').values(row).execute()
     const said: string[] = []
-    const seal = createSeal(NEW, OLD)
-    await adoptKey(db, seal)
-    const run = (clock: Clock) => rotate({ db, seal, clock, say: (sentence) => void said.push(sentence) }, newId)
+    const keyring = createKeyring(NEW, OLD)
+    await adoptKey(db, keyring)
+    const run = (clock: Clock) => rotate({ db, keyring, clock, say: (sentence) => void said.push(sentence) }, newId)
     await expect(run(givenClock())).rejects.toThrow(
       'Process 7 on m does not know the new SECRET yet. Start every node with both SECRET and SECRET_PREVIOUS, then run this again; nothing is lost.',
     )
     expect(said).toEqual([])
-    expect(seal.keyId).toBe(oldId)
+    expect(keyring.keyId).toBe(oldId)
     let sleeps = 0
     await run(
       givenClock(async () => {
@@ -132,34 +132,34 @@ onBothEngines('a rotation of SECRET', (fresh) => {
       }),
     )
     expect(sleeps).toBeGreaterThanOrEqual(6)
-    expect(seal.keyId).toBe(newId)
+    expect(keyring.keyId).toBe(newId)
   })
 
   test('broken off in the middle it says that it is not over, and goes on where it is begun again', async () => {
     const db = await fresh()
     const { read } = await givenSealed(db)
-    const next = createSeal(NEW).keyId
+    const next = createKeyring(NEW).keyId
     const run = async (onBatch = async () => {}) => {
-      const seal = createSeal(NEW, OLD)
-      expect(await adoptKey(db, seal)).toBe('ok')
-      return await rotate({ db, seal, clock: givenClock(), say: () => {}, onBatch }, next)
+      const keyring = createKeyring(NEW, OLD)
+      expect(await adoptKey(db, keyring)).toBe('ok')
+      return await rotate({ db, keyring, clock: givenClock(), say: () => {}, onBatch }, next)
     }
     const killed = run(async () => {
       throw new Error('killed')
     })
     await expect(killed).rejects.toThrow('killed')
     expect(await needsPrevious(db)).toBe(true)
-    await read(createSeal(NEW, OLD))
-    expect(await adoptKey(db, createSeal(NEW))).toBe('previous secret missing')
+    await read(createKeyring(NEW, OLD))
+    expect(await adoptKey(db, createKeyring(NEW))).toBe('previous secret missing')
     expect(await run()).toBe(2 * (WEBHOOKS - 200) + 3)
-    await read(createSeal(NEW))
+    await read(createKeyring(NEW))
   })
 
-  test('seals what an old process wrote meanwhile', async () => {
+  test('encrypts what an old process wrote meanwhile', async () => {
     const db = await fresh()
     const { old, ids, read } = await givenSealed(db)
-    const seal = createSeal(NEW, OLD)
-    await adoptKey(db, seal)
+    const keyring = createKeyring(NEW, OLD)
+    await adoptKey(db, keyring)
     let isWritten = false
     const onBatch = async () => {
       if (isWritten) return
@@ -170,25 +170,25 @@ onBothEngines('a rotation of SECRET', (fresh) => {
         .select('headers')
         .where('id', '=', id)
         .executeTakeFirstOrThrow()
-      const text = seal.open(headers, headersContext(id))
+      const text = keyring.decrypt(headers, headersContext(id))
       await db
         .updateTable('webhooks')
-        .set({ headers: old.close(text, headersContext(id)) })
+        .set({ headers: old.encrypt(text, headersContext(id)) })
         .where('id', '=', id)
         .execute()
     }
-    await rotate({ db, seal, clock: givenClock(), say: () => {}, onBatch }, createSeal(NEW).keyId)
-    await read(createSeal(NEW))
+    await rotate({ db, keyring, clock: givenClock(), say: () => {}, onBatch }, createKeyring(NEW).keyId)
+    await read(createKeyring(NEW))
   })
 })
 
 test('what was signed under the key before stays good while it is known', () => {
-  const old = createSeal(OLD)
-  const seal = createSeal(NEW, OLD)
+  const old = createKeyring(OLD)
+  const keyring = createKeyring(NEW, OLD)
   const signature = old.sign('cursor')
-  expect(seal.verify('cursor', signature)).toBe(true)
-  expect(seal.verify('another', signature)).toBe(false)
-  expect(createSeal(NEW).verify('cursor', signature)).toBe(false)
-  expect(seal.sign('link', old.keyId).equals(old.sign('link'))).toBe(true)
-  expect(seal.sign('link', 'ffffffff').equals(createSeal(NEW).sign('link'))).toBe(true)
+  expect(keyring.verify('cursor', signature)).toBe(true)
+  expect(keyring.verify('another', signature)).toBe(false)
+  expect(createKeyring(NEW).verify('cursor', signature)).toBe(false)
+  expect(keyring.sign('link', old.keyId).equals(old.sign('link'))).toBe(true)
+  expect(keyring.sign('link', 'ffffffff').equals(createKeyring(NEW).sign('link'))).toBe(true)
 })

@@ -1,13 +1,13 @@
 import { CliError } from '../cli-error.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 import { forgetPrevious, switchKey } from './current-key.ts'
 import { reencrypt } from './reencrypt.ts'
 
 export type RotationDeps = {
   db: Database
-  seal: Seal
+  keyring: Keyring
   clock: Clock
   say(message: string): void
   /** For tests: after each batch. */
@@ -19,25 +19,25 @@ const DEAD_AFTER_MS = 8_000
 /** Processes check their key every 2 seconds. */
 const TIMEOUT_MS = 60_000
 const POLL_MS = 250
-/** Longer than any open transaction that seals with the previous key. */
+/** Longer than any open transaction that encrypts with the previous key. */
 const IN_FLIGHT_MS = 5_000
 
 /**
  * Makes `next` the current key and re-encrypts everything, while the server works. Every process knows both keys before one of
- * them seals with the new key, so that every value stays readable. Can be interrupted and run again. Returns the number of
+ * them encrypts with the new key, so that every value stays readable. Can be interrupted and run again. Returns the number of
  * re-encrypted values.
  */
 export async function rotate(deps: RotationDeps, next: string): Promise<number> {
-  const { db, seal, clock, say, onBatch } = deps
+  const { db, keyring, clock, say, onBatch } = deps
   const processCount = await waitForProcesses(deps, 'does not know the new SECRET yet', ({ secret_keys }) =>
     (secret_keys ?? '').split(',').includes(next),
   )
-  await switchKey(db, seal, next)
+  await switchKey(db, keyring, next)
   say('The new SECRET is in use for everything that is written from now on.')
   await waitForProcesses(deps, 'still uses the previous SECRET', ({ secret_key }) => secret_key === next)
-  let total = await reencrypt(db, seal, onBatch)
+  let total = await reencrypt(db, keyring, onBatch)
   if (processCount > 0) await clock.sleep(IN_FLIGHT_MS)
-  for (let count = -1; count !== 0; total += count) count = await reencrypt(db, seal, onBatch)
+  for (let count = -1; count !== 0; total += count) count = await reencrypt(db, keyring, onBatch)
   await forgetPrevious(db)
   return total
 }

@@ -5,8 +5,8 @@ import { PublicPage, SetupPage, SetupPageQuery } from '#contract/setup-pages.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork, enforceLimit, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { Limiter } from '../http/limiter.ts'
-import { budgetOf } from '../http/limits.ts'
+import { Limiter } from '../http/rate-limiter.ts'
+import { budgetOf } from '../http/rate-limits.ts'
 import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
 import { deleteSetupPage, getSetupPage, listSetupPages, renewSetupPage } from '../monitors/setup-pages.ts'
 import { Problem } from '../problem.ts'
@@ -15,8 +15,8 @@ import { readPublicPage } from './public-page.ts'
 const tags = ['Setup pages']
 
 /** Manages the public links. A page is created together with its monitors. */
-export function setupPageRoutes({ db, seal, config }: Deps): Routes {
-  const links = { seal, baseUrl: config.baseUrl }
+export function setupPageRoutes({ db, keyring, config }: Deps): Routes {
+  const links = { keyring, baseUrl: config.baseUrl }
   const params = Params('setup_page')
   return async (app) => {
     const list = {
@@ -52,7 +52,7 @@ export function setupPageRoutes({ db, seal, config }: Deps): Routes {
       const { params, context } = request
       return runIdempotent(request, reply, db, {
         execute: async (db) => {
-          await renewSetupPage(db, seal, context, params.setup_page)
+          await renewSetupPage(db, keyring, context, params.setup_page)
           return params.setup_page
         },
         respond: (db, id) => getSetupPage(db, links, context, id),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { PublicPage } from '#contract/setup-pages.ts'
 import { claimDue } from '../database/lease-queue.ts'
-import { createSeal } from '../seal.ts'
+import { createKeyring } from '../keyring.ts'
 import { reencrypt } from '../secrets/reencrypt.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
@@ -278,13 +278,13 @@ onBothEngines('setup pages', (_fresh, engine) => {
   test('a link still works after SECRET is rotated', async () => {
     const world = await givenApp(engine)
     const { page, path } = await givenPage(world)
-    const { db, seal, config } = world.deps
-    seal.addSecrets(['another secret of the test, longer than 32'])
-    seal.useKey(seal.keyIds()[1]!)
-    expect(await reencrypt(db, seal)).toBeGreaterThan(0)
+    const { db, keyring, config } = world.deps
+    keyring.addSecrets(['another secret of the test, longer than 32'])
+    keyring.useKey(keyring.keyIds()[1]!)
+    expect(await reencrypt(db, keyring)).toBeGreaterThan(0)
     const token = await db.selectFrom('setup_pages').select('token').executeTakeFirstOrThrow()
-    const only = createSeal('another secret of the test, longer than 32')
-    expect(only.open(token.token, `setup page ${page.id}`)).toBe(path.split('/').at(-1))
+    const only = createKeyring('another secret of the test, longer than 32')
+    expect(only.decrypt(token.token, `setup page ${page.id}`)).toBe(path.split('/').at(-1))
     expect((await world.call(`/setup-pages/${page.id}`)).body.url).toBe(`${config.baseUrl}${path}`)
   })
 })

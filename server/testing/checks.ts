@@ -12,13 +12,13 @@ import { claimDue } from '../database/lease-queue.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { createNetworkCheck } from '../dns/network-check.ts'
 import { listEvents } from '../events/store.ts'
+import { createKeyring } from '../keyring.ts'
 import { Metrics } from '../metrics/metrics.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { INCLUDE_EVERYTHING, toMonitor } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { getMonitor } from '../monitors/store.ts'
-import { createSeal } from '../seal.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
 
@@ -58,7 +58,7 @@ export async function givenChecks(
   const notifications = { onOutage: () => notices.push('outage'), onRecovery: () => notices.push('recovery') }
   const networkCheck =
     canary === undefined ? undefined : createNetworkCheck({ dns, clock, canaries: [canary], ...notifications })
-  const seal = createSeal('x'.repeat(32))
+  const keyring = createKeyring('x'.repeat(32))
   const metrics = new Metrics()
 
   return {
@@ -94,6 +94,6 @@ export async function givenChecks(
     read: async (id: string) =>
       toMonitor(await getMonitor(db, { organizationId: organization.id }, id), INCLUDE_EVERYTHING),
     events: async (id: string) =>
-      (await listEvents(db, seal, { organizationId: organization.id }, { monitor_id: id, limit: 100 })).data,
+      (await listEvents(db, keyring, { organizationId: organization.id }, { monitor_id: id, limit: 100 })).data,
   }
 }

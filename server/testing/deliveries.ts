@@ -4,9 +4,9 @@ import type { NewWebhook } from '#contract/webhooks.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
 import type { PostResult, SafeFetch } from '../safe-http/safe-fetch.ts'
-import { createSeal } from '../seal.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { insertRequests } from '../webhooks/new-requests.ts'
@@ -26,7 +26,7 @@ const silent: Logger = pino({ level: 'silent' })
 /** A real dispatcher on a real database, with scripted receivers and a manual clock: two days of retries pass in a moment. */
 export async function givenDeliveries(db: Database, { limits = LIMITS, processes = 1 } = {}) {
   const clock = createManualClock()
-  const seal = createSeal('x'.repeat(32))
+  const keyring = createKeyring('x'.repeat(32))
   const organization = await insertOrganization(
     db,
     { name: 'Test', email: 'owner@example.com', passwordHash: '' },
@@ -72,7 +72,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   const signals = { stop: stop.signal, abandon: stop.signal }
   const loops = wakeUpsOfProcesses.map((wakeUps, index) =>
     runDispatcher(
-      { db, clock, seal, safeFetch, wakeUps, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
+      { db, clock, keyring, safeFetch, wakeUps, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
       signals,
       limits,
     ),
@@ -124,7 +124,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   return {
     db,
     clock,
-    seal,
+    keyring,
     sent,
     organizationId: organization.id,
     settle,
@@ -150,7 +150,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       responses.set(url, () => 200)
       const groups = linked ? [groupId] : []
       const context = systemContext(organization.id, clock.now())
-      const { id, secret } = await insertWebhook(db, seal, context, { url, groups, ...input })
+      const { id, secret } = await insertWebhook(db, keyring, context, { url, groups, ...input })
       return {
         id,
         url,

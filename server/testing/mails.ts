@@ -1,4 +1,4 @@
-import { renderMail } from '../mail/content.ts'
+import { renderMail } from '../mail/mail-templates.ts'
 import type { TestApp } from './test-app.ts'
 import { eventually } from './test-server.ts'
 
@@ -10,7 +10,9 @@ export async function mailsTo({ deps }: TestApp, recipient: string, count = 1): 
     ({ length }) => length >= count,
   )
   const { baseUrl } = deps.config
-  return mails.map(({ content, about }) => renderMail(JSON.parse(content), { baseUrl, seal: deps.seal, about }).text)
+  return mails.map(
+    ({ content, about }) => renderMail(JSON.parse(content), { baseUrl, keyring: deps.keyring, about }).text,
+  )
 }
 
 /** The token of the link to `page` in the newest of `count` mails to a recipient. */

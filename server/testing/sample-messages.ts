@@ -8,10 +8,10 @@ import {
   recoveryMessage,
   summaryMessage,
   testMessage,
-} from '../alerts/message.ts'
-import { renderMail } from '../mail/content.ts'
-import type { Message } from '../mail/message.ts'
-import { createSeal } from '../seal.ts'
+} from '../alerts/alert-message.ts'
+import { createKeyring } from '../keyring.ts'
+import type { Message } from '../mail/mail-message.ts'
+import { renderMail } from '../mail/mail-templates.ts'
 
 const MINUTE_MS = 60_000
 const OPENED_AT = Date.UTC(2026, 10, 18, 11, 6)
@@ -90,7 +90,7 @@ export const SAMPLE_MESSAGES: Record<string, AlertMessage> = {
 
 /** Every mail about alerts, and some about accounts and webhooks. */
 export function sampleMails(): Record<string, Message> {
-  const rendering = { baseUrl: BASE_URL, seal: createSeal('x'.repeat(32)), about: 'adr_1' }
+  const rendering = { baseUrl: BASE_URL, keyring: createKeyring('x'.repeat(32)), about: 'adr_1' }
   const alerts = Object.entries(SAMPLE_MESSAGES).map(
     ([name, notice]) =>
       [name, mailOf(notice, `${BASE_URL}/dashboard/alert-address/unsubscribe/org_1.adr_1.signature`)] as const,

@@ -15,7 +15,7 @@ const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
 /** Saved lists of monitors, shared with the team. */
-export function viewRoutes({ db, seal }: Deps): Routes {
+export function viewRoutes({ db, keyring }: Deps): Routes {
   // The filter can be parsed only if the schema accepts it.
   const validateBody = async (request: FastifyRequest) => {
     const errors = schemaErrors(request)
@@ -30,7 +30,7 @@ export function viewRoutes({ db, seal }: Deps): Routes {
       querystring: ViewQuery,
       response: Responses(200, PageOf(View)),
     }
-    app.get('/views', { schema: list }, ({ query, context }) => listViews(db, seal, context, query))
+    app.get('/views', { schema: list }, ({ query, context }) => listViews(db, keyring, context, query))
 
     const create = {
       operationId: 'createView',

@@ -8,21 +8,21 @@ import type { ViewsTable } from '../database/schema-people.ts'
 import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { conflict } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { toIso } from '../times.ts'
 
 type ViewRow = Selectable<ViewsTable>
 
 export async function listViews(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: ViewQuery,
 ): Promise<Page<View>> {
   const rows = db.selectFrom('views').selectAll('views').where('views.organization_id', '=', organizationId)
   const page = await listPage<ViewRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'views.id',
     orders: { created: { column: 'views.id' }, name: { column: 'views.name' } },

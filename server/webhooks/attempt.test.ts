@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
-import { parseNetworks } from '../safe-http/addresses.ts'
+import { parseNetworks } from '../safe-http/address-policy.ts'
 import { createSafeFetch } from '../safe-http/safe-fetch.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 import { type Receiver, startReceiver } from '../testing/receiver.ts'

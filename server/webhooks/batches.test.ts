@@ -289,7 +289,7 @@ onBothEngines('the setting batch', (_fresh, engine) => {
     await world.call(`/webhooks/${made}`, { method: 'PATCH', body: { batch: null } })
     const { claimRequests } = await import('./claim-requests.ts')
     const claiming = { now: clock.now(), process: 1, refill: [], capacity: 10, capacityOf: () => 10 }
-    await claimRequests(db, world.deps.seal, claiming)
+    await claimRequests(db, world.deps.keyring, claiming)
 
     const [request, ...others] = (await list('')).body.data
     expect([request, others]).toMatchObject([{ events: 3, event_id: 'evt_1', status: 'PENDING' }, []])

@@ -3,7 +3,7 @@ import { deleteEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction, skipLocked } from '../database/database.ts'
 import { claimRows, type Lease } from '../database/lease-queue.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 import { type BatchQueue, scheduleBatches, writeBatches } from './batches.ts'
 import { modeOf, type WebhookQueue } from './due-webhooks.ts'
 import { readEventBodies, type StoredBody } from './request-body.ts'
@@ -54,7 +54,7 @@ const RECHECK_MS = 1_000
  * Checks the webhooks that are due, longest overdue first, claims the requests that may be sent, oldest first, and writes when
  * each webhook is due next. The cost grows with the number of claims, not with the backlog or the number of webhooks.
  */
-export async function claimRequests(db: Database, seal: Seal, options: ClaimOptions): Promise<ClaimResult> {
+export async function claimRequests(db: Database, keyring: Keyring, options: ClaimOptions): Promise<ClaimResult> {
   const { now, process, refill, capacity, capacityOf } = options
   const due = await findDueWebhooks(db, now, Math.min(capacity, WEBHOOK_BATCH_SIZE))
   const ids = [...new Set([...due, ...refill])]
@@ -63,7 +63,7 @@ export async function claimRequests(db: Database, seal: Seal, options: ClaimOpti
   const capacities = Object.fromEntries(ids.map((id) => [id, capacityOf(id)]))
   const input = { now, process, capacity, capacities }
   const { rows, backlogged } = await inTransaction(db, (transaction) => claimInTransaction(transaction, input))
-  return { claimed: openClaims(rows, seal), backlogged, webhookCount: ids.length }
+  return { claimed: openClaims(rows, keyring), backlogged, webhookCount: ids.length }
 }
 
 async function findDueWebhooks(db: Database, now: number, limit: number): Promise<string[]> {
@@ -325,8 +325,8 @@ async function readClaimRows(db: Database, claims: readonly RequestClaim[]): Pro
 }
 
 /** Decrypts the secrets, so that the requests can be sent. */
-function openClaims({ requests, events, targets }: ClaimRows, seal: Seal): ClaimedRequest[] {
-  const byId = new Map(targets.map((row) => [row.id, toTarget(row, seal)]))
+function openClaims({ requests, events, targets }: ClaimRows, keyring: Keyring): ClaimedRequest[] {
+  const byId = new Map(targets.map((row) => [row.id, toTarget(row, keyring)]))
   // Copies: a hanging request must not keep the whole result set, with all other bodies, in memory.
   const byEvent = new Map(events.map(({ event_id, octets }) => [event_id, Buffer.from(octets)]))
   return requests.map(({ claim, row }) => {

@@ -24,12 +24,12 @@ async function givenGroup(db: Database, count: number) {
   const { id: groupId } = await group.executeTakeFirstOrThrow()
   const ids = Array.from({ length: count }, () => newId('whk', now))
   const webhook = { organization_id: organizationId, created_at: now, url: '', is_active: 1, state: 'active' } as const
-  const sealed = { secret: Buffer.of(), headers: Buffer.of() }
+  const encrypted = { secret: Buffer.of(), headers: Buffer.of() }
   for (let from = 0; from < count; from += 100) {
     const some = ids.slice(from, from + 100)
     await db
       .insertInto('webhooks')
-      .values(some.map((id) => ({ ...webhook, ...sealed, id })))
+      .values(some.map((id) => ({ ...webhook, ...encrypted, id })))
       .execute()
     await db
       .insertInto('due_webhooks')

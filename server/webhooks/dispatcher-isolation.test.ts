@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { systemContext } from '../context.ts'
 import { releaseUnknown } from '../database/lease-queue.ts'
-import { createSeal } from '../seal.ts'
+import { createKeyring } from '../keyring.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
@@ -159,7 +159,7 @@ onBothEngines('several webhooks', (fresh, engine) => {
       .insertInto('organizations')
       .values({ id: 'org_1', created_at: 0, name: 'Test', slug: 'test', event_retention_days: null })
       .execute()
-    const seal = createSeal('x'.repeat(32))
+    const keyring = createKeyring('x'.repeat(32))
     for (const id of ['whk_open', 'whk_paused', 'whk_drained']) {
       const state = id === 'whk_paused' ? 'paused' : 'active'
       const row = {
@@ -167,8 +167,8 @@ onBothEngines('several webhooks', (fresh, engine) => {
         organization_id: 'org_1',
         created_at: 0,
         url: '',
-        secret: seal.close('secret', secretContext(id)),
-        headers: seal.close('{}', headersContext(id)),
+        secret: keyring.encrypt('secret', secretContext(id)),
+        headers: keyring.encrypt('{}', headersContext(id)),
         is_active: 1,
       } as const
       await db
@@ -188,7 +188,7 @@ onBothEngines('several webhooks', (fresh, engine) => {
     }
 
     const plans = await recording.plansOf(() =>
-      claimRequests(db, seal, { now: 100, process: 1, refill: ['whk_open'], capacity: 100, capacityOf: () => 8 }),
+      claimRequests(db, keyring, { now: 100, process: 1, refill: ['whk_open'], capacity: 100, capacityOf: () => 8 }),
     )
 
     expect(plans.length).toBeGreaterThanOrEqual(5)

@@ -64,7 +64,7 @@ onBothEngines('a paused webhook', (fresh) => {
 
   test.each(['its url changes', 'its headers change', 'it is enabled'])('is probed at once when %s', async (what) => {
     const { world, webhook, attempted } = await givenPaused(await fresh())
-    const { db, seal, organizationId, clock } = world
+    const { db, keyring, organizationId, clock } = world
     webhook.answers(200)
 
     if (what === 'it is enabled') {
@@ -73,7 +73,7 @@ onBothEngines('a paused webhook', (fresh) => {
       await setActive(db, systemContext(organizationId, clock.now()), webhook.id, true)
     } else {
       const change = what === 'its url changes' ? { url: webhook.url } : { headers: { 'X-New': '1' } }
-      await updateWebhook(db, seal, systemContext(organizationId, clock.now()), webhook.id, change, {
+      await updateWebhook(db, keyring, systemContext(organizationId, clock.now()), webhook.id, change, {
         webhooksPerGroup: 100,
       })
     }

@@ -2,10 +2,10 @@ import { LEASE_MS } from '../database/lease-queue.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { WriteBatches } from '../database/write-batches.ts'
+import type { Keyring } from '../keyring.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { CompletedSpan, Tracing } from '../metrics/tracing.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
-import type { Seal } from '../seal.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { type AttemptResult, attempt, metricResultOf } from './attempt.ts'
 import { type ClaimedRequest, claimRequests, WEBHOOK_BATCH_SIZE } from './claim-requests.ts'
@@ -18,7 +18,7 @@ import { mayAttempt, Targets } from './targets.ts'
 
 export type DispatcherDeps = WorkerDeps & {
   safeFetch: SafeFetch
-  seal: Seal
+  keyring: Keyring
   wakeUps: WakeUps
   metrics?: Metrics
   tracing?: Tracing | undefined
@@ -43,7 +43,7 @@ export async function runDispatcher(
 ): Promise<void> {
   const { clock, log, wakeUps } = deps
   const queues = new InMemoryQueues(limits)
-  const targets = new Targets(deps.db, deps.seal)
+  const targets = new Targets(deps.db, deps.keyring)
   const inFlight = new Set<Promise<void>>()
   const records = new WriteBatches<ProcessedRequest>((items) => record(items, deps), {
     clock,
@@ -130,13 +130,13 @@ export async function runDispatcher(
 }
 
 /** Claims requests up to the free capacity. Returns how many webhooks it checked. */
-async function claim({ db, clock, seal, process }: DispatcherDeps, queues: InMemoryQueues): Promise<number> {
+async function claim({ db, clock, keyring, process }: DispatcherDeps, queues: InMemoryQueues): Promise<number> {
   const capacity = queues.capacity()
   if (capacity === 0) return 0
   const refill = queues.refill(WEBHOOK_BATCH_SIZE)
   const capacityOf = (webhookId: string) => queues.capacityOf(webhookId)
   const options = { now: clock.now(), process, refill, capacity, capacityOf }
-  const { claimed, backlogged, webhookCount } = await claimRequests(db, seal, options)
+  const { claimed, backlogged, webhookCount } = await claimRequests(db, keyring, options)
   queues.take(claimed, backlogged)
   return webhookCount
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Database } from '../database/database.ts'
-import { createSeal } from '../seal.ts'
+import { createKeyring } from '../keyring.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { listRequests, listUndelivered } from './request-store.ts'
@@ -22,7 +22,7 @@ const FILTERS: Partial<WebhookRequestQuery>[] = [
   { status: 'FAILED', status_code: 500, monitor_id: 'mon_1', event_id: 'evt_1' },
 ]
 
-const seal = createSeal('x'.repeat(32))
+const keyring = createKeyring('x'.repeat(32))
 
 /** Requests of one webhook that wait. */
 async function givenRequests(db: Database): Promise<void> {
@@ -30,14 +30,14 @@ async function givenRequests(db: Database): Promise<void> {
     .insertInto('organizations')
     .values({ id: 'org_1', created_at: 0, name: 'Test', slug: 'test', event_retention_days: null })
     .execute()
-  const sealed = Buffer.from('')
+  const encrypted = Buffer.from('')
   const webhook = {
     id: 'whk_1',
     organization_id: 'org_1',
     created_at: 0,
     url: '',
-    secret: sealed,
-    headers: sealed,
+    secret: encrypted,
+    headers: encrypted,
   } as const
   await db
     .insertInto('webhooks')
@@ -51,7 +51,7 @@ async function givenRequests(db: Database): Promise<void> {
     event_id: 'evt_1',
     monitor_id: 'mon_1',
     created_at: index,
-    body: sealed,
+    body: encrypted,
     status: 'PENDING' as const,
     attempts: 0,
     retries: 0,
@@ -69,7 +69,12 @@ onBothEngines('the list of requests', (_fresh, engine) => {
         for (const order_way of ['asc', 'desc'] as const) {
           const query = { ...filter, order_by, order_way, limit: 2 }
           const list = (more: object) =>
-            listRequests(db, seal, { organizationId: 'org_1', webhookId: 'whk_1', query: { ...query, ...more } }, 1_000)
+            listRequests(
+              db,
+              keyring,
+              { organizationId: 'org_1', webhookId: 'whk_1', query: { ...query, ...more } },
+              1_000,
+            )
           const plans = await plansOf(async () => {
             const { after } = await list({})
             if (after) await list({ after })
@@ -96,7 +101,7 @@ onBothEngines('the list of requests', (_fresh, engine) => {
           for (const order_way of ['asc', 'desc'] as const) {
             const query = { limit: 2, order_way, ...JSON.parse(JSON.stringify({ status, webhook_id, since })) }
             const list = (more: object) =>
-              listUndelivered(db, seal, { organizationId: 'org_1' }, { ...query, ...more }, 1_000)
+              listUndelivered(db, keyring, { organizationId: 'org_1' }, { ...query, ...more }, 1_000)
             const plans = await plansOf(async () => {
               const { after } = await list({})
               if (after) await list({ after })
@@ -123,7 +128,7 @@ onBothEngines('the list of requests', (_fresh, engine) => {
     await set('req_0001', { status: 'FAILED' })
     await set('req_0002', { webhook_id: 'whk_gone' })
     const list = async (query: object, organizationId = 'org_1') => {
-      const page = await listUndelivered(db, seal, { organizationId }, { limit: 3, ...query }, 1_000)
+      const page = await listUndelivered(db, keyring, { organizationId }, { limit: 3, ...query }, 1_000)
       return { ...page, ids: page.data.map(({ id }) => id) }
     }
     const first = await list({})

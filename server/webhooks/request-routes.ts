@@ -24,7 +24,7 @@ const both = Params('webhook', 'request')
 
 /** The requests of webhooks, and the routes that send some again. */
 export function webhookRequestRoutes(deps: Deps): Routes {
-  const { db, clock, seal } = deps
+  const { db, clock, keyring } = deps
   return async (app) => {
     const list = {
       operationId: 'listWebhookRequests',
@@ -36,7 +36,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
     }
     app.get('/webhooks/:webhook/requests', { schema: list }, ({ params, query, context }) => {
       const filters = { organizationId: context.organizationId, webhookId: params.webhook, query }
-      return deps.readList(context, (db) => listRequests(db, seal, filters, clock.now()))
+      return deps.readList(context, (db) => listRequests(db, keyring, filters, clock.now()))
     })
 
     const undelivered = {
@@ -52,7 +52,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       const { query, context } = request
       // Reports the errors of the schema together with those below.
       parseTimes(query, ['since'], schemaErrors(request))
-      return deps.readList(context, (db) => listUndelivered(db, seal, context, query, clock.now()))
+      return deps.readList(context, (db) => listUndelivered(db, keyring, context, query, clock.now()))
     })
 
     const read = {

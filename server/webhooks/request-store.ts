@@ -14,8 +14,8 @@ import type { Order } from '../database/pagination.ts'
 import { listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
 import type { WebhookRequestsTable } from '../database/schema-webhooks.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
+import type { Keyring } from '../keyring.ts'
 import { notFound } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
 import { batchRequestIds } from './batches.ts'
 import { type NextAttempts, readNextAttempts } from './due-webhooks.ts'
@@ -33,7 +33,7 @@ type EqualityFilter = (typeof EQUALITY_FILTERS)[number]
 /** Throws `not_found`, and a 400 for an invalid filter or cursor. */
 export async function listRequests(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId, webhookId, query }: { organizationId: string; webhookId: string; query: WebhookRequestQuery },
   now: number,
 ): Promise<Page<WebhookRequest>> {
@@ -63,7 +63,7 @@ export async function listRequests(
     if (below !== undefined) rows = rows.where(sql<boolean>`${ref} < ${below}`)
   }
   const page = await listPage<ListRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'webhook_requests.id',
     orders: { ...ORDERS, [orderBy]: { ...ORDERS[orderBy], ...orderBounds(orderBy, times) } },
@@ -87,7 +87,7 @@ async function findInBatches(db: Database, webhook: Tenant & { webhookId: string
 /** Undelivered requests of all webhooks. Throws a 400 for an invalid filter or cursor. */
 export async function listUndelivered(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId }: Tenant,
   query: UndeliveredQuery,
   now: number,
@@ -108,7 +108,7 @@ export async function listUndelivered(
   // The bound itself is excluded.
   const above = since === undefined ? undefined : since - 1
   const page = await listPage<ListRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'webhook_requests.id',
     orders: { created: { ...ORDERS.created, above } },

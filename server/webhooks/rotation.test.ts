@@ -7,10 +7,13 @@ import { rotateSecret } from './webhook-store.ts'
 
 onBothEngines('a webhook whose secret is rotated', (fresh) => {
   test('signs with the latest two secrets after two rotations within the grace', async () => {
-    const { db, seal, organizationId, clock, ...world } = await givenDeliveries(await fresh())
+    const { db, keyring, organizationId, clock, ...world } = await givenDeliveries(await fresh())
     const webhook = await world.webhook()
     for (const secret of ['the second secret', 'the third secret']) {
-      await rotateSecret(db, seal, systemContext(organizationId, clock.now()), webhook.id, { secret, graceHours: 24 })
+      await rotateSecret(db, keyring, systemContext(organizationId, clock.now()), webhook.id, {
+        secret,
+        graceHours: 24,
+      })
     }
 
     await world.events()

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { renderMail } from '../mail/content.ts'
+import { renderMail } from '../mail/mail-templates.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { givenApp } from '../testing/test-app.ts'
@@ -33,7 +33,7 @@ onBothEngines('the secrets of a webhook', (_fresh, engine) => {
 
   test('are in no log, error or mail, whatever the receiver does', async () => {
     const world = await givenApp(engine)
-    const { db, seal } = world.deps
+    const { db, keyring } = world.deps
     const lines: string[] = []
     const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) })
     const stop = new AbortController()
@@ -58,7 +58,7 @@ onBothEngines('the secrets of a webhook', (_fresh, engine) => {
 
     expect(receiver.received[0]).toMatchObject({ path: '/hook?token=hush', headers: { authorization: 'Bearer hush' } })
     const mails = await db.selectFrom('mails').select(['about', 'content']).execute()
-    const texts = mails.map(({ about, content }) => renderMail(JSON.parse(content), { baseUrl: '', seal, about }))
+    const texts = mails.map(({ about, content }) => renderMail(JSON.parse(content), { baseUrl: '', keyring, about }))
     const errors = await db.selectFrom('webhooks').select('last_error').execute()
     expect([lines.length, texts.length]).toEqual([1, 1])
     expect(JSON.stringify([lines, world.logged, requests, errors, texts])).not.toContain('hush')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../config/config.ts'
-import { DENIED_PORTS } from '../safe-http/addresses.ts'
+import { DENIED_PORTS } from '../safe-http/address-policy.ts'
 
 const CERTIFICATE = fileURLToPath(new URL('../testing/fixtures/receiver.cert.pem', import.meta.url))
 

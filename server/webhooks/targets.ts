@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 import type { AttemptTrigger } from './transition.ts'
 import { headersContext, secretContext, type WebhookRow } from './webhook.ts'
 
@@ -31,16 +31,16 @@ export const TARGET_COLUMNS = [
 ] as const
 export type TargetRow = Pick<WebhookRow, (typeof TARGET_COLUMNS)[number]>
 
-export function toTarget({ id, url, secret, headers, ...row }: TargetRow, seal: Seal): Target {
+export function toTarget({ id, url, secret, headers, ...row }: TargetRow, keyring: Keyring): Target {
   const { previous_secret } = row
   return {
     version: row.target_version,
     isActive: row.is_active === 1,
     isPaused: row.state === 'paused',
     url,
-    headers: JSON.parse(seal.open(headers, headersContext(id))),
-    secret: seal.open(secret, secretContext(id)),
-    previousSecret: previous_secret === null ? undefined : seal.open(previous_secret, secretContext(id)),
+    headers: JSON.parse(keyring.decrypt(headers, headersContext(id))),
+    secret: keyring.decrypt(secret, secretContext(id)),
+    previousSecret: previous_secret === null ? undefined : keyring.decrypt(previous_secret, secretContext(id)),
     previousSecretUntil: row.previous_secret_until ?? 0,
   }
 }
@@ -60,13 +60,13 @@ export function mayAttempt({ isActive, isPaused }: Target, trigger: AttemptTrigg
 /** Reads the target right before an attempt. One statement serves all attempts that begin in one turn of the event loop. */
 export class Targets {
   readonly #db: Database
-  readonly #seal: Seal
+  readonly #keyring: Keyring
   #requestedIds = new Set<string>()
   #pendingRead: Promise<ReadonlyMap<string, number>> | undefined
 
-  constructor(db: Database, seal: Seal) {
+  constructor(db: Database, keyring: Keyring) {
     this.#db = db
-    this.#seal = seal
+    this.#keyring = keyring
   }
 
   /** `claimed` if it is still current, otherwise the new target. Undefined: the webhook was deleted. */
@@ -77,7 +77,7 @@ export class Targets {
       .select(TARGET_COLUMNS)
       .where('id', '=', webhookId)
       .executeTakeFirst()
-    return row && toTarget(row, this.#seal)
+    return row && toTarget(row, this.#keyring)
   }
 
   async isCurrent(webhookId: string, { version }: Target): Promise<boolean> {

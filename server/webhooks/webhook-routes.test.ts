@@ -145,7 +145,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     const { id } = await made(world, { headers })
     const stored = async () => {
       const row = await world.deps.db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
-      return openHeaders(row, world.deps.seal)
+      return openHeaders(row, world.deps.keyring)
     }
     const patch = (changed: object) => world.call(`/webhooks/${id}`, { method: 'PATCH', body: { headers: changed } })
     const { body } = await world.call(`/webhooks/${id}`)

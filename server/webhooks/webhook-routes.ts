@@ -27,14 +27,14 @@ const takesIfMatch = { takesIfMatch: true }
 
 /** Webhooks themselves; what they were sent is in `request-routes.ts`. */
 export function webhookRoutes(deps: Deps): Routes {
-  const { db, seal, safeFetch, config } = deps
+  const { db, keyring, safeFetch, config } = deps
   // Errors of the schema are reported together with those that the schema cannot check.
   const attachValidation = true
   const refuseInvalid = async (request: FastifyRequest, id?: string) => {
     const input = request.body as Partial<NewWebhook>
     const { context } = request
     const groupErrors = await findUnknownGroups(db, context, input.groups)
-    const storedHeaders = id === undefined ? {} : await getWebhookHeaders(db, seal, context, id)
+    const storedHeaders = id === undefined ? {} : await getWebhookHeaders(db, keyring, context, id)
     const errors = await validateWebhook(input, storedHeaders, safeFetch)
     throwIfInvalid({ ...errors, ...groupErrors, ...schemaErrors(request) })
   }
@@ -48,7 +48,7 @@ export function webhookRoutes(deps: Deps): Routes {
       response: Responses(200, PageOf(Webhook)),
     }
     app.get('/webhooks', { schema: list }, ({ query, context }) =>
-      deps.readList(context, (db) => listWebhooks(db, seal, context, query)),
+      deps.readList(context, (db) => listWebhooks(db, keyring, context, query)),
     )
 
     const create = {
@@ -65,13 +65,13 @@ export function webhookRoutes(deps: Deps): Routes {
         prepare: () => refuseInvalid(request),
         execute: async (db) => {
           const { id, secret } = await withinQuota({ ...deps, db }, context, 'webhooks', (transaction) =>
-            insertWebhook(transaction, seal, context, body, config),
+            insertWebhook(transaction, keyring, context, body, config),
           )
           return { id, secret }
         },
         respond: (db, { id, secret }) => {
           reply.code(201).header('location', `/webhooks/${id}`)
-          return getWebhook(db, seal, context, id, { secret })
+          return getWebhook(db, keyring, context, id, { secret })
         },
       })
     })
@@ -84,7 +84,7 @@ export function webhookRoutes(deps: Deps): Routes {
       response: Responses(200, Webhook),
     }
     app.get('/webhooks/:webhook', { schema: read }, ({ params, context }) =>
-      getWebhook(db, seal, context, params.webhook),
+      getWebhook(db, keyring, context, params.webhook),
     )
 
     const change = {
@@ -100,8 +100,8 @@ export function webhookRoutes(deps: Deps): Routes {
     app.patch('/webhooks/:webhook', { attachValidation, config: takesIfMatch, schema: change }, async (request) => {
       await refuseInvalid(request, request.params.webhook)
       const { params, body, context } = request
-      await updateWebhook(db, seal, context, params.webhook, body, config, request.match)
-      return await getWebhook(db, seal, context, params.webhook)
+      await updateWebhook(db, keyring, context, params.webhook, body, config, request.match)
+      return await getWebhook(db, keyring, context, params.webhook)
     })
 
     const remove = {
@@ -147,7 +147,7 @@ export function webhookRoutes(deps: Deps): Routes {
         const { params, context } = request
         return await runIdempotent(request, reply, db, {
           execute: (db) => setActive(db, context, params.webhook, isActive),
-          respond: (db) => getWebhook(db, seal, context, params.webhook),
+          respond: (db) => getWebhook(db, keyring, context, params.webhook),
         })
       })
     }
@@ -205,8 +205,8 @@ export function webhookRoutes(deps: Deps): Routes {
       if (refusal !== null) throw invalid({ secret: refusal })
       const given = { secret: body?.secret, graceHours: body?.grace_hours ?? 24 }
       return runIdempotent(request, reply, db, {
-        execute: (db) => rotateSecret(db, seal, context, params.webhook, given),
-        respond: (db, secret) => getWebhook(db, seal, context, params.webhook, { secret }),
+        execute: (db) => rotateSecret(db, keyring, context, params.webhook, given),
+        respond: (db, secret) => getWebhook(db, keyring, context, params.webhook, { secret }),
       })
     })
   }

@@ -9,8 +9,8 @@ import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { notFound, throwIfInvalid } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
 import { makeWebhooksDue, nextTargetVersion, probeNow } from './due-webhooks.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -33,7 +33,7 @@ const ORDERS = {
 /** The list is empty for an unknown group. */
 export async function listWebhooks(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   tenant: Tenant,
   query: WebhookQuery,
 ): Promise<Page<Webhook>> {
@@ -48,7 +48,7 @@ export async function listWebhooks(
     rows = rows.where((of) => of.or([of('webhooks.id', 'in', linked), of('webhooks.all_groups', '=', 1)]))
   }
   const page = await listPage<WebhookRow>(rows as never, {
-    seal,
+    keyring,
     query,
     id: 'webhooks.id',
     orders: ORDERS,
@@ -56,36 +56,36 @@ export async function listWebhooks(
   })
   const ids = page.data.map(({ id }) => id)
   const groups = await readGroupIds(db, tenant, ids)
-  return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], seal)) }
+  return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], keyring)) }
 }
 
 /** `full.secret`: the full secret, if the response contains it. Throws `not_found`. */
 export async function getWebhook(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   tenant: Tenant,
   id: string,
   full: { secret?: string } = {},
 ): Promise<Webhook> {
   const row = await getTenantRow(db, 'webhooks', tenant, id)
   const groups = await readGroupIds(db, tenant, [id])
-  return toWebhook(row, groups.get(id) ?? [], seal, full)
+  return toWebhook(row, groups.get(id) ?? [], keyring, full)
 }
 
 /** The custom headers with their values. Throws `not_found`. */
 export async function getWebhookHeaders(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   tenant: Tenant,
   id: string,
 ): Promise<Record<string, string>> {
-  return openHeaders(await getTenantRow(db, 'webhooks', tenant, id), seal)
+  return openHeaders(await getTenantRow(db, 'webhooks', tenant, id), keyring)
 }
 
 /** Returns the webhook with its full secret. Throws a 400 for an unknown group. */
 export async function insertWebhook(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   context: RequestContext,
   input: NewWebhook,
   limits: LinkLimits = { webhooksPerGroup: Number.POSITIVE_INFINITY },
@@ -103,8 +103,8 @@ export async function insertWebhook(
         organization_id: organizationId,
         created_at: now,
         url: input.url,
-        secret: seal.close(secret, secretContext(id)),
-        headers: seal.close(JSON.stringify(input.headers ?? {}), headersContext(id)),
+        secret: keyring.encrypt(secret, secretContext(id)),
+        headers: keyring.encrypt(JSON.stringify(input.headers ?? {}), headersContext(id)),
         is_active: 1,
         state: 'active',
         payload_includes: JSON.stringify([...new Set(input.payload_includes ?? [])]),
@@ -114,7 +114,7 @@ export async function insertWebhook(
       .execute()
     await transaction.insertInto('due_webhooks').values({ webhook_id: id, due_at: null }).execute()
     await linkGroups(transaction, { organizationId, webhookId: id, named: input.groups ?? [] }, limits)
-    const webhook = await getWebhook(transaction, seal, context, id, { secret })
+    const webhook = await getWebhook(transaction, keyring, context, id, { secret })
     const object = { id, label: webhook.url }
     await recordAudit(transaction, context, { action: 'webhook.created', object, after: webhook })
     return webhook
@@ -156,7 +156,7 @@ const HOUR_MS = 60 * 60_000
 /** Probes a paused webhook whose URL or headers change. Throws `not_found`, 412, and a 400 for an unknown group. */
 export async function updateWebhook(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   context: RequestContext,
   id: string,
   { url, headers, groups, is_active, payload_includes, all_groups, batch }: WebhookChange,
@@ -169,14 +169,14 @@ export async function updateWebhook(
     if (groups !== undefined || all_groups) await lockLinks(transaction, organizationId)
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
-    const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), seal)
-    const unmasked = unmaskedHeaders(headers ?? {}, openHeaders(row, seal))
+    const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), keyring)
+    const unmasked = unmaskedHeaders(headers ?? {}, openHeaders(row, keyring))
     throwIfInvalid(unmasked.errors)
     if (all_groups && row.all_groups === 0) await refuseTooManyOfAllGroups(transaction, context, limits)
     const set = {
       ...(changesTarget && nextTargetVersion),
       ...(url !== undefined && { url }),
-      ...(headers !== undefined && { headers: seal.close(JSON.stringify(unmasked.headers), headersContext(id)) }),
+      ...(headers !== undefined && { headers: keyring.encrypt(JSON.stringify(unmasked.headers), headersContext(id)) }),
       ...(payload_includes !== undefined && { payload_includes: JSON.stringify([...new Set(payload_includes ?? [])]) }),
       ...(all_groups !== undefined && { all_groups: all_groups ? (1 as const) : (0 as const) }),
       ...(batch !== undefined && batchColumns(batch)),
@@ -196,7 +196,7 @@ export async function updateWebhook(
     if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
     if (changesTarget && row.state === 'paused') await probeNow(transaction, id, now)
     const changed = await getTenantRow(transaction, 'webhooks', context, id)
-    const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), seal)
+    const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), keyring)
     const object = { id, label: row.url }
     await recordAudit(transaction, context, { action: 'webhook.updated', object, before, after })
   })
@@ -233,7 +233,7 @@ async function groupIdsOf(db: Database, organizationId: string, id: string): Pro
 /** Requests have the signatures of both secrets during the grace period. Returns the new secret. Throws `not_found`. */
 export async function rotateSecret(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   context: RequestContext,
   id: string,
   { secret = newWebhookSecret(), graceHours }: { secret?: string | undefined; graceHours: number },
@@ -247,7 +247,7 @@ export async function rotateSecret(
       .set({
         ...nextVersion,
         ...nextTargetVersion,
-        secret: seal.close(secret, secretContext(id)),
+        secret: keyring.encrypt(secret, secretContext(id)),
         previous_secret: hasGrace ? row.secret : null,
         previous_secret_until: hasGrace ? now + graceHours * HOUR_MS : null,
       })

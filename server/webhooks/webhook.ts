@@ -3,9 +3,9 @@ import { fieldError } from '#contract/field-errors.ts'
 import { BATCH_DEFAULTS, MAX_HEADERS, type NewWebhook, type Webhook } from '#contract/webhooks.ts'
 import type { WebhooksTable } from '../database/schema-webhooks.ts'
 import { withVersion } from '../database/versions.ts'
+import type { Keyring } from '../keyring.ts'
 import type { FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
-import type { Seal } from '../seal.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { headerError, masked, maskedHeaders, unmaskedHeaders } from './custom-headers.ts'
 import { secretError } from './signature.ts'
@@ -36,17 +36,19 @@ export async function validateWebhook(
   return errors
 }
 
-/** Binds a sealed secret to its webhook, so that it cannot be copied to another row. */
+/** Binds an encrypted secret to its webhook, so that it cannot be copied to another row. */
 export const secretContext = (webhookId: string): string => `webhook secret ${webhookId}`
 export const headersContext = (webhookId: string): string => `webhook headers ${webhookId}`
 
-export const openHeaders = ({ id, headers }: Pick<WebhookRow, 'id' | 'headers'>, seal: Seal): Record<string, string> =>
-  JSON.parse(seal.open(headers, headersContext(id)))
+export const openHeaders = (
+  { id, headers }: Pick<WebhookRow, 'id' | 'headers'>,
+  keyring: Keyring,
+): Record<string, string> => JSON.parse(keyring.decrypt(headers, headersContext(id)))
 
 /** The settings of a webhook for the audit log, which stores only the names of the headers. */
-export const auditOf = (row: WebhookRow, groups: string[], seal: Seal) => ({
+export const auditOf = (row: WebhookRow, groups: string[], keyring: Keyring) => ({
   url: row.url,
-  headers: openHeaders(row, seal),
+  headers: openHeaders(row, keyring),
   groups,
   is_active: row.is_active === 1,
   ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) as string[] }),
@@ -66,14 +68,19 @@ export const batchColumns = (batch: NewWebhook['batch']) => ({
 })
 
 /** `full.secret`: the full secret, for the response that creates or rotates it. */
-export function toWebhook(row: WebhookRow, groups: string[], seal: Seal, full: { secret?: string } = {}): Webhook {
+export function toWebhook(
+  row: WebhookRow,
+  groups: string[],
+  keyring: Keyring,
+  full: { secret?: string } = {},
+): Webhook {
   const { id } = row
   const webhook: Webhook = {
     id,
     created: toIso(row.created_at),
     url: row.url,
-    secret: masked(seal.open(row.secret, secretContext(id))),
-    headers: maskedHeaders(openHeaders(row, seal)),
+    secret: masked(keyring.decrypt(row.secret, secretContext(id))),
+    headers: maskedHeaders(openHeaders(row, keyring)),
     groups,
     is_active: row.is_active === 1,
     state: row.state,

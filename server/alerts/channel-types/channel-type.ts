@@ -1,7 +1,8 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { ChannelType } from '#contract/alerts.ts'
 import type { AlertKind } from '../../database/schema-alerts.ts'
-import type { AlertMessage } from '../message.ts'
+import { truncate } from '../../text.ts'
+import type { AlertMessage } from '../alert-message.ts'
 
 /** A POST by default. */
 export type HttpRequest = { method?: 'PUT' | 'PATCH'; url: string; headers?: Record<string, string>; body: string }
@@ -85,13 +86,6 @@ export const providerError = (provider: string, { json }: HttpResponse, field: s
 }
 
 export const STATE_EMOJI: Record<AlertKind, string> = { failing: '🔴 ', recovered: '✅ ', summary: '', test: '' }
-
-/** `maxLength`: in UTF-16 code units. Splits no surrogate pair. */
-export function truncate(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text
-  const start = text.slice(0, maxLength - 1).toWellFormed()
-  return `${start.replace(/\uFFFD$/, '')}…`
-}
 
 /** For providers that render Markdown: DNS data must not become links, images or mentions. */
 export const escapeMarkdown = (text: string): string =>

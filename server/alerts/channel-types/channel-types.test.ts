@@ -227,7 +227,7 @@ test('invalid settings are refused, each with its field', async () => {
 test('an address receives no alerts before its owner confirms it, and none after unsubscribing', async () => {
   const mail = await startMailServer()
   const world = await givenApp('sqlite', { SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
-  const { db, seal } = world.deps
+  const { db, keyring } = world.deps
   const settings = { addresses: ['Stranger@example.org', 'owner@first.example'] }
   const { id } = (await world.call('/channels', { method: 'POST', body: { name: 'Mail', type: 'email', settings } }))
     .body
@@ -244,7 +244,7 @@ test('an address receives no alerts before its owner confirms it, and none after
 
   const { alertToken } = await import('../../mail/links.ts')
   const { id: organizationId } = await world.organization()
-  const confirm = `/alert-addresses/confirm/${alertToken(seal, 'confirm', organizationId, asked[0]!.about)}`
+  const confirm = `/alert-addresses/confirm/${alertToken(keyring, 'confirm', organizationId, asked[0]!.about)}`
   const open = (path: string, method: string, headers = {}) =>
     world.call(path, {
       method,

@@ -1,5 +1,6 @@
-import type { AlertMessage } from '../message.ts'
-import { escapeMarkdown, httpChannelType, SecretUrl, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import type { AlertMessage } from '../alert-message.ts'
+import { escapeMarkdown, httpChannelType, SecretUrl, Settings } from './channel-type.ts'
 
 /** An embed has at most 256 characters in its title, 4,096 in its description, 25 fields of 1,024, and 6,000 in total. */
 const MAX_TITLE_CHARACTERS = 256

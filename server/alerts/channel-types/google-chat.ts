@@ -1,5 +1,6 @@
-import { messageLinks } from '../message.ts'
-import { escapeHtml, httpChannelType, SecretUrl, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { messageLinks } from '../alert-message.ts'
+import { escapeHtml, httpChannelType, SecretUrl, Settings } from './channel-type.ts'
 
 /** A message has at most 32,000 bytes: title, cause, five facts and the remedy. Escaping makes up to five bytes of a character. */
 const MAX_TEXT_CHARACTERS = 700

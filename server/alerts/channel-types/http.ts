@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
-import type { AlertMessage } from '../message.ts'
+import type { AlertMessage } from '../alert-message.ts'
 import { httpChannelType, Secret, SecretUrl, Settings, Text } from './channel-type.ts'
 
 /** A POST of JSON to any address. A template has placeholders such as `{{title}}` in its strings. */

@@ -1,4 +1,5 @@
-import { type AlertMessage, linkLines, messageLinks, textWithoutLink } from '../message.ts'
+import { truncate } from '../../text.ts'
+import { type AlertMessage, linkLines, messageLinks, textWithoutLink } from '../alert-message.ts'
 import {
   escapeHtml,
   type HttpRequest,
@@ -8,7 +9,6 @@ import {
   Settings,
   STATE_EMOJI,
   Text,
-  truncate,
   Url,
 } from './channel-type.ts'
 

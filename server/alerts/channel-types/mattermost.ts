@@ -1,5 +1,6 @@
-import { textWithoutLink } from '../message.ts'
-import { escapeMarkdown, httpChannelType, providerError, SecretUrl, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { textWithoutLink } from '../alert-message.ts'
+import { escapeMarkdown, httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
 
 /** A text has at most 16,383 characters in Mattermost, and 5,000 in Rocket.Chat. */
 const MAX_TEXT_CHARACTERS = 4000

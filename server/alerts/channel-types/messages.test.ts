@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { CONTRACTS, HTTP_TYPES } from '../../testing/channel-contracts.ts'
 import { SAMPLE_MESSAGES, sampleMails } from '../../testing/sample-messages.ts'
-import { failingMessage } from '../message.ts'
+import { failingMessage } from '../alert-message.ts'
 import { newResponse } from './channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { messageLinks, plainText } from '../message.ts'
-import { ApiUrl, httpChannelType, Secret, Settings, Text, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { messageLinks, plainText } from '../alert-message.ts'
+import { ApiUrl, httpChannelType, Secret, Settings, Text } from './channel-type.ts'
 
 /** A message has at most 4,096 bytes; longer ones become attachments. A title has 1,024, tags 512. */
 const MAX_MESSAGE_CHARACTERS = 1000

@@ -1,5 +1,6 @@
-import { linkLines, textWithoutLink } from '../message.ts'
-import { ApiUrl, httpChannelType, joinUrl, Secret, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { linkLines, textWithoutLink } from '../alert-message.ts'
+import { ApiUrl, httpChannelType, joinUrl, Secret, Settings } from './channel-type.ts'
 
 /** `message` has at most 130 characters, `alias` 512, `description` 15,000. */
 const MAX_MESSAGE_CHARACTERS = 130

@@ -1,5 +1,6 @@
-import { messageLinks } from '../message.ts'
-import { ApiUrl, httpChannelType, joinUrl, Secret, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { messageLinks } from '../alert-message.ts'
+import { ApiUrl, httpChannelType, joinUrl, Secret, Settings } from './channel-type.ts'
 
 /** `summary` has at most 1,024 characters, `dedup_key` 255. */
 const MAX_SUMMARY_CHARACTERS = 1024

@@ -1,5 +1,6 @@
-import { type AlertMessage, textWithoutLink } from '../message.ts'
-import { ApiUrl, httpChannelType, joinUrl, providerError, Secret, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { type AlertMessage, textWithoutLink } from '../alert-message.ts'
+import { ApiUrl, httpChannelType, joinUrl, providerError, Secret, Settings } from './channel-type.ts'
 
 /** A message has at most 1,024 characters, a title 250, a URL 512. */
 const MAX_MESSAGE_CHARACTERS = 1000

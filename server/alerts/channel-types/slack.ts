@@ -1,5 +1,6 @@
-import { type AlertMessage, DATA_FACTS, messageLinks } from '../message.ts'
-import { escapeHtml, httpChannelType, providerError, SecretUrl, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { type AlertMessage, DATA_FACTS, messageLinks } from '../alert-message.ts'
+import { escapeHtml, httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
 
 /** Block Kit: a header has at most 150 characters, a text 3,000, and a section 10 fields of 2,000. */
 const MAX_HEADER_CHARACTERS = 150

@@ -1,5 +1,6 @@
-import { messageLinks } from '../message.ts'
-import { escapeMarkdown, type HttpResponse, httpChannelType, SecretUrl, Settings, truncate } from './channel-type.ts'
+import { truncate } from '../../text.ts'
+import { messageLinks } from '../alert-message.ts'
+import { escapeMarkdown, type HttpResponse, httpChannelType, SecretUrl, Settings } from './channel-type.ts'
 
 /** A message has at most 28 KB. */
 const MAX_TEXT_CHARACTERS = 2000

@@ -1,4 +1,5 @@
-import { type AlertMessage, linkLines, messageLinks } from '../message.ts'
+import { truncate } from '../../text.ts'
+import { type AlertMessage, linkLines, messageLinks } from '../alert-message.ts'
 import {
   ApiUrl,
   escapeHtml,
@@ -9,7 +10,6 @@ import {
   Settings,
   STATE_EMOJI,
   Text,
-  truncate,
 } from './channel-type.ts'
 
 /** A message has at most 4,096 characters after its entities are parsed. */

@@ -1,4 +1,4 @@
-import type { AlertMessage } from '../message.ts'
+import type { AlertMessage } from '../alert-message.ts'
 import { ApiUrl, httpChannelType, joinUrl, Secret, Settings, Text } from './channel-type.ts'
 
 /** One SMS of the GSM alphabet. */

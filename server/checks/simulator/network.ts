@@ -1,6 +1,6 @@
-import type { Evidence, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
+import type { Exchange, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
 import { formatServer } from '../../dns/server-address.ts'
-import type { NameServerReply, Query } from '../rule.ts'
+import type { NameServerReply, Query } from '../check-state.ts'
 import type { Random } from './random.ts'
 import { hostOf, isWithin, type NameServer, type Period, periodAt, type World } from './world.ts'
 
@@ -137,7 +137,7 @@ export function createNetwork(world: World, random: Random) {
     isUnvalidated = false,
     attempts = ATTEMPTS,
   ): { reply: Reply; ms: number } {
-    const evidence: Evidence[] = []
+    const evidence: Exchange[] = []
     let ms = 0
     let outcome: Outcome = TIMEOUT
     for (let attempt = 0; attempt < attempts; attempt++) {
@@ -155,7 +155,7 @@ export function createNetwork(world: World, random: Random) {
   }
 
   function queryZone(first: number, time: number): { nameServerReply: NameServerReply; ms: number } {
-    const evidence: Evidence[] = []
+    const evidence: Exchange[] = []
     const { nameServers } = world
     let ms = 0
     let outcome: Outcome = TIMEOUT
@@ -320,7 +320,7 @@ function orderOf({ members }: Period): MemberOrder {
 
 const orders = new WeakMap<Period['members'], MemberOrder>()
 
-function evidenceOf(server: string, outcome: Outcome, ms: number): Evidence {
+function evidenceOf(server: string, outcome: Outcome, ms: number): Exchange {
   const isBogus = outcome === BOGUS
   return { server, transport: 'udp', rcode: null, flags: [], ede: isBogus ? [{ code: 6, text: '' }] : [], ms, outcome }
 }

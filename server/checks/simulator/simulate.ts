@@ -1,6 +1,6 @@
+import type { Observation, Step } from '../check-state.ts'
 import { decide, isAsRecorded } from '../confirmation-rules.ts'
 import { confirmationText } from '../reasons.ts'
-import type { Observation, Step } from '../rule.ts'
 import { conclude } from '../verdict.ts'
 import { createNetwork } from './network.ts'
 import { createRandom } from './random.ts'
@@ -51,7 +51,11 @@ export function simulate(
   const world = givenWorld ?? newWorld(seed, createRandom(seed))
   const random = createRandom(seed ^ 0x5eed)
   const network = createNetwork(world, random)
-  const setup = { resolvers: network.resolvers, hasAuthoritativeClient: world.roots, hasNetworkCheck: world.canaries }
+  const capabilities = {
+    resolvers: network.resolvers,
+    hasAuthoritativeClient: world.roots,
+    hasNetworkCheck: world.canaries,
+  }
   const report: Report = {
     seed,
     world,
@@ -139,7 +143,7 @@ export function simulate(
     const observations: Observation[] = []
     for (let round = 0; round < 200; round++) {
       const at = START + now + clockOffset
-      const step = decide({ recorded, observations, now: { at, elapsed: now }, setup })
+      const step = decide({ recorded, observations, now: { at, elapsed: now }, capabilities })
       if (step.kind !== 'query') {
         if (trace && step.kind !== 'unchanged')
           addToTrace(now, `${step.kind}${'confirmation' in step ? `: ${confirmationText(step.confirmation)}` : ''}`)

@@ -1,7 +1,7 @@
 import type { MonitorState } from '#contract/monitors.ts'
 import { recordTypeOf } from '../../monitors/record-types/record-types.ts'
+import type { Recorded } from '../check-state.ts'
 import { MAX_MEMBERS } from '../rotation.ts'
-import type { Recorded } from '../rule.ts'
 import { evaluate } from '../verdict.ts'
 import { newAnswer, OWNER } from './network.ts'
 import { type Period, periodAt, type World } from './world.ts'

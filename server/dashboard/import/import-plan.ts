@@ -17,6 +17,7 @@ import { type MonitorDraft, parseMonitor } from '../../monitors/parse-monitor.ts
 import { MAX_EXPECTED_VALUES } from '../../monitors/record-types/record-types.ts'
 import { frequencyLimiter } from '../../organization/quota.ts'
 import { type FieldErrors, fieldTexts, invalid, Problem } from '../../problem.ts'
+import { truncate } from '../../text.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import { readCsv } from './csv.ts'
 import { discover } from './discovery.ts'
@@ -63,8 +64,7 @@ export async function planImport(deps: Deps, tenant: Tenant, input: ImportReques
 
 /** A refused row can have any length. The beginning is enough to find it in the file. */
 function shortened(row: ImportRow): ImportRow {
-  const cut = (text: string) =>
-    text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…` : text
+  const cut = (text: string) => truncate(text, MAX_SHOWN_LENGTH)
   return {
     ...row,
     full_domain: cut(row.full_domain),

@@ -2,7 +2,7 @@ import type { Dialect } from './dialect.ts'
 
 /** Channels, alert rules, incidents, alerts and maintenance windows. */
 export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => [
-  // settings: JSON without secrets. secrets: JSON, sealed.
+  // settings: JSON without secrets. secrets: JSON, encrypted.
   `create table channels (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,

@@ -172,7 +172,7 @@ export const monitorTables = (dialect: Dialect): string[] => {
     'create index planned_changes_by_monitor on planned_changes (organization_id, monitor_id, id)',
     'create index closed_planned_changes on planned_changes (organization_id, closed_at) where closed_at is not null',
 
-    // token_hash: SHA-256, hex. token: sealed, so that the link can be copied again. Found by the hash before the organization is known.
+    // token_hash: SHA-256, hex. token: encrypted, so that the link can be copied again. Found by the hash before the organization is known.
     `create table setup_pages (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,

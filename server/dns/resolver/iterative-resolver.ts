@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { DnsClient } from '../client.ts'
 import { withChainBefore } from '../cname-chain.ts'
-import { type CnameChain, type Evidence, isUsable, type Outcome, type Question } from '../outcome.ts'
+import { type CnameChain, type Exchange, isUsable, type Outcome, type Question } from '../outcome.ts'
 import { formatServer } from '../server-address.ts'
 import type { DelegationCache } from './delegation.ts'
 import { type Delegation, delegationOf, type NameServer, usableAddresses } from './delegation.ts'
@@ -29,7 +29,7 @@ export type Resolution = {
   /** The name servers whose addresses are being resolved, outermost first. */
   resolving: readonly string[]
   signal: AbortSignal | undefined
-  evidence: Evidence[]
+  evidence: Exchange[]
 }
 
 /**
@@ -145,7 +145,7 @@ async function queryNameServers(
     signal: resolution.signal,
   })
   resolution.budget.queries -= Math.max(0, evidence.length - 1)
-  const named = evidence.map((exchange): Evidence => {
+  const named = evidence.map((exchange): Exchange => {
     const name = names.get(exchange.server)
     return { ...exchange, path: 'authoritative', ...(name === undefined ? {} : { name }) }
   })

@@ -1,9 +1,9 @@
 import { isSubdomain } from '../names.ts'
-import { type Evidence, firstOfKinds, isUsable, type Outcome } from '../outcome.ts'
+import { type Exchange, firstOfKinds, isUsable, type Outcome } from '../outcome.ts'
 import type { Delegation, Referral } from './delegation.ts'
 
 /** Whether a response helps to resolve a name in the zone: it is authoritative, or refers to a zone below. */
-export function isHelpful({ outcome, flags }: Evidence, zone: string): boolean {
+export function isHelpful({ outcome, flags }: Exchange, zone: string): boolean {
   if (outcome === null) return false
   if (isReferralDown(outcome, zone)) return true
   return isFromZoneData(outcome) && flags.includes('aa')
@@ -29,7 +29,7 @@ export function limitToZone(outcome: Outcome, zone: string): Outcome {
 }
 
 /** The outcome if no name server of a zone gave a helpful response. `evidence`: every exchange with them. */
-export function failureOf({ zone, nameServers }: Delegation, evidence: readonly Evidence[]): Outcome {
+export function failureOf({ zone, nameServers }: Delegation, evidence: readonly Exchange[]): Outcome {
   const names = nameServers.map(({ name }) => name)
   if (nameServers.every(({ ips }) => ips?.length === 0)) return lame(zone, names, 'have no usable address')
   const queried = new Set(evidence.map(({ name }) => name))
@@ -50,7 +50,7 @@ export function failureOf({ zone, nameServers }: Delegation, evidence: readonly 
 const ENOUGH_LAME_SERVERS = 4
 
 /** The server responds, but does not serve the zone. */
-function isLame({ outcome, flags }: Evidence, zone: string): boolean {
+function isLame({ outcome, flags }: Exchange, zone: string): boolean {
   if (outcome === null) return false
   if (outcome.kind === 'failure') return outcome.rcode === 'REFUSED' || outcome.rcode === 'NOTAUTH'
   if (outcome.kind === 'referral') return !isReferralDown(outcome, zone)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
-import { canonicalAddress } from '../../dns/addresses.ts'
+import { canonicalAddress } from '../../dns/ip-addresses.ts'
 import type { CnameChain } from '../../dns/outcome.ts'
 import { matches, testRecordType } from '../../testing/record-type-suite.ts'
 import { isMatch } from './compare.ts'

@@ -3,7 +3,7 @@ import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-type
 import { type RdataFormat, type RdataFormats, rdataText } from '../../dns/rdata.ts'
 import { MalformedPacket } from '../../dns/wire.ts'
 import type { FieldErrors } from '../../problem.ts'
-import { a, aaaa } from './addresses.ts'
+import { a, aaaa } from './a-aaaa.ts'
 import { caa } from './caa.ts'
 import { ds } from './ds.ts'
 import { cname, ns, ptr } from './hosts.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { setupToken } from '../../accounts/setup.ts'
+import { setupToken } from '../../accounts/first-owner.ts'
 import type { Engine } from '../../database/database.ts'
 import { currentCode, nextCode, PASSWORD } from '../accounts.ts'
 import { openBrowser } from '../browser.ts'
@@ -136,7 +136,7 @@ export const FIRST_REQUESTS: AuditedRequest[] = [
 /** Like `givenAuditFixture`, but without an organization. */
 export async function givenEmptyServer(engine: Engine): Promise<AuditFixture> {
   const world = await givenApp(engine, { SIGN_UP: 'open' })
-  const setup = await setupToken(world.deps.db, world.deps.seal)
+  const setup = await setupToken(world.deps.db, world.deps.keyring)
   const owner = openBrowser(world, OWNER_ADDRESS)
   const send = async () => expect.unreachable()
   return { world, owner, ids: { setup }, secrets: [PASSWORD, setup], send, billing: undefined as never }

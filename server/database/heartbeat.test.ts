@@ -1,11 +1,11 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { Clock } from '../clock.ts'
+import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
-import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import type { Database } from './database.ts'
-import { countWorking, enterProcess, leaveProcess, report, runPresence } from './instances.ts'
+import { countWorking, enterProcess, leaveProcess, report, runHeartbeat } from './heartbeat.ts'
 import { claimDue } from './lease-queue.ts'
 
 const here = { pid: 100, machine: 'here', isAlive: (pid: number) => pid === 100 }
@@ -64,7 +64,7 @@ onBothEngines('processes that share a database', (fresh, engine) => {
 const doorsOf = (db: Database, process: number, clock: Clock) => ({
   ...{ db, clock, process, self: here, log: pino({ level: 'silent' }) },
   ...{ loopHealth: new LoopHealth(), networkCheck: undefined },
-  ...{ seal: createSeal('x'.repeat(32)), followKey: async () => {} },
+  ...{ keyring: createKeyring('x'.repeat(32)), followKey: async () => {} },
 })
 
 /** One beat at the given time. */
@@ -78,7 +78,7 @@ async function beatUntil(db: Database, process: number, now: number): Promise<vo
     },
   }
   let beats = 0
-  await runPresence({ ...doorsOf(db, process, clock) }, { stop: stop.signal })
+  await runHeartbeat({ ...doorsOf(db, process, clock) }, { stop: stop.signal })
 }
 
 async function givenOneDue(db: Database): Promise<Database> {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openBrowser } from '../testing/browser.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
-import { setupToken } from './setup.ts'
+import { setupToken } from './first-owner.ts'
 
 const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', password: 'correct horse' }
 
@@ -10,7 +10,7 @@ onBothEngines('the setup of a server', (_fresh, engine) => {
   test('creates the organization and its owner, and signs in', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
-    const token = await setupToken(world.deps.db, world.deps.seal)
+    const token = await setupToken(world.deps.db, world.deps.keyring)
     expect((await browser.call('/dashboard/api/welcome')).body.needs_setup).toBe(true)
 
     const created = await browser.call('/dashboard/api/setup', { body: { token, ...ADA } })
@@ -28,7 +28,7 @@ onBothEngines('the setup of a server', (_fresh, engine) => {
   test('is possible once, and only with the correct link', async () => {
     const world = await givenApp(engine)
     const browser = openBrowser(world)
-    const token = await setupToken(world.deps.db, world.deps.seal)
+    const token = await setupToken(world.deps.db, world.deps.keyring)
     expect((await browser.call('/dashboard/api/setup', { body: { token: 'x'.repeat(22), ...ADA } })).status).toBe(403)
 
     const statuses = await Promise.all(

@@ -5,11 +5,11 @@ import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { getTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
+import type { Keyring } from '../keyring.ts'
 import { alertToken, openAlertToken } from '../mail/links.ts'
 import { listOwnerEmails } from '../mail/notifications.ts'
 import { queueMail } from '../mail/outbox.ts'
 import type { FieldErrors } from '../problem.ts'
-import type { Seal } from '../seal.ts'
 
 /** Alerts are mailed to members, and to addresses whose owners confirmed them. Nobody who unsubscribed receives any. */
 
@@ -65,7 +65,7 @@ export async function addressErrors(
 /** Mails a confirmation link to each address that needs one, at most once a day. Only the link subscribes the address. */
 export async function sendConfirmations(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   { organizationId, now }: Pick<RequestContext, 'organizationId' | 'now'>,
   addresses: readonly string[],
 ): Promise<void> {
@@ -76,7 +76,7 @@ export async function sendConfirmations(
     const { id, confirmation_sent_at, unsubscribed_at } = rows.get(email)!
     if (Math.max(confirmation_sent_at ?? 0, unsubscribed_at ?? 0) > now - DAY_MS) continue
     await updateTenantRow(db, 'alert_addresses', { organizationId }, id, { confirmation_sent_at: now })
-    const content = { kind: 'alert_address' as const, organization, organizationId, keyId: seal.keyId }
+    const content = { kind: 'alert_address' as const, organization, organizationId, keyId: keyring.keyId }
     await queueMail(db, organizationId, { about: id, recipients: [email], content }, now)
   }
 }
@@ -86,26 +86,32 @@ type LinkPurpose = 'confirm' | 'unsubscribe'
 /** Throws `not_found` for a token that this server did not sign. */
 export async function getLinkedAddress(
   db: Database,
-  seal: Seal,
+  keyring: Keyring,
   purpose: LinkPurpose,
   token: string,
 ): Promise<{ email: string; organization: string }> {
-  const { organizationId, id } = openAlertToken(seal, purpose, token)
+  const { organizationId, id } = openAlertToken(keyring, purpose, token)
   const { email } = await getTenantRow(db, 'alert_addresses', { organizationId }, id)
   return { email, organization: await organizationName(db, organizationId) }
 }
 
 /** Confirms or unsubscribes the address. Throws `not_found` for a token that this server did not sign. */
-export async function followAddressLink(db: Database, seal: Seal, purpose: LinkPurpose, token: string, now: number) {
-  const address = await getLinkedAddress(db, seal, purpose, token)
-  const { organizationId, id } = openAlertToken(seal, purpose, token)
+export async function applyAddressLink(
+  db: Database,
+  keyring: Keyring,
+  purpose: LinkPurpose,
+  token: string,
+  now: number,
+) {
+  const address = await getLinkedAddress(db, keyring, purpose, token)
+  const { organizationId, id } = openAlertToken(keyring, purpose, token)
   const change = purpose === 'confirm' ? { confirmed_at: now, unsubscribed_at: null } : { unsubscribed_at: now }
   await updateTenantRow(db, 'alert_addresses', { organizationId }, id, change)
   return address
 }
 
-export const unsubscribeToken = (seal: Seal, organizationId: string, addressId: string): string =>
-  alertToken(seal, 'unsubscribe', organizationId, addressId)
+export const unsubscribeToken = (keyring: Keyring, organizationId: string, addressId: string): string =>
+  alertToken(keyring, 'unsubscribe', organizationId, addressId)
 
 /** For a Message-ID, which must not reveal the address. */
 export const mailId = (messageId: string, email: string): string =>

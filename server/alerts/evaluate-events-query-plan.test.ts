@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
-import { countLeft, openMemberships, recordRecoveries } from './incident-monitors.ts'
+import { openMemberships } from './incident-monitors.ts'
 import { openIncidents } from './open-incidents.ts'
+import { countLeft, recordRecoveries } from './resolve-incidents.ts'
 
 const event = {
   ...{

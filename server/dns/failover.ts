@@ -1,6 +1,6 @@
-import { type Exchange, exchange } from './exchange.ts'
+import { exchange, type OpenExchange } from './exchange.ts'
 import type { QueryFlags } from './messages.ts'
-import { type Evidence, firstOfKinds, isUsable, type Outcome, type Question } from './outcome.ts'
+import { type Exchange, firstOfKinds, isUsable, type Outcome, type Question } from './outcome.ts'
 import { recordExchange, type Upstream } from './upstreams.ts'
 
 /** The limits of one query, and what has been used of them: `remainingMs` for exchanges, and the evidence of each. */
@@ -13,13 +13,13 @@ export type PendingQuery = {
   maxWaitMs: number
   remainingMs: number
   signal: AbortSignal | undefined
-  accept: ((evidence: Evidence) => boolean) | undefined
-  evidence: Evidence[]
+  accept: ((exchange: Exchange) => boolean) | undefined
+  evidence: Exchange[]
 }
 
-type Deps = Parameters<typeof exchange>[0] & { onExchange: (evidence: Evidence) => void }
+type Deps = Parameters<typeof exchange>[0] & { onExchange: (exchange: Exchange) => void }
 
-type QueryMethod = Pick<Evidence, 'transport'> & Pick<QueryFlags, 'edns'>
+type QueryMethod = Pick<Exchange, 'transport'> & Pick<QueryFlags, 'edns'>
 
 const FIRST_METHOD: QueryMethod = { transport: 'udp', edns: true }
 
@@ -36,7 +36,7 @@ export async function queryServers(
   for (let attempt = 0; attempt < pending.attempts && pending.remainingMs > 0; attempt++) {
     const upstream = candidates.shift()
     if (!upstream) break
-    let last: Evidence | undefined
+    let last: Exchange | undefined
     let isMismatched = false
     let method: QueryMethod | undefined = FIRST_METHOD
     while (method && pending.remainingMs > 0) {
@@ -83,7 +83,7 @@ function newExchange(
   { transport, edns }: QueryMethod,
   question: Question,
   pending: PendingQuery,
-): Exchange {
+): OpenExchange {
   const { recursionDesired, checkingDisabled, mixesCase } = pending
   return {
     server: upstream.address,
@@ -101,7 +101,7 @@ function newExchange(
 }
 
 /** Retries the same server over TCP after a truncated response, and without EDNS if it does not support EDNS. RFC 6891 section 7. */
-function fallbackMethod({ edns }: QueryMethod, { outcome }: Evidence): QueryMethod | undefined {
+function fallbackMethod({ edns }: QueryMethod, { outcome }: Exchange): QueryMethod | undefined {
   if (outcome === null) return { transport: 'tcp', edns }
   const isEdnsRefused = outcome.kind === 'failure' && (outcome.rcode === 'FORMERR' || outcome.rcode === 'NOTIMP')
   return edns && isEdnsRefused ? { transport: 'udp', edns: false } : undefined

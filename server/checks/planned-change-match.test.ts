@@ -4,7 +4,7 @@ import { textOf } from '#contract/reasons.ts'
 import { RECORD_TYPES } from '#contract/record-types.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { oldAndNewValues } from './expected-change.ts'
+import { oldAndNewValues } from './planned-change-match.ts'
 import { type Expectation, evaluate } from './verdict.ts'
 
 const answer = (values: readonly string[], type = 'A'): Outcome => ({

@@ -3,8 +3,8 @@ import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { openDatabase } from '../database/open.ts'
 import { migratedDatabaseUrl, onBothEngines } from '../testing/database.ts'
-import { Limiter, pruneRateLog } from './limiter.ts'
-import { limitHeaders, secondsUntil } from './limits.ts'
+import { Limiter, pruneRateLog } from './rate-limiter.ts'
+import { limitHeaders, secondsUntil } from './rate-limits.ts'
 
 const START = Date.UTC(2026, 0, 1) + 250
 

@@ -5,10 +5,10 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../config/config.ts'
 import { openDatabase } from '../database/open.ts'
-import { createSeal } from '../seal.ts'
+import { createKeyring } from '../keyring.ts'
 import { newDatabaseUrl } from '../testing/database.ts'
 import { prepareDataFolder } from './data-folder.ts'
-import { prepareDatabase } from './open-database.ts'
+import { prepareDatabase } from './prepare-database.ts'
 import { loadOrCreateSecret } from './secret.ts'
 
 async function givenFolder(): Promise<string> {
@@ -23,7 +23,7 @@ async function start(settings: Record<string, string>, work = async () => {}): P
   prepareDataFolder(config)
   const secret = loadOrCreateSecret(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
-  await prepareDatabase(db, config, secret, createSeal(secret.text, ...secret.previous))
+  await prepareDatabase(db, config, secret, createKeyring(secret.text, ...secret.previous))
   await work()
   await db.destroy()
 }

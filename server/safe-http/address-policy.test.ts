@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SPECIAL_ADDRESSES } from '../testing/fixtures/special-addresses.ts'
-import { addressError, type Networks, parseNetworks, urlError } from './addresses.ts'
+import { addressError, type Networks, parseNetworks, urlError } from './address-policy.ts'
 
 function networks(text: string): Networks {
   const parsed = parseNetworks(text)

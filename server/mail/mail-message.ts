@@ -1,3 +1,4 @@
+import { oneLine, truncate } from '../text.ts'
 /** A paragraph, or a link as a button. */
 export type Block = string | { label: string; href: string }
 export type Message = { subject: string; text: string; html: string }
@@ -11,7 +12,7 @@ export function newMessage(subject: string, blocks: readonly Block[]): Message {
   )
   const preview = blocks.find((block) => typeof block === 'string') ?? ''
   return {
-    subject: oneLine(subject).slice(0, 200),
+    subject: truncate(oneLine(subject), 200),
     text: `${text.join('\n\n')}\n`,
     html: frame({ title: subject, preview, kind: 'plain', body: html.join(''), footer: 'Sent by Zonewatch.' }),
   }
@@ -20,9 +21,6 @@ export function newMessage(subject: string, blocks: readonly Block[]): Message {
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
-
-/** A line break in a subject would start another header, in a sentence another paragraph. */
-export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
 
 /** Escapes the text and converts its line breaks. */
 export const withBreaks = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>')
@@ -98,7 +96,7 @@ export function frame({ title, preview, kind, body, footer, unsubscribe }: Frame
     // The Outlook apps set data-ogsc in dark mode.
     `@media (prefers-color-scheme:dark){${rules('')}}${rules('[data-ogsc] ')}@media (max-width:480px){.card{padding:18px 16px 4px!important}}</style></head>`,
     '<body class="page" style="margin:0;padding:0;background:#f3f4f6">',
-    `<div style="display:none;max-height:0;overflow:hidden;opacity:0">${escapeHtml(oneLine(preview).slice(0, 200))}${'&#847;&#160;'.repeat(60)}</div>`,
+    `<div style="display:none;max-height:0;overflow:hidden;opacity:0">${escapeHtml(truncate(oneLine(preview), 200))}${'&#847;&#160;'.repeat(60)}</div>`,
     '<table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="#f3f4f6">',
     '<tr><td align="center" style="padding:24px 12px"><!--[if mso]><table role="presentation" width="600"><tr><td><![endif]-->',
     '<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:600px">',

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { createSeal } from '../seal.ts'
-import { renderMail } from './content.ts'
+import { createKeyring } from '../keyring.ts'
 import { hashOfToken, invitationToken } from './links.ts'
-import { newMessage } from './message.ts'
+import { newMessage } from './mail-message.ts'
+import { renderMail } from './mail-templates.ts'
 
-const seal = createSeal('x'.repeat(32))
-const rendering = { baseUrl: 'https://dns.example.com', seal, about: 'inv_1' }
+const keyring = createKeyring('x'.repeat(32))
+const rendering = { baseUrl: 'https://dns.example.com', keyring, about: 'inv_1' }
 
 test('HTML in a name is escaped', () => {
   const { html, text } = newMessage('Hello', ['<b>Evil</b> & "sons"', { label: 'Open', href: 'https://x/?a=1&b="2"' }])
@@ -24,16 +24,16 @@ test('an invitation has the link with its token, in text and in HTML', () => {
   const content = { kind: 'invitation', organization: 'Acme', role: 'member', issue: 2, expiresAt: 0 } as const
   const { text, html } = renderMail(content, rendering)
 
-  const link = `https://dns.example.com/dashboard/invitations/${invitationToken(seal, 'inv_1', 2)}`
+  const link = `https://dns.example.com/dashboard/invitations/${invitationToken(keyring, 'inv_1', 2)}`
   expect(text).toContain(link)
   expect(html).toContain(link)
 })
 
 test('every issue of an invitation has another token, and the hash does not reveal it', () => {
   const tokens = [
-    invitationToken(seal, 'inv_1', 1),
-    invitationToken(seal, 'inv_1', 2),
-    invitationToken(seal, 'inv_2', 1),
+    invitationToken(keyring, 'inv_1', 1),
+    invitationToken(keyring, 'inv_1', 2),
+    invitationToken(keyring, 'inv_2', 1),
   ]
 
   expect(new Set(tokens).size).toBe(3)

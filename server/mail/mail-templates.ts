@@ -1,7 +1,8 @@
 import type { AgentRole } from '#contract/agents.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
+import { oneLine, truncate } from '../text.ts'
 import { accountToken, alertToken, invitationLink, invitationToken } from './links.ts'
-import { type Block, type Message, newMessage, oneLine } from './message.ts'
+import { type Block, type Message, newMessage } from './mail-message.ts'
 
 /** The content of a mail as stored in the outbox, without secrets. The text is rendered when it is sent. `keyId`: of the key that signs its link. */
 export type MailContent =
@@ -22,14 +23,14 @@ export type AccountMail =
   | { kind: 'account_exists' }
   | { kind: 'password_changed' }
 
-export type RenderContext = { baseUrl: string; seal: Seal; about: string }
+export type RenderContext = { baseUrl: string; keyring: Keyring; about: string }
 
-export function renderMail(content: MailContent, { baseUrl, seal, about }: RenderContext): Message {
+export function renderMail(content: MailContent, { baseUrl, keyring, about }: RenderContext): Message {
   const dashboard: Block = { label: 'Open the webhook', href: `${baseUrl}/dashboard/webhooks/${about}` }
   switch (content.kind) {
     case 'invitation': {
       const organization = quotedName(content.organization)
-      const href = invitationLink(baseUrl, invitationToken(seal, about, content.issue, content.keyId))
+      const href = invitationLink(baseUrl, invitationToken(keyring, about, content.issue, content.keyId))
       const day = new Date(content.expiresAt).toISOString().slice(0, 10)
       return newMessage(`You are invited to ${organization} on Zonewatch`, [
         `The organization ${organization} invites you to Zonewatch with the role ${content.role}.`,
@@ -39,7 +40,7 @@ export function renderMail(content: MailContent, { baseUrl, seal, about }: Rende
     }
     case 'alert_address': {
       const organization = quotedName(content.organization)
-      const token = alertToken(seal, 'confirm', content.organizationId, about, content.keyId)
+      const token = alertToken(keyring, 'confirm', content.organizationId, about, content.keyId)
       return newMessage(`Confirm that ${organization} may send you alerts`, [
         `The organization ${organization} wants to send Zonewatch alerts to this address.`,
         { label: 'Receive alerts', href: `${baseUrl}/dashboard/alert-address/confirm/${token}` },
@@ -49,7 +50,7 @@ export function renderMail(content: MailContent, { baseUrl, seal, about }: Rende
     case 'webhook_paused':
       return newMessage(`A webhook of ${quotedName(content.organization)} is paused`, [
         `The webhook ${about} to ${urlWithoutQuery(content.url)} is paused. ${content.statusCode === 410 ? 'Its endpoint responded with 410 Gone.' : 'Its endpoint failed for almost two days.'}`,
-        `Last error: ${oneLine(content.error).slice(0, 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
+        `Last error: ${truncate(oneLine(content.error), 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
         'Zonewatch queues its requests and retries once an hour. When your endpoint responds with 2xx again, all queued requests are sent. A successful test or manual retry resumes the webhook at once.',
         dashboard,
       ])
@@ -69,7 +70,7 @@ export function renderMail(content: MailContent, { baseUrl, seal, about }: Rende
         'Someone requested a password reset for your account.',
         {
           label: 'Reset password',
-          href: `${baseUrl}/dashboard/reset-password/${accountToken(seal, about, content.keyId)}`,
+          href: `${baseUrl}/dashboard/reset-password/${accountToken(keyring, about, content.keyId)}`,
         },
         'The link works once and expires in one hour. If you did not request it, ignore this email; your password does not change.',
       ])
@@ -78,7 +79,7 @@ export function renderMail(content: MailContent, { baseUrl, seal, about }: Rende
         `Confirm that you want to sign in to Zonewatch with ${content.email}.`,
         {
           label: 'Confirm email address',
-          href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about, content.keyId)}`,
+          href: `${baseUrl}/dashboard/verify-email/${accountToken(keyring, about, content.keyId)}`,
         },
         'The link works once and expires in one hour. If you did not request it, ignore this email.',
       ])
@@ -88,7 +89,7 @@ export function renderMail(content: MailContent, { baseUrl, seal, about }: Rende
         'Someone signed up for Zonewatch with this address.',
         {
           label: 'Confirm email address',
-          href: `${baseUrl}/dashboard/verify-email/${accountToken(seal, about, content.keyId)}`,
+          href: `${baseUrl}/dashboard/verify-email/${accountToken(keyring, about, content.keyId)}`,
         },
         'The link works once and expires in one hour. If you did not sign up, ignore this email; no account is created.',
       ])

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addressOctets, canonicalAddress, ipv6Text } from './addresses.ts'
+import { addressOctets, canonicalAddress, ipv6Text } from './ip-addresses.ts'
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

@@ -3,11 +3,11 @@ import type { AuditLogQuery } from '#contract/audit-log.ts'
 import { insertOrganization } from './accounts/organizations.ts'
 import { listAuditLog, recordAudit } from './audit-log.ts'
 import { operatorContext } from './context.ts'
-import { createSeal } from './seal.ts'
+import { createKeyring } from './keyring.ts'
 import { onBothEngines } from './testing/database.ts'
 import { givenRecordingDatabase } from './testing/query-plans.ts'
 
-const seal = createSeal('a secret of the test, longer than 32 characters')
+const keyring = createKeyring('a secret of the test, longer than 32 characters')
 const START = Date.UTC(2026, 0, 1)
 const ENTRIES = 60
 
@@ -40,7 +40,7 @@ onBothEngines('the audit log', (_fresh, engine) => {
         await recordAudit(db, operatorContext(organizationId, START + 1_000 * number), audited)
       }
       const list = (more: Partial<AuditLogQuery>) =>
-        listAuditLog(db, seal, { organizationId }, { limit: 5, order_way: 'desc', ...filter, ...more })
+        listAuditLog(db, keyring, { organizationId }, { limit: 5, order_way: 'desc', ...filter, ...more })
       const { after } = await list({})
 
       const plans = await plansOf(() => list({ after: after! }))

@@ -11,12 +11,12 @@ import {
   type NewMembership,
   openMemberships,
   type Recovery,
-  recordRecoveries,
   returnedMonitors,
   updateMemberships,
 } from './incident-monitors.ts'
 import { failureOf, openIncidents } from './open-incidents.ts'
-import { failureMatcher, tagsByMonitor } from './rule.ts'
+import { recordRecoveries } from './resolve-incidents.ts'
+import { failureMatcher, tagsByMonitor } from './rule-matching.ts'
 
 /** Events that one transaction turns into incidents. */
 const BATCH_SIZE = 200

@@ -10,15 +10,15 @@ export type Signer = {
 
 /**
  * Encrypts secrets in the database and signs tokens with keys derived from `SECRET`. During a rotation there are several
- * SECRETs: the current key seals and signs, every known key opens and verifies.
+ * SECRETs: the current key encrypts and signs, every known key decrypts and verifies.
  */
-export type Seal = Signer & {
-  /** AES-256-GCM: version, key id, nonce, tag, ciphertext. `open` needs the same `context`. */
-  close(text: string, context: string): Buffer
+export type Keyring = Signer & {
+  /** AES-256-GCM: version, key id, nonce, tag, ciphertext. `decrypt` needs the same `context`. */
+  encrypt(text: string, context: string): Buffer
   /** Throws if the bytes were changed, or if the context or SECRET is another one. */
-  open(sealed: Uint8Array, context: string): string
-  /** Whether the current key sealed the bytes. */
-  isCurrent(sealed: Uint8Array): boolean
+  decrypt(encrypted: Uint8Array, context: string): string
+  /** Whether the current key encrypted the bytes. */
+  isCurrent(encrypted: Uint8Array): boolean
   /** A key of 256 bits for another purpose, base64. `keyId`: by default, and for an unknown key, the current key. */
   deriveKey(purpose: string, keyId?: string): string
   /** The id of the current key, 8 hexadecimal digits. */
@@ -48,7 +48,7 @@ function newKey(secret: string): Key {
 }
 
 /** The first secret is the current one. */
-export function createSeal(...secrets: [string, ...string[]]): Seal {
+export function createKeyring(...secrets: [string, ...string[]]): Keyring {
   const keys = new Map<string, Key>()
   const addSecrets = (added: readonly string[]) => {
     for (const key of added.map(newKey)) if (!keys.has(key.id)) keys.set(key.id, key)
@@ -59,25 +59,25 @@ export function createSeal(...secrets: [string, ...string[]]): Seal {
 
   const signWith = ({ signing }: Key, text: string) =>
     createHmac('sha256', signing).update(text).digest().subarray(0, SIGNATURE_BYTES)
-  const keyIdOf = (sealed: Uint8Array) =>
-    sealed[0] === VERSION ? Buffer.from(sealed.subarray(1, HEADER_BYTES)).toString('hex') : undefined
+  const keyIdOf = (encrypted: Uint8Array) =>
+    encrypted[0] === VERSION ? Buffer.from(encrypted.subarray(1, HEADER_BYTES)).toString('hex') : undefined
 
   return {
     sign: (text, keyId) => signWith(findKey(keyId), text),
     verify: (text, signature) =>
       signature.length === SIGNATURE_BYTES &&
       [...keys.values()].some((key) => timingSafeEqual(signWith(key, text), signature)),
-    isCurrent: (sealed) => keyIdOf(sealed) === current.id,
-    close(text, context) {
+    isCurrent: (encrypted) => keyIdOf(encrypted) === current.id,
+    encrypt(text, context) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv('aes-256-gcm', current.encryption, nonce).setAAD(Buffer.from(context))
       const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return Buffer.concat([Buffer.of(VERSION), Buffer.from(current.id, 'hex'), nonce, cipher.getAuthTag(), ciphertext])
     },
-    open(sealed, context) {
-      const bytes = Buffer.from(sealed)
+    decrypt(encrypted, context) {
+      const bytes = Buffer.from(encrypted)
       const key = keys.get(keyIdOf(bytes) ?? '')
-      if (!key) throw new Error('This was sealed with another SECRET. Add that SECRET to SECRET_PREVIOUS.')
+      if (!key) throw new Error('This was encrypted with another SECRET. Add that SECRET to SECRET_PREVIOUS.')
       const tagStart = HEADER_BYTES + NONCE_BYTES
       const tagEnd = tagStart + TAG_BYTES
       const decipher = createDecipheriv('aes-256-gcm', key.encryption, bytes.subarray(HEADER_BYTES, tagStart))

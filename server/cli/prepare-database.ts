@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
 import { openDatabase } from '../database/open.ts'
-import { createSeal, type Seal } from '../seal.ts'
+import { createKeyring, type Keyring } from '../keyring.ts'
 import { adoptKey } from '../secrets/current-key.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { loadConfig } from './load-config.ts'
@@ -16,12 +16,12 @@ export async function prepareDatabase(
   db: Database,
   { databaseUrl }: Config,
   secret: Secret,
-  seal: Seal,
+  keyring: Keyring,
 ): Promise<void> {
   const where = engineOf(db) === 'sqlite' ? databaseUrl : `The database at ${new URL(databaseUrl).host}`
   try {
     await migrateWithoutTimeout(db, databaseUrl)
-    const adopted = await adoptKey(db, seal)
+    const adopted = await adoptKey(db, keyring)
     if (adopted === 'other secret') throw new CliError(otherSecret(where, secret))
     if (adopted === 'previous secret missing') throw new CliError(previousMissing(where, secret))
   } catch (error) {
@@ -62,15 +62,17 @@ function otherSecret(where: string, { source, path }: Secret): string {
 }
 
 /** Opens the database for one command, after its migrations. */
-export async function withDatabase<T>(work: (db: Database, config: Config, seal: Seal) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  work: (db: Database, config: Config, keyring: Keyring) => Promise<T>,
+): Promise<T> {
   const config = loadConfig()
   prepareDataFolder(config)
   const db = openDatabase(config.databaseUrl, { connections: 2 })
   const secret = loadOrCreateSecret(config)
-  const seal = createSeal(secret.text, ...secret.previous)
-  await prepareDatabase(db, config, secret, seal)
+  const keyring = createKeyring(secret.text, ...secret.previous)
+  await prepareDatabase(db, config, secret, keyring)
   try {
-    return await work(db, config, seal)
+    return await work(db, config, keyring)
   } finally {
     await db.destroy()
   }

@@ -1,7 +1,7 @@
 import { type Difference, isMatch } from '../monitors/record-types/compare.ts'
 
-/** A planned change. `isOver`: its period has ended, and only the new values are expected. */
-export type ExpectedChange = { id: string; oldValues: readonly string[]; newValues: readonly string[]; isOver: boolean }
+/** A planned change whose period has started. `isOver`: the period has ended, and only the new values are expected. */
+export type StartedChange = { id: string; oldValues: readonly string[]; newValues: readonly string[]; isOver: boolean }
 
 type Compare = (expected: readonly string[]) => Difference
 
@@ -11,7 +11,7 @@ const NONE: Difference = { missing: [], extra: [] }
  * During a planned change the old values, the new values and a mix of both match. A mix contains all common values and at least
  * one other value; in exact mode it contains nothing else. Pure.
  */
-export function differenceDuring({ oldValues, newValues }: ExpectedChange, compare: Compare): Difference {
+export function differenceDuring({ oldValues, newValues }: StartedChange, compare: Compare): Difference {
   if (isMatch(compare(oldValues)) || isMatch(compare(newValues))) return NONE
   const both = oldAndNewValues({ oldValues, newValues })
   const { missing, extra } = compare(both)
@@ -22,7 +22,6 @@ export function differenceDuring({ oldValues, newValues }: ExpectedChange, compa
   return { missing: lost.length > 0 || isMoving ? lost : missing, extra }
 }
 
-export const oldAndNewValues = ({
-  oldValues,
-  newValues,
-}: Pick<ExpectedChange, 'oldValues' | 'newValues'>): string[] => [...new Set([...oldValues, ...newValues])]
+export const oldAndNewValues = ({ oldValues, newValues }: Pick<StartedChange, 'oldValues' | 'newValues'>): string[] => [
+  ...new Set([...oldValues, ...newValues]),
+]

@@ -6,9 +6,9 @@ import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import { formatServer } from '../dns/server-address.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
-import type { ExpectedChange } from './expected-change.ts'
 import { fingerprint } from './fingerprint.ts'
 import { type Answer, isAnswer, isFailure, serverOf } from './outcomes.ts'
+import type { StartedChange } from './planned-change-match.ts'
 import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
 import type { Rotation } from './rotation.ts'
 
@@ -18,7 +18,7 @@ export type CheckSoFar = {
   /** In the order in which they were received. Only grows. */
   observations: readonly Observation[]
   now: Instant
-  setup: Setup
+  capabilities: Capabilities
 }
 
 /** The input of a rule. */
@@ -51,10 +51,14 @@ export type Recorded = {
   /** The check must end with a verdict, however little is certain. */
   mustConclude?: boolean
   /** A planned change whose period has begun. */
-  change?: ExpectedChange | undefined
+  change?: StartedChange | undefined
 }
 
-export type Setup = { resolvers: readonly ServerAddress[]; hasAuthoritativeClient: boolean; hasNetworkCheck: boolean }
+export type Capabilities = {
+  resolvers: readonly ServerAddress[]
+  hasAuthoritativeClient: boolean
+  hasNetworkCheck: boolean
+}
 
 /** `at`: UTC epoch milliseconds. `elapsed`: milliseconds of a monotonic clock, for durations. */
 export type Instant = { at: number; elapsed: number }
@@ -167,7 +171,7 @@ export function firstReply({ observations }: Pick<Check, 'observations'>): Reply
  * reply (`stage` first), or after the last one (report). `isEvidence`: a network without a connection cannot cause the outcome.
  */
 export function requireNetwork(check: Check, stage: 'first' | 'report', isEvidence = false): Step | undefined {
-  if (!check.setup.hasNetworkCheck) return undefined
+  if (!check.capabilities.hasNetworkCheck) return undefined
   const { observations } = check
   const isReply = (observation: Observation) => 'reply' in observation || 'nameServerReply' in observation
   const since = stage === 'first' ? 0 : observations.findLastIndex(isReply)
@@ -214,7 +218,7 @@ export function repliesByPurpose({ observations }: Check, purpose: Query['purpos
 }
 
 /** The resolver that gave the reply, as a list of one; empty if it is not configured. */
-export function resolverOf({ setup }: Check, reply: Pick<Reply, 'evidence'>): ServerAddress[] {
+export function resolverOf({ capabilities }: Check, reply: Pick<Reply, 'evidence'>): ServerAddress[] {
   const server = serverOf(reply)
-  return setup.resolvers.filter((resolver) => formatServer(resolver) === server).slice(0, 1)
+  return capabilities.resolvers.filter((resolver) => formatServer(resolver) === server).slice(0, 1)
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { type Budget, type LimitStatus, unlimitedStatus, WINDOW_MS } from './limits.ts'
+import { type Budget, type LimitStatus, unlimitedStatus, WINDOW_MS } from './rate-limits.ts'
 
 const MAX_FULL_BUCKETS = 20_000
 

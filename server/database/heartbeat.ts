@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
+import type { Keyring } from '../keyring.ts'
 import type { LoopHealth } from '../loop-health.ts'
-import type { Seal } from '../seal.ts'
 import { type Database, engineOf } from './database.ts'
 import { releaseClaims } from './lease-queue.ts'
 
 export type ThisProcess = { pid: number; machine: string; isAlive(pid: number): boolean }
-export type PresenceDeps = {
+export type HeartbeatDeps = {
   db: Database
   clock: Clock
   log: Logger
@@ -17,7 +17,7 @@ export type PresenceDeps = {
   process: number
   /** The report of the instance, as JSON. */
   describe?: () => string
-  seal: Pick<Seal, 'keyId' | 'keyIds'>
+  keyring: Pick<Keyring, 'keyId' | 'keyIds'>
   /** Switches to the key that the database names. */
   followKey(): Promise<unknown>
 }
@@ -25,6 +25,8 @@ export type PresenceDeps = {
 const HEARTBEAT_MS = 2_000
 /** Three missed heartbeats. Needed because a new container cannot check whether the process of the previous one is alive. */
 const SILENT_MS = 6_000
+/** A process that has not reported for longer than this counts as dead. */
+export const ALIVE_MS = 8_000
 /** A loop without an iteration for this long hangs. */
 const HANGS_MS = 8_000
 /** Long after all leases of the process have expired. */
@@ -58,7 +60,7 @@ export async function leaveProcess(db: Database, id: number, now: number): Promi
 }
 
 /** Reports regularly that this process is alive, and releases the claims of silent processes. Runs until `stop`. */
-export async function runPresence(deps: PresenceDeps, { stop }: { stop: AbortSignal }): Promise<void> {
+export async function runHeartbeat(deps: HeartbeatDeps, { stop }: { stop: AbortSignal }): Promise<void> {
   const { db, clock, log, process } = deps
   while (!stop.aborted) {
     await clock.sleep(HEARTBEAT_MS, stop)
@@ -81,8 +83,8 @@ export async function report({
   self,
   process,
   describe,
-  seal,
-}: Omit<PresenceDeps, 'followKey'>): Promise<void> {
+  keyring,
+}: Omit<HeartbeatDeps, 'followKey'>): Promise<void> {
   // Notices the end of an outage even if no check runs. Rejects while the DNS client is being closed.
   if (networkCheck && networkCheck.lastState() !== 'well') void networkCheck.state().catch(() => {})
   const columns = {
@@ -90,8 +92,8 @@ export async function report({
     loops: loopHealth.runningLoops(clock.elapsed(), HANGS_MS).join(),
     network: networkCheck?.lastState() ?? null,
     report: describe?.() ?? null,
-    secret_keys: seal.keyIds().join(),
-    secret_key: seal.keyId,
+    secret_keys: keyring.keyIds().join(),
+    secret_key: keyring.keyId,
   }
   const { numUpdatedRows } = await db
     .updateTable('processes')
@@ -113,7 +115,7 @@ export async function countWorking(db: Database, now: number): Promise<ProcessCo
   const rows = await db
     .selectFrom('processes')
     .select(['loops', 'network'])
-    .where('seen_at', '>=', now - HANGS_MS)
+    .where('seen_at', '>=', now - ALIVE_MS)
     .execute()
   // A process that has not reported its loops yet has just started.
   const running = (loop: string) => rows.filter(({ loops }) => loops === null || loops.split(',').includes(loop))

@@ -1,23 +1,23 @@
 import { sql } from 'kysely'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
-import type { Seal } from '../seal.ts'
+import type { Keyring } from '../keyring.ts'
 
 /** A URL to set up the server; undefined once it is set up. */
-export async function findSetupLink(db: Database, seal: Seal, baseUrl: string): Promise<string | undefined> {
+export async function findSetupLink(db: Database, keyring: Keyring, baseUrl: string): Promise<string | undefined> {
   if (await hasOrganizations(db)) return undefined
-  return `${baseUrl}/dashboard/setup/${await setupToken(db, seal)}`
+  return `${baseUrl}/dashboard/setup/${await setupToken(db, keyring)}`
 }
 
 /**
  * 128 bits that only this server can compute: the same in every process on one database, and different for another
  * database. The token is useless once an organization exists.
  */
-export async function setupToken(db: Database, seal: Seal): Promise<string> {
-  return seal.sign(await signedText(db)).toString('base64url')
+export async function setupToken(db: Database, keyring: Keyring): Promise<string> {
+  return keyring.sign(await signedText(db)).toString('base64url')
 }
 
-export async function isSetupToken(db: Database, seal: Seal, token: string): Promise<boolean> {
-  return seal.verify(await signedText(db), Buffer.from(token, 'base64url'))
+export async function isSetupToken(db: Database, keyring: Keyring, token: string): Promise<boolean> {
+  return keyring.verify(await signedText(db), Buffer.from(token, 'base64url'))
 }
 
 async function signedText(db: Database): Promise<string> {

@@ -1,6 +1,7 @@
 import type { MonitorState } from '#contract/monitors.ts'
 import { durationText, plural, STATE_LABELS } from '#contract/wording.ts'
 import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
+import { oneLine, truncate } from '../text.ts'
 
 /** What an alert says, before a channel type formats it. All texts can contain DNS data that anyone may have written. */
 export type AlertMessage = {
@@ -177,7 +178,7 @@ function monitorCount({ monitors: count, zone, causeKind = 'zone', causeValue }:
     case 'zone':
       return `${monitors} monitors of ${zone}`
     case 'value':
-      return `${monitors} monitors that answer ${oneLine(causeValue ?? '', MAX_SHARED_VALUE_LENGTH)}`
+      return `${monitors} monitors that answer ${shortLine(causeValue ?? '', MAX_SHARED_VALUE_LENGTH)}`
     case 'name_server':
       return `${monitors} monitors on name server ${causeValue}`
     case 'upstream':
@@ -298,7 +299,7 @@ const MAX_VALUES = 5
 
 function listValues(values: readonly string[]): string {
   if (values.length === 0) return 'no records'
-  const listed = values.slice(0, MAX_VALUES).map((value) => oneLine(value, MAX_VALUE_LENGTH))
+  const listed = values.slice(0, MAX_VALUES).map((value) => shortLine(value, MAX_VALUE_LENGTH))
   return [...listed, ...andMore(values.length - listed.length)].join(', ')
 }
 
@@ -309,10 +310,6 @@ function listNames(monitors: readonly MonitorSummary[], count: number): string {
 
 const andMore = (count: number): string[] => (count > 0 ? [`and ${count} more`] : [])
 
-/** Without control characters, line separators and marks that change the direction of text. */
-function oneLine(text: string, maxLength: number): string {
-  const line = text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
-  return line.length <= maxLength ? line : `${line.slice(0, maxLength).toWellFormed()}…`
-}
+const shortLine = (text: string, maxLength: number) => truncate(oneLine(text), maxLength)
 
 const formatTime = (at: number): string => `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`

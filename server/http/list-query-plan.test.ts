@@ -10,16 +10,16 @@ import type { Page, PageQuery } from '../database/pagination.ts'
 import { insertEvents, listEvents } from '../events/store.ts'
 import { listGroups } from '../groups/store.ts'
 import { newId } from '../ids.ts'
+import { createKeyring } from '../keyring.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { listMonitors } from '../monitors/list.ts'
 import { ORDERS } from '../monitors/list-indexes.ts'
 import { INCLUDE_NOTHING, inclusionOf } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
-import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 
-const seal = createSeal('a secret of the test, longer than 32 characters')
+const keyring = createKeyring('a secret of the test, longer than 32 characters')
 const WAYS = ['asc', 'desc'] as const
 /** More rows than a list sorts. */
 const MANY = MAX_SORTED_ROWS + 500
@@ -126,7 +126,7 @@ onBothEngines('the query plans of lists', (_fresh, engine) => {
           await inspect(recording, engine, isFew, (page) =>
             listMonitors(
               db,
-              seal,
+              keyring,
               { organizationId },
               {
                 query: { ...query, ...page, order_by, order_way, limit: 3 },
@@ -155,7 +155,7 @@ onBothEngines('the query plans of lists', (_fresh, engine) => {
       const query = { state, group: 'big', limit: 100 }
       const included = INCLUDE_NOTHING
       const list = (page: PageQuery) =>
-        listMonitors(db, seal, { organizationId }, { query: { ...query, ...page }, included })
+        listMonitors(db, keyring, { organizationId }, { query: { ...query, ...page }, included })
 
       const listed: string[] = []
       for (let after: string | null | undefined; after !== null; ) {
@@ -188,7 +188,7 @@ onBothEngines('the query plans of lists', (_fresh, engine) => {
     for (const query of [{ order_by: 'recorded' }, { after_id: `evt_${'0'.repeat(26)}` }] as const) {
       for (const order_way of WAYS) {
         await inspect(recording, engine, false, (page) =>
-          listEvents(db, seal, { organizationId }, { ...query, ...page, order_way, limit: 3 }),
+          listEvents(db, keyring, { organizationId }, { ...query, ...page, order_way, limit: 3 }),
         )
       }
     }
@@ -196,7 +196,7 @@ onBothEngines('the query plans of lists', (_fresh, engine) => {
       for (const time of times) {
         for (const order_way of WAYS) {
           await inspect(recording, engine, false, (page) =>
-            listEvents(db, seal, { organizationId }, { ...query, ...time, ...page, order_way, limit: 3 }),
+            listEvents(db, keyring, { organizationId }, { ...query, ...time, ...page, order_way, limit: 3 }),
           )
         }
       }
@@ -224,7 +224,7 @@ onBothEngines('the query plans of lists', (_fresh, engine) => {
     for (const order_by of ['created', 'name', 'slug']) {
       for (const order_way of WAYS) {
         await inspect(recording, engine, false, (page) =>
-          listGroups(db, seal, { organizationId: id }, { ...page, order_by, order_way, limit: 3 }),
+          listGroups(db, keyring, { organizationId: id }, { ...page, order_by, order_way, limit: 3 }),
         )
       }
     }
@@ -248,7 +248,7 @@ test("PostgreSQL's planner chooses the indexes when there are many rows", async 
       for (const order_way of WAYS) {
         const query = { ...filter, order_by, order_way }
         await inspect(recording, 'postgres', false, (page) =>
-          listMonitors(db, seal, { organizationId }, { query: { ...query, ...page }, included }),
+          listMonitors(db, keyring, { organizationId }, { query: { ...query, ...page }, included }),
         )
       }
     }

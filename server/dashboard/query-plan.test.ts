@@ -8,10 +8,10 @@ import { systemContext } from '../context.ts'
 import type { Database, Engine } from '../database/database.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
+import { createKeyring } from '../keyring.ts'
 import { findExisting, insertMonitors } from '../monitors/insert.ts'
 import type { MonitorRow } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
-import { createSeal } from '../seal.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { monitorsOfEvents, readSnapshot } from './live/snapshot.ts'
@@ -31,9 +31,9 @@ onBothEngines('what the dashboard asks', (_fresh, engine) => {
   test('is read from indexes, however many monitors and events there are', async () => {
     const { db, plansOf } = await givenRecordingDatabase(engine)
     const { organizationId, monitor } = await givenMonitors(db)
-    const seal = createSeal('x'.repeat(32))
+    const keyring = createKeyring('x'.repeat(32))
     const config = readConfig({ SECRET: 'x'.repeat(32) })
-    const deps = { db, seal, config, clock: systemClock, log: pino({ level: 'silent' }) }
+    const deps = { db, keyring, config, clock: systemClock, log: pino({ level: 'silent' }) }
     const plans = await plansOf(async () => {
       await readOverview(deps, { organizationId })
       await readTimeline(deps, { organizationId }, monitor.id, '90d')

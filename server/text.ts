@@ -1,0 +1,10 @@
+/** At most `maxLength` UTF-16 code units; a longer text ends with an ellipsis. Splits no surrogate pair. */
+export function truncate(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text : `${wholeCharacters(text.slice(0, maxLength - 1))}…`
+}
+
+/** Without the half of a surrogate pair at the end, which a cut leaves. */
+export const wholeCharacters = (text: string): string => text.toWellFormed().replace(/\uFFFD$/, '')
+
+/** Without control characters, line separators and marks that change the direction of text. */
+export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
