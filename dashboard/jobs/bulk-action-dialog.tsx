@@ -192,7 +192,8 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
   const start = useMutation({ mutationFn: () => createJob({ ...parameters, ...target }), onSuccess: onStart })
   const { mutate } = dryRun
   useEffect(() => mutate(), [mutate])
-  const { data: job, error } = useQuery({ ...jobQuery(dryRun.data?.id ?? ''), enabled: dryRun.data !== undefined })
+  const preview = { ...jobQuery(dryRun.data?.id ?? ''), enabled: dryRun.data !== undefined }
+  const { data: job, error, refetch } = useQuery(preview)
   // Cancels an unused preview, because the next job would wait for it.
   const running = useRef<string>(undefined)
   running.current = job === undefined || isRunning(job) ? dryRun.data?.id : undefined
@@ -203,6 +204,11 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
   return (
     <div>
       {problem && <ProblemNote problem={problem} />}
+      {problem && !isReady && (
+        <Button size="sm" className="mt-3" onClick={() => (dryRun.error ? mutate() : refetch())}>
+          Try again
+        </Button>
+      )}
       {!isReady && !problem && (
         <div role="status" className="flex flex-col gap-3">
           <p className="text-sm text-soft tabular-nums">
