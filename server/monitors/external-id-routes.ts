@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts'
 import { externalIdErrors } from '../groups/labels.ts'
 import { unknownGroupErrors } from '../groups/resolve.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
+import { Params, plainJsonSerializer, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
@@ -14,13 +14,12 @@ import { getIdByExternalId, getMonitor } from './store.ts'
 import { upsertMonitor } from './upsert.ts'
 import { monitorResponse } from './waits.ts'
 
-const tags = ['Monitors']
-
 /** Monitors by the ids that API clients gave them. */
 export function externalIdRoutes(deps: Deps): Routes {
   const { db, keyring } = deps
   const links = { keyring, baseUrl: deps.config.baseUrl }
   return async (app) => {
+    tagRoutes(app, 'Monitors')
     app.setSerializerCompiler(plainJsonSerializer)
     const querystring = Type.Object({ include: Include }, { additionalProperties: false })
 
@@ -30,7 +29,6 @@ export function externalIdRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'getMonitorByExternalId',
           summary: 'Get a monitor by your own id',
-          tags,
           params: Params('external_id'),
           querystring,
           response: Responses(200, MonitorResponse),
@@ -51,7 +49,6 @@ export function externalIdRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'upsertMonitor',
           summary: 'Create or update a monitor by your own id',
-          tags,
           description:
             'Creates the monitor (201) if no monitor has this external id. Otherwise updates it (200): fields you leave out keep their values, and null clears `tags` and `metadata`. Counts as a creation for the rate limits.',
           params: Params('external_id'),
