@@ -2,14 +2,11 @@ import { Type } from 'typebox'
 import { Include, MonitorResponse, MonitorUpsert } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
 import { externalIdErrors } from '../groups/labels.ts'
-import { unknownGroupErrors } from '../groups/resolve.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { Params, plainJsonSerializer, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { findQuota, frequencyLimiter } from '../organization/quota.ts'
-import { invalid } from '../problem.ts'
+import { prepareMonitor } from './insert.ts'
 import { parseInclude } from './monitor.ts'
-import { parseMonitor } from './parse-monitor.ts'
 import { getIdByExternalId, getMonitor } from './store.ts'
 import { upsertMonitor } from './upsert.ts'
 import { monitorResponse } from './waits.ts'
@@ -61,16 +58,9 @@ export function externalIdRoutes(deps: Deps): Routes {
         const { params, body, context, match } = request
         const included = parseInclude(request.query.include)
         return runIdempotent(request, reply, db, {
-          prepare: async () => {
+          prepare: () => {
             const errors = { ...externalIdErrors(params.external_id, body.external_id), ...schemaErrors(request) }
-            const parsed = parseMonitor(body)
-            if (!parsed.ok || Object.keys(errors).length > 0) {
-              const groupErrors = await unknownGroupErrors(db, context, { group: body.group })
-              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
-            }
-            const pace = await frequencyLimiter(deps, context)
-            const draft = { ...parsed.draft, frequency: pace(body.frequency) }
-            return { draft, quota: await findQuota(deps, context, 'monitors') }
+            return prepareMonitor(deps, context, body, errors)
           },
           execute: (db, prepared) =>
             upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, keyring }, match),

@@ -27,10 +27,10 @@ import { findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { countMonitors } from './counts.ts'
 import { deleteMonitor } from './delete.ts'
-import { insertMissingMonitors, insertMonitors } from './insert.ts'
+import { insertMissingMonitors, insertMonitors, prepareMonitor } from './insert.ts'
 import { listMonitorsAsJson } from './list.ts'
 import { type MonitorResponseRow, parseInclude, toMonitor } from './monitor.ts'
-import { bulkField, bulkGroups, bulkItem, parseMonitor, parseMonitors } from './parse-monitor.ts'
+import { bulkField, bulkGroups, bulkItem, parseMonitors } from './parse-monitor.ts'
 import { checkNow, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
 import { updateGroupMonitors } from './update-group-monitors.ts'
@@ -157,17 +157,7 @@ export function monitorRoutes(deps: Deps): Routes {
         const { context } = request
         const included = parseInclude(request.query.include)
         return runIdempotent(request, reply, db, {
-          prepare: async () => {
-            const errors = schemaErrors(request)
-            const parsed = parseMonitor(request.body)
-            if (!parsed.ok || errors) {
-              const groupErrors = await unknownGroupErrors(db, context, { group: request.body.group })
-              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
-            }
-            const pace = await frequencyLimiter(deps, context)
-            const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-            return { draft, quota: await findQuota(deps, context, 'monitors') }
-          },
+          prepare: () => prepareMonitor(deps, context, request.body, schemaErrors(request)),
           execute: async (db, { draft, quota }) => {
             const [created] = await insertMonitors(db, context, [draft], { quota, keyring })
             return created!
