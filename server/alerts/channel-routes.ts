@@ -1,13 +1,12 @@
 import { Channel, ChannelChange, ChannelQuery, ChannelTypes, NewChannel } from '#contract/alerts.ts'
 import { PageOf } from '#contract/common.ts'
-import { fieldError } from '#contract/field-errors.ts'
 import { AlertInFull, AlertReplay, AlertsReplayed } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { invalid, throwIfInvalid } from '../problem.ts'
-import { parseTimes } from '../times.ts'
+import { throwIfInvalid } from '../problem.ts'
+import { parsePeriod } from '../times.ts'
 import { newAlertReplay, REPLAYED_STATUSES, replayAlertBatch } from './alert-replay.ts'
 import { getAlert } from './alert-store.ts'
 import {
@@ -147,9 +146,7 @@ export function channelRoutes(deps: Deps): Routes {
       { attachValidation, config: byAdmins, schema: replay },
       async (request, reply) => {
         const { params, body, context } = request
-        const times = parseTimes(body, ['since', 'until'], schemaErrors(request))
-        const [since, until] = [times.since!, times.until ?? context.now]
-        if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
+        const { since, until } = parsePeriod(body, context.now, schemaErrors(request))
         const statuses = body.status === undefined ? REPLAYED_STATUSES : [body.status].flat()
         return await runIdempotentSteps(request, reply, db, {
           start: () => newAlertReplay(db, context, params.channel, { since, until, statuses }),

@@ -1,5 +1,4 @@
 import { PageOf } from '#contract/common.ts'
-import { fieldError } from '#contract/field-errors.ts'
 import {
   Replay,
   Replayed,
@@ -12,8 +11,7 @@ import type { Deps } from '../deps.ts'
 import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
 import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { invalid } from '../problem.ts'
-import { parseTimes } from '../times.ts'
+import { parsePeriod, parseTimes } from '../times.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { replayBatch, startReplay } from './replay.ts'
 import { getRequest, getRequestDetails, listRequests, listUndelivered } from './request-store.ts'
@@ -113,12 +111,7 @@ export function webhookRequestRoutes(deps: Deps): Routes {
     }
     app.post('/webhooks/:webhook/replay', { attachValidation: true, schema: replay }, async (request, reply) => {
       const { params, body, context } = request
-      const { now } = context
-      // Reports the errors of the schema together with those below.
-      const refused = schemaErrors(request)
-      const times = parseTimes(body, ['since', 'until'], refused)
-      const [since, until] = [times.since!, times.until ?? now]
-      if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
+      const { since, until } = parsePeriod(body, context.now, schemaErrors(request))
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
       return await runIdempotentSteps(request, reply, db, {
         start: () => startReplay(db, context, params.webhook, period),
