@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { NetworkState } from '#contract/server.ts'
 import type * as alerts from './schema-alerts.ts'
 import type * as jobs from './schema-jobs.ts'
 import type * as people from './schema-people.ts'
@@ -258,7 +259,7 @@ export type ProcessesTable = {
   /** The running loops, separated by commas; null until the first report. */
   loops: Generated<string | null>
   /** The result of the canary names; null if there are none. */
-  network: Generated<'well' | 'captive' | 'gone' | null>
+  network: Generated<NetworkState | null>
   /** The report for the Server page; null until the first one. */
   report: Generated<Json | null>
   /** The ids of the keys that it knows, separated by commas, and of the key that it uses. */
