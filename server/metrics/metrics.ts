@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { NETWORK_STATES, type NetworkState } from '#contract/server.ts'
 import { Recent, type RecentActivity } from './recent.ts'
-import { type Family, Registry } from './registry.ts'
+import { type MetricFamily, Registry } from './registry.ts'
 
 /** The state of one upstream. `setAside`: number of record types for which it is queried last. */
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
@@ -262,7 +262,7 @@ export class Metrics {
     'Time in which the event loop worked; its rate is the part of the time in which it was busy.',
   )
 
-  collect(): Family[] {
+  collect(): MetricFamily[] {
     this.#readDns()
     this.#startTime.set(performance.timeOrigin / 1_000)
     this.#memory.set(process.memoryUsage.rss())
