@@ -1,8 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
-
-type Once<T> = ColumnType<T, T, never>
-type Bool = 0 | 1
-type Json = string
+import type { RequestStatus } from '#contract/webhooks.ts'
+import type { Bool, Json, Once } from './schema.ts'
 
 export type WebhooksTable = {
   id: Once<string>
@@ -48,7 +46,7 @@ export type WebhookRequestsTable = {
   /** The bytes to send. If `event_offset` is set, the bytes of the event (`event_bodies`) are inserted there. */
   body: Once<Buffer>
   event_offset: ColumnType<number | null, number | null | undefined, never>
-  status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
+  status: RequestStatus
   attempts: number
   /** Retries of the schedule, at most nine. Probes of a paused webhook do not count. */
   retries: number

@@ -80,9 +80,19 @@ export type Tables = {
   views: people.ViewsTable
 }
 
-type Bool = 0 | 1
-type Json = string
-type Once<T> = ColumnType<T, T, never>
+export type Bool = 0 | 1
+export type Json = string
+/** Set when the row is inserted, and never changed. */
+export type Once<T> = ColumnType<T, T, never>
+
+/** The columns of a queue: `lease-queue.ts`. */
+export type LeaseColumns = {
+  /** While claimed: when the lease expires. Null: not due. */
+  due_at: number | null
+  claimed_by: number | null
+  /** When it was due before the last claim. */
+  was_due_at: Generated<number | null>
+}
 
 /** One row: a value that proves that a SECRET is the one of the database. */
 export type SecretCheckTable = {
@@ -190,17 +200,12 @@ export type MonitorsTable = {
 
 /**
  * When each monitor is due, in a narrow table in the order of `slot`. Due times follow the slots, so rows that are due together are
- * stored together.
+ * stored together. A disabled monitor is not due.
  */
 type DueChecksTable = {
   slot: Once<number>
   monitor_id: Once<string>
   organization_id: Once<string>
-  /** When to check next. While claimed: when the lease expires. Null while the monitor is disabled. */
-  due_at: number | null
-  claimed_by: number | null
-  /** When it was due before the last claim. */
-  was_due_at: Generated<number | null>
   /** These columns are all that a check without a change needs. */
   owner: string
   record_type: string
@@ -217,7 +222,7 @@ type DueChecksTable = {
   postponed_since: number | null
   /** The open planned change of the monitor. */
   planned_change_id: Generated<string | null>
-}
+} & LeaseColumns
 
 export type EventsTable = {
   id: Once<string>
