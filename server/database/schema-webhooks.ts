@@ -133,7 +133,7 @@ export type FanOutsTable = {
   /** JSON: the ids of the webhooks without a request in the event's transaction, in order. */
   webhooks: Once<string>
   after_webhook: string
-  /** JSON: the fields of the monitor that payloads can include; null if no webhook includes any. */
+  /** JSON: the fields of the monitor that payloads can include, as they were at the event; null if no webhook includes any. */
   monitor: ColumnType<Json | null, Json | null | undefined, never>
 }
 
