@@ -124,12 +124,12 @@ function moveIntoPlace(partial: string, target: string): void {
     // Some network file systems have no hard links.
     renameSync(partial, target)
   }
-  syncFolder(dirname(target))
+  syncToDisk(dirname(target))
 }
 
-/** So that the name of a file survives a power failure, as its content does. */
-export function syncFolder(folder: string): void {
-  const opened = openSync(folder, 'r')
+/** So that the content of a file, or the names of the files in a folder, survive a power failure. */
+export function syncToDisk(path: string): void {
+  const opened = openSync(path, 'r')
   try {
     fsyncSync(opened)
   } finally {
