@@ -142,10 +142,10 @@ export function webhookRoutes(deps: Deps): Routes {
       params: Params('webhook', 'group'),
       response: Responses(204, NoContent),
     }
-    app.post('/webhooks/:webhook/groups/:group', { schema: link }, async (request, reply) => {
+    app.post('/webhooks/:webhook/groups/:group', { schema: link }, (request, reply) => {
       const { params, context } = request
       const wanted = { webhookId: params.webhook, group: params.group, isLinked: true }
-      await runIdempotent(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         execute: async (db) => {
           await setLink(db, context, wanted, config)
           return null
@@ -155,7 +155,6 @@ export function webhookRoutes(deps: Deps): Routes {
           return null
         },
       })
-      return reply.code(204).send(null)
     })
 
     const unlink = {
