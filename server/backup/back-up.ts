@@ -50,7 +50,7 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
     throw new CliError(`${folder} cannot be written (${(error as Error).message}). Use a writable folder.`)
   }
   try {
-    const needed = sizeOf(source) + sizeOf(`${source}-wal`) + EXTRA_BYTES
+    const needed = fileSize(source) + fileSize(`${source}-wal`) + EXTRA_BYTES
     const free = freeBytes(folder)
     if (free < needed) {
       throw new CliError(
@@ -150,4 +150,5 @@ export function freeBytesOf(folder: string): number {
   return bavail * bsize
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** In bytes; 0 if there is no file. */
+export const fileSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
