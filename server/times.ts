@@ -1,6 +1,10 @@
 import { fieldError } from '#contract/field-errors.ts'
 import { type FieldErrors, invalid, throwIfInvalid } from './problem.ts'
 
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
 /** `instant`: UTC epoch milliseconds. */
 export const toIso = (instant: number): string => new Date(instant).toISOString()
 

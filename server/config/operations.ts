@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { DAY_MS, MINUTE_MS } from '../times.ts'
 import {
   InvalidSetting,
   parseBaseUrl,
@@ -10,8 +11,7 @@ import {
   splitList,
 } from './parse.ts'
 
-const MINUTE_MS = 60_000
-const YEAR_MS = 365 * 24 * 60 * MINUTE_MS
+const YEAR_MS = 365 * DAY_MS
 
 /** `host`: the default of METRICS_HOST. */
 export function readOperationsSettings(read: ReadSetting, readSecret: ReadSecret, host: string) {
