@@ -35,6 +35,7 @@ export const AUDIT_ACTIONS = AUDIT_OBJECTS.flatMap((type) =>
   VERBS[type].map((verb) => `${type}.${verb}` as AuditAction),
 )
 export const AUDIT_ACTORS = ['person', 'key', 'system', 'operator'] as const
+export type AuditActor = (typeof AUDIT_ACTORS)[number]
 
 /** The most objects that an entry lists, if one request changes several. */
 export const MAX_OBJECT_IDS = 100

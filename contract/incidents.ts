@@ -84,6 +84,7 @@ export const INCIDENT_ENTRIES = [
   ...(['opened', 'sent', 'not_sent', 'acknowledged', 'unacknowledged', 'assigned', 'snoozed', 'noted'] as const),
   'resolved',
 ] as const
+export type EntryKind = (typeof INCIDENT_ENTRIES)[number]
 export const IncidentEntry = StrictObject(
   {
     id: Type.String({ description: 'Begins with `ent_`.' }),
@@ -147,6 +148,7 @@ export const Acknowledgement = StrictObject(
 export type Acknowledgement = Static<typeof Acknowledgement>
 
 export const ALERT_STATUSES = ['PENDING', 'RETRYING', 'SENT', 'FAILED', 'CANCELED', 'HELD'] as const
+export type AlertStatus = (typeof ALERT_STATUSES)[number]
 const alert = {
   id: Type.String({ description: 'Begins with `alr_`.' }),
   created: Instant('When the alert was created.'),

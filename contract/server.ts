@@ -4,6 +4,13 @@ import { Nullable, StrictObject } from './common.ts'
 /** Counts of the backlog stop here, so this number means this many or more. */
 export const MAX_COUNTED_BACKLOG = 10_000
 
+/**
+ * `well`: a canary name resolves. `captive`: the canary names resolve to the same as a name that cannot exist, as in a network
+ * with a login page, so no answer counts. `gone`: no canary name resolves, so failures and denials do not count.
+ */
+export const NETWORK_STATES = ['well', 'captive', 'gone'] as const
+export type NetworkState = (typeof NETWORK_STATES)[number]
+
 const Instant = Type.String()
 const Bytes = Type.Integer()
 const Ms = Type.Number()
@@ -25,7 +32,7 @@ export const ServerStatus = StrictObject({
       started_at: Instant,
       seen_at: Instant,
       /** The result of the canary names; null if there are none. */
-      network: Nullable(Type.Enum(['well', 'captive', 'gone'])),
+      network: Nullable(Type.Enum(NETWORK_STATES)),
       memory: Nullable(Bytes),
       /** In the last minute, as is `most_late_ms`. */
       checks: Type.Integer(),

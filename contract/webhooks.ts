@@ -221,6 +221,7 @@ export const WebhookQuery = StrictObject({
 export type WebhookQuery = Static<typeof WebhookQuery>
 
 export const REQUEST_STATUSES = ['PENDING', 'DELIVERED', 'RETRYING', 'FAILED'] as const
+export type RequestStatus = (typeof REQUEST_STATUSES)[number]
 
 const request = {
   id: Type.String({ description: 'Begins with `req_`.' }),

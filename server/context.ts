@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { AgentRole } from '#contract/agents.ts'
 import type { KeyLimit } from '#contract/api-keys.ts'
+import type { AuditActor } from '#contract/audit-log.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -10,7 +11,7 @@ declare module 'fastify' {
 }
 
 /** Who causes a change. `system`: the server itself. `operator`: a user of the command line. */
-export type Actor = { type: 'person' | 'key' | 'system' | 'operator'; id: string; label: string }
+export type Actor = { type: AuditActor; id: string; label: string }
 
 /** `now`: UTC epoch milliseconds, the same for everything that a request writes. */
 export type Origin = { requestId: string | null; address: string | null; now: number }

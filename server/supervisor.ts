@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import { CliError } from './cli-error.ts'
 import type { Clock } from './clock.ts'
 import type { Role } from './config/parse.ts'
-import { type Exposition, expose, type Family, type Part } from './metrics/registry.ts'
+import { type Exposition, expose, type MetricFamily, type Part } from './metrics/registry.ts'
 import { ServerMetrics } from './metrics/server-metrics.ts'
 import type { Topic } from './wake-up.ts'
 
@@ -25,7 +25,7 @@ export type ProcessMessage =
   | { kind: 'failed'; message: string }
   | ForwardedMessage
   /** The response to `collect`. `problems`: why the process is not ready. */
-  | { kind: 'collected'; id: number; families: Family[]; databaseFamilies: Family[]; problems: string[] }
+  | { kind: 'collected'; id: number; families: MetricFamily[]; databaseFamilies: MetricFamily[]; problems: string[] }
   /** Asks for the metrics of all processes. `accept`: the header with the wanted format. */
   | { kind: 'scrape'; id: number; accept: string }
 

@@ -1,5 +1,9 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { type FieldErrors, throwIfInvalid } from './problem.ts'
+import { type FieldErrors, invalid, throwIfInvalid } from './problem.ts'
+
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
 
 /** `instant`: UTC epoch milliseconds. */
 export const toIso = (instant: number): string => new Date(instant).toISOString()
@@ -27,6 +31,18 @@ export function parseTimes<F extends string>(
   }
   throwIfInvalid({ ...invalidTimes, ...errors })
   return times
+}
+
+/** From `since` (inclusive) to `until` (exclusive; by default `now`). Throws like `parseTimes`, and a 400 for an empty period. */
+export function parsePeriod(
+  input: { since: string | number; until?: string | number | undefined },
+  now: number,
+  errors?: FieldErrors,
+): { since: number; until: number } {
+  const times = parseTimes(input, ['since', 'until'], errors)
+  const period = { since: times.since!, until: times.until ?? now }
+  if (period.until <= period.since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
+  return period
 }
 
 /** UTC epoch milliseconds; NaN if `input` is not a time. */

@@ -108,13 +108,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
 
     app.post(
       '/dashboard/api/invitations/:token/accept',
-      {
-        schema: {
-          params: Params('token'),
-          body: Nullable(Acceptance),
-          response: Responses(200, Accepted),
-        },
-      },
+      { schema: { params: Params('token'), body: Nullable(Acceptance), response: Responses(200, Accepted) } },
       async (request, reply) => {
         const { token } = request.params
         const { session } = request

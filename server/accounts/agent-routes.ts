@@ -3,17 +3,16 @@ import { PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { deleteAgent, getAgent, listAgents, updateAgent } from './agents.ts'
 import { getInvitation, insertInvitation, listInvitations, resendInvitation, revokeInvitation } from './invitations.ts'
-
-const tags = ['Agents']
 
 export function agentRoutes(deps: Deps): Routes {
   const { db, clock, keyring } = deps
   const limit = deps.config.invitationLimit
   return async (app) => {
+    tagRoutes(app, 'Agents')
     const agent = { params: Params('agent') }
     const invitation = { params: Params('invitation') }
     requireWriteRole(app, 'admin')
@@ -24,7 +23,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'listAgents',
           summary: 'List agents',
-          tags,
           querystring: AgentQuery,
           response: Responses(200, PageOf(Agent)),
         },
@@ -34,7 +32,7 @@ export function agentRoutes(deps: Deps): Routes {
 
     app.get(
       '/agents/:agent',
-      { schema: { operationId: 'getAgent', summary: 'Get an agent', tags, ...agent, response: Responses(200, Agent) } },
+      { schema: { operationId: 'getAgent', summary: 'Get an agent', ...agent, response: Responses(200, Agent) } },
       ({ params, context }) => getAgent(db, context, params.agent),
     )
 
@@ -45,7 +43,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'updateAgent',
           summary: 'Update an agent',
-          tags,
           description:
             'Fields you leave out keep their values. With a lower role, the API keys of the agent lose the same permissions, and open invitations to higher roles are revoked. The last owner must stay an owner (409).',
           ...agent,
@@ -63,7 +60,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'deleteAgent',
           summary: 'Delete an agent',
-          tags,
           description:
             'Removes the agent from the organization and revokes the API keys and open invitations they created. The last owner cannot be removed (409).',
           ...agent,
@@ -82,7 +78,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'listAgentInvitations',
           summary: 'List invitations',
-          tags,
           querystring: InvitationQuery,
           response: Responses(200, PageOf(Invitation)),
         },
@@ -96,7 +91,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'createAgentInvitation',
           summary: 'Create an invitation',
-          tags,
           description:
             'Sends an email with a link to join. The link works once and expires after 7 days. Returns 409 if the address belongs to a member or has an open invitation.',
           body: NewInvitation,
@@ -124,7 +118,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'getAgentInvitation',
           summary: 'Get an invitation',
-          tags,
           ...invitation,
           response: Responses(200, Invitation),
         },
@@ -138,7 +131,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'resendAgentInvitation',
           summary: 'Resend an invitation',
-          tags,
           description:
             'Sends a new link that expires after 7 days. The previous link stops working. Returns 409 if the invitation was accepted or revoked.',
           ...invitation,
@@ -167,7 +159,6 @@ export function agentRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'deleteAgentInvitation',
           summary: 'Revoke an invitation',
-          tags,
           description: 'The link stops working. The invitation stays in the list as `revoked`.',
           ...invitation,
           response: Responses(204, NoContent),

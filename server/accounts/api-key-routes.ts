@@ -11,12 +11,11 @@ import { Nullable, OrganizationQuery, PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { getApiKey, getApiKeyWithSecret, listApiKeys, toKeyLimits } from './api-key-store.ts'
 import { createApiKey, revokeApiKey, rotateApiKey, updateApiKey } from './api-keys.ts'
 
-const tags = ['API keys']
 const key = { params: Params('key') }
 const adminsRead = { readRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
@@ -24,13 +23,13 @@ const takesIfMatch = { takesIfMatch: true }
 export function apiKeyRoutes(deps: Deps): Routes {
   const { db, keyring, config } = deps
   return async (app) => {
+    tagRoutes(app, 'API keys')
     requireWriteRole(app, 'admin')
 
     const list = {
       operationId: 'listApiKeys',
       summary: 'List API keys',
       description: 'Expired and revoked keys are included. The keys themselves are not shown.',
-      tags,
       querystring: ApiKeyQuery,
       response: Responses(200, PageOf(ApiKey)),
     }
@@ -43,7 +42,6 @@ export function apiKeyRoutes(deps: Deps): Routes {
       summary: 'Create an API key',
       description:
         'Only this response shows the key. Only owners and keys with the role admin can create keys with the role admin or with limits. A key that another key creates inherits its limits and expiry, unless the request sets lower ones.',
-      tags,
       body: NewApiKey,
       response: Responses(201, ApiKeyWithSecret),
     }
@@ -61,7 +59,7 @@ export function apiKeyRoutes(deps: Deps): Routes {
       })
     })
 
-    const read = { operationId: 'getApiKey', summary: 'Get an API key', tags, ...key, response: Responses(200, ApiKey) }
+    const read = { operationId: 'getApiKey', summary: 'Get an API key', ...key, response: Responses(200, ApiKey) }
     app.get('/api-keys/:key', { config: adminsRead, schema: read }, ({ params, context }) =>
       getApiKey(db, config, context, params.key),
     )
@@ -71,7 +69,6 @@ export function apiKeyRoutes(deps: Deps): Routes {
       summary: 'Update an API key',
       description:
         'Fields you leave out keep their values, in `limits` too. Changes apply from the next request with the key. Returns 409 for a revoked key.',
-      tags,
       ...key,
       body: ApiKeyChange,
       response: Responses(200, ApiKey),
@@ -86,7 +83,6 @@ export function apiKeyRoutes(deps: Deps): Routes {
       summary: 'Rotate an API key',
       description:
         'Only this response shows the new key. The previous key also works for `grace_hours`; the key before that stops working at once. Id, role, limits and expiry stay, and both keys share the rate limits. Returns 409 for an expired or revoked key.',
-      tags,
       ...key,
       body: Nullable(ApiKeyRotation), // Fastify validates a missing body as null.
       response: Responses(200, ApiKeyWithSecret),
@@ -105,7 +101,6 @@ export function apiKeyRoutes(deps: Deps): Routes {
       summary: 'Revoke an API key',
       description:
         'Takes effect at once and cannot be undone. The key stays in the list as revoked. Keys that it created keep working.',
-      tags,
       ...key,
       response: Responses(204, NoContent),
     }

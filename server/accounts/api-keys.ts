@@ -14,7 +14,7 @@ import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, refuseStale } from '../database/versions.ts'
 import { type Budget, budgetOf, type KeyLimits } from '../http/rate-limits.ts'
 import { conflict, type FieldErrors, forbidden, invalid, notFound, throwIfInvalid } from '../problem.ts'
-import { parseTime } from '../times.ts'
+import { HOUR_MS, parseTime } from '../times.ts'
 import {
   type ApiKeyRow,
   insertKey,
@@ -28,8 +28,6 @@ import {
   updateKey,
 } from './api-key-store.ts'
 import { findActorRole } from './memberships.ts'
-
-const HOUR_MS = 60 * 60_000
 
 /** Returns the key itself, which is not stored. Throws 403 for what the caller may not grant. */
 export async function createApiKey(

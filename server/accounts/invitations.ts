@@ -12,13 +12,12 @@ import type { Keyring } from '../keyring.ts'
 import { hashOfToken, invitationToken } from '../mail/links.ts'
 import { cancelMails, queueMail } from '../mail/outbox.ts'
 import { conflict, forbidden, notFound, Problem } from '../problem.ts'
-import { toIso } from '../times.ts'
+import { DAY_MS, toIso } from '../times.ts'
 import { findActorRole, insertAgent } from './memberships.ts'
 import { normalizeEmail, type User } from './users.ts'
 
 type InvitationRow = Selectable<InvitationsTable>
 
-const DAY_MS = 24 * 60 * 60_000
 const LIFETIME_MS = 7 * DAY_MS
 
 export async function listInvitations(

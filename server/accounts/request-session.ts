@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { requestOrigin } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork, enforceLimit, refuseUnknownFields } from '../http/auth-and-rate-limit.ts'
+import { READ_METHODS } from '../http/methods.ts'
 import { Limiter } from '../http/rate-limiter.ts'
 import { budgetOf } from '../http/rate-limits.ts'
 import { forbidden, unauthorized } from '../problem.ts'
@@ -16,8 +17,6 @@ declare module 'fastify' {
 }
 
 type SessionDeps = Pick<Deps, 'db' | 'clock' | 'config'>
-
-const READ_METHODS = new Set(['GET', 'HEAD'])
 
 /** The path and the response of most account routes. */
 export const AUTH_PATH = '/dashboard/auth'

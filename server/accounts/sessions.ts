@@ -4,7 +4,7 @@ import type { Database } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { hashOfToken } from '../mail/links.ts'
 import { notFound } from '../problem.ts'
-import { toIso } from '../times.ts'
+import { DAY_MS, toIso } from '../times.ts'
 import { newToken } from './account-tokens.ts'
 
 /** A signed-in user in one browser. */
@@ -16,7 +16,6 @@ export type Session = {
   hasSecondFactor: boolean
 }
 
-const DAY_MS = 24 * 60 * 60_000
 /** A persistent session ends after this time without use, any other session after a day. */
 export const PERSISTENT_MS = 30 * DAY_MS
 /** Sessions of one user. Another session ends the oldest. */

@@ -5,6 +5,7 @@ import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { MAX_DELAY_MS, nextRetryAt } from '../retry-schedule.ts'
+import { HOUR_MS } from '../times.ts'
 import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
 import type { AlertMessage, MessageContext } from './alert-message.ts'
 import {
@@ -18,8 +19,6 @@ import {
 import type { ChannelRow } from './channel.ts'
 import { insertEntries } from './incident-timeline.ts'
 import type { AttemptResult } from './send-message.ts'
-
-const HOUR_MS = 60 * 60_000
 
 /** `due_alerts` has no later times. An alert that waits longer is decided again then. */
 export const MAX_ATTEMPT_DELAY_MS = MAX_DELAY_MS

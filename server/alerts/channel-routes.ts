@@ -1,13 +1,12 @@
 import { Channel, ChannelChange, ChannelQuery, ChannelTypes, NewChannel } from '#contract/alerts.ts'
 import { PageOf } from '#contract/common.ts'
-import { fieldError } from '#contract/field-errors.ts'
 import { AlertInFull, AlertReplay, AlertsReplayed } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { invalid, throwIfInvalid } from '../problem.ts'
-import { parseTimes } from '../times.ts'
+import { throwIfInvalid } from '../problem.ts'
+import { parsePeriod } from '../times.ts'
 import { newAlertReplay, REPLAYED_STATUSES, replayAlertBatch } from './alert-replay.ts'
 import { getAlert } from './alert-store.ts'
 import {
@@ -22,7 +21,6 @@ import {
 import { ALL_CHANNEL_TYPES, channelTypeInfos } from './channel-types/channel-types.ts'
 import { insertTest, sendTest } from './send-test.ts'
 
-const tags = ['Alerts']
 const attachValidation = true
 const byAdmins = { writeRole: 'admin' } as const
 const takesIfMatch = { takesIfMatch: true }
@@ -31,10 +29,10 @@ export function channelRoutes(deps: Deps): Routes {
   const { db, keyring } = deps
   const params = Params('channel')
   return async (app) => {
+    tagRoutes(app, 'Alerts')
     const types = {
       operationId: 'listChannelTypes',
       summary: 'List channel types and their settings',
-      tags,
       response: Responses(200, ChannelTypes),
     }
     app.get('/channel-types', { schema: types }, async () => ({ data: channelTypeInfos() }))
@@ -42,7 +40,6 @@ export function channelRoutes(deps: Deps): Routes {
     const list = {
       operationId: 'listChannels',
       summary: 'List channels',
-      tags,
       querystring: ChannelQuery,
       response: Responses(200, PageOf(Channel)),
     }
@@ -52,7 +49,6 @@ export function channelRoutes(deps: Deps): Routes {
       operationId: 'createChannel',
       summary: 'Create a channel',
       description: 'Secrets are encrypted and not returned again. Send a test with POST /channels/{channel}/test.',
-      tags,
       body: NewChannel,
       response: Responses(201, Channel),
     }
@@ -72,13 +68,7 @@ export function channelRoutes(deps: Deps): Routes {
       })
     })
 
-    const read = {
-      operationId: 'getChannel',
-      summary: 'Get a channel',
-      tags,
-      params,
-      response: Responses(200, Channel),
-    }
+    const read = { operationId: 'getChannel', summary: 'Get a channel', params, response: Responses(200, Channel) }
     app.get('/channels/:channel', { schema: read }, ({ params, context }) =>
       getChannel(db, keyring, context, params.channel),
     )
@@ -87,7 +77,6 @@ export function channelRoutes(deps: Deps): Routes {
       operationId: 'updateChannel',
       summary: 'Update a channel',
       description: 'Fields you leave out keep their values. `settings` is replaced as a whole, except secrets.',
-      tags,
       params,
       body: ChannelChange,
       response: Responses(200, Channel),
@@ -112,7 +101,6 @@ export function channelRoutes(deps: Deps): Routes {
       operationId: 'deleteChannel',
       summary: 'Delete a channel',
       description: 'Alerts that are not sent yet are canceled. Returns 409 if an alert rule has no other channel.',
-      tags,
       params,
       response: Responses(204, NoContent),
     }
@@ -129,7 +117,6 @@ export function channelRoutes(deps: Deps): Routes {
       operationId: 'testChannel',
       summary: 'Send a test',
       description: 'Sends an example alert once and returns the result of the attempt.',
-      tags,
       params,
       response: Responses(201, AlertInFull),
     }
@@ -150,7 +137,6 @@ export function channelRoutes(deps: Deps): Routes {
       summary: 'Replay the alerts of a channel',
       description:
         'Sends the alerts of a period again with the same ids, failures first and recoveries two minutes later. Alerts beyond the limit of the channel are combined in a summary. Summaries and tests are not sent again; the alerts that a summary combined are.',
-      tags,
       params,
       body: AlertReplay,
       response: Responses(202, AlertsReplayed),
@@ -160,9 +146,7 @@ export function channelRoutes(deps: Deps): Routes {
       { attachValidation, config: byAdmins, schema: replay },
       async (request, reply) => {
         const { params, body, context } = request
-        const times = parseTimes(body, ['since', 'until'], schemaErrors(request))
-        const [since, until] = [times.since!, times.until ?? context.now]
-        if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
+        const { since, until } = parsePeriod(body, context.now, schemaErrors(request))
         const statuses = body.status === undefined ? REPLAYED_STATUSES : [body.status].flat()
         return await runIdempotentSteps(request, reply, db, {
           start: () => newAlertReplay(db, context, params.channel, { since, until, statuses }),

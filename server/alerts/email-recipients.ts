@@ -10,10 +10,10 @@ import { alertToken, openAlertToken } from '../mail/links.ts'
 import { listOwnerEmails } from '../mail/notifications.ts'
 import { queueMail } from '../mail/outbox.ts'
 import type { FieldErrors } from '../problem.ts'
+import { DAY_MS } from '../times.ts'
 
 /** Alerts are mailed to members, and to addresses whose owners confirmed them. Nobody who unsubscribed receives any. */
 
-const DAY_MS = 24 * 60 * 60_000
 /** Each unconfirmed address received a mail that somebody else requested. */
 const MAX_UNCONFIRMED = 20
 

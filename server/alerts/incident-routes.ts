@@ -11,33 +11,26 @@ import {
 } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { Params, Responses, type Routes } from '../http/routes.ts'
+import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { getAlert, listAlerts, retryAlert } from './alert-store.ts'
 import { getIncident, listIncidents, updateIncident } from './incident-store.ts'
 import { listEntries } from './incident-timeline.ts'
 
-const tags = ['Alerts']
 const takesIfMatch = { takesIfMatch: true }
 
 export function incidentRoutes({ db, keyring }: Deps): Routes {
   const params = Params('incident')
   return async (app) => {
+    tagRoutes(app, 'Alerts')
     const list = {
       operationId: 'listIncidents',
       summary: 'List incidents',
-      tags,
       querystring: IncidentQuery,
       response: Responses(200, PageOf(Incident)),
     }
     app.get('/incidents', { schema: list }, ({ query, context }) => listIncidents(db, keyring, context, query))
 
-    const read = {
-      operationId: 'getIncident',
-      summary: 'Get an incident',
-      tags,
-      params,
-      response: Responses(200, Incident),
-    }
+    const read = { operationId: 'getIncident', summary: 'Get an incident', params, response: Responses(200, Incident) }
     app.get('/incidents/:incident', { schema: read }, ({ params, context }) =>
       getIncident(db, context, params.incident),
     )
@@ -47,7 +40,6 @@ export function incidentRoutes({ db, keyring }: Deps): Routes {
       summary: 'Update an incident',
       description:
         'Acknowledges, assigns or snoozes the incident, or changes its note. Alerts of an acknowledged incident that are not sent yet are canceled.',
-      tags,
       params,
       body: IncidentChange,
       response: Responses(200, Incident),
@@ -60,7 +52,6 @@ export function incidentRoutes({ db, keyring }: Deps): Routes {
       operationId: 'listIncidentEntries',
       summary: 'List the timeline of an incident',
       description: 'Who was notified when, and what people did.',
-      tags,
       params,
       querystring: IncidentEntryQuery,
       response: Responses(200, PageOf(IncidentEntry)),
@@ -73,7 +64,6 @@ export function incidentRoutes({ db, keyring }: Deps): Routes {
     const alerts = {
       operationId: 'listAlerts',
       summary: 'List alerts',
-      tags,
       querystring: AlertQuery,
       response: Responses(200, PageOf(Alert)),
     }
@@ -82,7 +72,6 @@ export function incidentRoutes({ db, keyring }: Deps): Routes {
     const alert = {
       operationId: 'getAlert',
       summary: 'Get an alert with its attempts',
-      tags,
       params: Params('alert'),
       response: Responses(200, AlertInFull),
     }
@@ -93,7 +82,6 @@ export function incidentRoutes({ db, keyring }: Deps): Routes {
       summary: 'Send an alert again',
       description:
         'Sends the alert again, even if it was delivered. Returns 409 for a test, and for an alert that was not attempted yet.',
-      tags,
       params: Params('alert'),
       response: Responses(202, AlertInFull),
     }

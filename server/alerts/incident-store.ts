@@ -11,7 +11,7 @@ import { findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
-import { parseTime, toIso, toIsoOrNull } from '../times.ts'
+import { DAY_MS, parseTime, toIso, toIsoOrNull } from '../times.ts'
 import { makeAlertsDue } from './alert-store.ts'
 import { insertEntries, type NewEntry } from './incident-timeline.ts'
 
@@ -42,7 +42,6 @@ export async function getIncident(db: Database, tenant: Tenant, id: string): Pro
 }
 
 const MAX_SNOOZE_DAYS = 30
-const DAY_MS = 24 * 60 * 60_000
 
 /** Throws `not_found`, 412 and 400. */
 export async function updateIncident(

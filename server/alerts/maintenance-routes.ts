@@ -7,21 +7,20 @@ import {
 } from '#contract/maintenance.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { deleteWindow, getWindow, insertWindow, listWindows, parseWindow, updateWindow } from './maintenance-store.ts'
 
-const tags = ['Alerts']
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
 export function maintenanceRoutes({ db, keyring }: Deps): Routes {
   const params = Params('window')
   return async (app) => {
+    tagRoutes(app, 'Alerts')
     const list = {
       operationId: 'listMaintenanceWindows',
       summary: 'List maintenance windows',
-      tags,
       querystring: MaintenanceWindowQuery,
       response: Responses(200, PageOf(MaintenanceWindow)),
     }
@@ -32,7 +31,6 @@ export function maintenanceRoutes({ db, keyring }: Deps): Routes {
       summary: 'Create a maintenance window',
       description:
         'While the window is active, alerts of its monitors wait. Checks, events and webhooks continue. Monitors that still fail when it ends send their alerts then. A monitor must match all filters; null matches every monitor.',
-      tags,
       body: NewMaintenanceWindow,
       response: Responses(201, MaintenanceWindow),
     }
@@ -51,7 +49,6 @@ export function maintenanceRoutes({ db, keyring }: Deps): Routes {
     const read = {
       operationId: 'getMaintenanceWindow',
       summary: 'Get a maintenance window',
-      tags,
       params,
       response: Responses(200, MaintenanceWindow),
     }
@@ -63,7 +60,6 @@ export function maintenanceRoutes({ db, keyring }: Deps): Routes {
       operationId: 'updateMaintenanceWindow',
       summary: 'Update a maintenance window',
       description: 'Fields you leave out keep their values. Zonewatch decides again about alerts that wait.',
-      tags,
       params,
       body: MaintenanceWindowChange,
       response: Responses(200, MaintenanceWindow),
@@ -83,7 +79,6 @@ export function maintenanceRoutes({ db, keyring }: Deps): Routes {
       operationId: 'deleteMaintenanceWindow',
       summary: 'Delete a maintenance window',
       description: 'Alerts that wait for its end are sent if their monitors still fail.',
-      tags,
       params,
       response: Responses(204, NoContent),
     }

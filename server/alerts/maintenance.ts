@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { RRuleTemporal } from 'rrule-temporal'
 import { fieldError } from '#contract/field-errors.ts'
 import type { FieldErrors } from '../problem.ts'
+import { DAY_MS } from '../times.ts'
 import { matchesPattern, nameIsLike } from './name-pattern.ts'
 
 /** The first occurrence in UTC epoch milliseconds, and how it recurs in the local time of a time zone. */
@@ -12,7 +13,6 @@ export type Occurrence = { from: number; to: number }
 /** The columns that select monitors. Null matches all of them. */
 export type WindowFilters = { monitor_ids: string | null; group_ids: string | null; name_pattern: string | null }
 
-const DAY_MS = 24 * 60 * 60_000
 const MAX_SINGLE_DAYS = 31
 const MAX_RECURRING_DAYS = 7
 const MAX_OCCURRENCES = 366

@@ -3,9 +3,8 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
+import { MINUTE_MS } from '../times.ts'
 import { exclusionFinder } from './rule-matching.ts'
-
-const MINUTE_MS = 60_000
 
 /** Which rules send the failures of a monitor, and why the others do not. Throws `not_found`. */
 export async function getMonitorRules(db: Database, tenant: Tenant, monitorId: string): Promise<MonitorAlertRules> {

@@ -6,10 +6,10 @@ import { deleteTenantRow } from '../database/tenant-row.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
+import { DAY_MS } from '../times.ts'
 
 export type AlertRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'> & { config: Pick<Config, 'plans'> }
 
-const DAY_MS = 24 * 60 * 60_000
 const INTERVAL_MS = 60 * 60_000
 /** Also for organizations that keep events longer. */
 const MAX_RETENTION_DAYS = 90

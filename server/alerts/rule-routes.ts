@@ -11,13 +11,12 @@ import {
 import { PageOf } from '#contract/common.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { getMonitorRules } from './monitor-rules.ts'
 import { deleteRule, getRule, insertRule, listRules, previewRule, referenceErrors, updateRule } from './rule-store.ts'
 
-const tags = ['Alerts']
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
@@ -28,10 +27,10 @@ export function ruleRoutes({ db, keyring }: Deps): Routes {
     throwIfInvalid({ ...errors, ...schemaErrors(request) })
   }
   return async (app) => {
+    tagRoutes(app, 'Alerts')
     const list = {
       operationId: 'listAlertRules',
       summary: 'List alert rules',
-      tags,
       querystring: AlertRuleQuery,
       response: Responses(200, PageOf(AlertRule)),
     }
@@ -42,7 +41,6 @@ export function ruleRoutes({ db, keyring }: Deps): Routes {
       summary: 'Create an alert rule',
       description:
         'A rule applies to failures from now on. The first result of a monitor sends no alert, unless `first_results` is true.',
-      tags,
       body: NewAlertRule,
       response: Responses(201, AlertRule),
     }
@@ -61,7 +59,6 @@ export function ruleRoutes({ db, keyring }: Deps): Routes {
     const ofMonitor = {
       operationId: 'listMonitorAlertRules',
       summary: 'List which alert rules apply to a monitor, and why',
-      tags,
       params: Params('monitor'),
       response: Responses(200, MonitorAlertRules),
     }
@@ -74,7 +71,6 @@ export function ruleRoutes({ db, keyring }: Deps): Routes {
       summary: 'Preview an alert rule',
       description:
         'Returns the failures of the last 30 days that the rule matches and that lasted longer than its delay.',
-      tags,
       body: PreviewedRule,
       response: Responses(200, AlertPreview),
     }
@@ -90,7 +86,6 @@ export function ruleRoutes({ db, keyring }: Deps): Routes {
     const read = {
       operationId: 'getAlertRule',
       summary: 'Get an alert rule',
-      tags,
       params,
       response: Responses(200, AlertRule),
     }
@@ -100,7 +95,6 @@ export function ruleRoutes({ db, keyring }: Deps): Routes {
       operationId: 'updateAlertRule',
       summary: 'Update an alert rule',
       description: 'Fields you leave out keep their values.',
-      tags,
       params,
       body: AlertRuleChange,
       response: Responses(200, AlertRule),
@@ -116,7 +110,6 @@ export function ruleRoutes({ db, keyring }: Deps): Routes {
       operationId: 'deleteAlertRule',
       summary: 'Delete an alert rule',
       description: 'Alerts of the rule that are not sent yet are canceled.',
-      tags,
       params,
       response: Responses(204, NoContent),
     }

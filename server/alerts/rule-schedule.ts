@@ -1,9 +1,9 @@
 import type { Selectable } from 'kysely'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
+import { HOUR_MS } from '../times.ts'
 
 type RuleRow = Selectable<AlertRulesTable>
 
-const HOUR_MS = 60 * 60_000
 /** A daily digest is sent at 08:00. */
 const DIGEST_MINUTE = 8 * 60
 

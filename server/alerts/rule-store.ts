@@ -16,13 +16,12 @@ import { lowestIdAt, newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
-import { toIso } from '../times.ts'
+import { DAY_MS, MINUTE_MS, toIso } from '../times.ts'
 import { normalizePattern } from './name-pattern.ts'
 import { failureMatcher, type RuleFilters, tagsByMonitor } from './rule-matching.ts'
 
 type RuleRow = Selectable<AlertRulesTable>
 
-const MINUTE_MS = 60_000
 /** For each organization, because every rule is matched with every failure. */
 const MAX_RULES = 50
 const DEFAULT_DELAY_MINUTES = 10
@@ -173,7 +172,6 @@ export async function deleteRule(db: Database, context: RequestContext, id: stri
 }
 
 const PREVIEW_DAYS = 30
-const DAY_MS = 24 * 60 * 60_000
 const MAX_PREVIEW_EVENTS = 2000
 const MAX_PREVIEW_FAILURES = 100
 

@@ -50,7 +50,7 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
     throw new CliError(`${folder} cannot be written (${(error as Error).message}). Use a writable folder.`)
   }
   try {
-    const needed = sizeOf(source) + sizeOf(`${source}-wal`) + EXTRA_BYTES
+    const needed = fileSize(source) + fileSize(`${source}-wal`) + EXTRA_BYTES
     const free = freeBytes(folder)
     if (free < needed) {
       throw new CliError(
@@ -124,12 +124,12 @@ function moveIntoPlace(partial: string, target: string): void {
     // Some network file systems have no hard links.
     renameSync(partial, target)
   }
-  syncFolder(dirname(target))
+  syncToDisk(dirname(target))
 }
 
-/** So that the name of a file survives a power failure, as its content does. */
-export function syncFolder(folder: string): void {
-  const opened = openSync(folder, 'r')
+/** So that the content of a file, or the names of the files in a folder, survive a power failure. */
+export function syncToDisk(path: string): void {
+  const opened = openSync(path, 'r')
   try {
     fsyncSync(opened)
   } finally {
@@ -150,4 +150,5 @@ export function freeBytesOf(folder: string): number {
   return bavail * bsize
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** In bytes; 0 if there is no file. */
+export const fileSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -1,14 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-} from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
@@ -17,7 +7,7 @@ import { findUnknownMigration } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
 import { countRows, findDamage, formatBytes, type Manifest, readManifest, verifyArchive } from './archive.ts'
-import { freeBytesOf, isDiskFull, syncFolder } from './back-up.ts'
+import { freeBytesOf, isDiskFull, syncToDisk } from './back-up.ts'
 
 export type RestoreOptions = {
   archive: string
@@ -53,10 +43,10 @@ export async function restore({ archive, target, now, accept }: RestoreOptions):
     truncateSync(partial, bytes)
     const manifest = verifyDatabase(archive, partial, accept)
     await forgetServer(partial, now)
-    syncFile(partial)
+    syncToDisk(partial)
     if (existsSync(target)) refuseDatabase(target, now)
     renameSync(partial, target)
-    syncFolder(folder)
+    syncToDisk(folder)
     return manifest
   } catch (error) {
     throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space.`) : error
@@ -130,14 +120,5 @@ async function forgetServer(path: string, now: number): Promise<void> {
     await forgetProcesses(db, now)
   } finally {
     await db.destroy()
-  }
-}
-
-function syncFile(path: string): void {
-  const file = openSync(path, 'r')
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
   }
 }

@@ -44,7 +44,8 @@ const backupsIn = (folder: string) =>
     .filter((name) => BACKUP_NAME.test(name))
     .sort()
 
-function namesIn(folder: string): string[] {
+/** The names of the files in a folder; empty if there is no folder. */
+export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

@@ -1,6 +1,6 @@
 import type { MonitorState } from '#contract/monitors.ts'
 import type { ConfirmationReason } from '#contract/reasons.ts'
-import type { NetworkState } from '../dns/network-check.ts'
+import type { NetworkState } from '#contract/server.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { plural } from '#contract/wording.ts'
-import { syncFolder } from '../backup/back-up.ts'
+import { syncToDisk } from '../backup/back-up.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { openDatabase } from '../database/open.ts'
@@ -71,5 +71,5 @@ function writeSecrets(path: string, secrets: readonly string[]): void {
   fsyncSync(file)
   closeSync(file)
   renameSync(temporaryPath, path)
-  syncFolder(dirname(path))
+  syncToDisk(dirname(path))
 }

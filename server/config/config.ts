@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Plan, Plans } from '../plan.ts'
 import { DENIED_PORTS, type Networks } from '../safe-http/address-policy.ts'
-
-import { type DnsSettings, readDnsSettings } from './dns.ts'
-import { type HttpSettings, readHttpSettings } from './http.ts'
-import { type OperationsSettings, readOperationsSettings } from './operations.ts'
+import { readDnsSettings } from './dns.ts'
+import { readHttpSettings } from './http.ts'
+import { readOperationsSettings } from './operations.ts'
 import {
   InvalidSetting,
   LOG_LEVELS,
@@ -31,12 +30,12 @@ import {
   ROLES,
   type Role,
 } from './parse.ts'
-import { readWebhookSettings, type WebhookSettings } from './webhooks.ts'
+import { readWebhookSettings } from './webhooks.ts'
 
-export type Config = DnsSettings &
-  HttpSettings &
-  WebhookSettings &
-  OperationsSettings & {
+export type Config = ReturnType<typeof readDnsSettings> &
+  ReturnType<typeof readHttpSettings> &
+  ReturnType<typeof readWebhookSettings> &
+  ReturnType<typeof readOperationsSettings> & {
     host: string
     port: number
     /** Without a slash at the end. */

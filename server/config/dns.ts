@@ -5,24 +5,10 @@ import { formatServer } from '../dns/server-address.ts'
 import { isSpecialAddress } from '../dns/special-addresses.ts'
 import { InvalidSetting, parseInteger, parseServers, type ReadSetting, splitList } from './parse.ts'
 
-export type DnsSettings = {
-  /** Null: the system's resolvers. */
-  dnsServers: ServerAddress[] | null
-  /** All on the same port. Empty: recursive servers alone decide. */
-  dnsRoots: readonly ServerAddress[]
-  dnsCanaries: readonly string[]
-  dnsTimeoutMs: number
-  dnsTries: number
-  dnsInFlight: number
-  /** Queries per second to one server. */
-  dnsPerSecond: number
-  dnsAuthoritativePerSecond: number
-}
-
 /** Names of three operators. Their TTLs are short, so that a cache does not answer for long while the network is down. */
 const DEFAULT_CANARIES = 'www.google.com,www.cloudflare.com,www.amazon.com'
 
-export function readDnsSettings(read: ReadSetting): DnsSettings {
+export function readDnsSettings(read: ReadSetting) {
   const dnsServers = read(
     'DNS_SERVERS',
     '',
@@ -32,7 +18,9 @@ export function readDnsSettings(read: ReadSetting): DnsSettings {
   // Private servers may resolve names that are not public, or no public names at all: docs/decisions/0010-split-horizon.md.
   const isPrivate = dnsServers?.every(({ ip }) => isSpecialAddress(ip)) ?? false
   return {
+    /** Null: the system's resolvers. */
     dnsServers,
+    /** All on the same port. Empty: recursive servers alone decide. */
     dnsRoots: read(
       'DNS_ROOTS',
       isPrivate ? 'off' : 'public',

@@ -1,31 +1,6 @@
 import { parseInteger, parseLimit, parseOneOf, parseOrigins, parseProxies, type ReadSetting } from './parse.ts'
 
-export type HttpSettings = {
-  /** Requests per minute and API key (`dashboard`: and user); 0: no limit. Null: pages of lists count as reads, checks as writes. */
-  limits: {
-    read: number
-    page: number | null
-    write: number
-    create: number
-    check: number | null
-    dashboard: number
-    setup_page: number
-  }
-  /** The highest limit that an owner can set for one key; 0: any. */
-  keyLimitMax: number
-  /** Storage for the responses to requests with an `Idempotency-Key`, in bytes per organization. */
-  idempotencyBytes: number
-  /** Whether anyone may sign up. */
-  signUp: 'off' | 'open'
-  /** Invitations per organization in 24 hours; 0: no limit. */
-  invitationLimit: number
-  /** Origins of pages that may call the API from a browser; `*`: all. */
-  corsOrigins: string[]
-  /** CIDRs of proxies whose X-Forwarded-For and X-Forwarded-Host are trusted. */
-  trustedProxies: string[]
-}
-
-export function readHttpSettings(read: ReadSetting): HttpSettings {
+export function readHttpSettings(read: ReadSetting) {
   return {
     limits: {
       read: read('READ_LIMIT', '20', 'reads per minute and API key; 0 = no limit', parseLimit),

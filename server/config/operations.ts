@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { DAY_MS, MINUTE_MS } from '../times.ts'
 import {
   InvalidSetting,
   parseBaseUrl,
@@ -10,44 +11,32 @@ import {
   splitList,
 } from './parse.ts'
 
-export type OperationsSettings = {
-  /** A separate port for metrics, liveness and readiness. Null: none. */
-  metricsPort: { host: string; port: number } | null
-  /** The bearer token for `/metrics` on the port of the API. Null: not served there. */
-  metricsToken: string | null
-  /** The URL of an OTLP receiver for traces, without a slash at the end. Null: no traces. */
-  tracesEndpoint: string | null
-  /** Email addresses in lower case. Empty: the owners of the first organization. */
-  operators: readonly string[]
-  /** Absolute. Null: no backups are scheduled. */
-  backupDir: string | null
-  backupEveryMs: number
-  backupKeep: number
-}
-
-const MINUTE_MS = 60_000
-const YEAR_MS = 365 * 24 * 60 * MINUTE_MS
+const YEAR_MS = 365 * DAY_MS
 
 /** `host`: the default of METRICS_HOST. */
-export function readOperationsSettings(read: ReadSetting, readSecret: ReadSecret, host: string): OperationsSettings {
+export function readOperationsSettings(read: ReadSetting, readSecret: ReadSecret, host: string) {
   const port = read('METRICS_PORT', '', 'a separate port for /metrics, /healthz and /readyz, without a key', parsePort)
   const metricsHost = read('METRICS_HOST', host, 'the address to listen on for METRICS_PORT', parseHost)
   const token = 'the bearer token for /metrics on PORT, at least 16 characters'
   return {
     metricsPort: port === null ? null : { host: metricsHost, port },
+    /** Null: not served there. */
     metricsToken: readSecret('METRICS_TOKEN', token, parseToken),
+    /** Without a slash at the end. */
     tracesEndpoint: read(
       'OTEL_EXPORTER_OTLP_ENDPOINT',
       '',
       'where OpenTelemetry traces are sent, by OTLP over HTTP: http://127.0.0.1:4318; none when empty',
       (text) => (text === '' ? null : parseBaseUrl(text)),
     ),
+    /** In lower case. */
     operators: read(
       'OPERATORS',
       '',
       'email addresses that see the Server page, comma separated; the owners of the first organization when empty',
       parseOperators,
     ),
+    /** Absolute. */
     backupDir: read('BACKUP_DIR', '', 'the folder for scheduled backups of SQLite; none are made when empty', (text) =>
       text === '' ? null : resolve(text),
     ),

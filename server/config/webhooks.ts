@@ -1,19 +1,8 @@
 import { parseInteger, parseLimit, type ReadSetting } from './parse.ts'
 
-export type WebhookSettings = {
-  /** Requests in progress: to one webhook, and to all. */
-  webhookConcurrency: number
-  deliveryConcurrency: number
-  webhooksPerGroup: number
-  /** For one channel; 0: no limit. */
-  alertsPerHour: number
-  /** Stored webhook requests; 0: no limit. */
-  webhookKeep: { waitingRequests: number; waitingDays: number; storedBytes: number }
-}
-
 const MEBIBYTE = 1024 * 1024
 
-export function readWebhookSettings(read: ReadSetting): WebhookSettings {
+export function readWebhookSettings(read: ReadSetting) {
   return {
     webhookConcurrency: read(
       'WEBHOOK_CONCURRENCY',

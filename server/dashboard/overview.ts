@@ -5,7 +5,7 @@ import { countWorking } from '../database/heartbeat.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/store.ts'
 import { countStates } from '../monitors/counts.ts'
-import { toIso, toIsoOrNull } from '../times.ts'
+import { DAY_MS, toIso, toIsoOrNull } from '../times.ts'
 import { findCauses, MAX_CAUSES } from './causes.ts'
 import {
   countLate,
@@ -20,7 +20,6 @@ const MAX_CHANGES = 10
 /** Events in which new failures are searched. */
 const MAX_RECENT_EVENTS = 50
 const MAX_WEBHOOKS = 20
-const DAY_MS = 24 * 60 * 60_000
 /** A check or a delivery that is overdue by more than this is late. */
 const GRACE_MS = 60_000
 

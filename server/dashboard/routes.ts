@@ -194,7 +194,4 @@ const EventsExport = StrictObject({
   ...changesField,
   ...Type.Omit(EventQuery, ['after', 'before', 'limit', 'include']).properties,
 })
-const TimelineQuery = StrictObject({
-  ...organizationField,
-  range: Type.Enum(TIMELINE_RANGES, { default: '24h' }),
-})
+const TimelineQuery = StrictObject({ ...organizationField, range: Type.Enum(TIMELINE_RANGES, { default: '24h' }) })

@@ -8,10 +8,9 @@ import type { Deps } from '../deps.ts'
 import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
+import { DAY_MS } from '../times.ts'
 import { type StateChange, timelineOf } from './timeline.ts'
 
-const HOUR_MS = 60 * 60_000
-const DAY_MS = 24 * HOUR_MS
 const LENGTH_MS: Record<TimelineRange, number> = {
   '24h': DAY_MS,
   '7d': 7 * DAY_MS,

@@ -1,14 +1,12 @@
 import { Type } from 'typebox'
 import { PageOf } from '#contract/common.ts'
 import { LoggedRequest, MAX_COUNTED_REQUESTS, ReplayCounts, ReplaySelection, SentBody } from '#contract/dashboard.ts'
-import { fieldError } from '#contract/field-errors.ts'
 import { QueuedRequests, Replayed, WebhookRequestQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotentSteps } from '../http/idempotency.ts'
 import { Params, Responses, type Routes } from '../http/routes.ts'
-import { invalid } from '../problem.ts'
-import { parseTimes } from '../times.ts'
-import { countByStatus, type Period, replayBatch, startReplay } from '../webhooks/replay.ts'
+import { parsePeriod } from '../times.ts'
+import { countByStatus, replayBatch, startReplay } from '../webhooks/replay.ts'
 import { countAttempts, getRequestBody, listRequests } from '../webhooks/request-store.ts'
 import { countQueued } from '../webhooks/webhook-store.ts'
 
@@ -40,7 +38,7 @@ export function webhookLogRoutes(deps: Deps): Routes {
 
     const counts = { params, querystring: PeriodQuery, response: Responses(200, ReplayCounts) }
     app.get(`${path}/replay`, { schema: counts }, ({ params: { webhook }, query, context }) =>
-      countByStatus(db, context, webhook, periodOf(query, clock.now()), MAX_COUNTED_REQUESTS),
+      countByStatus(db, context, webhook, parsePeriod(query, clock.now()), MAX_COUNTED_REQUESTS),
     )
 
     app.get(`${path}/kept`, { schema: { params, response: Responses(200, QueuedRequests) } }, ({ params, context }) =>
@@ -51,7 +49,7 @@ export function webhookLogRoutes(deps: Deps): Routes {
     app.post(`${path}/replay`, { schema: replay }, async (request, reply) => {
       const { params, body, context } = request
       const { statuses, ...times } = body
-      const period = { ...periodOf(times, context.now), statuses }
+      const period = { ...parsePeriod(times, context.now), statuses }
       return await runIdempotentSteps(request, reply, db, {
         start: () => startReplay(db, context, params.webhook, period),
         step: (db, progress) => replayBatch(db, context, params.webhook, progress),
@@ -62,11 +60,4 @@ export function webhookLogRoutes(deps: Deps): Routes {
       })
     })
   }
-}
-
-function periodOf(requested: Pick<ReplaySelection, 'since' | 'until'>, now: number): Period {
-  const times = parseTimes(requested, ['since', 'until'])
-  const period = { since: times.since!, until: times.until ?? now }
-  if (period.until <= period.since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
-  return period
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
+import type { NetworkState } from '#contract/server.ts'
 import type { Clock } from '../clock.ts'
 import type { Keyring } from '../keyring.ts'
 import type { LoopHealth } from '../loop-health.ts'
@@ -12,7 +13,7 @@ export type HeartbeatDeps = {
   clock: Clock
   log: Logger
   loopHealth: LoopHealth
-  networkCheck: { lastState(): 'well' | 'captive' | 'gone'; state(): Promise<unknown> } | undefined
+  networkCheck: { lastState(): NetworkState; state(): Promise<unknown> } | undefined
   self: ThisProcess
   process: number
   /** The report of the instance, as JSON. */

@@ -1,10 +1,8 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { Generated } from 'kysely'
+import type { AlertStatus, EntryKind } from '#contract/incidents.ts'
+import type { Bool, Json, LeaseColumns, Once } from './schema.ts'
 
 /** The tables of channels, alert rules, incidents and alerts; the same conventions as `schema.ts`. */
-
-type Bool = 0 | 1
-type Json = string
-type Once<T> = ColumnType<T, T, never>
 
 export type ChannelsTable = {
   organization_id: Once<string>
@@ -113,17 +111,6 @@ export type IncidentEntriesTable = {
   channel_id: Once<string | null>
 }
 
-export type EntryKind =
-  | 'opened'
-  | 'sent'
-  | 'not_sent'
-  | 'acknowledged'
-  | 'unacknowledged'
-  | 'assigned'
-  | 'snoozed'
-  | 'noted'
-  | 'resolved'
-
 export type IncidentMonitorsTable = {
   organization_id: Once<string>
   incident_id: Once<string>
@@ -140,7 +127,6 @@ export type IncidentMonitorsTable = {
 }
 
 export type AlertKind = 'failing' | 'recovered' | 'summary' | 'test'
-export type AlertStatus = 'PENDING' | 'RETRYING' | 'SENT' | 'FAILED' | 'CANCELED' | 'HELD'
 
 /** A message of a rule to a channel. */
 export type AlertsTable = {
@@ -196,20 +182,13 @@ export type AlertAttemptsTable = {
 export type DueAlertsTable = {
   organization_id: Once<string>
   alert_id: Once<string>
-  due_at: number | null
-  claimed_by: number | null
-  was_due_at: Generated<number | null>
-}
+} & LeaseColumns
 
-/** For each organization, the last event that its incidents include. */
+/** For each organization, the last event that its incidents include. Due if there are later ones. */
 export type DueEvaluationsTable = {
   organization_id: Once<string>
   after_event_id: string
-  /** Null if there are no later events. */
-  due_at: number | null
-  claimed_by: number | null
-  was_due_at: Generated<number | null>
-}
+} & LeaseColumns
 
 /** Addresses of people who are not members, and of members who unsubscribed. */
 export type AlertAddressesTable = {

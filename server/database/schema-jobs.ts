@@ -1,10 +1,7 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { Generated } from 'kysely'
 import type { JobCode } from '#contract/job-codes.ts'
 import type { JobAction, JobState, ResultState } from '#contract/jobs.ts'
-
-type Bool = 0 | 1
-type Json = string
-type Once<T> = ColumnType<T, T, never>
+import type { Bool, Json, LeaseColumns, Once } from './schema.ts'
 
 export type JobsTable = {
   organization_id: Once<string>
@@ -63,7 +60,4 @@ export type JobResultsTable = {
 /** When the next batch of each organization with unfinished jobs is due. */
 export type DueJobsTable = {
   organization_id: Once<string>
-  due_at: number | null
-  claimed_by: number | null
-  was_due_at: Generated<number | null>
-}
+} & LeaseColumns

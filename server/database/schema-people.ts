@@ -1,14 +1,12 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { Generated } from 'kysely'
 import type { AgentRole } from '#contract/agents.ts'
+import type { AuditActor } from '#contract/audit-log.ts'
 import type { Billing } from '#contract/organization.ts'
 import type { InvoiceStatus, SubscriptionStatus } from '#contract/subscription.ts'
 import type { View } from '#contract/views.ts'
+import type { Bool, Json, LeaseColumns, Once } from './schema.ts'
 
 /** The tables of accounts, billing, mails and the audit log; the same conventions as `schema.ts`. */
-
-type Bool = 0 | 1
-type Json = string
-type Once<T> = ColumnType<T, T, never>
 
 /** The users. A user can be an agent of several organizations. */
 export type PeopleTable = {
@@ -164,10 +162,7 @@ export type DueMailsTable = {
   /** Empty if the mail has none. */
   organization_id: Once<string>
   mail_id: Once<string>
-  due_at: number | null
-  claimed_by: number | null
-  was_due_at: Generated<number | null>
-}
+} & LeaseColumns
 
 /** The audit log. One row for each request, also if it changed several objects. */
 export type AuditLogTable = {
@@ -175,7 +170,7 @@ export type AuditLogTable = {
   /** Begins with the time, so that ids have the order of `occurred_at`. */
   id: Once<string>
   occurred_at: Once<number>
-  actor_type: Once<'person' | 'key' | 'system' | 'operator'>
+  actor_type: Once<AuditActor>
   /** The id of an agent or a key. */
   actor_id: Once<string>
   /** The name of the actor at that time. */

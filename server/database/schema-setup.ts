@@ -1,9 +1,7 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { Generated } from 'kysely'
+import type { Json, LeaseColumns, Once } from './schema.ts'
 
 /** The tables of monitors that wait for their records, and of the public pages for customers; conventions of `schema.ts`. */
-
-type Json = string
-type Once<T> = ColumnType<T, T, never>
 
 export type SetupPagesTable = {
   organization_id: Once<string>
@@ -39,7 +37,4 @@ export type WaitsTable = {
 export type DueWaitsTable = {
   organization_id: Once<string>
   monitor_id: Once<string>
-  due_at: number | null
-  claimed_by: number | null
-  was_due_at: number | null
-}
+} & LeaseColumns

@@ -1,8 +1,6 @@
 import type { ColumnType, Generated } from 'kysely'
-
-type Once<T> = ColumnType<T, T, never>
-type Bool = 0 | 1
-type Json = string
+import type { RequestStatus } from '#contract/webhooks.ts'
+import type { Bool, Json, Once } from './schema.ts'
 
 export type WebhooksTable = {
   id: Once<string>
@@ -48,7 +46,7 @@ export type WebhookRequestsTable = {
   /** The bytes to send. If `event_offset` is set, the bytes of the event (`event_bodies`) are inserted there. */
   body: Once<Buffer>
   event_offset: ColumnType<number | null, number | null | undefined, never>
-  status: 'PENDING' | 'DELIVERED' | 'RETRYING' | 'FAILED'
+  status: RequestStatus
   attempts: number
   /** Retries of the schedule, at most nine. Probes of a paused webhook do not count. */
   retries: number
@@ -135,7 +133,7 @@ export type FanOutsTable = {
   /** JSON: the ids of the webhooks without a request in the event's transaction, in order. */
   webhooks: Once<string>
   after_webhook: string
-  /** JSON: the fields of the monitor that payloads can include; null if no webhook includes any. */
+  /** JSON: the fields of the monitor that payloads can include, as they were at the event; null if no webhook includes any. */
   monitor: ColumnType<Json | null, Json | null | undefined, never>
 }
 

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { NetworkState } from '#contract/server.ts'
 import type * as alerts from './schema-alerts.ts'
 import type * as jobs from './schema-jobs.ts'
 import type * as people from './schema-people.ts'
@@ -79,9 +80,19 @@ export type Tables = {
   views: people.ViewsTable
 }
 
-type Bool = 0 | 1
-type Json = string
-type Once<T> = ColumnType<T, T, never>
+export type Bool = 0 | 1
+export type Json = string
+/** Set when the row is inserted, and never changed. */
+export type Once<T> = ColumnType<T, T, never>
+
+/** The columns of a queue: `lease-queue.ts`. */
+export type LeaseColumns = {
+  /** While claimed: when the lease expires. Null: not due. */
+  due_at: number | null
+  claimed_by: number | null
+  /** When it was due before the last claim. */
+  was_due_at: Generated<number | null>
+}
 
 /** One row: a value that proves that a SECRET is the one of the database. */
 export type SecretCheckTable = {
@@ -189,17 +200,12 @@ export type MonitorsTable = {
 
 /**
  * When each monitor is due, in a narrow table in the order of `slot`. Due times follow the slots, so rows that are due together are
- * stored together.
+ * stored together. A disabled monitor is not due.
  */
 type DueChecksTable = {
   slot: Once<number>
   monitor_id: Once<string>
   organization_id: Once<string>
-  /** When to check next. While claimed: when the lease expires. Null while the monitor is disabled. */
-  due_at: number | null
-  claimed_by: number | null
-  /** When it was due before the last claim. */
-  was_due_at: Generated<number | null>
   /** These columns are all that a check without a change needs. */
   owner: string
   record_type: string
@@ -216,7 +222,7 @@ type DueChecksTable = {
   postponed_since: number | null
   /** The open planned change of the monitor. */
   planned_change_id: Generated<string | null>
-}
+} & LeaseColumns
 
 export type EventsTable = {
   id: Once<string>
@@ -258,7 +264,7 @@ export type ProcessesTable = {
   /** The running loops, separated by commas; null until the first report. */
   loops: Generated<string | null>
   /** The result of the canary names; null if there are none. */
-  network: Generated<'well' | 'captive' | 'gone' | null>
+  network: Generated<NetworkState | null>
   /** The report for the Server page; null until the first one. */
   report: Generated<Json | null>
   /** The ids of the keys that it knows, separated by commas, and of the key that it uses. */

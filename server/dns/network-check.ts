@@ -1,12 +1,7 @@
+import type { NetworkState } from '#contract/server.ts'
 import type { Clock } from '../clock.ts'
 import type { DnsClient } from './client.ts'
 import { isStale, type Outcome, type Reply } from './outcome.ts'
-
-/**
- * `well`: a canary name resolves. `captive`: the canary names resolve to the same as a name that cannot exist, as in a network
- * with a login page, so no answer counts. `gone`: no canary name resolves, so failures and denials do not count.
- */
-export type NetworkState = 'well' | 'captive' | 'gone'
 
 /** Whether Zonewatch's own network and resolvers work. All checks of a process share one state. */
 export type NetworkCheck = {

@@ -9,6 +9,7 @@ import { type Database, engineOf } from '../database/database.ts'
 import { findUnknownMigration, isNeighbour, listMigrations } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
+import { DAY_MS } from '../times.ts'
 import { type Finding, failure, ok, runCheck, warning } from './finding.ts'
 
 type DatabaseDeps = { db: Database; config: Config; clock: Clock }
@@ -180,8 +181,6 @@ export function syncFinding(fsync: string, commit: string): Finding {
   if (commit !== 'off') return ok('durability', `fsync on, synchronous_commit ${commit}`)
   return warning('durability', 'synchronous_commit is off', 'Set it on: a crash loses the last changes.')
 }
-
-const DAY_MS = 24 * 60 * 60_000
 
 /** Reports the size and the growth, because PostgreSQL has no statement for free disk space. */
 async function checkSize(db: Database, clock: Clock): Promise<Finding[]> {

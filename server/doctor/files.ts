@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatBytes } from '../backup/archive.ts'
-import { freeBytesOf } from '../backup/back-up.ts'
+import { fileSize, freeBytesOf } from '../backup/back-up.ts'
+import { namesIn } from '../backup/schedule.ts'
 import type { Config } from '../config/config.ts'
 import { sqlitePathOf } from '../database/url.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
@@ -46,7 +47,7 @@ export function checkFiles({
     ]
   }
   const sqliteFiles = file === undefined ? [] : ['', '-wal', '-shm'].map((suffix) => `${file}${suffix}`)
-  const backups = backupDir === null ? [] : filesIn(backupDir).filter((path) => path.endsWith('.backup'))
+  const backups = backupDir === null ? [] : backupsIn(backupDir)
   const dataFiles = [join(dataDir, 'secret'), ...sqliteFiles]
   const readable = [...dataFiles, ...backups].filter((path) => ((modeOf(path) ?? 0) & 0o077) !== 0)
   // The group may read these: containers mount secrets with the group of the process.
@@ -62,7 +63,7 @@ export function checkFiles({
       : failure('file permissions', `others can read ${readable.join(', ')}`, `chmod 600 ${readable.join(' ')}`),
   )
   if (file === undefined) return found
-  const size = sqliteFiles.reduce((sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0), 0)
+  const size = sqliteFiles.reduce((sum, path) => sum + fileSize(path), 0)
   found.push(freeDiskFinding('free disk', dirname(file), { free: freeBytesOf(dirname(file)), size }))
   if (backupDir !== null && existsSync(backupDir)) {
     found.push(freeDiskFinding('free disk for backups', backupDir, { free: freeBytesOf(backupDir), size }))
@@ -93,11 +94,7 @@ export function ownerFindings(owner: number | undefined, paths: readonly string[
 
 const modeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.mode
 const ownerOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.uid
-
-function filesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).map((name) => join(folder, name))
-  } catch {
-    return []
-  }
-}
+const backupsIn = (folder: string) =>
+  namesIn(folder)
+    .filter((name) => name.endsWith('.backup'))
+    .map((name) => join(folder, name))

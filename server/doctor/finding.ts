@@ -6,12 +6,14 @@ type Status = 'ok' | 'warning' | 'failure'
 export type Finding = { check: string; status: Status; detail: string; remedy: string | null }
 
 export const ok = (check: string, detail: string): Finding => ({ check, status: 'ok', detail, remedy: null })
-export const warning = (check: string, detail: string, remedy: string): Finding => ({
-  ...{ check, status: 'warning', detail, remedy },
-})
-export const failure = (check: string, detail: string, remedy: string): Finding => ({
-  ...{ check, status: 'failure', detail, remedy },
-})
+
+export function warning(check: string, detail: string, remedy: string): Finding {
+  return { check, status: 'warning', detail, remedy }
+}
+
+export function failure(check: string, detail: string, remedy: string): Finding {
+  return { check, status: 'failure', detail, remedy }
+}
 
 /** Runs a check. If it throws, that is a failure too. */
 export async function runCheck(check: string, run: () => Promise<Finding[]>): Promise<Finding[]> {

@@ -7,10 +7,10 @@ import { runEvery } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
+import { DAY_MS } from '../times.ts'
 
 export type EventRetentionDeps = { db: Database; clock: Clock; log: Logger; config: { plans: Plans } }
 
-const DAY_MS = 24 * 60 * 60_000
 const EVERY_MS = 60 * 60_000
 
 /** Deletes events and audit log entries beyond the retention of their organization, in small batches. Runs until `stop`. */

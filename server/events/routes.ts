@@ -1,15 +1,14 @@
 import { PageOf } from '#contract/common.ts'
 import { EventDetails, EventDetailsQuery, EventQuery, ListedEvent, MonitorEventQuery } from '#contract/events.ts'
 import type { Deps } from '../deps.ts'
-import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
+import { Params, plainJsonSerializer, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { getMonitor } from '../monitors/store.ts'
 import { getEvent, listEvents } from './store.ts'
-
-const tags = ['Monitors']
 
 export function eventRoutes(deps: Deps): Routes {
   const { db, keyring } = deps
   return async (app) => {
+    tagRoutes(app, 'Monitors')
     app.get(
       '/events',
       {
@@ -32,7 +31,6 @@ export function eventRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'listMonitorEvents',
           summary: 'List the events of a monitor',
-          tags,
           params: Params('monitor'),
           querystring: MonitorEventQuery,
           response: Responses(200, PageOf(ListedEvent)),
@@ -52,7 +50,6 @@ export function eventRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'getMonitorEvent',
           summary: 'Get an event of a monitor',
-          tags,
           params: Params('monitor', 'event'),
           querystring: EventDetailsQuery,
           response: Responses(200, EventDetails),

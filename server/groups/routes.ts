@@ -3,19 +3,18 @@ import { PageOf, StrictObject } from '#contract/common.ts'
 import { GroupChange, GroupInclude, GroupQuery, GroupResponse, NewGroup } from '#contract/groups.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { Params, Responses, type Routes } from '../http/routes.ts'
+import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { metadataKeyErrors } from './labels.ts'
 import { getGroupRow } from './resolve.ts'
 import { getGroup, insertGroup, listGroups, parseGroupInclude, unknownWebhookErrors, updateGroup } from './store.ts'
 
-const tags = ['Groups']
-
 /** Paths name a group by its id or slug. `monitors/group-deletion.ts` deletes groups. */
 export function groupRoutes(deps: Deps): Routes {
   const { db, keyring, config } = deps
   return async (app) => {
+    tagRoutes(app, 'Groups')
     const params = Params('group')
     const querystring = StrictObject({ include: GroupInclude })
     // The handlers report the errors of the schema together with their own.
@@ -33,7 +32,6 @@ export function groupRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'listGroups',
           summary: 'List groups',
-          tags,
           querystring: GroupQuery,
           response: Responses(200, PageOf(GroupResponse)),
         },
@@ -48,7 +46,6 @@ export function groupRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'createGroup',
           summary: 'Create a group',
-          tags,
           description: 'If you leave out `slug`, it is derived from the name. Returns 409 if the slug is taken.',
           querystring,
           body: NewGroup,
@@ -75,7 +72,6 @@ export function groupRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'getGroup',
           summary: 'Get a group',
-          tags,
           params,
           querystring,
           response: Responses(200, GroupResponse),
@@ -92,7 +88,6 @@ export function groupRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'updateGroup',
           summary: 'Update a group',
-          tags,
           description:
             'Fields you leave out keep their values. `webhooks` is replaced as a whole. A new slug replaces the old one in paths and filters; the id stays the same.',
           params,

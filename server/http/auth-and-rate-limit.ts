@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Clock } from '../clock.ts'
 import { type Caller, requestOrigin } from '../context.ts'
 import { Problem, unauthorized } from '../problem.ts'
+import { WRITE_METHODS } from './methods.ts'
 import type { Limiter } from './rate-limiter.ts'
 import {
   budgetOf,
@@ -36,7 +37,6 @@ export type AccessDeps = {
 const NO_FIELDS = { type: 'object', properties: {}, additionalProperties: false }
 /** Fastify validates a missing body as null. */
 const NO_BODY = { ...NO_FIELDS, type: ['object', 'null'] }
-const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** Routes of this scope need an API key or a session, and refuse unknown fields. */
 export function requireAuthentication(scope: FastifyInstance): void {
@@ -49,7 +49,7 @@ export function requireAuthentication(scope: FastifyInstance): void {
 /** Routes of this scope refuse every query parameter and every body field that their schema does not have. */
 export function refuseUnknownFields(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
-    const body = [route.method].flat().some((method) => METHODS_WITH_BODY.has(method)) ? { body: NO_BODY } : {}
+    const body = [route.method].flat().some((method) => WRITE_METHODS.has(method)) ? { body: NO_BODY } : {}
     route.schema = { querystring: NO_FIELDS, ...body, ...route.schema }
   })
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AgentRole } from '#contract/agents.ts'
 import { forbidden } from '../problem.ts'
+import { READ_METHODS } from './methods.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -14,7 +15,6 @@ declare module 'fastify' {
 type RequiredRole = Exclude<AgentRole, 'viewer'>
 
 const RANKS: Record<AgentRole, number> = { viewer: 0, member: 1, admin: 2, owner: 3 }
-const READ_METHODS = new Set(['GET', 'HEAD'])
 
 /** Sets the `writeRole` of routes without one. Call it before the routes of the scope. */
 export function requireWriteRole(scope: Pick<FastifyInstance, 'addHook'>, writeRole: RequiredRole): void {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Match, type Versioned, versionOf } from '../database/versions.ts'
 import { Problem } from '../problem.ts'
+import { READ_METHODS } from './methods.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -97,7 +98,6 @@ const withoutWeak = (tag: string) => tag.replace(/^W\//, '')
 const splitTags = (header: string) => header.split(',').map((tag) => tag.trim())
 
 const CHANGE_METHODS = new Set(['PUT', 'PATCH', 'DELETE'])
-const READ_METHODS = new Set(['GET', 'HEAD'])
 
 const isApiRoute = ({ routeOptions: { config, url } }: FastifyRequest, routes: ReadonlySet<string>) =>
   config.requiresAuth === true && url !== undefined && routes.has(url)

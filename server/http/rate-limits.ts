@@ -1,5 +1,6 @@
 import type { KeyLimit } from '#contract/api-keys.ts'
 import { plural } from '#contract/wording.ts'
+import { WRITE_METHODS } from './methods.ts'
 
 /** Every API key, and every user of the dashboard, has a separate window for each class. */
 export type LimitClass = KeyLimit | 'dashboard' | 'setup_page'
@@ -78,7 +79,6 @@ const CLASS_BY_ROUTE: Record<string, KeyLimit> = {
   'PUT /monitors/external/:external_id': 'create',
   'POST /monitors/:monitor/check': 'check',
 }
-const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** `route`: the registered path; undefined for an unknown one. A `query` with a cursor reads a further page. */
 export function classOf(method: string, route: string | undefined, query: unknown): KeyLimit {

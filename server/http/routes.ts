@@ -1,9 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifySerializerCompiler } from 'fastify'
+import type { FastifyInstance, FastifySerializerCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { ErrorBody } from '#contract/common.ts'
 
 export type Routes = FastifyPluginAsyncTypebox
+
+/** Sets the tag of routes without one in the OpenAPI document. Call it before the routes of the scope. */
+export function tagRoutes(scope: Pick<FastifyInstance, 'addHook'>, tag: string): void {
+  scope.addHook('onRoute', (route) => {
+    route.schema = { tags: [tag], ...route.schema }
+  })
+}
 
 const PARAMETERS: Record<string, string> = {
   monitor: "The monitor's id (`mon_…`).",

@@ -5,7 +5,7 @@ import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobResultsTable, JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
 import type { FieldErrors } from '../problem.ts'
-import { toInstant, toIso, toIsoOrNull } from '../times.ts'
+import { HOUR_MS, toInstant, toIso, toIsoOrNull } from '../times.ts'
 
 export type JobRow = Selectable<JobsTable>
 export type JobResult = Omit<Insertable<JobResultsTable>, 'organization_id' | 'job_id'>
@@ -33,7 +33,6 @@ export type JobChange = { change: MonitorChange & Partial<Replacement>; groupId?
 /** The parameters of the action `replace`. */
 export type Replacement = { value: string; replacement: string }
 
-const HOUR_MS = 60 * 60_000
 /** How long after its end a job can be undone. */
 const UNDO_MS = 24 * HOUR_MS
 

@@ -2,10 +2,10 @@ import { DELETE_BATCH_SIZE, deleteInBatches, forEachOrganization } from '../data
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
+import { DAY_MS } from '../times.ts'
 
 export type JobRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'>
 
-const DAY_MS = 24 * 60 * 60_000
 const EVERY_MS = 10 * 60_000
 const RETENTION_MS = 7 * DAY_MS
 /** Of one organization; the oldest are deleted first. */

@@ -3,7 +3,7 @@ import { Job, JobQuery, JobResult, JobResultQuery, MAX_UNFINISHED_JOBS, NewJob }
 import type { Deps } from '../deps.ts'
 import { unknownGroupErrors } from '../groups/resolve.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { Params, Responses, type Routes } from '../http/routes.ts'
+import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { filterErrors } from '../monitors/filter.ts'
 import { frequencyLimiter } from '../organization/quota.ts'
@@ -12,7 +12,6 @@ import { newJobErrors } from './job.ts'
 import { resultsCsv } from './results-csv.ts'
 import { cancelJob, getJob, insertJob, listJobs, listResults, undoJob } from './store.ts'
 
-const tags = ['Jobs']
 const params = Params('job')
 const ResultsExport = StrictObject({ ...organizationField, state: JobResultQuery.properties.state })
 
@@ -20,11 +19,11 @@ const ResultsExport = StrictObject({ ...organizationField, state: JobResultQuery
 export function jobRoutes(deps: Deps): Routes {
   const { db, keyring } = deps
   return async (app) => {
+    tagRoutes(app, 'Jobs')
     const list = {
       operationId: 'listJobs',
       summary: 'List jobs',
       description: 'Jobs are kept for 7 days after their end, the newest 200 of an organization.',
-      tags,
       querystring: JobQuery,
       response: Responses(200, PageOf(Job)),
     }
@@ -34,7 +33,6 @@ export function jobRoutes(deps: Deps): Routes {
       operationId: 'createJob',
       summary: 'Change many monitors',
       description: `Applies one action to the monitors in \`monitors\`, to those that match \`filter\`, or to all; \`retry_requests\` to the webhook requests that match \`requests\`. The job runs in the background: read it until \`finished\` is set. The jobs of an organization run one after the other, and at most ${MAX_UNFINISHED_JOBS} can be unfinished (409). With \`dry_run\` nothing changes, and the results show what would.`,
-      tags,
       body: NewJob,
       response: Responses(202, Job),
     }
@@ -57,14 +55,13 @@ export function jobRoutes(deps: Deps): Routes {
       })
     })
 
-    const read = { operationId: 'getJob', summary: 'Get a job', tags, params, response: Responses(200, Job) }
+    const read = { operationId: 'getJob', summary: 'Get a job', params, response: Responses(200, Job) }
     app.get('/jobs/:job', { schema: read }, ({ params, context }) => getJob(db, context, params.job))
 
     const results = {
       operationId: 'listJobResults',
       summary: 'List the results of a job',
       description: 'One result for each monitor or request that the job has processed, in the order of the ids.',
-      tags,
       params,
       querystring: JobResultQuery,
       response: Responses(200, PageOf(JobResult)),
@@ -85,7 +82,6 @@ export function jobRoutes(deps: Deps): Routes {
       summary: 'Cancel a job',
       description:
         'Stops the job. Changes that it has already made are kept; POST /jobs/{job}/undo undoes them. Returns 409 if the job has finished or failed.',
-      tags,
       params,
       response: Responses(200, Job),
     }
@@ -105,7 +101,6 @@ export function jobRoutes(deps: Deps): Routes {
       summary: 'Undo a job',
       description:
         'Creates a job that undoes the changes of this one, up to 24 hours after its end. A monitor that was changed again since stays as it is, and its result is `failed`. Deleted monitors return with their ids and states, without their events. Returns 409 if there is nothing to undo.',
-      tags,
       params,
       response: Responses(202, Job),
     }

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../ids.ts'
+import { DAY_MS } from '../times.ts'
 import type { MailContent } from './mail-templates.ts'
 import { queueMail } from './outbox.ts'
 
@@ -87,7 +88,6 @@ export async function listOwnerEmails(db: Database, organizationId: string): Pro
  * of mails to other people. The dashboard still shows the state of the webhook.
  */
 const MAX_MAILS = 500
-const DAY_MS = 24 * 60 * 60_000
 
 async function hasReachedMailLimit(db: Database, organizationId: string, now: number): Promise<boolean> {
   const rows = await db

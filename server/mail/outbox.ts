@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, complete, LEASE_MS, reschedule, type Waits } from '../database/lease-queue.ts'
 import { newId } from '../ids.ts'
+import { MINUTE_MS } from '../times.ts'
 import type { MailContent } from './mail-templates.ts'
 import type { SendResult } from './smtp.ts'
 
@@ -138,8 +139,6 @@ function statusAfter(outcome: MailOutcome, next: number | null): MailStatus {
       return 'failed'
   }
 }
-
-const MINUTE_MS = 60_000
 
 /** Delays after each attempt: two and a half days in total, as mail servers retry (RFC 5321 section 4.5.4.1). */
 const RETRY_DELAYS_MS = [1, 5, 15, 60, 240, 480, 960, 1_440].map((minutes) => minutes * MINUTE_MS)

@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks'
+import { NETWORK_STATES, type NetworkState } from '#contract/server.ts'
 import { Recent, type RecentActivity } from './recent.ts'
-import { type Family, Registry } from './registry.ts'
+import { type MetricFamily, Registry } from './registry.ts'
 
 /** The state of one upstream. `setAside`: number of record types for which it is queried last. */
 export type UpstreamStatus = { address: string; inFlight: number; queued: number; setAside: number }
 
 /** Read when the metrics are collected. */
-export type DnsStatus = { upstreams: UpstreamStatus[]; canaries: 'well' | 'captive' | 'gone' | undefined }
+export type DnsStatus = { upstreams: UpstreamStatus[]; canaries: NetworkState | undefined }
 
 /** `rcode`: null without a readable response; then `outcome` says what happened. */
 export type QueryResult = {
@@ -261,7 +262,7 @@ export class Metrics {
     'Time in which the event loop worked; its rate is the part of the time in which it was busy.',
   )
 
-  collect(): Family[] {
+  collect(): MetricFamily[] {
     this.#readDns()
     this.#startTime.set(performance.timeOrigin / 1_000)
     this.#memory.set(process.memoryUsage.rss())
@@ -274,7 +275,7 @@ export class Metrics {
 
   #readDns(): void {
     const { upstreams, canaries } = this.#dnsStatus()
-    for (const state of ['well', 'captive', 'gone'] as const) {
+    for (const state of NETWORK_STATES) {
       if (canaries !== undefined) this.#canaries.set(canaries === state ? 1 : 0, state)
     }
     for (const { address: upstream, inFlight, queued, setAside } of upstreams) {

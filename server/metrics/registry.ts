@@ -4,14 +4,14 @@
  */
 
 /** A metric with its series, in the format of prom-client's `getMetricsAsJSON`. Processes send it to the supervisor. */
-export type Family = { name: string; help: string; type: string; aggregator: string; values: Series[] }
+export type MetricFamily = { name: string; help: string; type: string; aggregator: string; values: Series[] }
 type Series = { metricName?: string; labels: Labels; value: number }
 type Labels = Record<string, string | number>
 type Description = { name: string; help: string }
 
 /** The metrics of a process, in the order of their creation. */
 export class Registry {
-  readonly #metrics: (() => Family)[] = []
+  readonly #metrics: (() => MetricFamily)[] = []
 
   /** A metric without labels starts at 0; with labels, it has no series until the first value. */
   counter(name: string, help: string, labels: readonly string[] = []): Values {
@@ -27,11 +27,11 @@ export class Registry {
     return this.#add(new Histogram({ name, help }, bounds, labels))
   }
 
-  collect(): Family[] {
+  collect(): MetricFamily[] {
     return this.#metrics.map((family) => family())
   }
 
-  #add<M extends { family(): Family }>(metric: M): M {
+  #add<M extends { family(): MetricFamily }>(metric: M): M {
     this.#metrics.push(() => metric.family())
     return metric
   }
@@ -63,7 +63,7 @@ export class Values {
     this.#series.clear()
   }
 
-  family(): Family {
+  family(): MetricFamily {
     return { ...this.#description, type: this.#type, aggregator: 'sum', values: [...this.#series.values()].map(copyOf) }
   }
 
@@ -102,7 +102,7 @@ class Histogram {
     buckets.sum += seconds
   }
 
-  family(): Family {
+  family(): MetricFamily {
     const values = [...this.#buckets.values()].flatMap((buckets) => this.#series(buckets))
     return { ...this.#description, type: 'histogram', aggregator: 'sum', values }
   }
@@ -140,7 +140,7 @@ const toLabels = (names: readonly string[], values: readonly string[]): Labels =
 export type Exposition = { contentType: string; text: string }
 
 /** `process`: a label for each series, so that the restart of a process resets only its own counters. */
-export type Part = { families: Family[]; process?: string }
+export type Part = { families: MetricFamily[]; process?: string }
 
 /** The families of several processes as one text, in the format that the `accept` header requests. */
 export async function expose(parts: readonly Part[], accept = ''): Promise<Exposition> {
@@ -159,7 +159,7 @@ export async function expose(parts: readonly Part[], accept = ''): Promise<Expos
 }
 
 /** In OpenMetrics the name of a counter has no suffix. prom-client adds the suffix to its series. */
-const openMetricsName = ({ name, type }: Family) => (type === 'counter' ? name.replace(/_total$/, '') : name)
+const openMetricsName = ({ name, type }: MetricFamily) => (type === 'counter' ? name.replace(/_total$/, '') : name)
 
-const withProcessLabel = ({ values }: Family, { process }: Part) =>
+const withProcessLabel = ({ values }: MetricFamily, { process }: Part) =>
   process === undefined ? values : values.map((value) => ({ ...value, labels: { ...value.labels, process } }))

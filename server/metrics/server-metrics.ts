@@ -1,5 +1,5 @@
 import packageJson from '../../package.json' with { type: 'json' }
-import { type Family, Registry } from './registry.ts'
+import { type MetricFamily, Registry } from './registry.ts'
 
 /** The supervisor's metrics about the processes of a server. */
 export class ServerMetrics {
@@ -30,7 +30,7 @@ export class ServerMetrics {
     this.#restarts.add(1, process)
   }
 
-  collect(): Family[] {
+  collect(): MetricFamily[] {
     return this.#registry.collect()
   }
 }

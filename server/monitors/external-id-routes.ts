@@ -2,25 +2,21 @@ import { Type } from 'typebox'
 import { Include, MonitorResponse, MonitorUpsert } from '#contract/monitors.ts'
 import type { Deps } from '../deps.ts'
 import { externalIdErrors } from '../groups/labels.ts'
-import { unknownGroupErrors } from '../groups/resolve.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { Params, plainJsonSerializer, Responses, type Routes } from '../http/routes.ts'
+import { Params, plainJsonSerializer, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { findQuota, frequencyLimiter } from '../organization/quota.ts'
-import { invalid } from '../problem.ts'
+import { prepareMonitor } from './insert.ts'
 import { parseInclude } from './monitor.ts'
-import { parseMonitor } from './parse-monitor.ts'
 import { getIdByExternalId, getMonitor } from './store.ts'
 import { upsertMonitor } from './upsert.ts'
 import { monitorResponse } from './waits.ts'
-
-const tags = ['Monitors']
 
 /** Monitors by the ids that API clients gave them. */
 export function externalIdRoutes(deps: Deps): Routes {
   const { db, keyring } = deps
   const links = { keyring, baseUrl: deps.config.baseUrl }
   return async (app) => {
+    tagRoutes(app, 'Monitors')
     app.setSerializerCompiler(plainJsonSerializer)
     const querystring = Type.Object({ include: Include }, { additionalProperties: false })
 
@@ -30,7 +26,6 @@ export function externalIdRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'getMonitorByExternalId',
           summary: 'Get a monitor by your own id',
-          tags,
           params: Params('external_id'),
           querystring,
           response: Responses(200, MonitorResponse),
@@ -51,7 +46,6 @@ export function externalIdRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'upsertMonitor',
           summary: 'Create or update a monitor by your own id',
-          tags,
           description:
             'Creates the monitor (201) if no monitor has this external id. Otherwise updates it (200): fields you leave out keep their values, and null clears `tags` and `metadata`. Counts as a creation for the rate limits.',
           params: Params('external_id'),
@@ -64,16 +58,9 @@ export function externalIdRoutes(deps: Deps): Routes {
         const { params, body, context, match } = request
         const included = parseInclude(request.query.include)
         return runIdempotent(request, reply, db, {
-          prepare: async () => {
+          prepare: () => {
             const errors = { ...externalIdErrors(params.external_id, body.external_id), ...schemaErrors(request) }
-            const parsed = parseMonitor(body)
-            if (!parsed.ok || Object.keys(errors).length > 0) {
-              const groupErrors = await unknownGroupErrors(db, context, { group: body.group })
-              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
-            }
-            const pace = await frequencyLimiter(deps, context)
-            const draft = { ...parsed.draft, frequency: pace(body.frequency) }
-            return { draft, quota: await findQuota(deps, context, 'monitors') }
+            return prepareMonitor(deps, context, body, errors)
           },
           execute: (db, prepared) =>
             upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, keyring }, match),

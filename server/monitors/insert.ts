@@ -4,6 +4,7 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { insertAtOnce, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
+import type { Deps } from '../deps.ts'
 import { externalIdTaken, findIdsByExternalId, insertLabels, labelColumnsOf, MONITOR_LABELS } from '../groups/labels.ts'
 import {
   adjustMonitorCounts,
@@ -12,14 +13,15 @@ import {
   lockGroups,
   resolveGroups,
   UNKNOWN_GROUP,
+  unknownGroupErrors,
 } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
-import { enforceQuota, type Quota } from '../organization/quota.ts'
-import { invalid } from '../problem.ts'
+import { enforceQuota, findQuota, frequencyLimiter, type Quota } from '../organization/quota.ts'
+import { type FieldErrors, invalid } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { auditOf, COLUMN_TYPES, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
-import type { MonitorDraft } from './parse-monitor.ts'
+import { type MonitorDraft, type MonitorInput, parseMonitor } from './parse-monitor.ts'
 import { insertDueChecks, slotOf } from './schedule.ts'
 import { startWaits, type WaitRequest, waitDeadline } from './waits.ts'
 
@@ -33,6 +35,26 @@ export type InsertOptions = {
   quota?: Quota | undefined
   /** Required for monitors that wait: it encrypts the links of their pages. */
   keyring?: Keyring
+}
+
+/**
+ * What `insertMonitors` takes for one monitor. Throws a 400 that names every wrong field together with `errors`, and a 402 for a
+ * frequency that the plan does not allow.
+ */
+export async function prepareMonitor(
+  deps: Pick<Deps, 'db' | 'clock' | 'config'>,
+  tenant: Tenant,
+  input: MonitorInput,
+  errors: FieldErrors = {},
+): Promise<{ draft: MonitorDraft; quota: Quota | undefined }> {
+  const parsed = parseMonitor(input)
+  if (!parsed.ok || Object.keys(errors).length > 0) {
+    const groupErrors = await unknownGroupErrors(deps.db, tenant, { group: input.group })
+    throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
+  }
+  const pace = await frequencyLimiter(deps, tenant)
+  const draft = { ...parsed.draft, frequency: pace(input.frequency) }
+  return { draft, quota: await findQuota(deps, tenant, 'monitors') }
 }
 
 /**

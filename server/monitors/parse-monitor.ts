@@ -36,7 +36,7 @@ export type MonitorDraft = {
   waiting?: { key: string | null }
 }
 
-type MonitorInput = Omit<NewMonitor, keyof LabelInput> & LabelInput
+export type MonitorInput = Omit<NewMonitor, keyof LabelInput> & LabelInput
 
 /**
  * Validates what the schema cannot: the name, the expected values of the type, the group. Skips fields of a wrong type:

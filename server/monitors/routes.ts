@@ -13,16 +13,24 @@ import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { getGroupRow, unknownGroupErrors } from '../groups/resolve.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, plainJsonSerializer, preserializedJson, Responses, type Routes } from '../http/routes.ts'
+import {
+  NoContent,
+  Params,
+  plainJsonSerializer,
+  preserializedJson,
+  Responses,
+  type Routes,
+  tagRoutes,
+} from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { findQuota, frequencyLimiter } from '../organization/quota.ts'
 import { invalid } from '../problem.ts'
 import { countMonitors } from './counts.ts'
 import { deleteMonitor } from './delete.ts'
-import { insertMissingMonitors, insertMonitors } from './insert.ts'
+import { insertMissingMonitors, insertMonitors, prepareMonitor } from './insert.ts'
 import { listMonitorsAsJson } from './list.ts'
 import { type MonitorResponseRow, parseInclude, toMonitor } from './monitor.ts'
-import { bulkField, bulkGroups, bulkItem, parseMonitor, parseMonitors } from './parse-monitor.ts'
+import { bulkField, bulkGroups, bulkItem, parseMonitors } from './parse-monitor.ts'
 import { checkNow, getMonitor, getMonitors } from './store.ts'
 import { updateMonitor } from './update.ts'
 import { updateGroupMonitors } from './update-group-monitors.ts'
@@ -32,7 +40,6 @@ import { monitorResponse, withWaits } from './waits.ts'
 const MonitorPage = PageOf(MonitorResponse)
 const MonitorList = Type.Array(MonitorResponse, { title: 'MonitorList', examples: [[firstExample(MonitorResponse)]] })
 const IncludeQuery = Type.Object({ include: Include }, { additionalProperties: false })
-const tags = ['Monitors']
 const BULK_BYTES = 16 * 1024 * 1024
 
 type Database = Deps['db']
@@ -41,6 +48,7 @@ export function monitorRoutes(deps: Deps): Routes {
   const { db, clock, keyring } = deps
   const links = { keyring, baseUrl: deps.config.baseUrl }
   return async (app) => {
+    tagRoutes(app, 'Monitors')
     app.setSerializerCompiler(plainJsonSerializer)
     const querystring = IncludeQuery
     const monitor = { params: Params('monitor'), querystring }
@@ -69,7 +77,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'listMonitors',
           summary: 'List monitors',
-          tags,
           querystring: MonitorQuery,
           response: Responses(200, MonitorPage),
         },
@@ -83,7 +90,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'countMonitors',
           summary: 'Count monitors by state',
-          tags,
           description:
             'Takes the filters of `GET /monitors`. The numbers are exact without a filter, for one group, and if one of the filters alone leaves fewer than 5,000 monitors. Otherwise `is_partial` is true and they are lower bounds.',
           querystring: CountsQuery,
@@ -141,7 +147,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'createMonitor',
           summary: 'Create a monitor',
-          tags,
           description: 'Zonewatch checks a new monitor immediately. Two monitors may check the same record.',
           querystring,
           body: NewMonitor,
@@ -152,17 +157,7 @@ export function monitorRoutes(deps: Deps): Routes {
         const { context } = request
         const included = parseInclude(request.query.include)
         return runIdempotent(request, reply, db, {
-          prepare: async () => {
-            const errors = schemaErrors(request)
-            const parsed = parseMonitor(request.body)
-            if (!parsed.ok || errors) {
-              const groupErrors = await unknownGroupErrors(db, context, { group: request.body.group })
-              throw invalid({ ...(parsed.ok ? {} : parsed.errors), ...groupErrors, ...errors })
-            }
-            const pace = await frequencyLimiter(deps, context)
-            const draft = { ...parsed.draft, frequency: pace(request.body.frequency) }
-            return { draft, quota: await findQuota(deps, context, 'monitors') }
-          },
+          prepare: () => prepareMonitor(deps, context, request.body, schemaErrors(request)),
           execute: async (db, { draft, quota }) => {
             const [created] = await insertMonitors(db, context, [draft], { quota, keyring })
             return created!
@@ -183,7 +178,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'createMonitorsInBulk',
           summary: 'Create many monitors at once',
-          tags,
           description:
             'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request, and with `on_conflict` the existing or changed ones too.',
           querystring,
@@ -245,7 +239,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'getMonitor',
           summary: 'Get a monitor',
-          tags,
           ...monitor,
           response: Responses(200, MonitorResponse),
         },
@@ -261,7 +254,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'updateMonitor',
           summary: 'Update a monitor',
-          tags,
           description:
             'Fields you leave out keep their values. A new name or record type clears `current_value`. A new name, record type or expectation sets `state` to UNSET and starts a check.',
           ...monitor,
@@ -293,7 +285,6 @@ export function monitorRoutes(deps: Deps): Routes {
           schema: {
             operationId: `${verb}Monitor`,
             summary,
-            tags,
             description,
             ...monitor,
             response: Responses(200, MonitorResponse),
@@ -315,7 +306,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'checkMonitor',
           summary: 'Check a monitor now',
-          tags,
           description:
             'Starts a check outside the schedule. The response shows the monitor before the check: read it again until `last_checked` has changed. Returns 409 if the monitor is disabled.',
           ...monitor,
@@ -341,7 +331,6 @@ export function monitorRoutes(deps: Deps): Routes {
         schema: {
           operationId: 'deleteMonitor',
           summary: 'Delete a monitor',
-          tags,
           description: 'Deletes the monitor and its events. Webhook requests that already exist are still delivered.',
           params: Params('monitor'),
           response: Responses(204, NoContent),

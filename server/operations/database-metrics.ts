@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { ROLES } from '../config/parse.ts'
 import type { Database } from '../database/database.ts'
-import { type Family, Registry, type Values } from '../metrics/registry.ts'
+import { type MetricFamily, Registry, type Values } from '../metrics/registry.ts'
 import { type Backlog, readBacklog } from './backlog.ts'
 import { readDatabaseSize } from './database-size.ts'
 import { isInstanceAlive, readInstances } from './instances.ts'
@@ -77,14 +77,14 @@ export class DatabaseMetrics {
     'zonewatch_backup_interval_seconds',
     'BACKUP_EVERY; absent if no backup is scheduled. On PostgreSQL present once a dump was recorded.',
   )
-  #cached: { families: Promise<Family[]>; until: number } | undefined
+  #cached: { families: Promise<MetricFamily[]>; until: number } | undefined
 
   constructor(deps: DatabaseMetricsDeps) {
     this.#deps = deps
   }
 
   /** Empty while the database does not answer. */
-  async collect(): Promise<Family[]> {
+  async collect(): Promise<MetricFamily[]> {
     const elapsed = this.#deps.clock.elapsed()
     if (!this.#cached || elapsed >= this.#cached.until) {
       this.#cached = { families: this.#read().catch(() => []), until: elapsed + CACHE_MS }
@@ -92,7 +92,7 @@ export class DatabaseMetrics {
     return await this.#cached.families
   }
 
-  async #read(): Promise<Family[]> {
+  async #read(): Promise<MetricFamily[]> {
     const { db, clock, config } = this.#deps
     const now = clock.now()
     const backlog = await readBacklog(db, now)

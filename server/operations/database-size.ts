@@ -4,9 +4,9 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { sqlitePathOf } from '../database/url.ts'
+import { DAY_MS, HOUR_MS } from '../times.ts'
 
-const HOUR_MS = 60 * 60_000
-const RETENTION_MS = 90 * 24 * HOUR_MS
+const RETENTION_MS = 90 * DAY_MS
 
 /** `walBytes`: SQLite's write-ahead log, which `bytes` does not include; null on PostgreSQL. */
 type DatabaseSize = { bytes: number; walBytes: number | null }
@@ -55,6 +55,6 @@ export async function readSizes(db: Database): Promise<{ measured_at: number; oc
     .orderBy('measured_at')
     .limit(24 * 91)
     .execute()
-  const byDay = new Map(rows.map((row) => [Math.floor(row.measured_at / (24 * HOUR_MS)), row]))
+  const byDay = new Map(rows.map((row) => [Math.floor(row.measured_at / DAY_MS), row]))
   return [...byDay.values()]
 }

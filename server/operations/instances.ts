@@ -1,3 +1,4 @@
+import type { NetworkState } from '#contract/server.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -36,7 +37,7 @@ export type Instance = {
   machine: string
   started_at: number
   seen_at: number
-  network: 'well' | 'captive' | 'gone' | null
+  network: NetworkState | null
   /** Null until the first report. */
   report: InstanceReport | null
 }

@@ -4,7 +4,7 @@ import { Billing, BillingChange, Organization, OrganizationChange } from '#contr
 import { listAuditLog } from '../audit-log.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
-import { Responses, type Routes } from '../http/routes.ts'
+import { Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { billingErrors, getBilling, updateBilling } from './billing.ts'
@@ -12,11 +12,10 @@ import { getOrganizationDetails, organizationErrors, updateOrganization } from '
 import type { Payments } from './payments.ts'
 import { sendBillingToStripe } from './purchase.ts'
 
-const tags = ['Organization']
-
 export function organizationRoutes(deps: Deps, payments: Payments | null): Routes {
   const { db, config, keyring } = deps
   return async (app) => {
+    tagRoutes(app, 'Organization')
     requireWriteRole(app, 'admin')
     // The handlers report the errors of the schema together with their own.
     const attachValidation = true
@@ -27,7 +26,6 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'getOrganization',
           summary: 'Get the organization',
-          tags,
           response: Responses(200, Organization),
         },
       },
@@ -42,7 +40,6 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'updateOrganization',
           summary: 'Update the organization',
-          tags,
           description: 'Fields you leave out keep their values, also within `settings`.',
           body: OrganizationChange,
           response: Responses(200, Organization),
@@ -63,7 +60,6 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'listAuditLog',
           summary: 'List the audit log',
-          tags,
           description:
             'Returns who created, changed or deleted what, when, and from which IP address. One call is one entry, even if it changed many objects. Requires the role admin or owner. Entries are deleted after `event_retention_days`.',
           querystring: AuditLogQuery,
@@ -79,7 +75,6 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'getOrganizationBilling',
           summary: 'Get the billing details',
-          tags,
           response: Responses(200, Billing),
         },
       },
@@ -94,7 +89,6 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'updateOrganizationBilling',
           summary: 'Update the billing details',
-          tags,
           description: 'Fields you leave out keep their values. null clears a field.',
           body: BillingChange,
           response: Responses(200, Billing),

@@ -3,7 +3,7 @@ import { PageOf } from '#contract/common.ts'
 import { Invoice, InvoiceQuery, PaymentPage, Plan, PlanChoice, Subscription } from '#contract/subscription.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
-import { Responses, type Routes } from '../http/routes.ts'
+import { Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import type { Plan as ConfiguredPlan } from '../plan.ts'
 import { listInvoices } from './invoices.ts'
 import type { Payments } from './payments.ts'
@@ -11,14 +11,13 @@ import { cancelPlan, choosePlan, openPortal } from './purchase.ts'
 import { handleStripeEvent } from './stripe-events.ts'
 import { getSubscription } from './subscription-store.ts'
 
-const tags = ['Organization']
-
 /** 202: someone has to pay or confirm first. */
 const ChoiceResponses = { ...Responses(200, Subscription), 202: PaymentPage }
 
 export function subscriptionRoutes(deps: Deps, payments: Payments | null): Routes {
   const { db, clock, keyring, config } = deps
   return async (app) => {
+    tagRoutes(app, 'Organization')
     requireWriteRole(app, 'owner')
     setRetryAfter(app)
 
@@ -28,7 +27,6 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'getOrganizationSubscription',
           summary: 'Get the subscription',
-          tags,
           response: Responses(200, Subscription),
         },
       },
@@ -41,7 +39,6 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'replaceOrganizationSubscription',
           summary: 'Choose a plan',
-          tags,
           description:
             'Returns 200 if the plan has changed. Returns 202 with a URL if someone has to pay or confirm in a browser.',
           body: PlanChoice,
@@ -60,7 +57,6 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'deleteOrganizationSubscription',
           summary: 'Cancel the plan at the end of its period',
-          tags,
           description: 'The plan stays active until the end of the paid period. Returns 409 if no plan is paid for.',
           response: Responses(200, Subscription),
         },
@@ -75,7 +71,6 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'createOrganizationSubscriptionPortal',
           summary: 'Open the customer portal',
-          tags,
           description:
             'Returns a URL of the payment provider to manage payment methods and invoices. Returns 409 if nothing was bought yet.',
           response: Responses(200, PaymentPage),
@@ -87,12 +82,7 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
     app.get(
       '/organization/plans',
       {
-        schema: {
-          operationId: 'listOrganizationPlans',
-          summary: 'List plans',
-          tags,
-          response: Responses(200, PageOf(Plan)),
-        },
+        schema: { operationId: 'listOrganizationPlans', summary: 'List plans', response: Responses(200, PageOf(Plan)) },
       },
       async () => {
         const data = config.plans.map(toPlan)
@@ -106,7 +96,6 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
         schema: {
           operationId: 'listOrganizationInvoices',
           summary: 'List invoices',
-          tags,
           querystring: InvoiceQuery,
           response: Responses(200, PageOf(Invoice)),
         },

@@ -1,4 +1,5 @@
 import type { ChangeOutcome } from '../database/schema-alerts.ts'
+import { MINUTE_MS } from '../times.ts'
 
 /** A record that moves from the old values to the new ones within a period. Times are UTC epoch milliseconds. */
 export type PlannedChange = {
@@ -70,7 +71,6 @@ function isEverywhere({ seen, cachesUntil, movedAt }: Progress, now: number): bo
   return seen.every((server) => isNew(server) || (!isByZone && server.kind === 'name_server'))
 }
 
-const MINUTE_MS = 60_000
 const UNCHANGED_INTERVAL_MS = 5 * MINUTE_MS
 
 /** When to check next, at the latest at `regular`: at both ends of the period, and every minute while the new values spread. */

@@ -2,21 +2,20 @@ import { PageOf } from '#contract/common.ts'
 import { NewPlannedChange, PlannedChange, PlannedChangeChange, PlannedChangeQuery } from '#contract/planned-changes.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { deleteChange, getChange, insertChange, listChanges, updateChange } from './store.ts'
 
-const tags = ['Monitors']
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
 
 export function plannedChangeRoutes({ db, keyring }: Deps): Routes {
   const params = Params('change')
   return async (app) => {
+    tagRoutes(app, 'Monitors')
     const list = {
       operationId: 'listPlannedChanges',
       summary: 'List planned changes',
-      tags,
       querystring: PlannedChangeQuery,
       response: Responses(200, PageOf(PlannedChange)),
     }
@@ -27,7 +26,6 @@ export function plannedChangeRoutes({ db, keyring }: Deps): Routes {
       summary: 'Plan a change',
       description:
         'Within the period, the old values, the new ones and a mix of both are VALID. When every server answers the new values, or the period ends, the new values become `expected_value`. Returns 409 if the monitor already has an open planned change.',
-      tags,
       body: NewPlannedChange,
       response: Responses(201, PlannedChange),
     }
@@ -45,7 +43,6 @@ export function plannedChangeRoutes({ db, keyring }: Deps): Routes {
     const read = {
       operationId: 'getPlannedChange',
       summary: 'Get a planned change',
-      tags,
       params,
       response: Responses(200, PlannedChange),
     }
@@ -57,7 +54,6 @@ export function plannedChangeRoutes({ db, keyring }: Deps): Routes {
       operationId: 'updatePlannedChange',
       summary: 'Update a planned change',
       description: 'Fields you leave out keep their values. Returns 409 for a change that is closed.',
-      tags,
       params,
       body: PlannedChangeChange,
       response: Responses(200, PlannedChange),
@@ -76,7 +72,6 @@ export function plannedChangeRoutes({ db, keyring }: Deps): Routes {
       operationId: 'deletePlannedChange',
       summary: 'Delete a planned change',
       description: 'Cancels the change if it is open: the monitor expects the old values again and is checked at once.',
-      tags,
       params,
       response: Responses(204, NoContent),
     }

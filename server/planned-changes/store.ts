@@ -21,12 +21,11 @@ import { isSameSet } from '../monitors/parse-monitor.ts'
 import { parseExpectedValues } from '../monitors/record-types/record-types.ts'
 import { lockMonitor } from '../monitors/store.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
-import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
+import { DAY_MS, parseTimes, toIso, toIsoOrNull } from '../times.ts'
 import { changePhase, type OpenChange, type Progress } from './planned-change.ts'
 
 type ChangeRow = Selectable<PlannedChangesTable>
 
-const DAY_MS = 24 * 60 * 60_000
 const MAX_PERIOD_DAYS = 14
 const MAX_DAYS_AHEAD = 10 * 366
 /** For each organization, because the checks of an open change query every server. */

@@ -7,23 +7,21 @@ import { clientNetwork, enforceLimit, refuseUnknownFields } from '../http/auth-a
 import { runIdempotent } from '../http/idempotency.ts'
 import { Limiter } from '../http/rate-limiter.ts'
 import { budgetOf } from '../http/rate-limits.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { deleteSetupPage, getSetupPage, listSetupPages, renewSetupPage } from '../monitors/setup-pages.ts'
 import { Problem } from '../problem.ts'
 import { readPublicPage } from './public-page.ts'
-
-const tags = ['Setup pages']
 
 /** Manages the public links. A page is created together with its monitors. */
 export function setupPageRoutes({ db, keyring, config }: Deps): Routes {
   const links = { keyring, baseUrl: config.baseUrl }
   const params = Params('setup_page')
   return async (app) => {
+    tagRoutes(app, 'Setup pages')
     const list = {
       operationId: 'listSetupPages',
       summary: 'List setup pages',
       description: 'The public pages of monitors that were created with `until`.',
-      tags,
       querystring: SetupPageQuery,
       response: Responses(200, PageOf(SetupPage)),
     }
@@ -32,7 +30,6 @@ export function setupPageRoutes({ db, keyring, config }: Deps): Routes {
     const read = {
       operationId: 'getSetupPage',
       summary: 'Get a setup page',
-      tags,
       params,
       response: Responses(200, SetupPage),
     }
@@ -44,7 +41,6 @@ export function setupPageRoutes({ db, keyring, config }: Deps): Routes {
       operationId: 'renewSetupPage',
       summary: 'Renew the link of a setup page',
       description: 'Returns a new link. The previous link stops working at once.',
-      tags,
       params,
       response: Responses(200, SetupPage),
     }
@@ -64,7 +60,6 @@ export function setupPageRoutes({ db, keyring, config }: Deps): Routes {
       summary: 'Revoke a setup page',
       description:
         'The link stops working at once. The monitors stay and continue to wait. For a new page, send `until` to PATCH /monitors/{monitor}.',
-      tags,
       params,
       response: Responses(204, NoContent),
     }

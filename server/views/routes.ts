@@ -3,13 +3,12 @@ import { PageOf } from '#contract/common.ts'
 import { MAX_VIEWS, NewView, View, ViewChange, ViewQuery } from '#contract/views.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { filterErrors } from '../monitors/filter.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { deleteView, getView, insertView, listViews, updateView } from './store.ts'
 
-const tags = ['Views']
 const params = Params('view')
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }
@@ -23,10 +22,10 @@ export function viewRoutes({ db, keyring }: Deps): Routes {
     throwIfInvalid(errors ?? (await filterErrors(db, request.context, filter)))
   }
   return async (app) => {
+    tagRoutes(app, 'Views')
     const list = {
       operationId: 'listViews',
       summary: 'List views',
-      tags,
       querystring: ViewQuery,
       response: Responses(200, PageOf(View)),
     }
@@ -36,7 +35,6 @@ export function viewRoutes({ db, keyring }: Deps): Routes {
       operationId: 'createView',
       summary: 'Create a view',
       description: `Saves a list of monitors under a name: filters, order, columns and density. An organization has at most ${MAX_VIEWS} views.`,
-      tags,
       body: NewView,
       response: Responses(201, View),
     }
@@ -52,14 +50,13 @@ export function viewRoutes({ db, keyring }: Deps): Routes {
       })
     })
 
-    const read = { operationId: 'getView', summary: 'Get a view', tags, params, response: Responses(200, View) }
+    const read = { operationId: 'getView', summary: 'Get a view', params, response: Responses(200, View) }
     app.get('/views/:view', { schema: read }, ({ params, context }) => getView(db, context, params.view))
 
     const change = {
       operationId: 'updateView',
       summary: 'Update a view',
       description: 'Fields you leave out keep their values. `filter` replaces all filters.',
-      tags,
       params,
       body: ViewChange,
       response: Responses(200, View),
@@ -75,7 +72,6 @@ export function viewRoutes({ db, keyring }: Deps): Routes {
       operationId: 'deleteView',
       summary: 'Delete a view',
       description: 'Its monitors stay.',
-      tags,
       params,
       response: Responses(204, NoContent),
     }

@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import type { REQUEST_STATUSES } from '#contract/webhooks.ts'
+import type { RequestStatus } from '#contract/webhooks.ts'
 import { appendToAudit, newAuditId } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf, updateEach } from '../database/bulk.ts'
@@ -10,10 +10,8 @@ import { toIso } from '../times.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { makeWebhooksDue } from './due-webhooks.ts'
 
-type Status = (typeof REQUEST_STATUSES)[number]
-
 /** Requests created from `since` (inclusive) to `until` (exclusive), without tests. Default of `statuses`: all. */
-export type Period = { since: number; until: number; statuses?: readonly Status[] | undefined }
+export type Period = { since: number; until: number; statuses?: readonly RequestStatus[] | undefined }
 
 /** A period with more requests is refused before anything is sent. */
 export const MAX_REPLAYED = 100_000
@@ -65,7 +63,7 @@ export async function countByStatus(
   webhookId: string,
   { since, until }: Period,
   limit: number,
-): Promise<Record<Status, number>> {
+): Promise<Record<RequestStatus, number>> {
   await getTenantRow(db, 'webhooks', tenant, webhookId)
   const ofPeriod = () =>
     db
@@ -75,7 +73,7 @@ export async function countByStatus(
       .where('created_at', '>=', since)
       .where('created_at', '<', until)
       .where('event_id', 'is not', null)
-  const countStatus = async (status: Status) => {
+  const countStatus = async (status: RequestStatus) => {
     // An index has the undelivered requests. Of the others only the newest of the period are read.
     const rows =
       status === 'DELIVERED'

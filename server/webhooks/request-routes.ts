@@ -1,5 +1,4 @@
 import { PageOf } from '#contract/common.ts'
-import { fieldError } from '#contract/field-errors.ts'
 import {
   Replay,
   Replayed,
@@ -10,15 +9,13 @@ import {
 } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
-import { Params, Responses, type Routes } from '../http/routes.ts'
+import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
-import { invalid } from '../problem.ts'
-import { parseTimes } from '../times.ts'
+import { parsePeriod, parseTimes } from '../times.ts'
 import { createTestRequest, retryRequest } from './manual-attempts.ts'
 import { replayBatch, startReplay } from './replay.ts'
 import { getRequest, getRequestDetails, listRequests, listUndelivered } from './request-store.ts'
 
-const tags = ['Webhooks']
 const params = Params('webhook')
 const both = Params('webhook', 'request')
 
@@ -26,10 +23,10 @@ const both = Params('webhook', 'request')
 export function webhookRequestRoutes(deps: Deps): Routes {
   const { db, clock, keyring } = deps
   return async (app) => {
+    tagRoutes(app, 'Webhooks')
     const list = {
       operationId: 'listWebhookRequests',
       summary: 'List the requests of a webhook',
-      tags,
       params,
       querystring: WebhookRequestQuery,
       response: Responses(200, PageOf(WebhookRequest)),
@@ -44,7 +41,6 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       summary: 'List undelivered requests of all webhooks',
       description:
         'Requests with the status PENDING, RETRYING or FAILED. A delivered request leaves the list. GET /webhooks/{webhook}/requests/{request} has the payload and the attempts.',
-      tags,
       querystring: UndeliveredQuery,
       response: Responses(200, PageOf(WebhookRequest)),
     }
@@ -58,7 +54,6 @@ export function webhookRequestRoutes(deps: Deps): Routes {
     const read = {
       operationId: 'getWebhookRequest',
       summary: 'Get a request with its payload and attempts',
-      tags,
       params: both,
       response: Responses(200, WebhookRequestDetails),
     }
@@ -73,7 +68,6 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       summary: 'Send a test request',
       description:
         'Sends an example change of an A record from VALID to MISMATCH, once and immediately, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes.',
-      tags,
       params,
       response: Responses(202, WebhookRequest),
     }
@@ -94,7 +88,6 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       summary: 'Retry a request now',
       description:
         'Makes one attempt immediately, whatever the status of the request, also to a paused or disabled webhook. If it succeeds, a paused webhook resumes. The retry schedule does not change.',
-      tags,
       params: both,
       response: Responses(200, WebhookRequest),
     }
@@ -112,19 +105,13 @@ export function webhookRequestRoutes(deps: Deps): Routes {
       summary: 'Replay the requests of a period',
       description:
         'Sends the requests again with the same ids and bodies, oldest first, each with a new retry schedule. At most 100,000 requests per call. Test requests are not replayed.',
-      tags,
       params,
       body: Replay,
       response: Responses(202, Replayed),
     }
     app.post('/webhooks/:webhook/replay', { attachValidation: true, schema: replay }, async (request, reply) => {
       const { params, body, context } = request
-      const { now } = context
-      // Reports the errors of the schema together with those below.
-      const refused = schemaErrors(request)
-      const times = parseTimes(body, ['since', 'until'], refused)
-      const [since, until] = [times.since!, times.until ?? now]
-      if (until <= since) throw invalid({ until: fieldError('not_after', { start: 'since' }) })
+      const { since, until } = parsePeriod(body, context.now, schemaErrors(request))
       const period = { since, until, statuses: body.status === undefined ? undefined : [body.status].flat() }
       return await runIdempotentSteps(request, reply, db, {
         start: () => startReplay(db, context, params.webhook, period),

@@ -8,6 +8,7 @@ import { runEvery } from '../database/worker-loop.ts'
 import { notifyWebhookDropped } from '../mail/notifications.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
+import { DAY_MS } from '../times.ts'
 import { deleteWaitingEvents } from './batches.ts'
 import { releaseEventBodies } from './request-body.ts'
 import { countStored, REQUEST_BYTES } from './storage-usage.ts'
@@ -29,7 +30,6 @@ export type RetentionDeps = {
   config: { plans: Plans; webhookKeep: QueueLimits }
 }
 
-const DAY_MS = 24 * 60 * 60_000
 /** Used if neither the organization nor its plan sets a retention. */
 export const DEFAULT_RETENTION_DAYS = 90
 

@@ -3,7 +3,7 @@ import { Nullable, PageOf } from '#contract/common.ts'
 import { NewWebhook, SecretRotation, Webhook, WebhookChange, WebhookQuery } from '#contract/webhooks.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
-import { NoContent, Params, Responses, type Routes } from '../http/routes.ts'
+import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { invalid, throwIfInvalid } from '../problem.ts'
@@ -21,7 +21,6 @@ import {
   updateWebhook,
 } from './webhook-store.ts'
 
-const tags = ['Webhooks']
 const params = Params('webhook')
 const takesIfMatch = { takesIfMatch: true }
 
@@ -40,10 +39,10 @@ export function webhookRoutes(deps: Deps): Routes {
   }
 
   return async (app) => {
+    tagRoutes(app, 'Webhooks')
     const list = {
       operationId: 'listWebhooks',
       summary: 'List webhooks',
-      tags,
       querystring: WebhookQuery,
       response: Responses(200, PageOf(Webhook)),
     }
@@ -55,7 +54,6 @@ export function webhookRoutes(deps: Deps): Routes {
       operationId: 'createWebhook',
       summary: 'Create a webhook',
       description: 'Only this response has the full secret. Zonewatch checks the URL and resolves its host name.',
-      tags,
       body: NewWebhook,
       response: Responses(201, Webhook),
     }
@@ -76,13 +74,7 @@ export function webhookRoutes(deps: Deps): Routes {
       })
     })
 
-    const read = {
-      operationId: 'getWebhook',
-      summary: 'Get a webhook',
-      tags,
-      params,
-      response: Responses(200, Webhook),
-    }
+    const read = { operationId: 'getWebhook', summary: 'Get a webhook', params, response: Responses(200, Webhook) }
     app.get('/webhooks/:webhook', { schema: read }, ({ params, context }) =>
       getWebhook(db, keyring, context, params.webhook),
     )
@@ -92,7 +84,6 @@ export function webhookRoutes(deps: Deps): Routes {
       summary: 'Update a webhook',
       description:
         'Fields you leave out keep their values. `headers` and `groups` are replaced as a whole. A header with its masked value keeps its value. If the url or headers of a paused webhook change, Zonewatch attempts a request immediately.',
-      tags,
       params,
       body: WebhookChange,
       response: Responses(200, Webhook),
@@ -108,7 +99,6 @@ export function webhookRoutes(deps: Deps): Routes {
       operationId: 'deleteWebhook',
       summary: 'Delete a webhook',
       description: 'Deletes the webhook and the log of its requests. Undelivered requests are discarded.',
-      tags,
       params,
       response: Responses(204, NoContent),
     }
@@ -135,14 +125,7 @@ export function webhookRoutes(deps: Deps): Routes {
         'Stops the creation of requests. Pending requests are kept and not attempted.',
       ],
     ] as const) {
-      const schema = {
-        operationId: `${verb}Webhook`,
-        summary,
-        description,
-        tags,
-        params,
-        response: Responses(200, Webhook),
-      }
+      const schema = { operationId: `${verb}Webhook`, summary, description, params, response: Responses(200, Webhook) }
       app.post(`/webhooks/:webhook/${verb}`, { schema }, async (request, reply) => {
         const { params, context } = request
         return await runIdempotent(request, reply, db, {
@@ -156,14 +139,13 @@ export function webhookRoutes(deps: Deps): Routes {
       operationId: 'linkWebhookToGroup',
       summary: 'Link a webhook to a group',
       description: 'The webhook receives the changes of the group from now on. Linking it again changes nothing.',
-      tags,
       params: Params('webhook', 'group'),
       response: Responses(204, NoContent),
     }
-    app.post('/webhooks/:webhook/groups/:group', { schema: link }, async (request, reply) => {
+    app.post('/webhooks/:webhook/groups/:group', { schema: link }, (request, reply) => {
       const { params, context } = request
       const wanted = { webhookId: params.webhook, group: params.group, isLinked: true }
-      await runIdempotent(request, reply, db, {
+      return runIdempotent(request, reply, db, {
         execute: async (db) => {
           await setLink(db, context, wanted, config)
           return null
@@ -173,14 +155,12 @@ export function webhookRoutes(deps: Deps): Routes {
           return null
         },
       })
-      return reply.code(204).send(null)
     })
 
     const unlink = {
       operationId: 'unlinkWebhookFromGroup',
       summary: 'Unlink a webhook from a group',
       description: 'The webhook receives no further changes of the group. Unlinking it again changes nothing.',
-      tags,
       params: Params('webhook', 'group'),
       response: Responses(204, NoContent),
     }
@@ -194,7 +174,6 @@ export function webhookRoutes(deps: Deps): Routes {
       summary: 'Rotate the secret of a webhook',
       description:
         'Only this response has the full new secret. X-Service-Signature uses the new secret from now on. During the grace period, webhook-signature has the signatures of both secrets.',
-      tags,
       params,
       body: Nullable(SecretRotation), // a body that is not sent is null
       response: Responses(200, Webhook),

@@ -11,6 +11,7 @@ import { findGroupRow } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { notFound, throwIfInvalid } from '../problem.ts'
+import { HOUR_MS } from '../times.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
 import { makeWebhooksDue, nextTargetVersion, probeNow } from './due-webhooks.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -150,8 +151,6 @@ export async function countQueued(db: Database, tenant: Tenant, webhookId: strin
     select 1 as one from due_requests where webhook_id = ${webhookId} limit ${MAX_COUNTED}) as waiting`.execute(db)
   return { waiting: Number(rows[0]!.count), dropped }
 }
-
-const HOUR_MS = 60 * 60_000
 
 /** Probes a paused webhook whose URL or headers change. Throws `not_found`, 412, and a 400 for an unknown group. */
 export async function updateWebhook(

@@ -1,3 +1,4 @@
+import type { NetworkState } from '#contract/server.ts'
 import type { Exchange, Outcome, Reply, ServerAddress } from '../../dns/outcome.ts'
 import { formatServer } from '../../dns/server-address.ts'
 import type { NameServerReply, Query } from '../check-state.ts'
@@ -19,7 +20,7 @@ type TimedResult = { ms: number } & (
   | { nameServerReply: NameServerReply }
   | { nsReply: NameServerReply }
   | { rootProblem: 'root_servers_unreachable' | undefined }
-  | { network: 'well' | 'gone' | 'captive' }
+  | { network: NetworkState }
 )
 
 /** Simulates the servers of a world, resolvers with caches and name servers with machines, in virtual time. */
@@ -195,7 +196,7 @@ export function createNetwork(world: World, random: Random) {
     }
   }
 
-  function networkAt(time: number): 'well' | 'gone' | 'captive' {
+  function networkAt(time: number): NetworkState {
     return isWithin(world.outages, time) ? 'gone' : isWithin(world.captive, time) ? 'captive' : 'well'
   }
 

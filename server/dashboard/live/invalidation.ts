@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { LiveChange } from '#contract/dashboard.ts'
+import { WRITE_METHODS } from '../../http/methods.ts'
 import { recordChange } from './snapshot.ts'
 import type { LiveDeps, LiveStreams } from './streams.ts'
 
@@ -44,7 +45,6 @@ export function publishInvalidations(app: FastifyInstance, { db, clock, log }: L
 
 const MAX_REMEMBERED = 10_000
 const MONITOR_UPDATES = new Set(['/dashboard/api/accept/:monitor', '/dashboard/api/import/updates'])
-const WRITE_METHODS = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** The lists that a route changes. */
 function listsOf(url: string): readonly List[] {

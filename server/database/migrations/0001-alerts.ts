@@ -2,7 +2,6 @@ import type { Dialect } from './dialect.ts'
 
 /** Channels, alert rules, incidents, alerts and maintenance windows. */
 export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => [
-  // settings: JSON without secrets. secrets: JSON, encrypted.
   `create table channels (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -18,8 +17,6 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
     primary key (organization_id, id)
   ) ${CLUSTERED}`,
 
-  // group_ids, record_types, states, tags: JSON lists; null matches everything. delay_ms: how long a monitor must fail.
-  // quiet_from, quiet_until: minutes of the day in timezone. digest: hourly or daily.
   `create table alert_rules (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -55,8 +52,6 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
   ) ${CLUSTERED}`,
   'create index alert_rule_channels_by_channel on alert_rule_channels (organization_id, channel_id)',
 
-  // failing: how many of its monitors have not recovered. cause_kind: what its monitors share if they are of several zones.
-  // assignee_id: an agent.
   `create table incidents (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -82,8 +77,6 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
   'create index resolved_incidents on incidents (organization_id, resolved_at) where resolved_at is not null',
 
   // A monitor that fails, recovers and fails again has one row. event_id: of its last failure in the incident.
-  // first_result: it was never valid. left_at: deleted, disabled or changed while it failed. returned_at: enabled again, and a check
-  // found that it still fails.
   `create table incident_monitors (
     organization_id text not null,
     incident_id text not null,
@@ -107,7 +100,6 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
     where left_at is not null`,
   'create index returned_monitors on incident_monitors (organization_id, monitor_id) where returned_at is not null',
 
-  // Further causes of open incidents, beside incidents.cause.
   `create table incident_causes (
     organization_id text not null,
     cause text not null,
@@ -141,10 +133,7 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
     foreign key (organization_id, incident_id) references incidents (organization_id, id) on delete cascade
   ) ${CLUSTERED}`,
 
-  // No reference to rule and channel: the log outlives them. progress: JSON, which recipients have it already.
-  // escalated: sent because nobody acknowledged. digest_rule_id: of a digest and the alerts in it.
-  // information: JSON, what the message says if it is about no incident; kind is then 'recovered' and incident_id null.
-  // reference: the medium's id of the first message about an incident, which later messages reply to.
+  // No reference to rule and channel: the log outlives them.
   `create table alerts (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -206,7 +195,6 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
   ) ${CLUSTERED}`,
   'create index due_alerts_by_due on due_alerts (due_at)',
 
-  // One row for each organization: the last event that its incidents include. due_at is null while there are no later ones.
   `create table due_evaluations (
     organization_id text primary key references organizations (id) on delete cascade,
     after_event_id text not null,
@@ -216,7 +204,7 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
   ) ${CLUSTERED}`,
   'create index due_evaluations_by_due on due_evaluations (due_at)',
 
-  // Addresses of people who are not members. id: in the links of confirmation and unsubscribe mails.
+  // id: in the links of confirmation and unsubscribe mails.
   `create table alert_addresses (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -229,7 +217,6 @@ export const alertTables = ({ INTEGER, BLOB, CLUSTERED }: Dialect): string[] => 
     unique (organization_id, email)
   ) ${CLUSTERED}`,
 
-  // from_at, to_at: the first occurrence. monitor_ids, group_ids: JSON lists; null matches everything. last_end_at: null without end.
   `create table maintenance_windows (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,

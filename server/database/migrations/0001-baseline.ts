@@ -7,7 +7,7 @@ import { organizationTables } from './0001-organizations.ts'
 import { webhookTables } from './0001-webhooks.ts'
 import type { Migration } from './dialect.ts'
 
-/** The schema of 0.1.0. Every later migration adds first and removes one version later, so that two neighbouring versions run side by side. */
+/** The schema of 0.1.0; `schema.ts` says what its columns mean. Every later migration adds first and removes one version later, so that two neighbouring versions run side by side. */
 export const baseline: Migration = {
   name: 'baseline of 0.1.0',
   statements: (dialect) => [

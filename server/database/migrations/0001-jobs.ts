@@ -2,7 +2,6 @@ import type { Dialect } from './dialect.ts'
 
 /** Changes of many monitors: jobs, the ids that they still have to process, and their results. */
 export const jobTables = ({ INTEGER, CLUSTERED }: Dialect): string[] => [
-  // selection, change: JSON. total: null until all ids are listed. batches: how many of them are written, and done.
   `create table jobs (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -32,7 +31,6 @@ export const jobTables = ({ INTEGER, CLUSTERED }: Dialect): string[] => [
   'create index unfinished_jobs on jobs (organization_id, id) where finished_at is null',
   'create index finished_jobs on jobs (organization_id, id) where finished_at is not null',
 
-  // ids: a JSON list. Deleted when they are processed.
   `create table job_batches (
     organization_id text not null,
     job_id text not null,
@@ -42,7 +40,6 @@ export const jobTables = ({ INTEGER, CLUSTERED }: Dialect): string[] => [
     foreign key (organization_id, job_id) references jobs (organization_id, id) on delete cascade
   ) ${CLUSTERED}`,
 
-  // changed_from, changed_to, snapshot, errors, field_codes: JSON. snapshot: what restores a deleted monitor.
   `create table job_results (
     organization_id text not null,
     job_id text not null,

@@ -24,7 +24,6 @@ export const monitorTables = (dialect: Dialect): string[] => {
     'create index groups_by_name on groups (organization_id, name, id)',
     'create unique index groups_by_external_id on groups (organization_id, external_id) where external_id is not null',
 
-    // rotation: the records seen so far of a name that answers with a part of its RRset (checks/rotation.ts).
     // name_order: sorts monitors by name; triggers write it (0001-monitor-search.ts).
     `create table monitors (
     id text not null,
@@ -87,7 +86,6 @@ export const monitorTables = (dialect: Dialect): string[] => {
     ...labelTable(dialect, 'group'),
 
     // slot: the monitor's slot in its interval, 31 bits, then 21 bits that distinguish the monitors of one slot.
-    // planned_change_id: while a planned change of the monitor is open, its check queries more than the first answer.
     `create table due_checks (
     slot ${INTEGER} primary key,
     monitor_id text not null,
@@ -150,7 +148,6 @@ export const monitorTables = (dialect: Dialect): string[] => {
     last_at ${INTEGER} not null
   ) ${CLUSTERED}`,
 
-    // old_values, new_values: JSON lists. outcome is null while the change is open. progress: JSON, what the last check found.
     `create table planned_changes (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -172,7 +169,7 @@ export const monitorTables = (dialect: Dialect): string[] => {
     'create index planned_changes_by_monitor on planned_changes (organization_id, monitor_id, id)',
     'create index closed_planned_changes on planned_changes (organization_id, closed_at) where closed_at is not null',
 
-    // token_hash: SHA-256, hex. token: encrypted, so that the link can be copied again. Found by the hash before the organization is known.
+    // Found by the hash before the organization is known.
     `create table setup_pages (
     organization_id text not null references organizations (id) on delete cascade,
     id text not null,
@@ -187,7 +184,6 @@ export const monitorTables = (dialect: Dialect): string[] => {
   ) ${CLUSTERED}`,
     'create index setup_pages_by_token on setup_pages (token_hash)',
 
-    // check_count: how often the zone's name servers were queried. seen: JSON, their last answers.
     `create table waits (
     organization_id text not null,
     monitor_id text not null,

@@ -16,7 +16,6 @@ export const operationsTables = ({ INTEGER, BLOB, SERIAL, STRICT, CLUSTERED }: D
     secret_key text
   ) ${STRICT}`,
 
-  // A value that only the SECRET of the database gives, so that the server does not start with another SECRET.
   `create table secret_check (
     number ${INTEGER} primary key check (number = 1),
     value ${BLOB} not null,

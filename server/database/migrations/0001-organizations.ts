@@ -2,7 +2,6 @@ import type { Dialect } from './dialect.ts'
 
 /** Organizations, accounts and sign-in, API keys, billing, mails, the audit log, and idempotent requests. */
 export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect): string[] => [
-  // logo: a data URL of a PNG, JPEG or WebP, which the public setup pages show.
   `create table organizations (
     id text primary key,
     created_at ${INTEGER} not null,
@@ -15,7 +14,6 @@ export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect
     logo text
   ) ${CLUSTERED}`,
 
-  // limits: JSON, requests per minute by class. limits_by: 'owner' or 'operator'. previous_…: of the key before the last rotation.
   `create table api_keys (
     id text primary key,
     organization_id text not null references organizations (id) on delete cascade,
@@ -51,7 +49,6 @@ export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect
     password_hash text
   ) ${CLUSTERED}`,
 
-  // is_persistent: whether the session outlives the browser, and is prolonged while it is used.
   `create table sessions (
     id text primary key,
     token_hash text not null unique,
@@ -75,14 +72,12 @@ export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect
   'create index account_tokens_by_person on account_tokens (person_id)',
   'create index account_tokens_by_expiry on account_tokens (expires_at)',
 
-  // last_step: the time step of the last code that was accepted, so that none is accepted twice (RFC 6238 section 5.2).
   `create table second_factors (
     person_id text primary key references people (id) on delete cascade,
     sealed ${BLOB} not null,
     last_step ${INTEGER} not null default 0
   ) ${CLUSTERED}`,
 
-  // Failed sign-ins and codes of an account or an address. next_attempt_at: when the next one is allowed.
   `create table attempts (
     subject text primary key,
     count ${INTEGER} not null,
@@ -173,7 +168,6 @@ export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect
   ) ${CLUSTERED}`,
   'create index stripe_events_by_received on stripe_events (received_at)',
 
-  // A mail about a person's account belongs to no organization.
   `create table mails (
     id text primary key,
     organization_id text references organizations (id) on delete cascade,
@@ -199,7 +193,6 @@ export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect
   ) ${CLUSTERED}`,
   'create index due_mails_by_due on due_mails (due_at)',
 
-  // result: what a repeated POST is answered from if its response is too large to store.
   `create table idempotent_requests (
     organization_id text not null references organizations (id) on delete cascade,
     key_id text not null,
@@ -215,13 +208,11 @@ export const organizationTables = ({ INTEGER, BLOB, STRICT, CLUSTERED }: Dialect
   ) ${STRICT}`,
   'create index idempotent_requests_by_created on idempotent_requests (created_at)',
 
-  // Limits what idempotent_requests stores of one organization.
   `create table idempotency_usage (
     organization_id text primary key references organizations (id) on delete cascade,
     octets ${INTEGER} not null
   ) ${STRICT}`,
 
-  // Counts the changes of each list of an organization. Each process reads it to update the open pages.
   `create table organization_changes (
     organization_id text not null references organizations (id) on delete cascade,
     list text not null,

@@ -2,8 +2,6 @@ import type { Dialect } from './dialect.ts'
 
 /** Webhooks, their requests, and when those are due. */
 export const webhookTables = ({ INTEGER, BLOB, STRICT, CLUSTERED, tenantKey, tenantReference }: Dialect): string[] => [
-  // target_version: counts what changes where requests go or whether they are sent. dropped: requests dropped while paused.
-  // batch_…: null means one request for each event.
   `create table webhooks (
     id text not null,
     organization_id text not null references organizations (id) on delete cascade,
@@ -44,8 +42,6 @@ export const webhookTables = ({ INTEGER, BLOB, STRICT, CLUSTERED, tenantKey, ten
   'create index group_webhooks_by_webhook on group_webhooks (webhook_id)',
 
   // No reference to monitors, events and webhooks: a request outlives the first two, and is deleted in batches after the third.
-  // event_offset: the byte of body at which the event of event_bodies is inserted; null if the body is whole.
-  // events: how many events a batch has; null for a request of one event.
   `create table webhook_requests (
     id text not null,
     organization_id text not null,
@@ -82,7 +78,6 @@ export const webhookTables = ({ INTEGER, BLOB, STRICT, CLUSTERED, tenantKey, ten
   `create index webhook_requests_undelivered_by_status on webhook_requests (organization_id, status, created_at, id)
     where status <> 'DELIVERED'`,
 
-  // The attempts before the last one, which is in the request itself: most requests have no other.
   `create table webhook_attempts (
     request_id text not null,
     number ${INTEGER} not null,
@@ -95,7 +90,6 @@ export const webhookTables = ({ INTEGER, BLOB, STRICT, CLUSTERED, tenantKey, ten
     ${tenantKey('request_id, number')}
   ) ${STRICT}`,
 
-  // An event's bytes, once for all its requests. requests: how many use it, and one more while its fan-out is not finished.
   `create table event_bodies (
     event_id text not null,
     organization_id text not null,
@@ -104,7 +98,6 @@ export const webhookTables = ({ INTEGER, BLOB, STRICT, CLUSTERED, tenantKey, ten
     ${tenantKey('event_id')}
   ) ${STRICT}`,
 
-  // monitor: JSON, what payloads can include of the monitor, as it was when the event happened.
   `create table fan_outs (
     organization_id text not null,
     event_id text not null,
@@ -115,7 +108,6 @@ export const webhookTables = ({ INTEGER, BLOB, STRICT, CLUSTERED, tenantKey, ten
     primary key (organization_id, event_id)
   ) ${CLUSTERED}`,
 
-  // octets: the event until a request has it. request_id: null until then.
   `create table batched_events (
     organization_id text not null,
     webhook_id text not null,
@@ -135,7 +127,6 @@ export const webhookTables = ({ INTEGER, BLOB, STRICT, CLUSTERED, tenantKey, ten
     octets ${INTEGER} not null
   ) ${CLUSTERED}`,
 
-  // is_manual: requested through the API or the dashboard, so it is sent whatever the state of the webhook is.
   `create table due_requests (
     webhook_id text not null,
     request_id text not null,
