@@ -259,7 +259,7 @@ export async function listAuditLog(
   if (before !== undefined) {
     rows = rows.where('occurred_at', '<', before).where('id', '<', lowestIdAt('aud', before + MAX_ID_AHEAD_MS))
   }
-  const page = await listPage<Selectable<AuditLogTable>>(rows as never, {
+  const page = await listPage<Selectable<AuditLogTable>>(rows, {
     keyring,
     query,
     id: 'audit_log.id',

@@ -73,7 +73,7 @@ export async function listApiKeys(
   if (state === 'active') {
     rows = rows.where(({ eb, or }) => or([eb('api_keys.expires_at', 'is', null), eb('api_keys.expires_at', '>', now)]))
   }
-  const page = await listPage<ApiKeyWithCreator>(rows as never, {
+  const page = await listPage<ApiKeyWithCreator>(rows, {
     keyring,
     query,
     id: 'api_keys.id',

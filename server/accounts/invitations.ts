@@ -32,7 +32,7 @@ export async function listInvitations(
     .selectFrom('invitations')
     .selectAll('invitations')
     .where('invitations.organization_id', '=', organizationId)
-  const page = await listPage<InvitationRow>(rows as never, {
+  const page = await listPage<InvitationRow>(rows, {
     keyring,
     query,
     id: 'invitations.id',

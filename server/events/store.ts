@@ -7,7 +7,6 @@ import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
-import type { ListQuery } from '../database/pagination.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { findGroupRow, isGroupId } from '../groups/resolve.ts'
@@ -43,7 +42,7 @@ export async function listEvents(
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
   }
   if (isChange) rows = rows.where(IS_CHANGE)
-  const page = await listPage<ListRow>(rows as unknown as ListQuery<ListRow>, {
+  const page = await listPage<ListRow>(rows, {
     keyring,
     query: { ...query, order_by },
     id: 'events.id',

@@ -47,7 +47,7 @@ export async function listGroups(
   if (external_id !== undefined) rows = rows.where('groups.external_id', '=', external_id)
   for (const label of labels) rows = rows.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
   for (const word of words ?? []) rows = rows.where(hasWord(db, word))
-  const page = await listPage<GroupRow>(rows as never, {
+  const page = await listPage<GroupRow>(rows, {
     keyring,
     query,
     id: 'groups.id',

@@ -3,8 +3,7 @@ import type { MonitorQuery } from '#contract/monitor-list.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { withIndex } from '../database/index-hints.ts'
-import type { ListQuery } from '../database/pagination.ts'
-import { listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
+import { type ListQuery, type ListRow, listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Signer } from '../keyring.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
@@ -82,20 +81,16 @@ function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: Monito
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
   const order = lookup?.isOrdered ? { column: id } : plan.order
-  return { rows: withGroup as unknown as ListQuery<MonitorResponseRow>, id, order }
+  return { rows: withGroup, id, order }
 }
 
 /** All monitors of the organization, from the table and index of the order. */
-function selectInOrder(
-  db: Database,
-  { organizationId }: Tenant,
-  { table, index }: ListPlan,
-): ListQuery<MonitorResponseRow> {
+function selectInOrder(db: Database, { organizationId }: Tenant, { table, index }: ListPlan): ListQuery<ListRow> {
   const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
   return db
     .selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
     .select(sql<string>`${sql.ref(idColumnOf(table))}`.as('id'))
-    .where(organization) as unknown as ListQuery<MonitorResponseRow>
+    .where(organization)
 }
 
 const idColumnOf = (table: ListPlan['table']) => (table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id')
@@ -122,4 +117,4 @@ function fromTables(db: Database, { table, index, order, lookup }: ListPlan): Jo
 }
 
 /** The plan decides which of the two tables are in the statement. */
-type JoinedTables = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', object>
+type JoinedTables = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', { last_checked_at: number | null }>

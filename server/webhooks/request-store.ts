@@ -62,7 +62,7 @@ export async function listRequests(
     if (above !== undefined) rows = rows.where(sql<boolean>`${ref} > ${above}`)
     if (below !== undefined) rows = rows.where(sql<boolean>`${ref} < ${below}`)
   }
-  const page = await listPage<ListRow>(rows as never, {
+  const page = await listPage<ListRow>(rows, {
     keyring,
     query,
     id: 'webhook_requests.id',
@@ -107,7 +107,7 @@ export async function listUndelivered(
   if (status !== undefined) rows = rows.where('webhook_requests.status', '=', status)
   // The bound itself is excluded.
   const above = since === undefined ? undefined : since - 1
-  const page = await listPage<ListRow>(rows as never, {
+  const page = await listPage<ListRow>(rows, {
     keyring,
     query,
     id: 'webhook_requests.id',

@@ -47,7 +47,7 @@ export async function listWebhooks(
     const linked = db.selectFrom('group_webhooks').select('webhook_id').where('group_id', '=', groupId)
     rows = rows.where((of) => of.or([of('webhooks.id', 'in', linked), of('webhooks.all_groups', '=', 1)]))
   }
-  const page = await listPage<WebhookRow>(rows as never, {
+  const page = await listPage<WebhookRow>(rows, {
     keyring,
     query,
     id: 'webhooks.id',
