@@ -35,23 +35,25 @@ export const COLUMN_TYPES = {
   metadata: 'text',
 } as const
 
-/** The columns that a response is built from. Those of `?include=` are optional. */
-export type MonitorResponseRow = Pick<
-  MonitorRow,
-  | 'id'
-  | 'created_at'
-  | 'domain'
-  | 'subdomain'
-  | 'record_type'
-  | 'expected_values'
-  | 'current_values'
-  | 'is_exact_match'
-  | 'state'
-  | 'incidence_count'
-  | 'is_active'
-  | 'notify'
-  | 'version'
-> &
+/** The columns that every response is built from. */
+export const RESPONSE_COLUMNS = [
+  'id',
+  'created_at',
+  'domain',
+  'subdomain',
+  'record_type',
+  'expected_values',
+  'current_values',
+  'is_exact_match',
+  'state',
+  'incidence_count',
+  'is_active',
+  'notify',
+  'version',
+] as const
+
+/** Those of `?include=` are optional. */
+export type MonitorResponseRow = Pick<MonitorRow, (typeof RESPONSE_COLUMNS)[number]> &
   Partial<Pick<MonitorRow, 'frequency' | 'diagnosis' | 'external_id' | 'tags' | 'metadata'>> & {
     last_checked_at: number | null
     group_slug?: string

@@ -6,7 +6,13 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
 import { toDifference, toReason } from './diagnosis.ts'
-import { INCLUDE_EVERYTHING, type Inclusion, type MonitorResponseRow, type MonitorRow } from './monitor.ts'
+import {
+  INCLUDE_EVERYTHING,
+  type Inclusion,
+  type MonitorResponseRow,
+  type MonitorRow,
+  RESPONSE_COLUMNS,
+} from './monitor.ts'
 
 /** The columns of `monitors` that a response needs. `diagnosis` is large and read only if the response has it. */
 export function columnsOf(included: Inclusion) {
@@ -15,25 +21,10 @@ export function columnsOf(included: Inclusion) {
     ...OPTIONAL_COLUMNS.filter((column) => included[column]),
     ...(needsDiagnosis ? (['diagnosis'] as const) : []),
   ]
-  return [...COLUMNS, ...optional].map((column) => `monitors.${column}` as const)
+  return [...RESPONSE_COLUMNS, ...optional].map((column) => `monitors.${column}` as const)
 }
 
 const OPTIONAL_COLUMNS = ['frequency', 'external_id', 'tags', 'metadata'] as const
-const COLUMNS = [
-  'id',
-  'created_at',
-  'domain',
-  'subdomain',
-  'record_type',
-  'expected_values',
-  'current_values',
-  'is_exact_match',
-  'state',
-  'incidence_count',
-  'is_active',
-  'notify',
-  'version',
-] as const
 
 /** Throws `not_found`, also for a monitor of another organization. */
 export async function getMonitor(
