@@ -10,7 +10,7 @@ import {
 import type { Actor, Origin, RequestContext, Tenant } from './context.ts'
 import { insertEach } from './database/bulk.ts'
 import { type Database, forUpdate } from './database/database.ts'
-import { narrowestIndex, withIndex } from './database/index-hints.ts'
+import { fromIndex, narrowestIndex } from './database/index-hints.ts'
 import { listPage, type Page } from './database/pagination.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
 import { lowestIdAt, newId } from './ids.ts'
@@ -250,8 +250,8 @@ export async function listAuditLog(
       : [indexFilter('audit_log_by_object', 'object_id', organizationId, object)]),
     ...(isType ? [indexFilter('audit_log_by_object_type', 'object_type', organizationId, object)] : []),
   ]
-  const index = (await narrowestIndex(db, 'audit_log', filters))?.filter
-  const table = index ? (withIndex('audit_log', index) as never as 'audit_log') : 'audit_log'
+  const index = (await narrowestIndex(db, 'audit_log', filters))?.filter.index
+  const table = fromIndex(db, 'audit_log', index)
   let rows = db.selectFrom(table).selectAll('audit_log').where('audit_log.organization_id', '=', organizationId)
   for (const { columns, values } of filters) rows = rows.where(columns[1], '=', values[1])
   // The conditions on the id limit the rows that the index reads.

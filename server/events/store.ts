@@ -6,7 +6,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
+import { fromIndex, type IndexedFilter, narrowestIndex } from '../database/index-hints.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { findGroupRow, isGroupId } from '../groups/resolve.ts'
@@ -32,10 +32,9 @@ export async function listEvents(
   )
   const filters = await columnFilters(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
-  const events = index === undefined ? 'events' : (withIndex('events', { index }) as never as 'events')
   const { include } = query
   let rows = db
-    .selectFrom(events)
+    .selectFrom(fromIndex(db, 'events', index))
     .select(include ? [...LIST_COLUMNS, 'events.diagnosis'] : LIST_COLUMNS)
     .where('events.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {

@@ -2,7 +2,7 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorQuery } from '#contract/monitor-list.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { withIndex } from '../database/index-hints.ts'
+import { fromIndex } from '../database/index-hints.ts'
 import { type ListQuery, type ListRow, listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Signer } from '../keyring.ts'
@@ -88,7 +88,7 @@ function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: Monito
 function selectInOrder(db: Database, { organizationId }: Tenant, { table, index }: ListPlan): ListQuery<ListRow> {
   const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
   return db
-    .selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
+    .selectFrom(fromIndex(db, table, index) as 'monitors')
     .select(sql<string>`${sql.ref(idColumnOf(table))}`.as('id'))
     .where(organization)
 }
@@ -100,8 +100,7 @@ const idColumnOf = (table: ListPlan['table']) => (table === 'monitors' ? 'monito
  * For every other order a subquery reads it for each row: PostgreSQL then uses the index of the order.
  */
 function fromTables(db: Database, { table, index, order, lookup }: ListPlan): JoinedTables {
-  const first = index === undefined ? table : withIndex(table, { index })
-  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(first as 'monitors')
+  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(fromIndex(db, table, index) as 'monitors')
   if (order !== ORDERS.last_checked) {
     const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
       where due_checks.slot = monitors.slot)`
