@@ -101,7 +101,10 @@ onBothEngines('groups', (_fresh, engine) => {
     const world = await givenApp(engine)
     for (const path of ['/alert-rules', '/webhooks']) {
       const refused = await change(world, path, { groups: [5, 'default', 'nowhere'] }, 'POST')
-      expect(refused.body.errors).toMatchObject({ 'groups.0': 'must be text, not 5.', 'groups.2': expect.stringContaining('group') })
+      expect(refused.body.errors).toMatchObject({
+        'groups.0': 'must be text, not 5.',
+        'groups.2': expect.stringContaining('group'),
+      })
       expect(refused.body.errors).not.toHaveProperty('groups.1')
     }
   })

@@ -73,18 +73,12 @@ export async function getIdByExternalId(db: Database, tenant: Tenant, externalId
 }
 
 /** Makes the check due now, outside its schedule, and repeats a check in progress. Throws `not_found`, and 409 if disabled. */
-export async function checkNow(db: Database, { organizationId }: Tenant, id: string, now: number): Promise<void> {
-  const monitor = await db
-    .selectFrom('monitors')
-    .select('slot')
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (!monitor) throw notFound()
+export async function checkNow(db: Database, tenant: Tenant, id: string, now: number): Promise<void> {
+  const { slot } = await getTenantRow(db, 'monitors', tenant, id)
   const { numUpdatedRows } = await db
     .updateTable('due_checks')
     .set({ due_at: now, claimed_by: null })
-    .where('slot', '=', monitor.slot)
+    .where('slot', '=', slot)
     .where('due_at', 'is not', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) throw conflict('This monitor is disabled. Enable it first.', undefined, 'monitor_disabled')
