@@ -10,6 +10,7 @@ import { listPage, type Page } from '../database/pagination.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
+import { parseIncludedFields } from '../include.ts'
 import type { Keyring } from '../keyring.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import { countByGroup } from './counts.ts'
@@ -85,20 +86,8 @@ export async function getGroup(
 const AUDITED = ['external_id', 'tags', 'metadata'] as const
 export type GroupInclusion = readonly (typeof GROUP_INCLUDES)[number][]
 
-/** Parses `?include=`, in any letter case. Throws a 400 that lists the allowed fields. */
-export function parseGroupInclude(text: string | undefined): GroupInclusion {
-  if (text === undefined || text === '') return []
-  // If the body is invalid too, the query was not validated: a repeated parameter is a list.
-  if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
-  const names = text
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-  if (!names.every((name) => name === '' || GROUP_INCLUDES.some((allowed) => allowed === name))) {
-    throw invalid({ include: fieldError('invalid_list', { allowed: GROUP_INCLUDES.join(', ') }) })
-  }
-  return GROUP_INCLUDES.filter((name) => names.includes(name))
-}
+/** Parses `?include=`. Throws a 400 that lists the allowed fields. */
+export const parseGroupInclude = (text: string | undefined): GroupInclusion => parseIncludedFields(text, GROUP_INCLUDES)
 
 type GroupInput = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] } & LabelInput
 
