@@ -13,6 +13,7 @@ import { type Database, forUpdate } from './database/database.ts'
 import { fromIndex, narrowestIndex } from './database/index-hints.ts'
 import { listPage, type Page } from './database/pagination.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
+import { findTenantRow, updateTenantRow } from './database/tenant-row.ts'
 import { lowestIdAt, newId } from './ids.ts'
 import type { Keyring } from './keyring.ts'
 import { truncate } from './text.ts'
@@ -100,21 +101,11 @@ export async function appendToAudit(
 ): Promise<void> {
   const ids = record.ids ?? []
   if (ids.length === 0) return
-  const entry = await db
-    .selectFrom('audit_log')
-    .select(['object_count', 'object_ids'])
-    .where('organization_id', '=', context.organizationId)
-    .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
-    .executeTakeFirst()
+  const entry = await findTenantRow(db, 'audit_log', context, id, forUpdate(db))
   if (!entry) return await recordAudit(db, context, { ...record, id })
   const allIds = [...(JSON.parse(entry.object_ids) as string[]), ...ids].slice(0, MAX_OBJECT_IDS)
-  await db
-    .updateTable('audit_log')
-    .set({ object_count: entry.object_count + ids.length, object_ids: JSON.stringify(allIds) })
-    .where('organization_id', '=', context.organizationId)
-    .where('id', '=', id)
-    .execute()
+  const set = { object_count: entry.object_count + ids.length, object_ids: JSON.stringify(allIds) }
+  await updateTenantRow(db, 'audit_log', context, id, set)
 }
 
 export const newAuditId = ({ now }: Origin): string => newId('aud', now)
