@@ -28,7 +28,7 @@ import {
   replaceLabels,
   requestedLabels,
 } from './labels.ts'
-import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
+import { type LinkLimits, lockLinks, NO_LIMITS, readLinks, replaceLinks } from './links.ts'
 import { findGroupRow, type GroupRow, getGroupRow, slugOf } from './resolve.ts'
 
 const ORDERS = { created: { column: 'groups.id' }, name: { column: 'groups.name' }, slug: { column: 'groups.slug' } }
@@ -218,16 +218,8 @@ async function toGroups(
 ): Promise<GroupResponse[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
-  const links = await db
-    .selectFrom('group_webhooks')
-    .select(['group_id', 'webhook_id'])
-    .where('organization_id', '=', organizationId)
-    .where('group_id', 'in', ids)
-    .orderBy('group_id')
-    .orderBy('webhook_id')
-    .execute()
+  const webhooks = await readLinks(db, { organizationId }, 'group', ids)
   const counts = included.includes('counts') ? await countByGroup(db, { organizationId }, rows) : undefined
-  const linksByGroup = Map.groupBy(links, (link) => link.group_id)
   return rows.map((row) => {
     const optional = { ...labelsFromRow(row), counts: counts?.get(row.id) }
     const group: GroupResponse = {
@@ -236,7 +228,7 @@ async function toGroups(
       name: row.name,
       is_default: row.is_default === 1,
       monitors: row.monitors,
-      webhooks: (linksByGroup.get(row.id) ?? []).map((link) => link.webhook_id),
+      webhooks: webhooks.get(row.id) ?? [],
       ...Object.fromEntries(included.map((name) => [name, optional[name]])),
     }
     return withVersion(group, row.version)

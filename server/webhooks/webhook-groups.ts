@@ -5,7 +5,7 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
-import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
+import { type LinkLimits, lockLinks, readLinks, replaceLinks } from '../groups/links.ts'
 import { findFieldsOfGroups, findGroups } from '../groups/resolve.ts'
 import { conflict, type FieldErrors, notFound, Problem, throwIfInvalid } from '../problem.ts'
 
@@ -39,7 +39,7 @@ export async function setLink(
     const row = await getTenantRow(transaction, 'webhooks', context, webhookId, forUpdate(transaction))
     const group = (await findGroups(transaction, context, [named])).get(named)
     if (!group) throw notFound()
-    const before = (await readGroupIds(transaction, context, [webhookId])).get(webhookId) ?? []
+    const before = (await readLinks(transaction, context, 'webhook', [webhookId])).get(webhookId) ?? []
     if (before.includes(group.id) === isLinked) return
     const after = isLinked ? [...before, group.id].sort() : before.filter((id) => id !== group.id)
     const links = { organizationId, side: 'webhook', id: webhookId } as const
@@ -77,21 +77,3 @@ export async function refuseTooManyOfAllGroups(
 }
 
 const TOO_MANY = 'The webhook or the group has reached its limit of links. Remove one of them first.'
-
-/** The ids of the groups of each webhook, sorted. */
-export async function readGroupIds(
-  db: Database,
-  { organizationId }: Tenant,
-  webhookIds: readonly string[],
-): Promise<Map<string, string[]>> {
-  if (webhookIds.length === 0) return new Map()
-  const links = await db
-    .selectFrom('group_webhooks')
-    .select(['group_id', 'webhook_id'])
-    .where('organization_id', '=', organizationId)
-    .where('webhook_id', 'in', webhookIds)
-    .orderBy('group_id')
-    .execute()
-  const byWebhook = Map.groupBy(links, ({ webhook_id }) => webhook_id)
-  return new Map([...byWebhook].map(([id, links]) => [id, links.map(({ group_id }) => group_id)]))
-}

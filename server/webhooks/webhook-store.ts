@@ -6,7 +6,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { listPage, type Page } from '../database/pagination.ts'
 import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
-import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
+import { type LinkLimits, lockLinks, readLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
@@ -23,7 +23,7 @@ import {
   toWebhook,
   type WebhookRow,
 } from './webhook.ts'
-import { linkGroups, readGroupIds, refuseTooManyOfAllGroups } from './webhook-groups.ts'
+import { linkGroups, refuseTooManyOfAllGroups } from './webhook-groups.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },
@@ -55,7 +55,7 @@ export async function listWebhooks(
     scope: ['webhooks', organizationId, groupId, query.is_active, query.state],
   })
   const ids = page.data.map(({ id }) => id)
-  const groups = await readGroupIds(db, tenant, ids)
+  const groups = await readLinks(db, tenant, 'webhook', ids)
   return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], keyring)) }
 }
 
@@ -68,7 +68,7 @@ export async function getWebhook(
   full: { secret?: string } = {},
 ): Promise<Webhook> {
   const row = await getTenantRow(db, 'webhooks', tenant, id)
-  const groups = await readGroupIds(db, tenant, [id])
+  const groups = await readLinks(db, tenant, 'webhook', [id])
   return toWebhook(row, groups.get(id) ?? [], keyring, full)
 }
 
@@ -212,7 +212,7 @@ async function writeActive(db: Database, context: RequestContext, { id, state }:
 }
 
 async function groupIdsOf(db: Database, organizationId: string, id: string): Promise<string[]> {
-  return (await readGroupIds(db, { organizationId }, [id])).get(id) ?? []
+  return (await readLinks(db, { organizationId }, 'webhook', [id])).get(id) ?? []
 }
 
 /** Requests have the signatures of both secrets during the grace period. Returns the new secret. Throws `not_found`. */
