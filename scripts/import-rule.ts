@@ -12,6 +12,7 @@ const GROUND = [
   'yield',
   'times',
   'text',
+  'include',
   'retry-schedule',
   'contract',
   'metrics',

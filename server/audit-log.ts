@@ -10,9 +10,10 @@ import {
 import type { Actor, Origin, RequestContext, Tenant } from './context.ts'
 import { insertEach } from './database/bulk.ts'
 import { type Database, forUpdate } from './database/database.ts'
-import { narrowestIndex, withIndex } from './database/index-hints.ts'
+import { fromIndex, narrowestIndex } from './database/index-hints.ts'
 import { listPage, type Page } from './database/pagination.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
+import { findTenantRow, updateTenantRow } from './database/tenant-row.ts'
 import { lowestIdAt, newId } from './ids.ts'
 import type { Keyring } from './keyring.ts'
 import { truncate } from './text.ts'
@@ -36,56 +37,42 @@ export type AuditRecord = {
   after?: Fields
 }
 
-/** True: the whole value is stored. A function returns the part that is stored. */
-type StoredField = true | ((value: unknown) => unknown)
-
-const ACCESS = { name: true, role: true } as const
-
 /**
  * The stored fields of each object type. Only fields that the API shows to everyone who may read the object: no secrets, header
  * values, hashes or tokens.
  */
-const STORED_FIELDS: Record<AuditObject, Record<string, StoredField>> = {
-  monitor: {
-    ...{ domain: true, subdomain: true, record_type: true, expected_value: true, is_exact_match: true },
-    ...{ is_active: true, notify: true, frequency: true, group: true },
-    ...{ until: true, deadline: true, setup_page: true },
-    ...{ external_id: true, tags: true, metadata: true },
-  },
-  group: {
-    ...{ name: true, slug: true, webhooks: true, is_active: true, notify: true, frequency: true },
-    ...{ external_id: true, tags: true, metadata: true },
-  },
-  webhook: {
-    ...{ url: true, groups: true, is_active: true, headers: (headers) => Object.keys(headers ?? {}) },
-    ...{ payload_includes: true, all_groups: true, batch: true },
-    ...{ grace_hours: true, request_id: true, since: true, until: true, status: true },
-  },
-  channel: { name: true, type: true, is_active: true, settings: (settings) => Object.keys(settings ?? {}) },
-  alert_rule: {
-    ...{ name: true, is_active: true, groups: true, name_pattern: true, record_types: true, states: true },
-    ...{ delay: true, notify_recovery: true, channels: true, first_results: true, repeat_every: true, digest: true },
-    ...{ escalate_after: true, escalation_channel: true, quiet_hours: true, timezone: true },
-  },
-  job: { action: true, dry_run: true, filter: true, requests: true, change: true, monitors: true },
-  setup_page: { key: true, expires: true },
-  incident: { acknowledged: true, assignee: true, snoozed_until: true, note: true },
-  planned_change: { monitor_id: true, old_value: true, new_value: true, from: true, to: true },
-  maintenance_window: {
-    ...{ name: true, monitors: true, groups: true, name_pattern: true },
-    ...{ from: true, to: true, rrule: true, timezone: true },
-  },
-  view: { name: true, filter: true, order_by: true, order_way: true, columns: true },
-  api_key: { ...ACCESS, expires: true, limits: true, previous_expires: true },
-  agent: { ...ACCESS, email: true, notification_email: true },
-  invitation: { email: true, role: true },
-  organization: { name: true, slug: true, timezone: true, event_retention_days: true, alert_emails: true, logo: true },
-  billing: {
-    ...{ name: true, email: true, line1: true, line2: true, zipcode: true, city: true, state: true, country: true },
-    ...{ vat: true, currency: true },
-  },
-  subscription: { plan: true, status: true, quantity: true, cancel_at: true },
+const STORED_FIELDS: Record<AuditObject, readonly string[]> = {
+  monitor: [
+    ...['domain', 'subdomain', 'record_type', 'expected_value', 'is_exact_match', 'is_active', 'notify', 'frequency'],
+    ...['group', 'until', 'deadline', 'setup_page', 'external_id', 'tags', 'metadata'],
+  ],
+  group: ['name', 'slug', 'webhooks', 'is_active', 'notify', 'frequency', 'external_id', 'tags', 'metadata'],
+  webhook: [
+    ...['url', 'groups', 'is_active', 'headers', 'payload_includes', 'all_groups', 'batch'],
+    ...['grace_hours', 'request_id', 'since', 'until', 'status'],
+  ],
+  channel: ['name', 'type', 'is_active', 'settings'],
+  alert_rule: [
+    ...['name', 'is_active', 'groups', 'name_pattern', 'record_types', 'states', 'delay', 'notify_recovery'],
+    ...['channels', 'first_results', 'repeat_every', 'digest', 'escalate_after', 'escalation_channel'],
+    ...['quiet_hours', 'timezone'],
+  ],
+  job: ['action', 'dry_run', 'filter', 'requests', 'change', 'monitors'],
+  setup_page: ['key', 'expires'],
+  incident: ['acknowledged', 'assignee', 'snoozed_until', 'note'],
+  planned_change: ['monitor_id', 'old_value', 'new_value', 'from', 'to'],
+  maintenance_window: ['name', 'monitors', 'groups', 'name_pattern', 'from', 'to', 'rrule', 'timezone'],
+  view: ['name', 'filter', 'order_by', 'order_way', 'columns'],
+  api_key: ['name', 'role', 'expires', 'limits', 'previous_expires'],
+  agent: ['name', 'role', 'email', 'notification_email'],
+  invitation: ['email', 'role'],
+  organization: ['name', 'slug', 'timezone', 'event_retention_days', 'alert_emails', 'logo'],
+  billing: ['name', 'email', 'line1', 'line2', 'zipcode', 'city', 'state', 'country', 'vat', 'currency'],
+  subscription: ['plan', 'status', 'quantity', 'cancel_at'],
 }
+
+/** Of the headers of a webhook and the settings of a channel, only the names are stored. */
+const STORED_AS_NAMES: ReadonlySet<string> = new Set(['headers', 'settings'])
 
 /**
  * Records a change, in the transaction of the change. One call makes one entry, even if it changes many objects. If no field
@@ -114,21 +101,11 @@ export async function appendToAudit(
 ): Promise<void> {
   const ids = record.ids ?? []
   if (ids.length === 0) return
-  const entry = await db
-    .selectFrom('audit_log')
-    .select(['object_count', 'object_ids'])
-    .where('organization_id', '=', context.organizationId)
-    .where('id', '=', id)
-    .modifyEnd(forUpdate(db))
-    .executeTakeFirst()
+  const entry = await findTenantRow(db, 'audit_log', context, id, forUpdate(db))
   if (!entry) return await recordAudit(db, context, { ...record, id })
   const allIds = [...(JSON.parse(entry.object_ids) as string[]), ...ids].slice(0, MAX_OBJECT_IDS)
-  await db
-    .updateTable('audit_log')
-    .set({ object_count: entry.object_count + ids.length, object_ids: JSON.stringify(allIds) })
-    .where('organization_id', '=', context.organizationId)
-    .where('id', '=', id)
-    .execute()
+  const set = { object_count: entry.object_count + ids.length, object_ids: JSON.stringify(allIds) }
+  await updateTenantRow(db, 'audit_log', context, id, set)
 }
 
 export const newAuditId = ({ now }: Origin): string => newId('aud', now)
@@ -186,9 +163,7 @@ const COLUMNS = {
 function newRow(context: RequestContext, record: AuditRecord): Insertable<AuditLogTable> | undefined {
   const { action, object, ids = [], before, after } = record
   const type = action.split('.')[0] as AuditObject
-  const names = Object.keys(STORED_FIELDS[type]).filter(
-    (name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]),
-  )
+  const names = STORED_FIELDS[type].filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]))
   if (before && after && names.length === 0) return undefined
   return {
     organization_id: context.organizationId,
@@ -203,19 +178,18 @@ function newRow(context: RequestContext, record: AuditRecord): Insertable<AuditL
     object_label: object.label == null ? null : shortened(object.label),
     object_count: record.count ?? Math.max(1, ids.length),
     object_ids: JSON.stringify(ids.slice(0, MAX_OBJECT_IDS)),
-    changed_from: serialize(before, type, names),
-    changed_to: serialize(after, type, names),
+    changed_from: serialize(before, names),
+    changed_to: serialize(after, names),
     address: context.address,
     request_id: context.requestId,
   }
 }
 
-function serialize(fields: Fields | undefined, type: AuditObject, names: readonly string[]): string | null {
+function serialize(fields: Fields | undefined, names: readonly string[]): string | null {
   if (!fields) return null
   const entries = names.flatMap((name) => {
     const value = fields[name]
-    const field = STORED_FIELDS[type][name]!
-    return value === undefined ? [] : [[name, shortened(field === true ? value : field(value))]]
+    return value === undefined ? [] : [[name, shortened(STORED_AS_NAMES.has(name) ? Object.keys(value ?? {}) : value)]]
   })
   return JSON.stringify(Object.fromEntries(entries))
 }
@@ -250,8 +224,8 @@ export async function listAuditLog(
       : [indexFilter('audit_log_by_object', 'object_id', organizationId, object)]),
     ...(isType ? [indexFilter('audit_log_by_object_type', 'object_type', organizationId, object)] : []),
   ]
-  const index = (await narrowestIndex(db, 'audit_log', filters))?.filter
-  const table = index ? (withIndex('audit_log', index) as never as 'audit_log') : 'audit_log'
+  const index = (await narrowestIndex(db, 'audit_log', filters))?.filter.index
+  const table = fromIndex(db, 'audit_log', index)
   let rows = db.selectFrom(table).selectAll('audit_log').where('audit_log.organization_id', '=', organizationId)
   for (const { columns, values } of filters) rows = rows.where(columns[1], '=', values[1])
   // The conditions on the id limit the rows that the index reads.
@@ -259,7 +233,7 @@ export async function listAuditLog(
   if (before !== undefined) {
     rows = rows.where('occurred_at', '<', before).where('id', '<', lowestIdAt('aud', before + MAX_ID_AHEAD_MS))
   }
-  const page = await listPage<Selectable<AuditLogTable>>(rows as never, {
+  const page = await listPage<Selectable<AuditLogTable>>(rows, {
     keyring,
     query,
     id: 'audit_log.id',

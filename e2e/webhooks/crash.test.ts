@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import type { Event } from '#contract/events.ts'
 import { insertOrganization } from '#server/accounts/organizations.ts'
 import { systemClock } from '#server/clock.ts'
 import { systemContext } from '#server/context.ts'
@@ -92,7 +93,7 @@ async function givenRequests(engine: Engine) {
   let made = 0
   const idOf = (number: number) => `evt_${String(number).padStart(6, '0')}`
   const written = () => Array.from({ length: made }, (_, at) => idOf(at + 1))
-  const newEvent = () => ({
+  const newEvent = (): Event => ({
     id: idOf(++made),
     monitor_id: 'mon_1',
     occurred: new Date(systemClock.now()).toISOString(),

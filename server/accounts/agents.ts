@@ -26,7 +26,7 @@ export async function listAgents(
 ): Promise<Page<Agent>> {
   const rows = db.selectFrom('agents').selectAll('agents').where('agents.organization_id', '=', organizationId)
   const scope = ['agents', organizationId]
-  const page = await listPage<AgentRow>(rows as never, { keyring, query, id: 'agents.id', orders: ORDERS, scope })
+  const page = await listPage<AgentRow>(rows, { keyring, query, id: 'agents.id', orders: ORDERS, scope })
   return { ...page, data: page.data.map(toAgent) }
 }
 

@@ -73,7 +73,7 @@ export async function listApiKeys(
   if (state === 'active') {
     rows = rows.where(({ eb, or }) => or([eb('api_keys.expires_at', 'is', null), eb('api_keys.expires_at', '>', now)]))
   }
-  const page = await listPage<ApiKeyWithCreator>(rows as never, {
+  const page = await listPage<ApiKeyWithCreator>(rows, {
     keyring,
     query,
     id: 'api_keys.id',
@@ -250,19 +250,14 @@ export async function rotateKey(
   { previousUntil, by }: { previousUntil: number | null; by?: Pick<NewKey, 'createdBy' | 'createdByKey'> },
 ): Promise<string> {
   const key = newApiKey()
-  await db
-    .updateTable('api_keys')
-    .where('organization_id', '=', context.organizationId)
-    .where('id', '=', row.id)
-    .set(({ ref }) => ({
-      ...nextVersion,
-      ...(by && { created_by: by.createdBy ?? null, created_by_key: by.createdByKey ?? null }),
-      hash: hashKey(key),
-      rotated_at: context.now,
-      previous_hash: previousUntil === null ? null : ref('hash'),
-      previous_until: previousUntil,
-    }))
-    .execute()
+  await updateTenantRow(db, 'api_keys', context, row.id, {
+    ...nextVersion,
+    ...(by && { created_by: by.createdBy ?? null, created_by_key: by.createdByKey ?? null }),
+    hash: hashKey(key),
+    rotated_at: context.now,
+    previous_hash: previousUntil === null ? null : sql.ref('hash'),
+    previous_until: previousUntil,
+  })
   const object = { id: row.id, label: row.name }
   const after = { previous_expires: toIsoOrNull(previousUntil) }
   await recordAudit(db, context, { action: 'api_key.rotated', object, after })

@@ -5,7 +5,7 @@ import type { Origin, RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { InvitationsTable } from '../database/schema-people.ts'
-import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
+import { getTenantRow, lockOrganization, organizationName } from '../database/tenant-row.ts'
 import { refuseToGrant } from '../http/authorization.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
@@ -31,7 +31,7 @@ export async function listInvitations(
     .selectFrom('invitations')
     .selectAll('invitations')
     .where('invitations.organization_id', '=', organizationId)
-  const page = await listPage<InvitationRow>(rows as never, {
+  const page = await listPage<InvitationRow>(rows, {
     keyring,
     query,
     id: 'invitations.id',
@@ -268,11 +268,7 @@ function updateOpenInvitation(db: Database, organizationId: string, id: string) 
 }
 
 async function sendInvitation(db: Database, keyring: Keyring, row: InvitationRow, now: number): Promise<void> {
-  const { name: organization } = await db
-    .selectFrom('organizations')
-    .select('name')
-    .where('id', '=', row.organization_id)
-    .executeTakeFirstOrThrow()
+  const organization = await organizationName(db, row.organization_id)
   const { role, issue, expires_at: expiresAt } = row
   const content = { kind: 'invitation', organization, role, issue, expiresAt, keyId: keyring.keyId } as const
   await queueMail(db, row.organization_id, { about: row.id, recipients: [row.email], content }, now)

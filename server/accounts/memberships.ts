@@ -5,6 +5,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
+import { findTenantRow } from '../database/tenant-row.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
 import { unauthorized } from '../problem.ts'
@@ -58,26 +59,11 @@ export async function findMembership(
  * The current role of an agent or a key; undefined for a removed agent or a revoked key. Under the organization's lock it does
  * not change until the transaction ends, so that nobody grants access while losing it.
  */
-export async function findActorRole(
-  db: Database,
-  { organizationId }: Tenant,
-  actor: string,
-): Promise<AgentRole | undefined> {
-  const agent = await db
-    .selectFrom('agents')
-    .select('role')
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', actor)
-    .executeTakeFirst()
+export async function findActorRole(db: Database, tenant: Tenant, actor: string): Promise<AgentRole | undefined> {
+  const agent = await findTenantRow(db, 'agents', tenant, actor)
   if (agent) return agent.role
-  const key = await db
-    .selectFrom('api_keys')
-    .select('role')
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', actor)
-    .where('revoked_at', 'is', null)
-    .executeTakeFirst()
-  return key && AGENT_ROLE_BY_KEY_ROLE[key.role]
+  const key = await findTenantRow(db, 'api_keys', tenant, actor)
+  return key?.revoked_at === null ? AGENT_ROLE_BY_KEY_ROLE[key.role] : undefined
 }
 
 /** An admin key may use the whole API, including billing. */

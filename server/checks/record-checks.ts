@@ -4,6 +4,7 @@ import { recordAudit } from '../audit-log.ts'
 import { systemContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { reschedule } from '../database/lease-queue.ts'
+import { updateTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
 import { isFailing, returnToIncidents } from '../monitors/incident-membership.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
@@ -40,12 +41,7 @@ async function writeInTransaction(db: Database, writes: readonly CheckWrite[], n
     const { id, organization_id, group_id, notify } = monitors.get(result.claim.monitor_id)!
     if (planned) await recordPlannedChange(db, result.row!, planned, now)
     if (Object.keys(columns).length > 0) {
-      await db
-        .updateTable('monitors')
-        .set(columns)
-        .where('organization_id', '=', organization_id)
-        .where('id', '=', id)
-        .execute()
+      await updateTenantRow(db, 'monitors', { organizationId: organization_id }, id, columns)
     }
     if (event) newEvents.push({ event: { ...event, group_id }, notify: notify as Notify })
     else if (result.kind === 'verdict' && result.claim.fingerprint === null && isFailing(result.row!.state))
@@ -64,12 +60,7 @@ async function recordPlannedChange(
   const { organization_id: organizationId, id, slot } = row
   await recordProgress(db, { organizationId, id: change.id }, progress, end && { outcome: end, now })
   if (!end) return
-  await db
-    .updateTable('monitors')
-    .set(nextVersion)
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .execute()
+  await updateTenantRow(db, 'monitors', { organizationId }, id, nextVersion)
   await db.updateTable('due_checks').set({ planned_change_id: null }).where('slot', '=', slot).execute()
   await recordAudit(db, systemContext(organizationId, now, { type: 'system', id: change.id, label: change.label }), {
     action: 'monitor.updated',

@@ -4,6 +4,7 @@ import { insertInformation } from '../alerts/information-alerts.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
+import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { countOpenWaits } from '../monitors/waits.ts'
@@ -65,12 +66,7 @@ async function markEnded(
     .where('organization_id', '=', organization_id)
     .where('monitor_id', '=', monitor_id)
     .execute()
-  const monitor = await db
-    .selectFrom('monitors')
-    .select(['organization_id', 'id', 'group_id', 'owner', 'record_type', 'expected_values', 'is_active'])
-    .where('organization_id', '=', organization_id)
-    .where('id', '=', monitor_id)
-    .executeTakeFirst()
+  const monitor = await findTenantRow(db, 'monitors', { organizationId: organization_id }, monitor_id)
   if (monitor?.is_active !== 1) return
   const what = result === 'valid' ? ('record_found' as const) : ('wait_timed_out' as const)
   await insertInformation(db, monitor, { what, expected: JSON.parse(monitor.expected_values) }, now)
@@ -129,15 +125,9 @@ async function makeCheckDue(db: Database, slot: number, now: number): Promise<bo
  * except for a monitor that is disabled or was never checked. Returns whether there is an event.
  */
 export async function timeOutWait(db: Database, claim: WaitClaim, now: number): Promise<boolean> {
-  const { organization_id, monitor_id } = claim
+  const tenant = { organizationId: claim.organization_id }
   return await inTransaction(db, async (transaction) => {
-    const monitor = await transaction
-      .selectFrom('monitors')
-      .selectAll()
-      .where('organization_id', '=', organization_id)
-      .where('id', '=', monitor_id)
-      .modifyEnd(forUpdate(transaction))
-      .executeTakeFirst()
+    const monitor = await findTenantRow(transaction, 'monitors', tenant, claim.monitor_id, forUpdate(transaction))
     await lockWait(transaction, claim)
     const held = await complete(transaction, 'due_waits', [claim])
     if (held.length === 0 || !monitor) return false
@@ -147,12 +137,8 @@ export async function timeOutWait(db: Database, claim: WaitClaim, now: number): 
     }
     await markEnded(transaction, claim, 'timed_out', now)
     if (monitor.is_active === 0 || monitor.state === 'UNSET') return false
-    await transaction
-      .updateTable('monitors')
-      .set({ incidence_count: monitor.incidence_count + 1 })
-      .where('organization_id', '=', organization_id)
-      .where('id', '=', monitor_id)
-      .execute()
+    const set = { incidence_count: monitor.incidence_count + 1 }
+    await updateTenantRow(transaction, 'monitors', tenant, monitor.id, set)
     const { streak } = await transaction
       .selectFrom('due_checks')
       .select('streak')

@@ -11,7 +11,7 @@ import { openDns } from '../deps.ts'
 import type { Outcome } from '../dns/outcome.ts'
 import { parseServerAddress } from '../dns/server-address.ts'
 import { createLog } from '../log.ts'
-import { toDiagnosis } from '../monitors/diagnosis.ts'
+import { diagnosisResponse } from '../monitors/diagnosis.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import { parseExpectedValues, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { fieldTexts } from '../problem.ts'
@@ -71,11 +71,7 @@ function report(
   const { state, values, reason } = evaluate({ owner, recordType, expectedValues, isExactMatch }, outcome)
   if (state !== 'VALID') process.exitCode = 1
   if (json) {
-    const {
-      at: _,
-      paths: __,
-      ...reasons
-    } = toDiagnosis(JSON.stringify(newDiagnosis({ reason, confirmation, at: 0 }, [])))
+    const { at: _, paths: __, ...reasons } = diagnosisResponse(newDiagnosis({ reason, confirmation, at: 0 }, []))
     const record = { name: owner, record_type: recordType.name }
     return print(JSON.stringify({ ...record, state, values, ...reasons, evidence: withIsoTimes(evidence) }))
   }

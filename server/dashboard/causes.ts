@@ -5,6 +5,7 @@ import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import { isFailing } from '../monitors/incident-membership.ts'
 import { toIsoOrNull } from '../times.ts'
 import {
   countFailingGroups,
@@ -55,7 +56,6 @@ export async function findCauses(
 }
 
 const keyOf = ({ state, domain }: Pick<FailingGroup, 'state' | 'domain'>) => `${state} ${domain}`
-const isFailing = (state: MonitorState) => state !== 'VALID' && state !== 'UNSET'
 /** The states in which the reason of the check says more than the state. */
 const HAS_CHECK_REASON: ReadonlySet<MonitorState> = new Set(['INVALID', 'BAD_SETUP', 'NOT_FOUND', 'NO_DATA'])
 

@@ -4,6 +4,7 @@ import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/store.ts'
 import { streamCsv } from '../http/csv.ts'
+import { shownOwner } from '../monitors/names.ts'
 
 const COLUMNS = [
   'occurred',
@@ -41,7 +42,7 @@ export const eventsCsv = (
 function cellsOf({ domain, ...event }: Event): unknown[] {
   return [
     event.occurred,
-    [domain.subdomain, domain.domain].filter((part) => part !== '').join('.'),
+    shownOwner(domain),
     domain.record_type,
     event.old_state,
     event.new_state,

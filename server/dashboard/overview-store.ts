@@ -5,15 +5,9 @@ import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import type { FailingCounts } from '../monitors/counts.ts'
+import { indexedTable } from '../database/index-hints.ts'
+import { type FailingCounts, IS_FAILING } from '../monitors/counts.ts'
 import { toReason } from '../monitors/diagnosis.ts'
-
-// The same expression as in the migration, so that the partial index is used.
-const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
-
-/** Names the index for SQLite, which has no statistics and might use another one. */
-const withIndex = (db: Database, table: string, index: string) =>
-  engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
 
 /** Monitors of one registrable domain in one failing state. */
 export type FailingGroup = { state: MonitorState; domain: string; count: number }
@@ -38,7 +32,7 @@ export async function largestFailingGroups(
   }
   const { rows } = await sql<FailingGroup & { group_count: number }>`
     select state, domain, count(*) as count, count(*) over () as group_count
-      from ${withIndex(db, 'monitors', 'monitors_failing_counted')}
+      from ${indexedTable(db, 'monitors', 'monitors_failing_counted')}
       where organization_id = ${organizationId} and ${IS_FAILING} group by state, domain
       order by count(*) desc, max(id) desc limit ${limit}`.execute(db)
   return {
@@ -53,7 +47,7 @@ export async function largestFailingGroups(
  */
 async function countByDomain(db: Database, organizationId: string): Promise<FailingGroup[] | undefined> {
   const selectFailing = (column: string, of: string, condition = sql``) => sql`(select ${sql.raw(column)}
-    from ${withIndex(db, 'monitors', 'monitors_failing_counted')}
+    from ${indexedTable(db, 'monitors', 'monitors_failing_counted')}
     where organization_id = ${organizationId} and ${IS_FAILING} and monitors.state = ${sql.ref(`${of}.state`)} ${condition})`
   const ofDomain = sql`and monitors.domain = domains.domain`
   const states = sql.join(
@@ -87,7 +81,7 @@ export async function countFailingGroups(
   if (groups.length === 0) return []
   const selects = groups.map(
     (failingGroup) => sql`select ${failingGroup.state} as state, ${failingGroup.domain} as domain, count(*) as count
-      from ${withIndex(db, 'monitors', 'monitors_failing_counted')} where ${inGroup(organizationId, failingGroup)}`,
+      from ${indexedTable(db, 'monitors', 'monitors_failing_counted')} where ${inGroup(organizationId, failingGroup)}`,
   )
   const { rows } = await sql<FailingGroup>`${sql.join(selects, sql` union all `)}`.execute(db)
   return rows.filter(({ count }) => count > 0)
@@ -120,10 +114,10 @@ export async function listFailingMonitors(
     (failingGroup) => sql`select * from (
       select state, domain, id, owner, record_type, expected_values, current_values,
           (select max(occurred_at) from (
-            select occurred_at, old_state, new_state from ${withIndex(db, 'events', 'events_by_monitor')}
+            select occurred_at, old_state, new_state from ${indexedTable(db, 'events', 'events_by_monitor')}
               where monitor_id = monitors.id order by occurred_at desc, id desc limit ${MAX_EVENTS}
           ) as latest where old_state <> new_state and new_state = monitors.state) as since
-        from ${withIndex(db, 'monitors', 'monitors_failing_counted')}
+        from ${indexedTable(db, 'monitors', 'monitors_failing_counted')}
         where ${inGroup(organizationId, failingGroup)} order by id desc limit ${limit}) as newest`,
   )
   const { rows } = await sql<FailingMonitor>`${sql.join(selects, sql` union all `)}`.execute(db)
@@ -164,7 +158,7 @@ export async function countLate(db: Database, { organizationId }: Tenant, dueBef
 
 async function countPostponed(db: Database, organizationId: string, dueBefore: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count
-    from ${withIndex(db, 'due_checks', 'due_checks_postponed')}
+    from ${indexedTable(db, 'due_checks', 'due_checks_postponed')}
     where organization_id = ${organizationId} and postponed_since < ${dueBefore} and due_at >= ${dueBefore}`.execute(db)
   return rows[0]!.count
 }
@@ -186,7 +180,7 @@ async function countOverdue(db: Database, organizationId: string, dueBefore: num
 
 export async function lastCheckedAt(db: Database, { organizationId }: Tenant): Promise<number | null> {
   const { rows } = await sql<{ last_checked_at: number }>`select last_checked_at
-    from ${withIndex(db, 'due_checks', 'due_checks_by_last_checked')}
+    from ${indexedTable(db, 'due_checks', 'due_checks_by_last_checked')}
     where organization_id = ${organizationId} and last_checked_at is not null
     order by last_checked_at desc limit 1`.execute(db)
   return rows[0]?.last_checked_at ?? null
@@ -204,7 +198,7 @@ export async function readWebhooks(
   { organizationId }: Tenant,
   limit: number,
 ): Promise<Pick<Overview['webhooks'], 'count' | 'paused' | 'failing' | 'trouble'>> {
-  const webhooks = withIndex(db, 'webhooks', 'webhooks_in_trouble')
+  const webhooks = indexedTable(db, 'webhooks', 'webhooks_in_trouble')
   const counts = await sql<{ state: string; count: number }>`
     select 'all' as state, count(*) as count from webhooks where organization_id = ${organizationId}
     union all select state, count(*) from ${webhooks}
@@ -241,7 +235,7 @@ export async function firstResultsSince(
 ): Promise<{ count: number; from: number; to: number } | null> {
   const { rows } = await sql<{ count: number; first: number; last: number }>`
     select count(*) as count, min(occurred_at) as first, max(occurred_at) as last from (
-      select occurred_at from ${withIndex(db, 'events', 'events_by_old_state')}
+      select occurred_at from ${indexedTable(db, 'events', 'events_by_old_state')}
         where organization_id = ${organizationId} and old_state = 'UNSET' and occurred_at > ${since}
         order by occurred_at desc limit ${MAX_FIRST_RESULTS}) as newest`.execute(db)
   const { count, first, last } = rows[0]!

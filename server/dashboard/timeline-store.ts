@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Timeline, TimelineRange } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
-import { type Database, engineOf } from '../database/database.ts'
-import { withIndex } from '../database/index-hints.ts'
+import type { Database } from '../database/database.ts'
+import { fromIndex } from '../database/index-hints.ts'
 import type { Deps } from '../deps.ts'
 import { INCLUDE_NOTHING } from '../monitors/monitor.ts'
 import { getMonitor } from '../monitors/store.ts'
@@ -79,9 +79,8 @@ async function stateChangesSince(
 }
 
 function events(db: Database, organizationId: string, id: string) {
-  const table = engineOf(db) === 'sqlite' ? withIndex('events', { index: 'events_by_monitor' }) : 'events'
   return db
-    .selectFrom(table as 'events')
+    .selectFrom(fromIndex(db, 'events', 'events_by_monitor'))
     .select(['id', 'occurred_at', 'old_state', 'new_state'])
     .where('organization_id', '=', organizationId)
     .where('monitor_id', '=', id)

@@ -51,28 +51,31 @@ export async function narrowestFilter(
   return narrowest && { ...narrowest, isFew: narrowest.count < MAX_SORTED_ROWS }
 }
 
-/** The table in FROM with the index to use. SQLite only. */
-export const withIndex = (table: keyof Tables, { index }: Pick<IndexedFilter, 'index'>) =>
-  sql`${sql.ref(table)}`.as<string>(
-    index === undefined ? sql`${sql.ref(table)}` : sql`${sql.ref(table)} indexed by ${sql.ref(index)}`,
-  )
-
 /** The table in FROM. SQLite uses the index; without statistics it would prefer the primary key and read too many rows. */
-export const fromIndex = <T extends keyof Tables>(db: Database, table: T, index: string): T =>
-  (engineOf(db) === 'sqlite' ? withIndex(table, { index }) : table) as T
+export const indexedTable = (db: Database, table: keyof Tables, index: string): RawBuilder<unknown> =>
+  engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
+
+/** The same for the query builder. `index`: undefined if the planner decides. */
+export const fromIndex = <T extends keyof Tables>(db: Database, table: T, index: string | undefined): T =>
+  (index === undefined || engineOf(db) === 'postgres'
+    ? table
+    : sql.ref(table).as<string>(indexedTable(db, table, index))) as T
 
 async function countUpTo(max: number, db: Database, table: keyof Tables, filter: IndexedFilter): Promise<number> {
-  const { index, columns, values, where, count } = filter
+  const { index, count } = filter
   if (count) return Math.min(max, (await count.execute(db)).rows[0]?.count ?? 0)
-  const from = engineOf(db) === 'sqlite' ? withIndex(table, { index }) : table
-  let rows = db.selectFrom(from as 'monitors').select(sql`1`.as('one'))
-  columns.forEach((column, index) => {
-    const value = values[index]
-    const isEqual = Array.isArray(value) ? sql`in (${sql.join(value)})` : sql`= ${value}`
-    rows = rows.where(sql<boolean>`${sql.ref(column)} ${isEqual}`)
-  })
-  if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
+  let rows = db.selectFrom(fromIndex(db, table, index) as 'monitors').select(sql`1`.as('one'))
+  for (const condition of conditionsOf(filter)) rows = rows.where(condition)
   const counted = db.selectFrom(rows.limit(max).as('counted')).select(db.fn.countAll<number>().as('count'))
   const row = await counted.executeTakeFirst()
   return row?.count ?? 0
+}
+
+/** What the filter requires of a row of its table. */
+export function conditionsOf({ columns, values, where }: IndexedFilter): RawBuilder<boolean>[] {
+  const equalities = columns.map((column, index) => {
+    const value = values[index]
+    return sql<boolean>`${sql.ref(column)} ${Array.isArray(value) ? sql`in (${sql.join(value)})` : sql`= ${value}`}`
+  })
+  return where === undefined ? equalities : [...equalities, sql.raw<boolean>(where)]
 }

@@ -1,8 +1,7 @@
-import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import { type AliasedExpression, type Expression, type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import { SIGNATURE_BYTES, type Signer } from '../keyring.ts'
 import { invalid } from '../problem.ts'
-import type { Tables } from './schema.ts'
 
 /** The query parameters of every list. */
 export type PageQuery = {
@@ -17,7 +16,16 @@ export type Page<T> = { limit: number; after: string | null; before: string | nu
 
 /** Every listed row has an id, which breaks ties of the order. */
 export type ListRow = { id: string }
-export type ListQuery<R extends ListRow> = SelectQueryBuilder<Tables, never, R>
+/** What a list needs of a query, whatever its tables are. */
+export type ListQuery<R> = {
+  select<V, A extends string>(column: AliasedExpression<V, A>): ListQuery<R & Record<A, V>>
+  clearSelect(): ListQuery<unknown>
+  where(condition: Expression<boolean>): ListQuery<R>
+  orderBy(expression: Expression<unknown>): ListQuery<R>
+  limit(limit: number): ListQuery<R>
+  offset(offset: number): ListQuery<R>
+  execute(): Promise<R[]>
+}
 
 /**
  * `column`: the rows are ordered by it, then by id. Nulls are last in both directions. `above` and `below` filter that column. They
@@ -38,7 +46,7 @@ export type ListOptions<R extends ListRow = ListRow> = {
    * For filters that may match few of the next rows in the order. `all`: the list without filters, of which a bounded number of rows is
    * scanned. `instead`: the query that reads the index of the filter if the scan finds too few.
    */
-  sparse?: { all: ListQuery<R>; instead: { rows: ListQuery<R>; id: string; order: Order } } | undefined
+  sparse?: { all: ListQuery<ListRow>; instead: { rows: ListQuery<R>; id: string; order: Order } } | undefined
 }
 
 /**
@@ -141,7 +149,7 @@ const MAX_SCANNED_ROWS = 10_000
  */
 async function scanRows<R extends ListRow>(
   list: List<R>,
-  all: ListQuery<R>,
+  all: ListQuery<ListRow>,
   { limit, ...start }: Start & { limit: number },
 ): Promise<(R & WithOrderValue)[] | undefined> {
   const [hasValue = true, ...otherSegments] = segmentsFrom(list, start)
@@ -158,7 +166,7 @@ async function scanRows<R extends ListRow>(
 async function hasRowsBehind<R extends ListRow>(
   list: List<R>,
   start: Start,
-  all?: ListQuery<R>,
+  all?: ListQuery<ListRow>,
 ): Promise<boolean | undefined> {
   const behind = { from: start.from, backward: !start.backward }
   for (const hasValue of segmentsFrom(list, behind)) {
@@ -170,8 +178,8 @@ async function hasRowsBehind<R extends ListRow>(
 }
 
 /** The position of the row `offset` rows further on; undefined past the last row. */
-async function positionAfter<R extends ListRow>(
-  list: List<R>,
+async function positionAfter(
+  list: List<ListRow>,
   start: Start,
   hasValue: boolean,
   offset: number,
@@ -199,8 +207,8 @@ async function readSegment<R extends ListRow>(
   const isDescending = list.isDescending !== start.backward
   const isById = order.column === list.id
   const [id, column, way] = [sql.ref(list.id), sql.ref(order.column), sql.raw(isDescending ? 'desc' : 'asc')]
-  const withValue = isById ? rows : rows.select(column.as('page_value') as never)
-  const selected = part.isProbe ? rows.clearSelect().select(id.as('id') as never) : withValue
+  const withValue = isById ? rows : rows.select(column.as('page_value'))
+  const selected = part.isProbe ? rows.clearSelect().select(id.as('id')) : withValue
   let query = selected as ListQuery<R & WithOrderValue>
   for (const condition of conditionsOf(list, start, part, isDescending)) query = query.where(condition)
   if (part.hasValue && !isById) query = query.orderBy(sql`${column} ${way}`)

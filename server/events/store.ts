@@ -6,8 +6,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
-import type { ListQuery } from '../database/pagination.ts'
+import { fromIndex, type IndexedFilter, narrowestIndex } from '../database/index-hints.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { findGroupRow, isGroupId } from '../groups/resolve.ts'
@@ -33,17 +32,16 @@ export async function listEvents(
   )
   const filters = await columnFilters(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
-  const events = index === undefined ? 'events' : (withIndex('events', { index }) as never as 'events')
   const { include } = query
   let rows = db
-    .selectFrom(events)
+    .selectFrom(fromIndex(db, 'events', index))
     .select(include ? [...LIST_COLUMNS, 'events.diagnosis'] : LIST_COLUMNS)
     .where('events.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
   }
   if (isChange) rows = rows.where(IS_CHANGE)
-  const page = await listPage<ListRow>(rows as unknown as ListQuery<ListRow>, {
+  const page = await listPage<ListRow>(rows, {
     keyring,
     query: { ...query, order_by },
     id: 'events.id',

@@ -97,6 +97,18 @@ onBothEngines('groups', (_fresh, engine) => {
     }
   })
 
+  test('an unknown group in a list is reported at its place, also after an entry of another type', async () => {
+    const world = await givenApp(engine)
+    for (const path of ['/alert-rules', '/webhooks']) {
+      const refused = await change(world, path, { groups: [5, 'default', 'nowhere'] }, 'POST')
+      expect(refused.body.errors).toMatchObject({
+        'groups.0': 'must be text, not 5.',
+        'groups.2': expect.stringContaining('group'),
+      })
+      expect(refused.body.errors).not.toHaveProperty('groups.1')
+    }
+  })
+
   test('PATCH /groups/{group}/monitors updates all monitors of the group and no others, and repeating it changes nothing', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world, 'shop', 450)

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import { MAX_GROUPS } from '#contract/webhooks.ts'
+import type { Tenant } from '../context.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { type FieldErrors, throwIfInvalid } from '../problem.ts'
@@ -11,10 +12,35 @@ export type LinkLimits = { webhooksPerGroup: number }
 /** For changes that no caller requested. */
 export const NO_LIMITS: LinkLimits = { webhooksPerGroup: Number.POSITIVE_INFINITY }
 
+/** Whose links they are. */
+type Side = 'group' | 'webhook'
+/** The column of the side, and that of the other one. */
+const COLUMNS = { group: ['group_id', 'webhook_id'], webhook: ['webhook_id', 'group_id'] } as const
+
+/** The ids of the webhooks of each of these groups, or of the groups of each of these webhooks, sorted. */
+export async function readLinks(
+  db: Database,
+  { organizationId }: Tenant,
+  side: Side,
+  ids: readonly string[],
+): Promise<Map<string, string[]>> {
+  if (ids.length === 0) return new Map()
+  const [column, otherColumn] = COLUMNS[side]
+  const links = await db
+    .selectFrom('group_webhooks')
+    .select([`${column} as id`, `${otherColumn} as linked_id`])
+    .where('organization_id', '=', organizationId)
+    .where(column, 'in', ids)
+    .orderBy(column)
+    .orderBy(otherColumn)
+    .execute()
+  const byId = Map.groupBy(links, ({ id }) => id)
+  return new Map([...byId].map(([id, links]) => [id, links.map(({ linked_id }) => linked_id)]))
+}
+
 type Links = {
   organizationId: string
-  /** Whose links are replaced. */
-  side: 'group' | 'webhook'
+  side: Side
   id: string
   /** The ids of the other side, each with its field in the request. */
   targets: ReadonlyMap<string, string>
@@ -38,16 +64,8 @@ export async function lockLinks(db: Database, organizationId: string): Promise<v
  */
 export async function replaceLinks(db: Database, links: Links, limits: LinkLimits = NO_LIMITS): Promise<string[]> {
   const { organizationId, side, id, targets } = links
-  const [column, otherColumn] =
-    side === 'group' ? (['group_id', 'webhook_id'] as const) : (['webhook_id', 'group_id'] as const)
-  const rows = await db
-    .selectFrom('group_webhooks')
-    .select(`${otherColumn} as id`)
-    .where('organization_id', '=', organizationId)
-    .where(column, '=', id)
-    .orderBy(otherColumn)
-    .execute()
-  const before = new Set(rows.map((row) => row.id))
+  const [column, otherColumn] = COLUMNS[side]
+  const before = new Set((await readLinks(db, { organizationId }, side, [id])).get(id))
   const added = [...targets.keys()].filter((target) => !before.has(target))
   const removed = [...before].filter((target) => !targets.has(target))
   throwIfInvalid(await limitErrors(db, links, { added, before: before.size }, limits))
@@ -72,7 +90,7 @@ async function limitErrors(
   if (targets.size > max && targets.size > before) {
     errors[field] = fieldError('too_many_links', { count: targets.size, max })
   }
-  const column = side === 'group' ? 'webhook_id' : 'group_id'
+  const [, column] = COLUMNS[side]
   const counts = await db
     .selectFrom('group_webhooks')
     .select([column, ({ fn }) => fn.countAll<number>().as('count')])

@@ -139,7 +139,7 @@ export async function findGroupRow(
     .executeTakeFirst()
 }
 
-/** A longer list is cut off: each entry costs a query. */
+/** A longer list is cut off. */
 const MAX_LIST_ENTRIES = 100
 
 /** The texts of a field that may hold anything. */
@@ -148,14 +148,23 @@ export const stringsOf = (value: unknown): string[] =>
 
 /** The ids of the groups in the field `groups`, which may hold anything, and an error for each unknown group. */
 export async function parseGroupList(db: Database, tenant: Tenant, value: unknown) {
-  const ids: string[] = []
+  const entries: unknown[] = Array.isArray(value) ? value.slice(0, MAX_LIST_ENTRIES) : []
+  const { fields, errors } = await findFieldsOfGroups(db, tenant, entries)
+  return { ids: [...fields.keys()], errors }
+}
+
+/** The entry of the field `groups` that names each group, by group id, and an error for each entry that names none. */
+export async function findFieldsOfGroups(db: Database, tenant: Tenant, entries: readonly unknown[]) {
+  const names = entries.filter((entry) => typeof entry === 'string')
+  const groups = await findGroups(db, tenant, [...new Set(names)])
+  const fields = new Map<string, string>()
   const errors: FieldErrors = {}
-  for (const [index, idOrSlug] of stringsOf(value).entries()) {
-    const group = await findGroupRow(db, tenant, idOrSlug)
-    if (group) ids.push(group.id)
+  for (const [index, entry] of entries.entries()) {
+    const group = groups.get(entry as string)
+    if (group) fields.set(group.id, `groups.${index}`)
     else errors[`groups.${index}`] = UNKNOWN_GROUP
   }
-  return { ids, errors }
+  return { fields, errors }
 }
 
 /** Adds the differences to `groups.monitors` when monitors are created, moved or deleted. A group may appear more than once. */

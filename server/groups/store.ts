@@ -10,6 +10,7 @@ import { listPage, type Page } from '../database/pagination.ts'
 import { lockOrganization } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
+import { parseIncludedFields } from '../include.ts'
 import type { Keyring } from '../keyring.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import { countByGroup } from './counts.ts'
@@ -27,7 +28,7 @@ import {
   replaceLabels,
   requestedLabels,
 } from './labels.ts'
-import { type LinkLimits, lockLinks, NO_LIMITS, replaceLinks } from './links.ts'
+import { type LinkLimits, lockLinks, NO_LIMITS, readLinks, replaceLinks } from './links.ts'
 import { findGroupRow, type GroupRow, getGroupRow, slugOf } from './resolve.ts'
 
 const ORDERS = { created: { column: 'groups.id' }, name: { column: 'groups.name' }, slug: { column: 'groups.slug' } }
@@ -47,7 +48,7 @@ export async function listGroups(
   if (external_id !== undefined) rows = rows.where('groups.external_id', '=', external_id)
   for (const label of labels) rows = rows.where(hasLabel(GROUP_LABELS, 'groups', { organizationId }, label))
   for (const word of words ?? []) rows = rows.where(hasWord(db, word))
-  const page = await listPage<GroupRow>(rows as never, {
+  const page = await listPage<GroupRow>(rows, {
     keyring,
     query,
     id: 'groups.id',
@@ -85,20 +86,8 @@ export async function getGroup(
 const AUDITED = ['external_id', 'tags', 'metadata'] as const
 export type GroupInclusion = readonly (typeof GROUP_INCLUDES)[number][]
 
-/** Parses `?include=`, in any letter case. Throws a 400 that lists the allowed fields. */
-export function parseGroupInclude(text: string | undefined): GroupInclusion {
-  if (text === undefined || text === '') return []
-  // If the body is invalid too, the query was not validated: a repeated parameter is a list.
-  if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
-  const names = text
-    .toLowerCase()
-    .split(',')
-    .map((name) => name.trim())
-  if (!names.every((name) => name === '' || GROUP_INCLUDES.some((allowed) => allowed === name))) {
-    throw invalid({ include: fieldError('invalid_list', { allowed: GROUP_INCLUDES.join(', ') }) })
-  }
-  return GROUP_INCLUDES.filter((name) => names.includes(name))
-}
+/** Parses `?include=`. Throws a 400 that lists the allowed fields. */
+export const parseGroupInclude = (text: string | undefined): GroupInclusion => parseIncludedFields(text, GROUP_INCLUDES)
 
 type GroupInput = { name: string; slug?: string; isDefault?: boolean; webhooks?: string[] } & LabelInput
 
@@ -229,16 +218,8 @@ async function toGroups(
 ): Promise<GroupResponse[]> {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
-  const links = await db
-    .selectFrom('group_webhooks')
-    .select(['group_id', 'webhook_id'])
-    .where('organization_id', '=', organizationId)
-    .where('group_id', 'in', ids)
-    .orderBy('group_id')
-    .orderBy('webhook_id')
-    .execute()
+  const webhooks = await readLinks(db, { organizationId }, 'group', ids)
   const counts = included.includes('counts') ? await countByGroup(db, { organizationId }, rows) : undefined
-  const linksByGroup = Map.groupBy(links, (link) => link.group_id)
   return rows.map((row) => {
     const optional = { ...labelsFromRow(row), counts: counts?.get(row.id) }
     const group: GroupResponse = {
@@ -247,7 +228,7 @@ async function toGroups(
       name: row.name,
       is_default: row.is_default === 1,
       monitors: row.monitors,
-      webhooks: (linksByGroup.get(row.id) ?? []).map((link) => link.webhook_id),
+      webhooks: webhooks.get(row.id) ?? [],
       ...Object.fromEntries(included.map((name) => [name, optional[name]])),
     }
     return withVersion(group, row.version)

@@ -3,17 +3,14 @@ import { MAX_COUNTED, type MonitorCounts, type MonitorFilters } from '#contract/
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { type IndexedFilter, narrowestFilter, withIndex } from '../database/index-hints.ts'
+import { conditionsOf, fromIndex, type IndexedFilter, indexedTable, narrowestFilter } from '../database/index-hints.ts'
 import { countByGroup, countsOf } from '../groups/counts.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
 import { indexedFiltersOf, monitorsByIds } from './list-indexes.ts'
 import { countedIds, isExact, isFoundFew, withRareTrigrams } from './search.ts'
 
 // Exactly the condition of the partial index in the migration.
-const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
-
-const monitorsByIndex = (db: Database, index: string) =>
-  engineOf(db) === 'sqlite' ? sql`monitors indexed by ${sql.ref(index)}` : sql`monitors`
+export const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
 
 export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
 
@@ -31,13 +28,13 @@ export async function countStates(
   { organizationId }: Tenant,
   failing?: FailingCounts,
 ): Promise<StateCounts> {
-  const countFailing = sql`union all select 'failing', state, count(*) from ${monitorsByIndex(db, 'monitors_failing_counted')}
+  const countFailing = sql`union all select 'failing', state, count(*) from ${indexedTable(db, 'monitors', 'monitors_failing_counted')}
       where organization_id = ${organizationId} and ${IS_FAILING} group by state`
   const { rows: counted } = await sql<{ what: string; state: string; count: number }>`
     select 'all' as what, '' as state, cast(coalesce(sum(monitors), 0) as bigint) as count
       from groups where organization_id = ${organizationId}
     ${failing ? sql`` : countFailing}
-    union all select 'disabled', state, count(*) from ${monitorsByIndex(db, 'monitors_disabled')}
+    union all select 'disabled', state, count(*) from ${indexedTable(db, 'monitors', 'monitors_disabled')}
       where organization_id = ${organizationId} and is_active = 0 group by state
     union all select 'some unset', 'UNSET', count(*) from (${inState(db, organizationId, 'UNSET')} limit ${MAX_COUNTED_OF_STATE}) as few`.execute(
     db,
@@ -66,7 +63,7 @@ export async function countStates(
 }
 
 const inState = (db: Database, organizationId: string, state: MonitorState) => sql`select 1 as one
-  from ${monitorsByIndex(db, 'monitors_by_state')} where organization_id = ${organizationId} and state = ${state}`
+  from ${indexedTable(db, 'monitors', 'monitors_by_state')} where organization_id = ${organizationId} and state = ${state}`
 
 async function countInState(db: Database, organizationId: string, state: MonitorState, max?: number): Promise<number> {
   const limit = max === undefined ? sql`` : sql`limit ${max}`
@@ -141,28 +138,20 @@ async function candidates(db: Database, tenant: Tenant, filter: MonitorFilter) {
   return { rows: rowsByFilter(db, tenant, narrowest.filter), remaining: { ...filter, labels }, count }
 }
 
-function rowsByFilter(
-  db: Database,
-  { organizationId }: Tenant,
-  { table, index, columns, values, where }: IndexedFilter,
-) {
-  if (table === 'monitor_labels') {
+function rowsByFilter(db: Database, { organizationId }: Tenant, filter: IndexedFilter) {
+  if (filter.table === 'monitor_labels') {
     const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
-      where organization_id = ${organizationId} and label = ${values[1]} limit ${MAX_COUNTED})`
+      where organization_id = ${organizationId} and label = ${filter.values[1]} limit ${MAX_COUNTED})`
     if (engineOf(db) === 'sqlite') return monitorsByIds(db, ids)
     // PostgreSQL 17 and newer finds a list of ids in one pass of the index, with half of the pages of a join.
     const monitors = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)
     return monitors.where(sql<boolean>`monitors.id = any(array${ids})`)
   }
   let rows = db
-    .selectFrom((index === undefined ? 'monitors' : withIndex('monitors', { index })) as 'monitors')
+    .selectFrom(fromIndex(db, 'monitors', filter.index))
     .where('monitors.organization_id', '=', organizationId)
-  columns.forEach((column, index) => {
-    const value = values[index]
-    const isEqual = Array.isArray(value) ? sql`in (${sql.join(value)})` : sql`= ${value}`
-    rows = rows.where(sql<boolean>`${sql.ref(`monitors.${column}`)} ${isEqual}`)
-  })
-  return where === undefined ? rows : rows.where(sql.raw<boolean>(where))
+  for (const condition of conditionsOf(filter)) rows = rows.where(condition)
+  return rows
 }
 
 const sumOf = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0)

@@ -27,8 +27,9 @@ function upgradeConfirmation({ decided = '', paths = [], ...others }: OlderConfi
 }
 
 /** The diagnosis in a response, with texts. */
-export function toDiagnosis(json: string): Diagnosis {
-  const { verdict, latest, ...confirmation } = readDiagnosis(json)
+export const toDiagnosis = (json: string): Diagnosis => diagnosisResponse(readDiagnosis(json))
+
+export function diagnosisResponse({ verdict, latest, ...confirmation }: StoredDiagnosis): Diagnosis {
   return {
     reason: textOf(verdict),
     verdict: shown(verdict),

@@ -105,6 +105,16 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
     )
   })
 
+  test('the name of a record below the root is complete', async () => {
+    const world = await givenApp(engine)
+    const root = { domain: '.', record_type: 'NS', expected_value: 'ns1.example.com' }
+    await bulk(world, [root, { ...root, subdomain: 'com' }])
+    const csv = (await world.call(`${PATH}?format=csv`)).text
+    expect(rowsOf(csv).map(({ name }) => name)).toEqual(['.', 'com'])
+    const zone = (await world.call(`${PATH}?format=zone`)).text
+    expect(zone).toContain('\n. IN NS ns1.example.com.\ncom. IN NS ns1.example.com.\n')
+  })
+
   test('exports more selected monitors than one batch, in the order of the request', async () => {
     const world = await givenApp(engine)
     const some = Array.from({ length: 620 }, (_, at) => ({

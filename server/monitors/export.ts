@@ -17,6 +17,7 @@ import { toCsv } from '../http/csv.ts'
 import { invalid } from '../problem.ts'
 import { listMonitors } from './list.ts'
 import { inclusionOf, type MonitorResponseRow, toMonitor } from './monitor.ts'
+import { shownOwner } from './names.ts'
 import { absoluteHost, parsePastedText, toQuotedStrings } from './record-types/presentation.ts'
 import { findZoneType } from './record-types/record-types.ts'
 import { getMonitors } from './store.ts'
@@ -121,7 +122,7 @@ type Columns = Record<string, (monitor: MonitorResponse) => unknown>
 
 /** The columns that an import reads come first. */
 const COLUMNS = {
-  name: ownerName,
+  name: shownOwner,
   type: ({ record_type }) => record_type,
   value: ({ expected_value }) => expected_value.map(inOneLine).join('\n'),
   exact: ({ is_exact_match }) => yesOrNo(is_exact_match),
@@ -186,10 +187,6 @@ const yesOrNo = (value: boolean) => (value ? 'yes' : 'no')
 const inOneLine = (value: string) =>
   /[\r\n\u2028\u2029]/.test(value) || value.trim() !== value ? toQuotedStrings(parsePastedText(value)) : value
 
-function ownerName({ subdomain, domain }: MonitorResponse): string {
-  return [subdomain, domain].filter((part) => part !== '').join('.')
-}
-
 /** Expected values as records of RFC 1035. A value that is not a complete record is a comment. */
 function zoneWriter(): Writer {
   let origin: string | undefined
@@ -212,7 +209,7 @@ function recordsOf(monitor: MonitorResponse): string {
   const isSpf = record_type === 'SPF'
   const type = isSpf ? 'TXT' : record_type
   const toZoneFile = findZoneType(type)!.recordType.toZoneFile
-  const owner = absoluteHost(ownerName(monitor))
+  const owner = absoluteHost(shownOwner(monitor))
   return expected_value
     .map((value) => {
       const data = isSpf ? toQuotedStrings(value) : toZoneFile(value)

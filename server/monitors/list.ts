@@ -2,9 +2,8 @@ import { type SelectQueryBuilder, sql } from 'kysely'
 import type { MonitorQuery } from '#contract/monitor-list.ts'
 import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { withIndex } from '../database/index-hints.ts'
-import type { ListQuery } from '../database/pagination.ts'
-import { listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
+import { fromIndex } from '../database/index-hints.ts'
+import { type ListQuery, type ListRow, listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
 import type { Tables } from '../database/schema.ts'
 import type { Signer } from '../keyring.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
@@ -82,20 +81,16 @@ function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: Monito
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
   const order = lookup?.isOrdered ? { column: id } : plan.order
-  return { rows: withGroup as unknown as ListQuery<MonitorResponseRow>, id, order }
+  return { rows: withGroup, id, order }
 }
 
 /** All monitors of the organization, from the table and index of the order. */
-function selectInOrder(
-  db: Database,
-  { organizationId }: Tenant,
-  { table, index }: ListPlan,
-): ListQuery<MonitorResponseRow> {
+function selectInOrder(db: Database, { organizationId }: Tenant, { table, index }: ListPlan): ListQuery<ListRow> {
   const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
   return db
-    .selectFrom((index === undefined ? table : withIndex(table, { index })) as 'monitors')
+    .selectFrom(fromIndex(db, table, index) as 'monitors')
     .select(sql<string>`${sql.ref(idColumnOf(table))}`.as('id'))
-    .where(organization) as unknown as ListQuery<MonitorResponseRow>
+    .where(organization)
 }
 
 const idColumnOf = (table: ListPlan['table']) => (table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id')
@@ -105,8 +100,7 @@ const idColumnOf = (table: ListPlan['table']) => (table === 'monitors' ? 'monito
  * For every other order a subquery reads it for each row: PostgreSQL then uses the index of the order.
  */
 function fromTables(db: Database, { table, index, order, lookup }: ListPlan): JoinedTables {
-  const first = index === undefined ? table : withIndex(table, { index })
-  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(first as 'monitors')
+  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(fromIndex(db, table, index) as 'monitors')
   if (order !== ORDERS.last_checked) {
     const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
       where due_checks.slot = monitors.slot)`
@@ -122,4 +116,4 @@ function fromTables(db: Database, { table, index, order, lookup }: ListPlan): Jo
 }
 
 /** The plan decides which of the two tables are in the statement. */
-type JoinedTables = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', object>
+type JoinedTables = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', { last_checked_at: number | null }>

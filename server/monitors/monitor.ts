@@ -1,12 +1,11 @@
 import type { Selectable } from 'kysely'
-import { fieldError } from '#contract/field-errors.ts'
 import { INCLUDES, type MonitorResponse, type MonitorState, type Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Wait } from '#contract/setup-pages.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
 import { labelsFromRow } from '../groups/labels.ts'
-import { invalid } from '../problem.ts'
+import { parseIncludedFields } from '../include.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 
@@ -35,23 +34,25 @@ export const COLUMN_TYPES = {
   metadata: 'text',
 } as const
 
-/** The columns that a response is built from. Those of `?include=` are optional. */
-export type MonitorResponseRow = Pick<
-  MonitorRow,
-  | 'id'
-  | 'created_at'
-  | 'domain'
-  | 'subdomain'
-  | 'record_type'
-  | 'expected_values'
-  | 'current_values'
-  | 'is_exact_match'
-  | 'state'
-  | 'incidence_count'
-  | 'is_active'
-  | 'notify'
-  | 'version'
-> &
+/** The columns that every response is built from. */
+export const RESPONSE_COLUMNS = [
+  'id',
+  'created_at',
+  'domain',
+  'subdomain',
+  'record_type',
+  'expected_values',
+  'current_values',
+  'is_exact_match',
+  'state',
+  'incidence_count',
+  'is_active',
+  'notify',
+  'version',
+] as const
+
+/** Those of `?include=` are optional. */
+export type MonitorResponseRow = Pick<MonitorRow, (typeof RESPONSE_COLUMNS)[number]> &
   Partial<Pick<MonitorRow, 'frequency' | 'diagnosis' | 'external_id' | 'tags' | 'metadata'>> & {
     last_checked_at: number | null
     group_slug?: string
@@ -120,17 +121,5 @@ export function toMonitor(row: MonitorResponseRow, included: Inclusion): Monitor
   return withVersion({ ...monitor, wait: row.wait }, row.version, included.wait ? undefined : monitor)
 }
 
-/** Parses `?include=`, in any letter case. Throws a 400 that lists the allowed fields. */
-export function parseInclude(text: string | undefined): Inclusion {
-  if (text === undefined || text === '') return INCLUDE_NOTHING
-  // If the body is invalid too, the query was not validated: a repeated parameter is a list.
-  if (typeof text !== 'string') throw invalid({ include: fieldError('repeated') })
-  const names = text
-    .split(',')
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== '')
-  if (names.some((name) => !INCLUDES.some((allowed) => allowed === name))) {
-    throw invalid({ include: fieldError('invalid_list', { allowed: INCLUDES.join(', ') }) })
-  }
-  return inclusionOf(names)
-}
+/** Parses `?include=`. Throws a 400 that lists the allowed fields. */
+export const parseInclude = (text: string | undefined): Inclusion => inclusionOf(parseIncludedFields(text, INCLUDES))

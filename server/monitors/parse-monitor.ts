@@ -187,6 +187,15 @@ function newChange(row: MonitorRow, draft: MonitorDraft): ParsedChange {
     ...(resetsState && { state: 'UNSET', diagnosis: null }),
     ...(isRecordChanged && { current_values: null, rotation: null }),
   }
+  return changeOf(row, next, { resetsState, group: draft.group })
+}
+
+/** The effect of these values of columns on the stored ones. */
+export function changeOf(
+  row: MonitorRow,
+  next: ParsedChange['columns'],
+  { resetsState, group }: Pick<ParsedChange, 'resetsState' | 'group'>,
+): ParsedChange {
   // Each written column also writes its index.
   const columns: ParsedChange['columns'] = Object.fromEntries(
     Object.entries(next).filter(([column, value]) => row[column as keyof MonitorRow] !== value),
@@ -197,7 +206,7 @@ function newChange(row: MonitorRow, draft: MonitorDraft): ParsedChange {
     isActiveChanged: 'is_active' in columns,
     isReenabledFailing: columns.is_active === 1 && !resetsState && isFailing(row.state),
     isFrequencyChanged: 'frequency' in columns,
-    group: draft.group,
+    group,
   }
 }
 

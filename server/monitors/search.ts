@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { MAX_SORTED_ROWS } from '../database/index-hints.ts'
+import { indexedTable, MAX_SORTED_ROWS } from '../database/index-hints.ts'
 import { parseDomainName } from '../dns/names.ts'
 import { asciiLowerCase, containsText } from '../groups/labels.ts'
 import { invalid } from '../problem.ts'
@@ -196,9 +196,9 @@ function indexed(words: Search['words']): string[][] {
 
 /** From the indexes of the owner names and of the domains. */
 function idsByName(db: Database, { organizationId }: Tenant, [from, to]: NameRange, limit: RawBuilder<unknown>) {
-  const monitorsBy = (column: 'owner' | 'domain') =>
-    engineOf(db) === 'sqlite' ? sql`monitors indexed by ${sql.ref(`monitors_by_${column}`)}` : sql`monitors`
-  const idsBy = (column: 'owner' | 'domain') => sql`select id from (select id from ${monitorsBy(column)}
+  const idsBy = (
+    column: 'owner' | 'domain',
+  ) => sql`select id from (select id from ${indexedTable(db, 'monitors', `monitors_by_${column}`)}
     where organization_id = ${organizationId} and ${sql.ref(column)} >= ${from} and ${sql.ref(column)} < ${to}
     ${limit}) as ${sql.ref(`of_${column}`)}`
   return sql<{ id: string }>`(${idsBy('owner')} union ${idsBy('domain')})`

@@ -91,7 +91,7 @@ export async function listSetupPages(
     .selectAll('setup_pages')
     .where('setup_pages.organization_id', '=', organizationId)
   if (query.key !== undefined) rows = rows.where('setup_pages.key', '=', query.key)
-  const page = await listPage<PageRow>(rows as never, {
+  const page = await listPage<PageRow>(rows, {
     keyring: links.keyring,
     query,
     id: 'setup_pages.id',

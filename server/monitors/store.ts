@@ -6,7 +6,13 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
 import { toDifference, toReason } from './diagnosis.ts'
-import { INCLUDE_EVERYTHING, type Inclusion, type MonitorResponseRow, type MonitorRow } from './monitor.ts'
+import {
+  INCLUDE_EVERYTHING,
+  type Inclusion,
+  type MonitorResponseRow,
+  type MonitorRow,
+  RESPONSE_COLUMNS,
+} from './monitor.ts'
 
 /** The columns of `monitors` that a response needs. `diagnosis` is large and read only if the response has it. */
 export function columnsOf(included: Inclusion) {
@@ -15,25 +21,10 @@ export function columnsOf(included: Inclusion) {
     ...OPTIONAL_COLUMNS.filter((column) => included[column]),
     ...(needsDiagnosis ? (['diagnosis'] as const) : []),
   ]
-  return [...COLUMNS, ...optional].map((column) => `monitors.${column}` as const)
+  return [...RESPONSE_COLUMNS, ...optional].map((column) => `monitors.${column}` as const)
 }
 
 const OPTIONAL_COLUMNS = ['frequency', 'external_id', 'tags', 'metadata'] as const
-const COLUMNS = [
-  'id',
-  'created_at',
-  'domain',
-  'subdomain',
-  'record_type',
-  'expected_values',
-  'current_values',
-  'is_exact_match',
-  'state',
-  'incidence_count',
-  'is_active',
-  'notify',
-  'version',
-] as const
 
 /** Throws `not_found`, also for a monitor of another organization. */
 export async function getMonitor(
@@ -82,18 +73,12 @@ export async function getIdByExternalId(db: Database, tenant: Tenant, externalId
 }
 
 /** Makes the check due now, outside its schedule, and repeats a check in progress. Throws `not_found`, and 409 if disabled. */
-export async function checkNow(db: Database, { organizationId }: Tenant, id: string, now: number): Promise<void> {
-  const monitor = await db
-    .selectFrom('monitors')
-    .select('slot')
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (!monitor) throw notFound()
+export async function checkNow(db: Database, tenant: Tenant, id: string, now: number): Promise<void> {
+  const { slot } = await getTenantRow(db, 'monitors', tenant, id)
   const { numUpdatedRows } = await db
     .updateTable('due_checks')
     .set({ due_at: now, claimed_by: null })
-    .where('slot', '=', monitor.slot)
+    .where('slot', '=', slot)
     .where('due_at', 'is not', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) throw conflict('This monitor is disabled. Enable it first.', undefined, 'monitor_disabled')

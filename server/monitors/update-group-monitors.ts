@@ -4,8 +4,7 @@ import type { RequestContext } from '../context.ts'
 import { inBatches } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import type { GroupReference } from '../groups/resolve.ts'
-import { isFailing } from './incident-membership.ts'
-import type { ParsedChange } from './parse-monitor.ts'
+import { changeOf } from './parse-monitor.ts'
 import type { MonitorUpdate } from './schedule.ts'
 import { lockMonitors, updateMonitors } from './update.ts'
 
@@ -52,21 +51,10 @@ async function updateBatch(
   // A monitor can leave the group before it is locked.
   const rows = (await lockMonitors(db, context, read)).filter(({ group_id }) => group_id === groupId)
   const updates = rows.flatMap((row): MonitorUpdate[] => {
-    const columns: ParsedChange['columns'] = {}
-    const isActive = change.is_active === undefined ? row.is_active : change.is_active ? 1 : 0
-    if (isActive !== row.is_active) columns.is_active = isActive
-    if (change.frequency !== undefined && change.frequency !== row.frequency) columns.frequency = change.frequency
-    if (change.notify !== undefined && change.notify !== row.notify) columns.notify = change.notify
-    if (Object.keys(columns).length === 0) return []
-    const changed: ParsedChange = {
-      columns,
-      group: null,
-      resetsState: false,
-      isActiveChanged: 'is_active' in columns,
-      isFrequencyChanged: 'frequency' in columns,
-      isReenabledFailing: columns.is_active === 1 && isFailing(row.state),
-    }
-    return [{ row, changed, checkAt: now }]
+    const { frequency = row.frequency, notify = row.notify } = change
+    const is_active = change.is_active === undefined ? row.is_active : change.is_active ? 1 : 0
+    const changed = changeOf(row, { is_active, frequency, notify }, { resetsState: false, group: null })
+    return Object.keys(changed.columns).length === 0 ? [] : [{ row, changed, checkAt: now }]
   })
   await updateMonitors(db, context, updates, now)
   return { read, updated: updates.map(({ row }) => row.id) }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import { type Database, engineOf } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
+import { indexedTable } from '../database/index-hints.ts'
 
 /** A count stops here, so that its cost has a bound. */
 export const MAX_COUNT = 10_000
@@ -30,8 +31,7 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
   const dueBefore = (table: string, instant: number) =>
     sql`select 1 as one from ${sql.table(table)} where due_at <= ${instant}`
   const oldestOf = (table: string) => sql`(select min(due_at) from ${sql.table(table)} where due_at <= ${now})`
-  const webhooks = engineOf(db) === 'sqlite' ? sql`webhooks indexed by webhooks_in_trouble` : sql`webhooks`
-  const paused = sql`select 1 as one from ${webhooks}
+  const paused = sql`select 1 as one from ${indexedTable(db, 'webhooks', 'webhooks_in_trouble')}
     where is_active = 1 and (state = 'paused' or last_error is not null) and state = 'paused'`
   const { rows } = await sql<Record<keyof Backlog, number | null>>`select
     ${countOf(dueBefore('due_checks', now))} as due_checks,

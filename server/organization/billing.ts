@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import type { Billing, BillingChange } from '#contract/organization.ts'
+import { Billing, type BillingChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
@@ -8,23 +8,13 @@ import { type Match, refuseStale, versionOf, withVersion } from '../database/ver
 import type { FieldErrors } from '../problem.ts'
 import { isCountry, isCurrency } from './iso-codes.ts'
 
-const EMPTY_BILLING: Billing = {
-  name: null,
-  email: null,
-  line1: null,
-  line2: null,
-  zipcode: null,
-  city: null,
-  state: null,
-  country: null,
-  vat: null,
-  currency: null,
-}
+const FIELDS = Object.keys(Billing.properties) as (keyof Billing)[]
+const EMPTY_BILLING = Object.fromEntries(FIELDS.map((field) => [field, null])) as Billing
 
 export async function getBilling(db: Database, { organizationId }: Tenant): Promise<Billing> {
   const row = await db
     .selectFrom('billing_details')
-    .select(Object.keys(EMPTY_BILLING) as (keyof Billing)[])
+    .select(FIELDS)
     .select('version')
     .where('organization_id', '=', organizationId)
     .executeTakeFirst()
@@ -72,7 +62,7 @@ export async function updateBilling(
 
 function applyChange(before: Billing, change: BillingChange): Billing {
   const billing = { ...before }
-  for (const name of Object.keys(EMPTY_BILLING) as (keyof Billing)[]) {
+  for (const name of FIELDS) {
     const value = change[name]
     if (value === undefined) continue
     const text = value?.trim() || null

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import { MAX_LOGO_BYTES, type Organization, type OrganizationChange } from '#contract/organization.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -15,9 +15,14 @@ import { currentPlan } from './quota.ts'
 
 /** Throws `not_found`. */
 export async function getOrganizationDetails(db: Database, { organizationId }: Tenant): Promise<Organization> {
-  const row = await db.selectFrom('organizations').selectAll().where('id', '=', organizationId).executeTakeFirst()
+  return toOrganization(await getRow(db, organizationId))
+}
+
+async function getRow(db: Database, organizationId: string, lock = sql``): Promise<Selectable<OrganizationsTable>> {
+  const rows = db.selectFrom('organizations').selectAll().where('id', '=', organizationId)
+  const row = await rows.modifyEnd(lock).executeTakeFirst()
   if (!row) throw notFound()
-  return toOrganization(row)
+  return row
 }
 
 /** What the schema does not check. Ignores values of a wrong type: the schema reports them. */
@@ -57,13 +62,7 @@ export async function updateOrganization(
   const { name, slug, settings = {} } = change
   return await inTransaction(db, async (transaction) => {
     await refuseLongRetention(transaction, plans, context, settings.event_retention_days)
-    const row = await transaction
-      .selectFrom('organizations')
-      .selectAll()
-      .where('id', '=', organizationId)
-      .modifyEnd(forUpdate(transaction))
-      .executeTakeFirst()
-    if (!row) throw notFound()
+    const row = await getRow(transaction, organizationId, forUpdate(transaction))
     refuseStale(row, match)
     if (slug !== undefined && slug !== row.slug) await refuseTakenSlug(transaction, slug)
     const { timezone, event_retention_days, alert_emails, logo } = settings

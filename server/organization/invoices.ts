@@ -20,7 +20,7 @@ export async function listInvoices(
 ): Promise<Page<Invoice>> {
   const rows = db.selectFrom('invoices').selectAll('invoices').where('invoices.organization_id', '=', organizationId)
   const scope = ['invoices', organizationId]
-  const page = await listPage<InvoiceRow>(rows as never, { keyring, query, id: 'invoices.id', orders: ORDERS, scope })
+  const page = await listPage<InvoiceRow>(rows, { keyring, query, id: 'invoices.id', orders: ORDERS, scope })
   return { ...page, data: page.data.map(toInvoice) }
 }
 

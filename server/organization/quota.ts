@@ -52,7 +52,11 @@ export async function enforceQuota<T>(
   const result = await work()
   const after = await countUsage(transaction, tenant, resource, now)
   if (after <= limit || after <= before) return result
-  throw new Problem(402, LIMIT_REACHED[resource]({ plan, limit, used: before, added: after - before }))
+  const { what, remedy } = LIMITED[resource]
+  throw new Problem(
+    402,
+    `Plan limit reached: ${before} of ${limit} ${what} are in use on the plan ${plan}, and this request adds ${after - before}. ${remedy} or change the plan.`,
+  )
 }
 
 /** Returns a function for frequencies in minutes: it throws 402 below the minimum of the plan, and defaults to the minimum. */
@@ -74,17 +78,12 @@ export async function frequencyLimiter(
 /** Minutes: the minimum of the API. */
 const MIN_FREQUENCY = 5
 
-type QuotaUsage = { plan: string; limit: number; used: number; added: number }
-
-const LIMIT_REACHED: Record<QuotaResource, (usage: QuotaUsage) => string> = {
-  monitors: ({ plan, limit, used, added }) =>
-    `Plan limit reached: ${used} of ${limit} monitors are in use on the plan ${plan}, and this request adds ${added}. Delete monitors or change the plan.`,
-  webhooks: ({ plan, limit, used, added }) =>
-    `Plan limit reached: ${used} of ${limit} webhooks are in use on the plan ${plan}, and this request adds ${added}. Delete webhooks or change the plan.`,
-  agents: ({ plan, limit, used, added }) =>
-    `Plan limit reached: ${used} of ${limit} agents (with open invitations) are in use on the plan ${plan}, and this request adds ${added}. Remove agents, revoke invitations or change the plan.`,
-  api_keys: ({ plan, limit, used, added }) =>
-    `Plan limit reached: ${used} of ${limit} active API keys are in use on the plan ${plan}, and this request adds ${added}. Revoke API keys or change the plan.`,
+/** What is limited, and what frees a place. */
+const LIMITED: Record<QuotaResource, { what: string; remedy: string }> = {
+  monitors: { what: 'monitors', remedy: 'Delete monitors' },
+  webhooks: { what: 'webhooks', remedy: 'Delete webhooks' },
+  agents: { what: 'agents (with open invitations)', remedy: 'Remove agents, revoke invitations' },
+  api_keys: { what: 'active API keys', remedy: 'Revoke API keys' },
 }
 
 /** What a plan limits by number. */

@@ -90,7 +90,7 @@ export async function listChanges(
     .where('planned_changes.organization_id', '=', organizationId)
   if (monitor_id !== undefined) rows = rows.where('planned_changes.monitor_id', '=', monitor_id)
   if (is_open !== undefined) rows = rows.where('planned_changes.outcome', is_open ? 'is' : 'is not', null)
-  const page = await listPage<ChangeRow>(rows as never, {
+  const page = await listPage<ChangeRow>(rows, {
     keyring,
     query,
     id: 'planned_changes.id',

@@ -9,7 +9,7 @@ import { LoopHealth } from '../loop-health.ts'
 import type { PostResult, SafeFetch } from '../safe-http/safe-fetch.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
-import { insertRequests } from '../webhooks/new-requests.ts'
+import { insertRequests, type ReportedEvent } from '../webhooks/new-requests.ts'
 import { insertWebhook } from '../webhooks/webhook-store.ts'
 import { createManualClock } from './manual-clock.ts'
 
@@ -165,7 +165,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     },
     /** Inserts events of the default group, and a request for each linked webhook. */
     async events(count = 1): Promise<void> {
-      const events = Array.from({ length: count }, () => ({
+      const events: ReportedEvent[] = Array.from({ length: count }, () => ({
         organizationId: organization.id,
         groupId,
         event: {

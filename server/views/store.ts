@@ -21,7 +21,7 @@ export async function listViews(
   query: ViewQuery,
 ): Promise<Page<View>> {
   const rows = db.selectFrom('views').selectAll('views').where('views.organization_id', '=', organizationId)
-  const page = await listPage<ViewRow>(rows as never, {
+  const page = await listPage<ViewRow>(rows, {
     keyring,
     query,
     id: 'views.id',

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import type { DeliveryBatch } from '#contract/events.ts'
+import type { DeliveryBatch, Event } from '#contract/events.ts'
 import { systemContext } from '../context.ts'
 import { SELF_HOSTED } from '../plan.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -11,7 +11,7 @@ import { planBatches } from './batches.ts'
 import { fanOut } from './deferred-fan-out.ts'
 import { createTestRequest } from './manual-attempts.ts'
 import { insertRequests } from './new-requests.ts'
-import { type EventPayload, MAX_BATCH_BYTES } from './payload.ts'
+import { MAX_BATCH_BYTES } from './payload.ts'
 import { replayBatch, startReplay } from './replay.ts'
 import { deleteRequests, deleteRequestsOfDeletedWebhooks } from './retention.ts'
 import { deleteWebhook, setActive } from './webhook-store.ts'
@@ -238,7 +238,7 @@ onBothEngines('batches', (fresh) => {
   })
 })
 
-const newEvent = (id: string, value = '192.0.2.9', monitor = 'mon_1'): EventPayload => ({
+const newEvent = (id: string, value = '192.0.2.9', monitor = 'mon_1'): Event => ({
   id,
   monitor_id: monitor,
   occurred: new Date(0).toISOString(),
@@ -300,7 +300,7 @@ onBothEngines('the setting batch', (_fresh, engine) => {
       expect([query, (await list(`?${query}`)).body.data]).toEqual([query, []])
     }
     const { payload } = (await world.call(`/webhooks/${made}/requests/${request.id}`)).body
-    expect(payload.events.map(({ event }: { event: EventPayload }) => event)).toEqual(events)
+    expect(payload.events.map(({ event }: { event: Event }) => event)).toEqual(events)
     expect((await world.call('/webhook-requests')).body.data).toEqual([request])
     const { key } = await world.organization('Other')
     expect((await list('?event_id=evt_1', key)).status).toBe(404)

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import type { Event } from '#contract/events.ts'
 import type { Engine } from '../database/database.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
@@ -69,9 +70,15 @@ function startDispatcher({ deps }: TestApp, process: number) {
 async function insertEvents(world: TestApp, groupId: string) {
   const { id: organizationId } = await world.organization()
   const now = world.deps.clock.now()
-  const domain = { domain: 'example.com', subdomain: '', record_type: 'A', expected_value: [], is_exact_match: true }
+  const domain = {
+    domain: 'example.com',
+    subdomain: '',
+    record_type: 'A' as const,
+    expected_value: [],
+    is_exact_match: true,
+  }
   const reported = Array.from({ length: REQUESTS }, (_, index) => {
-    const event = {
+    const event: Event = {
       id: `evt_${index}`,
       monitor_id: 'mon_1',
       occurred: '',

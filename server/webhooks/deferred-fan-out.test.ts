@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Event } from '#contract/events.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
@@ -7,7 +8,7 @@ import { onBothEngines } from '../testing/database.ts'
 import { givenDeliveries } from '../testing/deliveries.ts'
 import { type FanOutPosition, fanOut, writeFanOutBatch } from './deferred-fan-out.ts'
 import { insertRequests } from './new-requests.ts'
-import { type EventPayload, newPayload } from './payload.ts'
+import { newPayload } from './payload.ts'
 import { readBody } from './request-body.ts'
 import { deleteRequests } from './retention.ts'
 import { deleteWebhook } from './webhook-store.ts'
@@ -48,7 +49,7 @@ async function givenGroup(db: Database, count: number) {
   return { organizationId, webhooks: ids, report, requests }
 }
 
-const newEvent = (): EventPayload => ({
+const newEvent = (): Event => ({
   id: newId('evt', now),
   monitor_id: 'mon_1',
   occurred: new Date(now).toISOString(),

@@ -38,6 +38,35 @@ export function modeOf({ is_active, state, probe_at, drain_after, drain_to }: We
 }
 
 /**
+ * Makes requests due, except those that are being attempted. `isManual`: for one attempt, whatever the mode of the webhook. Returns the
+ * ids of those that are due now. Call `makeWebhooksDue` after it.
+ */
+export async function makeRequestsDue(
+  db: Database,
+  webhookId: string,
+  requestIds: readonly string[],
+  { isManual, now }: { isManual: boolean; now: number },
+): Promise<string[]> {
+  const rows = requestIds.map((id) => {
+    return { webhook_id: webhookId, request_id: id, due_at: now, is_manual: isManual ? (1 as const) : (0 as const) }
+  })
+  const queued = await db
+    .insertInto('due_requests')
+    .values(rows)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['webhook_id', 'request_id'])
+        .doUpdateSet({ due_at: now, claimed_by: null, ...(isManual && { is_manual: 1 }) })
+        .where((where) =>
+          where.or([where('due_requests.claimed_by', 'is', null), where('due_requests.due_at', '<=', now)]),
+        ),
+    )
+    .returning('request_id')
+    .execute()
+  return queued.map(({ request_id }) => request_id)
+}
+
+/**
  * Makes the webhooks due, so that the dispatcher checks them. Call it in the transaction that changes their requests. It always
  * writes the row, so that this transaction and the dispatcher wait for each other and neither misses a change.
  */

@@ -2,7 +2,7 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
-import { makeWebhooksDue } from './due-webhooks.ts'
+import { makeRequestsDue, makeWebhooksDue } from './due-webhooks.ts'
 import { insertTest, toReceiver } from './new-requests.ts'
 import { getRequestRow } from './request-store.ts'
 
@@ -31,18 +31,7 @@ export async function retryRequest(
   const { now } = context
   await getRequestRow(db, context, webhookId, requestId)
   await inTransaction(db, async (transaction) => {
-    await transaction
-      .insertInto('due_requests')
-      .values({ webhook_id: webhookId, request_id: requestId, due_at: now, is_manual: 1 })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['webhook_id', 'request_id'])
-          .doUpdateSet({ due_at: now, is_manual: 1, claimed_by: null })
-          .where((where) =>
-            where.or([where('due_requests.claimed_by', 'is', null), where('due_requests.due_at', '<=', now)]),
-          ),
-      )
-      .execute()
+    await makeRequestsDue(transaction, webhookId, [requestId], { isManual: true, now })
     await makeWebhooksDue(transaction, [webhookId], now)
     const { url } = await getTenantRow(transaction, 'webhooks', context, webhookId)
     const audited = { object: { id: webhookId, label: url }, after: { request_id: requestId } }

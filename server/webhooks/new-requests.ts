@@ -1,24 +1,17 @@
 import { sql } from 'kysely'
 import { differenceOf } from '#contract/difference.ts'
+import type { Event } from '#contract/events.ts'
 import { shown, type VerdictReason } from '#contract/reasons.ts'
 import type { PayloadInclude, PayloadMonitor } from '#contract/webhooks.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { newId } from '../ids.ts'
 import { makeWebhooksDue } from './due-webhooks.ts'
-import {
-  batchedEventJson,
-  type EventPayload,
-  eventJson,
-  joinBody,
-  newBatchBody,
-  newEnvelope,
-  newPayload,
-} from './payload.ts'
+import { batchedEventJson, eventJson, joinBody, newBatchBody, newEnvelope, newPayload } from './payload.ts'
 import { countStored, REQUEST_BYTES } from './storage-usage.ts'
 
 /** An event as webhooks receive it, with its organization and group. */
-export type ReportedEvent = { organizationId: string; groupId: string; event: EventPayload }
+export type ReportedEvent = { organizationId: string; groupId: string; event: Event }
 
 /** Requests that one event, and all events together, write in their transaction. The fan-out writes the others. */
 const MAX_REQUESTS_PER_EVENT = 50
@@ -152,7 +145,7 @@ export async function insertTest(
   now: number,
 ): Promise<string> {
   const testId = (prefix: 'req' | 'evt' | 'mon') => newId(prefix, now).replace('_', '_test_')
-  const event: EventPayload = {
+  const event: Event = {
     id: testId('evt'),
     monitor_id: testId('mon'),
     occurred: new Date(now).toISOString(),

@@ -8,7 +8,7 @@ import { getTenantRow } from '../database/tenant-row.ts'
 import { invalid } from '../problem.ts'
 import { toIso } from '../times.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { makeWebhooksDue } from './due-webhooks.ts'
+import { makeRequestsDue, makeWebhooksDue } from './due-webhooks.ts'
 
 /** Requests created from `since` (inclusive) to `until` (exclusive), without tests. Default of `statuses`: all. */
 export type Period = { since: number; until: number; statuses?: readonly RequestStatus[] | undefined }
@@ -158,24 +158,12 @@ export async function requeue(
   const inFlightIds = new Set(inFlight.map(({ request_id }) => request_id))
   const ids = rows.map(({ id }) => id).filter((id) => !inFlightIds.has(id))
   if (ids.length === 0) return []
-  const queued = await db
-    .insertInto('due_requests')
-    .values(ids.map((id) => ({ webhook_id: webhookId, request_id: id, due_at: now, is_manual: 0 as const })))
-    .onConflict((conflict) =>
-      conflict
-        .columns(['webhook_id', 'request_id'])
-        .doUpdateSet({ due_at: now, claimed_by: null })
-        .where((where) =>
-          where.or([where('due_requests.claimed_by', 'is', null), where('due_requests.due_at', '<=', now)]),
-        ),
-    )
-    .returning('request_id as id')
-    .execute()
+  const queued = await makeRequestsDue(db, webhookId, ids, { isManual: false, now })
   const set = { status: 'text', retries: 'bigint', next_attempt_at: 'bigint' } as const
   await updateEach(
     db,
     { table: 'webhook_requests', key: { id: 'text', organization_id: 'text' }, set },
-    queued.map(({ id }) => ({
+    queued.map((id) => ({
       id,
       organization_id: organizationId,
       new_status: 'PENDING',
@@ -184,5 +172,5 @@ export async function requeue(
     })),
   )
   await makeWebhooksDue(db, [webhookId], now)
-  return queued.map(({ id }) => id)
+  return queued
 }

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
+import type { Event } from '#contract/events.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { eventually } from '../testing/test-server.ts'
 import { runDispatcher } from './dispatcher.ts'
 import { insertRequests } from './new-requests.ts'
-import type { EventPayload } from './payload.ts'
 
 /** The API, a real receiver, a webhook for it on the default group, and a dispatcher. */
 async function givenWebhook(engine: Parameters<typeof givenApp>[0]) {
@@ -29,10 +29,23 @@ let made = 0
 async function events(world: TestApp, groupId: string, count: number) {
   const { id: organizationId } = await world.organization()
   const now = world.deps.clock.now()
-  const domain = { domain: 'example.com', subdomain: '', record_type: 'A', expected_value: [], is_exact_match: true }
-  const states = { previous_value: ['192.0.2.1'], old_state: 'VALID', new_state: 'TIMEOUT', incidence_count: 1 }
+  const domain = {
+    domain: 'example.com',
+    subdomain: '',
+    record_type: 'A' as const,
+    expected_value: [],
+    is_exact_match: true,
+  }
+  const states = { old_state: 'VALID' as const, new_state: 'TIMEOUT' as const, incidence_count: 1 }
   const reported = Array.from({ length: count }, () => {
-    const event: EventPayload = { id: `evt_${made++}`, monitor_id: 'mon_1', occurred: '', ...states, domain }
+    const event: Event = {
+      id: `evt_${made++}`,
+      monitor_id: 'mon_1',
+      occurred: '',
+      previous_value: ['192.0.2.1'],
+      ...states,
+      domain,
+    }
     return { organizationId, groupId, event }
   })
   await world.deps.db.transaction().execute((transaction) => insertRequests(transaction, reported, now))

@@ -4,7 +4,7 @@ import { type Receiver, startReceiver } from '../testing/receiver.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { eventually } from '../testing/test-server.ts'
 import { runDispatcher } from './dispatcher.ts'
-import { insertRequests } from './new-requests.ts'
+import { insertRequests, type ReportedEvent } from './new-requests.ts'
 
 const KEYS = [
   'created',
@@ -52,7 +52,7 @@ async function events(world: TestApp, groupId: string, count: number, at = world
   const { id: organizationId } = await world.organization()
   const before = made.get(world) ?? 0
   made.set(world, before + count)
-  const reported = Array.from({ length: count }, (_, index) => ({
+  const reported: ReportedEvent[] = Array.from({ length: count }, (_, index) => ({
     organizationId,
     groupId,
     event: {

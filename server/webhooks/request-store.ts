@@ -8,7 +8,7 @@ import {
 } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
-import { type IndexedFilter, narrowestIndex, withIndex } from '../database/index-hints.ts'
+import { fromIndex, type IndexedFilter, narrowestIndex } from '../database/index-hints.ts'
 import { LEASE_MS } from '../database/lease-queue.ts'
 import type { Order } from '../database/pagination.ts'
 import { listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
@@ -43,9 +43,8 @@ export async function listRequests(
   const batched = await findInBatches(db, { organizationId, webhookId }, query)
   const filters = indexedFiltersOf(webhookId, query).filter(({ columns }) => !batched.has(columns[1] as EqualityFilter))
   const index = await indexFor(db, filters, orderBy)
-  const table = index === undefined ? 'webhook_requests' : withIndex('webhook_requests', { index })
   let rows = db
-    .selectFrom(table as 'webhook_requests')
+    .selectFrom(fromIndex(db, 'webhook_requests', index))
     .select(LIST_COLUMNS.map((column) => `webhook_requests.${column}` as const))
     .where('webhook_requests.organization_id', '=', organizationId)
     .where('webhook_requests.webhook_id', '=', webhookId)
@@ -62,7 +61,7 @@ export async function listRequests(
     if (above !== undefined) rows = rows.where(sql<boolean>`${ref} > ${above}`)
     if (below !== undefined) rows = rows.where(sql<boolean>`${ref} < ${below}`)
   }
-  const page = await listPage<ListRow>(rows as never, {
+  const page = await listPage<ListRow>(rows, {
     keyring,
     query,
     id: 'webhook_requests.id',
@@ -94,9 +93,8 @@ export async function listUndelivered(
 ): Promise<Page<WebhookRequest>> {
   const { status, webhook_id: webhookId } = query
   const { since } = parseTimes(query, ['since'])
-  const table = withIndex('webhook_requests', { index: await undeliveredIndex(db, query) })
   let rows = db
-    .selectFrom(table as unknown as 'webhook_requests')
+    .selectFrom(fromIndex(db, 'webhook_requests', await undeliveredIndex(db, query)))
     .select(LIST_COLUMNS.map((column) => `webhook_requests.${column}` as const))
     .where('webhook_requests.organization_id', '=', organizationId)
     .where(sql.raw<boolean>(PARTIAL_INDEX_CONDITIONS.status!))
@@ -107,7 +105,7 @@ export async function listUndelivered(
   if (status !== undefined) rows = rows.where('webhook_requests.status', '=', status)
   // The bound itself is excluded.
   const above = since === undefined ? undefined : since - 1
-  const page = await listPage<ListRow>(rows as never, {
+  const page = await listPage<ListRow>(rows, {
     keyring,
     query,
     id: 'webhook_requests.id',

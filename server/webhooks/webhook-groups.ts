@@ -3,10 +3,10 @@ import { MAX_LIST_IDS } from '#contract/common.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
-import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
-import { findGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
+import { type LinkLimits, lockLinks, readLinks, replaceLinks } from '../groups/links.ts'
+import { findFieldsOfGroups, findGroups } from '../groups/resolve.ts'
 import { conflict, type FieldErrors, notFound, Problem, throwIfInvalid } from '../problem.ts'
 
 /** Replaces the groups of the webhook, given by id or slug. Throws a 400 for unknown groups and for too many. */
@@ -15,33 +15,15 @@ export async function linkGroups(
   { organizationId, webhookId, named }: { organizationId: string; webhookId: string; named: readonly string[] },
   limits: LinkLimits,
 ): Promise<void> {
-  const { fields, unknown } = await fieldsOfGroups(db, organizationId, named)
-  throwIfInvalid(unknown)
+  const { fields, errors } = await findFieldsOfGroups(db, { organizationId }, named)
+  throwIfInvalid(errors)
   await replaceLinks(db, { organizationId, side: 'webhook', id: webhookId, targets: fields }, limits)
 }
 
 /** The errors for unknown groups, by field. `requested` is not validated yet. */
-export async function findUnknownGroups(
-  db: Database,
-  { organizationId }: Tenant,
-  requested: unknown,
-): Promise<FieldErrors> {
+export async function findUnknownGroups(db: Database, tenant: Tenant, requested: unknown): Promise<FieldErrors> {
   const named: unknown[] = Array.isArray(requested) ? requested.slice(0, MAX_LIST_IDS) : []
-  return (await fieldsOfGroups(db, organizationId, named)).unknown
-}
-
-/** The field of the request that names each group, by group id. */
-async function fieldsOfGroups(db: Database, organizationId: string, named: readonly unknown[]) {
-  const names = named.filter((each): each is string => typeof each === 'string')
-  const groups = await findGroups(db, { organizationId }, [...new Set(names)])
-  const fields = new Map<string, string>()
-  const unknown: FieldErrors = {}
-  for (const [index, each] of named.entries()) {
-    const group = groups.get(each as string)
-    if (group) fields.set(group.id, `groups.${index}`)
-    else unknown[`groups.${index}`] = UNKNOWN_GROUP
-  }
-  return { fields, unknown }
+  return (await findFieldsOfGroups(db, tenant, named)).errors
 }
 
 /** Links or unlinks the webhook and the group. Throws `not_found`, and 409 if either has reached its limit of links. */
@@ -57,7 +39,7 @@ export async function setLink(
     const row = await getTenantRow(transaction, 'webhooks', context, webhookId, forUpdate(transaction))
     const group = (await findGroups(transaction, context, [named])).get(named)
     if (!group) throw notFound()
-    const before = (await readGroupIds(transaction, context, [webhookId])).get(webhookId) ?? []
+    const before = (await readLinks(transaction, context, 'webhook', [webhookId])).get(webhookId) ?? []
     if (before.includes(group.id) === isLinked) return
     const after = isLinked ? [...before, group.id].sort() : before.filter((id) => id !== group.id)
     const links = { organizationId, side: 'webhook', id: webhookId } as const
@@ -69,12 +51,7 @@ export async function setLink(
       if (error instanceof Problem) throw conflict(TOO_MANY)
       throw error
     }
-    await transaction
-      .updateTable('webhooks')
-      .set(nextVersion)
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', webhookId)
-      .execute()
+    await updateTenantRow(transaction, 'webhooks', context, webhookId, nextVersion)
     const object = { id: webhookId, label: row.url }
     const audited = { action: 'webhook.updated', object, before: { groups: before }, after: { groups: after } } as const
     await recordAudit(transaction, context, audited)
@@ -100,21 +77,3 @@ export async function refuseTooManyOfAllGroups(
 }
 
 const TOO_MANY = 'The webhook or the group has reached its limit of links. Remove one of them first.'
-
-/** The ids of the groups of each webhook, sorted. */
-export async function readGroupIds(
-  db: Database,
-  { organizationId }: Tenant,
-  webhookIds: readonly string[],
-): Promise<Map<string, string[]>> {
-  if (webhookIds.length === 0) return new Map()
-  const links = await db
-    .selectFrom('group_webhooks')
-    .select(['group_id', 'webhook_id'])
-    .where('organization_id', '=', organizationId)
-    .where('webhook_id', 'in', webhookIds)
-    .orderBy('group_id')
-    .execute()
-  const byWebhook = Map.groupBy(links, ({ webhook_id }) => webhook_id)
-  return new Map([...byWebhook].map(([id, links]) => [id, links.map(({ group_id }) => group_id)]))
-}

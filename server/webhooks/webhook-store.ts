@@ -4,13 +4,13 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
-import { getTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
-import { type LinkLimits, lockLinks, replaceLinks } from '../groups/links.ts'
+import { type LinkLimits, lockLinks, readLinks, replaceLinks } from '../groups/links.ts'
 import { findGroupRow } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
-import { notFound, throwIfInvalid } from '../problem.ts'
+import { throwIfInvalid } from '../problem.ts'
 import { HOUR_MS } from '../times.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
 import { makeWebhooksDue, nextTargetVersion, probeNow } from './due-webhooks.ts'
@@ -24,7 +24,7 @@ import {
   toWebhook,
   type WebhookRow,
 } from './webhook.ts'
-import { linkGroups, readGroupIds, refuseTooManyOfAllGroups } from './webhook-groups.ts'
+import { linkGroups, refuseTooManyOfAllGroups } from './webhook-groups.ts'
 
 const ORDERS = {
   created: { column: 'webhooks.id' },
@@ -48,7 +48,7 @@ export async function listWebhooks(
     const linked = db.selectFrom('group_webhooks').select('webhook_id').where('group_id', '=', groupId)
     rows = rows.where((of) => of.or([of('webhooks.id', 'in', linked), of('webhooks.all_groups', '=', 1)]))
   }
-  const page = await listPage<WebhookRow>(rows as never, {
+  const page = await listPage<WebhookRow>(rows, {
     keyring,
     query,
     id: 'webhooks.id',
@@ -56,7 +56,7 @@ export async function listWebhooks(
     scope: ['webhooks', organizationId, groupId, query.is_active, query.state],
   })
   const ids = page.data.map(({ id }) => id)
-  const groups = await readGroupIds(db, tenant, ids)
+  const groups = await readLinks(db, tenant, 'webhook', ids)
   return { ...page, data: page.data.map((row) => toWebhook(row, groups.get(row.id) ?? [], keyring)) }
 }
 
@@ -69,7 +69,7 @@ export async function getWebhook(
   full: { secret?: string } = {},
 ): Promise<Webhook> {
   const row = await getTenantRow(db, 'webhooks', tenant, id)
-  const groups = await readGroupIds(db, tenant, [id])
+  const groups = await readLinks(db, tenant, 'webhook', [id])
   return toWebhook(row, groups.get(id) ?? [], keyring, full)
 }
 
@@ -130,11 +130,7 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const groups = await replaceLinks(transaction, { organizationId, side: 'webhook', id, targets: new Map() })
-    await transaction
-      .deleteFrom('webhooks')
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
+    await deleteTenantRow(transaction, 'webhooks', context, id)
     await transaction.deleteFrom('due_webhooks').where('webhook_id', '=', id).execute()
     await transaction.insertInto('removed_webhooks').values({ webhook_id: id, removed_at: now }).execute()
     const before = { url: row.url, groups, is_active: row.is_active === 1 }
@@ -181,18 +177,13 @@ export async function updateWebhook(
       ...(batch !== undefined && batchColumns(batch)),
     }
     if (groups !== undefined || Object.keys(set).length > 0) {
-      await transaction
-        .updateTable('webhooks')
-        .set({ ...set, ...nextVersion })
-        .where('organization_id', '=', organizationId)
-        .where('id', '=', id)
-        .execute()
+      await updateTenantRow(transaction, 'webhooks', context, id, { ...set, ...nextVersion })
     }
     if (groups !== undefined)
       await linkGroups(transaction, { organizationId, webhookId: id, named: groups ?? [] }, limits)
     // Waiting events follow the new settings.
     if (batch !== undefined) await makeWebhooksDue(transaction, [id], now)
-    if (is_active !== undefined) await writeActive(transaction, context, id, is_active)
+    if (is_active !== undefined) await writeActive(transaction, context, row, is_active)
     if (changesTarget && row.state === 'paused') await probeNow(transaction, id, now)
     const changed = await getTenantRow(transaction, 'webhooks', context, id)
     const after = auditOf(changed, await groupIdsOf(transaction, organizationId, id), keyring)
@@ -205,28 +196,22 @@ export async function updateWebhook(
 export async function setActive(db: Database, context: RequestContext, id: string, isActive: boolean): Promise<void> {
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
-    await writeActive(transaction, context, id, isActive)
+    await writeActive(transaction, context, row, isActive)
     const audited = { object: { id, label: row.url }, before: { is_active: row.is_active === 1 } }
     const action = isActive ? 'webhook.enabled' : 'webhook.disabled'
     await recordAudit(transaction, context, { ...audited, action, after: { is_active: isActive } })
   })
 }
 
-async function writeActive(db: Database, { organizationId, now }: RequestContext, id: string, isActive: boolean) {
-  const row = await db
-    .updateTable('webhooks')
-    .set({ is_active: isActive ? 1 : 0, ...nextVersion, ...nextTargetVersion })
-    .where('organization_id', '=', organizationId)
-    .where('id', '=', id)
-    .returning('state')
-    .executeTakeFirst()
-  if (!row) throw notFound()
-  if (isActive && row.state === 'paused') await probeNow(db, id, now)
-  else await makeWebhooksDue(db, [id], now)
+async function writeActive(db: Database, context: RequestContext, { id, state }: WebhookRow, isActive: boolean) {
+  const set = { is_active: isActive ? (1 as const) : (0 as const), ...nextVersion, ...nextTargetVersion }
+  await updateTenantRow(db, 'webhooks', context, id, set)
+  if (isActive && state === 'paused') await probeNow(db, id, context.now)
+  else await makeWebhooksDue(db, [id], context.now)
 }
 
 async function groupIdsOf(db: Database, organizationId: string, id: string): Promise<string[]> {
-  return (await readGroupIds(db, { organizationId }, [id])).get(id) ?? []
+  return (await readLinks(db, { organizationId }, 'webhook', [id])).get(id) ?? []
 }
 
 /** Requests have the signatures of both secrets during the grace period. Returns the new secret. Throws `not_found`. */
@@ -237,22 +222,16 @@ export async function rotateSecret(
   id: string,
   { secret = newWebhookSecret(), graceHours }: { secret?: string | undefined; graceHours: number },
 ): Promise<string> {
-  const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     const hasGrace = graceHours > 0
-    await transaction
-      .updateTable('webhooks')
-      .set({
-        ...nextVersion,
-        ...nextTargetVersion,
-        secret: keyring.encrypt(secret, secretContext(id)),
-        previous_secret: hasGrace ? row.secret : null,
-        previous_secret_until: hasGrace ? now + graceHours * HOUR_MS : null,
-      })
-      .where('organization_id', '=', organizationId)
-      .where('id', '=', id)
-      .execute()
+    await updateTenantRow(transaction, 'webhooks', context, id, {
+      ...nextVersion,
+      ...nextTargetVersion,
+      secret: keyring.encrypt(secret, secretContext(id)),
+      previous_secret: hasGrace ? row.secret : null,
+      previous_secret_until: hasGrace ? context.now + graceHours * HOUR_MS : null,
+    })
     const audited = { object: { id, label: row.url }, after: { grace_hours: graceHours } }
     await recordAudit(transaction, context, { action: 'webhook.secret_rotated', ...audited })
     return secret

@@ -51,14 +51,16 @@ export const auditOf = (row: WebhookRow, groups: string[], keyring: Keyring) => 
   headers: openHeaders(row, keyring),
   groups,
   is_active: row.is_active === 1,
-  ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) as string[] }),
-  ...(row.all_groups === 1 && { all_groups: true }),
-  ...(row.batch_max_events !== null && { batch: batchOf(row) }),
+  ...optionalSettings(row),
 })
 
-const batchOf = ({ batch_max_events, batch_max_wait_seconds }: WebhookRow) => ({
-  max_events: batch_max_events!,
-  max_wait_seconds: batch_max_wait_seconds!,
+/** Absent unless they are set. */
+const optionalSettings = (row: WebhookRow) => ({
+  ...(row.payload_includes !== '[]' && { payload_includes: JSON.parse(row.payload_includes) as string[] }),
+  ...(row.all_groups === 1 && { all_groups: true }),
+  ...(row.batch_max_events !== null && {
+    batch: { max_events: row.batch_max_events, max_wait_seconds: row.batch_max_wait_seconds! },
+  }),
 })
 
 /** Null turns batches off. */
@@ -86,9 +88,7 @@ export function toWebhook(
     state: row.state,
     last_error: row.last_error,
     last_executed: toIsoOrNull(row.last_executed_at),
-    ...(row.payload_includes === '[]' ? {} : { payload_includes: JSON.parse(row.payload_includes) }),
-    ...(row.all_groups === 1 && { all_groups: true }),
-    ...(row.batch_max_events !== null && { batch: batchOf(row) }),
+    ...optionalSettings(row),
   }
   if (full.secret === undefined) return withVersion(webhook, row.version)
   return withVersion({ ...webhook, secret: full.secret }, row.version, webhook)

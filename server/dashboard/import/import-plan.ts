@@ -6,6 +6,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Tenant } from '../../context.ts'
 import type { Deps } from '../../deps.ts'
 import { externalIdErrors, metadataKeyErrors } from '../../groups/labels.ts'
+import { findGroups } from '../../groups/resolve.ts'
 import {
   type DuplicateFields,
   duplicateKey,
@@ -25,7 +26,6 @@ import { type InputRow, joinRows } from './rows.ts'
 import {
   findByExternalId,
   findGroupIds,
-  findGroupSlugs,
   findMissingMonitors,
   hasOtherLabels,
   isEqualExceptGroup,
@@ -173,12 +173,12 @@ async function matchByExternalId({ db }: Deps, tenant: Tenant, planned: PlannedR
     }
   }
   const monitors = await findByExternalId(db, tenant, [...rowsById.keys()])
-  const slugs = await findGroupSlugs(db, tenant, new Set([...monitors.values()].map(({ group_id }) => group_id)))
+  const groups = await findGroups(db, tenant, [...new Set([...monitors.values()].map(({ group_id }) => group_id))])
   for (const plannedRow of planned) {
     const { row, draft, group } = plannedRow
     const monitor = draft && row.external_id !== null ? monitors.get(row.external_id) : undefined
     if (!monitor) continue
-    const slug = slugs.get(monitor.group_id) ?? ''
+    const slug = groups.get(monitor.group_id)?.slug ?? ''
     const isMoved = group !== undefined && group !== slug && group !== monitor.group_id
     const isRelabeled = hasOtherLabels(monitor, row)
     const isEqual = isEqualExceptGroup(monitor, toDuplicateFields(draft!, monitor.group_id)) && !isMoved && !isRelabeled
@@ -216,11 +216,11 @@ async function matchByRecord({ db }: Deps, organizationId: string, planned: read
     const equal = existing.others.get(recordKey(fields))?.find((monitor) => isEqualExceptGroup(monitor, fields))
     return equal ? [{ row, monitor: equal }] : []
   })
-  const groups = new Set([...differing, ...inOtherGroups].map(({ monitor }) => monitor.group_id))
-  const slugs = await findGroupSlugs(db, { organizationId }, groups)
-  for (const { row, monitor } of inOtherGroups)
-    row.why = `An identical monitor exists in group ${slugs.get(monitor.group_id) ?? ''}.`
-  for (const { row, monitor } of differing) markDifferent(row, monitor, slugs.get(monitor.group_id) ?? '')
+  const shownIds = new Set([...differing, ...inOtherGroups].map(({ monitor }) => monitor.group_id))
+  const groups = await findGroups(db, { organizationId }, [...shownIds])
+  const slugOf = ({ group_id }: MonitorRow) => groups.get(group_id)?.slug ?? ''
+  for (const { row, monitor } of inOtherGroups) row.why = `An identical monitor exists in group ${slugOf(monitor)}.`
+  for (const { row, monitor } of differing) markDifferent(row, monitor, slugOf(monitor))
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Tenant } from '../../context.ts'
 import { isOneOf } from '../../database/bulk.ts'
 import type { Database } from '../../database/database.ts'
 import { type LabelRow, labelColumnsOf } from '../../groups/labels.ts'
+import { findGroups, getDefaultGroup } from '../../groups/resolve.ts'
 import { type DuplicateFields, duplicateKey } from '../../monitors/insert.ts'
 import { parseMonitorName } from '../../monitors/names.ts'
 
@@ -102,31 +103,12 @@ const toMissingMonitor = ({ id, owner, record_type, expected_values }: MonitorRo
 /** Returns group ids by id or slug; null is the default group. Unknown groups are absent. */
 export async function findGroupIds(
   db: Database,
-  { organizationId }: Tenant,
+  tenant: Tenant,
   idsOrSlugs: ReadonlySet<string | null>,
 ): Promise<Map<string | null, string>> {
   const names = [...idsOrSlugs].filter((name) => name !== null)
-  const groups = db.selectFrom('groups').select(['id', 'slug']).where('organization_id', '=', organizationId)
   const ids = new Map<string | null, string>()
-  if (idsOrSlugs.has(null)) {
-    const defaultGroup = await groups.where('is_default', '=', 1).executeTakeFirst()
-    if (defaultGroup) ids.set(null, defaultGroup.id)
-  }
-  if (names.length === 0) return ids
-  for (const column of ['id', 'slug'] as const) {
-    for (const row of await groups.where(isOneOf(db, column, names)).execute()) ids.set(row[column], row.id)
-  }
+  for (const [name, { id }] of await findGroups(db, tenant, names)) ids.set(name, id)
+  if (idsOrSlugs.has(null)) ids.set(null, (await getDefaultGroup(db, tenant)).id)
   return ids
-}
-
-/** Slugs of groups by their ids. */
-export async function findGroupSlugs(
-  db: Database,
-  { organizationId }: Tenant,
-  ids: ReadonlySet<string>,
-): Promise<Map<string, string>> {
-  if (ids.size === 0) return new Map()
-  const groups = db.selectFrom('groups').select(['id', 'slug']).where('organization_id', '=', organizationId)
-  const rows = await groups.where(isOneOf(db, 'id', [...ids])).execute()
-  return new Map(rows.map(({ id, slug }) => [id, slug]))
 }

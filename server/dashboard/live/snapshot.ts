@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { LiveChange } from '#contract/dashboard.ts'
-import { type Database, engineOf } from '../../database/database.ts'
+import type { Database } from '../../database/database.ts'
+import { indexedTable } from '../../database/index-hints.ts'
 
 type List = LiveChange['lists'][number]
 
@@ -52,18 +53,16 @@ type Row = { what: string; id: string; at: number }
 
 /** One statement. Each part reads the end of an index. */
 export async function readSnapshot(db: Database, organizationId: string): Promise<Snapshot> {
-  const byIndex = (table: string, index: string) =>
-    engineOf(db) === 'sqlite' ? sql`${sql.ref(table)} indexed by ${sql.ref(index)}` : sql.ref(table)
   const { rows } = await sql<Row>`
     select 'events' as what, id, occurred_at as at from (
-      select id, occurred_at from ${byIndex('events', 'events_by_organization')}
+      select id, occurred_at from ${indexedTable(db, 'events', 'events_by_organization')}
         where organization_id = ${organizationId} order by occurred_at desc, id desc limit ${MAX_ROWS}) as newest
     union all select 'sent', id, last_executed_at from (
-      select id, last_executed_at from ${byIndex('webhooks', 'webhooks_by_last_executed')}
+      select id, last_executed_at from ${indexedTable(db, 'webhooks', 'webhooks_by_last_executed')}
         where organization_id = ${organizationId} and last_executed_at is not null
         order by last_executed_at desc, id desc limit ${WEBHOOKS}) as latest
     union all select 'checked', monitor_id, last_checked_at from (
-      select monitor_id, last_checked_at from ${byIndex('due_checks', 'due_checks_by_last_checked')}
+      select monitor_id, last_checked_at from ${indexedTable(db, 'due_checks', 'due_checks_by_last_checked')}
         where organization_id = ${organizationId} and last_checked_at is not null
         order by last_checked_at desc, monitor_id desc limit ${MAX_ROWS}) as latest
     union all select 'people', list, number from organization_changes
