@@ -9,13 +9,13 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
-import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, getTenantRow, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { findGroupRow, parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { lowestIdAt, newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
-import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
+import { type FieldErrors, throwIfInvalid } from '../problem.ts'
 import { toIso } from '../times.ts'
 import { normalizePattern } from './name-pattern.ts'
 import { failureMatcher, type RuleFilters, tagsByMonitor } from './rule-matching.ts'
@@ -100,13 +100,7 @@ export async function insertRule(db: Database, context: RequestContext, rule: Ne
   const { organizationId, now } = context
   refuseContradictions(rule)
   return await inTransaction(db, async (transaction) => {
-    const { count } = await transaction
-      .selectFrom('alert_rules')
-      .select((select) => select.fn.countAll<number>().as('count'))
-      .where('organization_id', '=', organizationId)
-      .executeTakeFirstOrThrow()
-    if (Number(count) >= MAX_RULES)
-      throw conflict(`Limit reached: an organization has at most ${MAX_RULES} alert rules. Delete one first.`)
+    await refuseAtLimit(transaction, 'alert_rules', context, { max: MAX_RULES, things: 'alert rules' })
     const id = newId('rul', now)
     const columns = await ruleColumns(transaction, context, rule)
     await transaction

@@ -1,6 +1,6 @@
-import { type Selectable, sql, type UpdateObject } from 'kysely'
+import { type RawBuilder, type Selectable, sql, type UpdateObject } from 'kysely'
 import type { Tenant } from '../context.ts'
-import { notFound } from '../problem.ts'
+import { conflict, notFound } from '../problem.ts'
 import { type Database, engineOf } from './database.ts'
 import type { Tables } from './schema.ts'
 
@@ -64,6 +64,20 @@ export async function deleteTenantRow(
 export async function lockOrganization(db: Database, organizationId: string): Promise<void> {
   if (engineOf(db) === 'sqlite') return
   await sql`select id from organizations where id = ${organizationId} for no key update`.execute(db)
+}
+
+/** Locks the organization, and throws 409 if it has `max` rows in the table. `things`: their name, for the message. `counted`: which rows count. */
+export async function refuseAtLimit(
+  db: Database,
+  table: TenantTable,
+  { organizationId }: Tenant,
+  { max, things, counted = sql`true` }: { max: number; things: string; counted?: RawBuilder<unknown> },
+): Promise<void> {
+  await lockOrganization(db, organizationId)
+  const { rows } = await sql`select 1 as one from ${sql.table(table)}
+    where organization_id = ${organizationId} and ${counted} limit ${max}`.execute(db)
+  if (rows.length === max)
+    throw conflict(`Limit reached: an organization has at most ${max} ${things}. Delete one first.`)
 }
 
 export async function organizationName(db: Database, organizationId: string): Promise<string> {
