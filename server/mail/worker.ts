@@ -1,3 +1,4 @@
+import { withDeadline } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
@@ -73,13 +74,6 @@ async function sendClaimedMail(
     log.info({ to: recipient, subject, text }, 'Email not sent because SMTP_URL is not set.')
     return { kind: 'logged' }
   }
-  const deadline = new AbortController()
-  const signal = AbortSignal.any([abandon, deadline.signal])
-  const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
-  try {
-    return await sendMail({ id: claim.mail_id, to: recipient, at: clock.now() }, message, signal)
-  } finally {
-    deadline.abort()
-    await expire
-  }
+  const mail = { id: claim.mail_id, to: recipient, at: clock.now() }
+  return await withDeadline(clock, DEADLINE_MS, abandon, (signal) => sendMail(mail, message, signal))
 }
