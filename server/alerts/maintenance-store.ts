@@ -12,7 +12,14 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
-import { deleteTenantRow, findTenantRow, getTenantRow, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
+import {
+  deleteTenantRow,
+  existingIds,
+  findTenantRow,
+  getTenantRow,
+  refuseAtLimit,
+  updateTenantRow,
+} from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
@@ -128,7 +135,7 @@ export async function parseWindow(
   const { now } = context
   const { ids: groupIds, errors } = await parseGroupList(db, context, input.groups)
   const monitorIds = stringsOf(input.monitors)
-  const existing = await existingMonitorIds(db, context, monitorIds)
+  const existing = await existingIds(db, 'monitors', context, monitorIds)
   for (const [index, id] of monitorIds.entries())
     if (!existing.has(id)) errors[`monitors.${index}`] = fieldError('unknown_reference', { resource: 'monitor' })
   const timezone =
@@ -162,20 +169,6 @@ function rangeErrors(times: Record<string, number | undefined>, now: number): Fi
   const error = fieldError('time_out_of_range', { min: toIso(min), max: toIso(max) })
   const outside = Object.entries(times).filter(([, at]) => at !== undefined && (at < min || at > max))
   return Object.fromEntries(outside.map(([field]) => [field, error]))
-}
-
-async function existingMonitorIds(
-  db: Database,
-  { organizationId }: Tenant,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const rows = await db
-    .selectFrom('monitors')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'id', ids))
-    .execute()
-  return new Set(rows.map(({ id }) => id))
 }
 
 async function defaultTimeZone(db: Database, { organizationId }: Tenant): Promise<string> {

@@ -1,6 +1,7 @@
 import { type RawBuilder, type Selectable, sql, type UpdateObject } from 'kysely'
 import type { Tenant } from '../context.ts'
 import { conflict, notFound } from '../problem.ts'
+import { isOneOf } from './bulk.ts'
 import { type Database, engineOf } from './database.ts'
 import type { Tables } from './schema.ts'
 
@@ -31,6 +32,19 @@ export async function findTenantRow<T extends TenantTable>(
   const { rows } = await sql<Selectable<Tables[T]>>`select * from ${sql.table(table)}
     where organization_id = ${organizationId} and id = ${id} ${lock}`.execute(db)
   return rows[0]
+}
+
+/** Which of the ids are those of rows of the organization. */
+export async function existingIds(
+  db: Database,
+  table: TenantTable,
+  { organizationId }: Tenant,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
+    where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}`.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }
 
 export async function updateTenantRow<T extends TenantTable>(
