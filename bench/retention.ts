@@ -115,8 +115,7 @@ async function measureDeletion(db: Database, organizations: readonly string[]) {
   const before = await spent(db)
   const stop = AbortSignal.timeout(Number(options.seconds) * 1_000)
   const from = systemClock.elapsed()
-  const log = { error: console.error } as never
-  await deleteOldEvents({ db, clock: systemClock, log, config: { plans: SELF_HOSTED } }, stop)
+  await deleteOldEvents({ db, clock: systemClock, config: { plans: SELF_HOSTED } }, stop)
   const seconds = (systemClock.elapsed() - from) / 1_000
   const deleted = EVENTS - (await countOf(db))
   const after = await spent(db)

@@ -16,6 +16,23 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => timer(ms, undefined, signal ? { signal } : {}).catch(() => {}),
 }
 
+/** Runs `work` with a signal that is aborted after `ms`, and when `signal` is. */
+export async function withDeadline<T>(
+  clock: Clock,
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const deadline = new AbortController()
+  const expire = clock.sleep(ms, deadline.signal).then(() => deadline.abort())
+  try {
+    return await work(AbortSignal.any([signal, deadline.signal]))
+  } finally {
+    deadline.abort()
+    await expire
+  }
+}
+
 /** A clock that is set back by less than this delays work by as much, nothing else. Clocks of two machines differ by less. */
 export const MAX_CLOCK_STEP_MS = 5_000
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { renderMail } from '#server/mail/mail-templates.ts'
-import { notifyWebhookActive } from '#server/mail/notifications.ts'
+import { notifyAboutWebhook } from '#server/mail/notifications.ts'
 import { queueMail } from '#server/mail/outbox.ts'
 import { givenSignedInBrowser, givenUser, PASSWORD, signIn } from '#server/testing/accounts.ts'
 import { type Browser, openBrowser } from '#server/testing/browser.ts'
@@ -89,7 +89,8 @@ onBothEngines('mails about webhooks', (_fresh, engine) => {
     const content = { kind: 'webhook_active', organization: 'First', url: 'https://hooks.example.com/' } as const
     const recipients = Array.from({ length: 500 }, (_, number) => `victim${number}@example.com`)
     await queueMail(db, first.id, { about: 'whk_1', recipients, content }, clock.now())
-    await notifyWebhookActive(db, second.id, { webhookId: 'whk_2', url: content.url }, clock.now())
+    const webhook = { organizationId: second.id, webhookId: 'whk_2' }
+    await notifyAboutWebhook(db, webhook, { kind: 'webhook_active', url: content.url }, clock.now())
     const ofSecond = await db.selectFrom('mails').select('id').where('organization_id', '=', second.id).execute()
     expect(ofSecond).toEqual([])
   })

@@ -1,19 +1,20 @@
-import { sql } from 'kysely'
+import { DELETE_BATCH_SIZE, deleteBatch } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 
-const BATCH_SIZE = 500
 const ATTEMPT_RETENTION_MS = 24 * 60 * 60_000
 
 /** Deletes a batch of expired sessions, tokens and attempts. Returns whether there may be more. */
 export async function pruneAccess(db: Database, now: number): Promise<boolean> {
-  const statements = [
-    sql`delete from sessions where id in (select id from sessions where expires_at <= ${now} limit ${BATCH_SIZE}) returning 1`,
-    sql`delete from account_tokens where token_hash in (
-      select token_hash from account_tokens where expires_at <= ${now} limit ${BATCH_SIZE}) returning 1`,
-    sql`delete from attempts where subject in (
-      select subject from attempts where last_attempt_at <= ${now - ATTEMPT_RETENTION_MS} limit ${BATCH_SIZE}) returning 1`,
+  const sessions = db.selectFrom('sessions').where('expires_at', '<=', now).orderBy('expires_at')
+  const tokens = db.selectFrom('account_tokens').where('expires_at', '<=', now).orderBy('expires_at')
+  const attempts = db
+    .selectFrom('attempts')
+    .where('last_attempt_at', '<=', now - ATTEMPT_RETENTION_MS)
+    .orderBy('last_attempt_at')
+  const deleted = [
+    await deleteBatch(db, 'sessions', ['id'], sessions),
+    await deleteBatch(db, 'account_tokens', ['token_hash'], tokens),
+    await deleteBatch(db, 'attempts', ['subject'], attempts),
   ]
-  let hasMore = false
-  for (const statement of statements) hasMore = (await statement.execute(db)).rows.length === BATCH_SIZE || hasMore
-  return hasMore
+  return deleted.includes(DELETE_BATCH_SIZE)
 }

@@ -40,16 +40,8 @@ export async function insertAlerts(
     .insertInto('alerts')
     .values(
       alerts.map(({ kind, incidentId, ruleId, channelId, dueAt, escalated = 0 }) => ({
-        organization_id: organizationId,
-        id: newId('alr', now),
-        created_at: now,
-        kind,
-        incident_id: incidentId,
-        rule_id: ruleId,
-        channel_id: channelId,
-        status: 'PENDING' as const,
-        next_attempt_at: dueAt,
-        escalated,
+        ...newPendingAlert({ organizationId, channelId, dueAt }, now),
+        ...{ kind, incident_id: incidentId, rule_id: ruleId, escalated },
       })),
     )
     .onConflict((conflict) =>
@@ -66,6 +58,17 @@ export async function insertAlerts(
     .returning(['id', 'next_attempt_at'])
     .execute()
   await insertDue(db, organizationId, inserted, now)
+}
+
+/** The columns that every alert has that waits to be sent. */
+export function newPendingAlert(
+  { organizationId, channelId, dueAt }: Tenant & Pick<NewAlert, 'channelId' | 'dueAt'>,
+  now: number,
+) {
+  return {
+    ...{ organization_id: organizationId, id: newId('alr', now), created_at: now, channel_id: channelId },
+    ...{ status: 'PENDING' as const, next_attempt_at: dueAt },
+  }
 }
 
 /** Rows are due within a day at the latest: an alert that waits longer is decided again then. */
@@ -188,16 +191,8 @@ export async function ensureSummary(
   const inserted = await db
     .insertInto('alerts')
     .values({
-      organization_id: organizationId,
-      id: newId('alr', now),
-      created_at: now,
-      kind: 'summary',
-      incident_id: null,
-      rule_id: null,
-      channel_id: channelId,
-      status: 'PENDING',
-      next_attempt_at: dueAt,
-      digest_rule_id: ruleId,
+      ...newPendingAlert({ organizationId, channelId, dueAt }, now),
+      ...{ kind: 'summary', digest_rule_id: ruleId },
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning(['id', 'next_attempt_at'])

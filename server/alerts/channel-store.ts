@@ -4,7 +4,7 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
-import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, getTenantRow, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { findFieldErrors } from '../http/validation.ts'
 import { newId } from '../ids.ts'
@@ -114,13 +114,7 @@ export async function insertChannel(
   const { organizationId, now } = context
   const settings = normalizeSettings(input)
   return await inTransaction(db, async (transaction) => {
-    const { count } = await transaction
-      .selectFrom('channels')
-      .select((select) => select.fn.countAll<number>().as('count'))
-      .where('organization_id', '=', organizationId)
-      .executeTakeFirstOrThrow()
-    if (Number(count) >= MAX_CHANNELS)
-      throw conflict(`Limit reached: an organization has at most ${MAX_CHANNELS} channels. Delete one first.`)
+    await refuseAtLimit(transaction, 'channels', context, { max: MAX_CHANNELS, things: 'channels' })
     const id = newId('chn', now)
     const columns = encryptedSettings(type, id, settings, keyring)
     await transaction

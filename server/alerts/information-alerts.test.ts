@@ -3,7 +3,7 @@ import type { Engine } from '../database/database.ts'
 import { givenAlertReceiver, createMonitor as newMonitor } from '../testing/alerts.ts'
 import { CONTRACTS } from '../testing/channel-contracts.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { insertInformation } from './information-alerts.ts'
+import { insertInformationAlerts } from './information-alerts.ts'
 
 const FOUND = { what: 'record_found' as const, expected: ['192.0.2.1'] }
 
@@ -25,7 +25,7 @@ onBothEngines('information', (_fresh, engine) => {
     await rule({ name: 'The same channel' })
     await rule({ name: 'Other names', name_pattern: '*.example.org' })
     const monitor = await createMonitor('shop.example.com')
-    await insertInformation(world.deps.db, monitor, FOUND, world.deps.clock.now())
+    await insertInformationAlerts(world.deps.db, monitor, FOUND, world.deps.clock.now())
     await send()
     expect(receiver.titles()).toEqual(['shop.example.com A: record found'])
     const { data } = (await world.call(`/alerts?channel_id=${channel}`)).body
@@ -33,7 +33,7 @@ onBothEngines('information', (_fresh, engine) => {
 
     for (const { id } of (await world.call('/alert-rules')).body.data)
       await world.call(`/alert-rules/${id}`, { method: 'PATCH', body: { notify_recovery: false } })
-    await insertInformation(world.deps.db, monitor, FOUND, world.deps.clock.now())
+    await insertInformationAlerts(world.deps.db, monitor, FOUND, world.deps.clock.now())
     expect((await world.call(`/alerts?channel_id=${channel}`)).body.data).toHaveLength(1)
   })
 
@@ -42,7 +42,7 @@ onBothEngines('information', (_fresh, engine) => {
     const { db, clock } = world.deps
     const monitor = await createMonitor('shop.example.com')
     const before = { what: 'change_done' as const, expected: ['192.0.2.2'], before: ['192.0.2.1'] }
-    await insertInformation(db, monitor, before, clock.now())
+    await insertInformationAlerts(db, monitor, before, clock.now())
     await send()
     expect(receiver.titles()).toEqual([])
     world.pass(60 * 60_000)
@@ -61,7 +61,7 @@ onBothEngines('information', (_fresh, engine) => {
     const body = { name: 'On call', type: 'pagerduty', settings }
     const { id } = (await world.call('/channels', { method: 'POST', body })).body
     await world.call('/alert-rules', { method: 'POST', body: { name: 'On call', channels: [id] } })
-    await insertInformation(world.deps.db, await createMonitor('shop.example.com'), FOUND, world.deps.clock.now())
+    await insertInformationAlerts(world.deps.db, await createMonitor('shop.example.com'), FOUND, world.deps.clock.now())
     await send()
     expect(receiver.titles()).toEqual(['shop.example.com A: record found'])
     expect((await world.call(`/alerts?channel_id=${id}`)).body.data).toMatchObject([

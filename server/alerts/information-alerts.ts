@@ -1,7 +1,6 @@
 import type { Database } from '../database/database.ts'
-import { newId } from '../ids.ts'
 import type { Information } from './alert-message.ts'
-import { insertDue } from './alert-store.ts'
+import { insertDue, newPendingAlert } from './alert-store.ts'
 import { exclusionFinder, tagsByMonitor } from './rule-matching.ts'
 
 type InformedMonitor = { organization_id: string; id: string; group_id: string; owner: string; record_type: string }
@@ -10,7 +9,7 @@ type InformedMonitor = { organization_id: string; id: string; group_id: string; 
  * Inserts an alert for each channel about the end of a planned change or a wait, by the rules that match the monitor and send
  * recoveries. Call it in the transaction that ends it.
  */
-export async function insertInformation(
+export async function insertInformationAlerts(
   db: Database,
   { organization_id, id: monitorId, group_id, owner, record_type }: InformedMonitor,
   ended: Pick<Information, 'what' | 'expected' | 'before'>,
@@ -36,17 +35,9 @@ export async function insertInformation(
   // Of several rules with the same channel, the first sends the alert.
   const ruleByChannel = new Map(matching.toReversed().map((rule) => [rule.channel_id, rule.id]))
   const information: Information = { ...ended, monitorId, name: owner, recordType: record_type }
-  const rows = [...ruleByChannel].map(([channel_id, rule_id]) => ({
-    organization_id,
-    id: newId('alr', now),
-    created_at: now,
-    kind: 'recovered' as const,
-    incident_id: null,
-    rule_id,
-    channel_id,
-    status: 'PENDING' as const,
-    next_attempt_at: now,
-    information: JSON.stringify(information),
+  const rows = [...ruleByChannel].map(([channelId, rule_id]) => ({
+    ...newPendingAlert({ organizationId: organization_id, channelId, dueAt: now }, now),
+    ...{ kind: 'recovered' as const, rule_id, information: JSON.stringify(information) },
   }))
   if (rows.length === 0) return
   await db.insertInto('alerts').values(rows).execute()

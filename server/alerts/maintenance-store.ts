@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type {
   MaintenanceWindow,
@@ -12,13 +12,20 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
-import { deleteTenantRow, findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
+import {
+  deleteTenantRow,
+  existingIds,
+  findTenantRow,
+  getTenantRow,
+  refuseAtLimit,
+  updateTenantRow,
+} from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { parseGroupList, stringsOf } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
-import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
+import { type FieldErrors, throwIfInvalid } from '../problem.ts'
 import { parseTimes, toIso } from '../times.ts'
 import {
   includesMonitor,
@@ -58,10 +65,12 @@ function openWindows(db: Database, organizationId: string, now: number): Promise
     .selectFrom('maintenance_windows')
     .selectAll()
     .where('organization_id', '=', organizationId)
-    .where(({ eb, or }) => or([eb('last_end_at', 'is', null), eb('last_end_at', '>', now)]))
+    .where(hasNotEnded(now))
     .limit(MAX_WINDOWS * 2)
     .execute()
 }
+
+const hasNotEnded = (now: number) => sql<boolean>`(last_end_at is null or last_end_at > ${now})`
 
 export async function listWindows(
   db: Database,
@@ -126,7 +135,7 @@ export async function parseWindow(
   const { now } = context
   const { ids: groupIds, errors } = await parseGroupList(db, context, input.groups)
   const monitorIds = stringsOf(input.monitors)
-  const existing = await existingMonitorIds(db, context, monitorIds)
+  const existing = await existingIds(db, 'monitors', context, monitorIds)
   for (const [index, id] of monitorIds.entries())
     if (!existing.has(id)) errors[`monitors.${index}`] = fieldError('unknown_reference', { resource: 'monitor' })
   const timezone =
@@ -162,20 +171,6 @@ function rangeErrors(times: Record<string, number | undefined>, now: number): Fi
   return Object.fromEntries(outside.map(([field]) => [field, error]))
 }
 
-async function existingMonitorIds(
-  db: Database,
-  { organizationId }: Tenant,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const rows = await db
-    .selectFrom('monitors')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'id', ids))
-    .execute()
-  return new Set(rows.map(({ id }) => id))
-}
-
 async function defaultTimeZone(db: Database, { organizationId }: Tenant): Promise<string> {
   const { timezone } = await db
     .selectFrom('organizations')
@@ -189,10 +184,11 @@ async function defaultTimeZone(db: Database, { organizationId }: Tenant): Promis
 export async function insertWindow(db: Database, context: RequestContext, columns: WindowColumns): Promise<string> {
   const { organizationId, now } = context
   return await inTransaction(db, async (transaction) => {
-    if ((await openWindows(transaction, organizationId, now)).length >= MAX_WINDOWS)
-      throw conflict(
-        `Limit reached: an organization has at most ${MAX_WINDOWS} maintenance windows that have not ended. Delete one first.`,
-      )
+    await refuseAtLimit(transaction, 'maintenance_windows', context, {
+      max: MAX_WINDOWS,
+      things: 'maintenance windows that have not ended',
+      counted: hasNotEnded(now),
+    })
     const id = newId('mnt', now)
     const row = { organization_id: organizationId, id, created_at: now, ...columns }
     await transaction.insertInto('maintenance_windows').values(row).execute()

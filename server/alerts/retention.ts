@@ -1,30 +1,19 @@
-import { sql } from 'kysely'
+import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { DELETE_BATCH_SIZE, deleteInBatches, forEachOrganization } from '../database/batches.ts'
+import { DELETE_BATCH_SIZE, deleteBatch, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import { deleteTenantRow } from '../database/tenant-row.ts'
-import { runEvery, type WorkerDeps } from '../database/worker-loop.ts'
 import { lowestIdAt } from '../ids.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import { DAY_MS } from '../times.ts'
 
-export type AlertRetentionDeps = Pick<WorkerDeps, 'db' | 'clock' | 'log'> & { config: Pick<Config, 'plans'> }
-
-const INTERVAL_MS = 60 * 60_000
 /** Also for organizations that keep events longer. */
 const MAX_RETENTION_DAYS = 90
 const UNCONFIRMED_DAYS = 7
 
-/** Runs until `stop`. */
-export async function runAlertRetention(deps: AlertRetentionDeps, stop: AbortSignal): Promise<void> {
-  await runEvery(INTERVAL_MS, deps, stop, {
-    failure: 'Old alerts could not be deleted. The next attempt is in an hour.',
-    work: () => deleteOldAlerts(deps, stop),
-  })
-}
-
+/** Deletes old alerts and incidents in small batches, until `stop`, and what else organizations no longer need for alerts. */
 export async function deleteOldAlerts(
-  { db, clock, config }: Omit<AlertRetentionDeps, 'log'>,
+  { db, clock, config }: { db: Database; clock: Clock; config: Pick<Config, 'plans'> },
   stop: AbortSignal,
 ): Promise<void> {
   await forEachOrganization(db, stop, async (id) => {
@@ -41,25 +30,24 @@ export async function deleteOldAlerts(
 
 /** Keeps pending alerts, and those of open incidents, because they say which channels receive the recovery. Attempts are deleted by cascade. */
 async function deleteAlerts(db: Database, organizationId: string, before: number): Promise<number> {
-  const rows = await db
+  const old = db
     .selectFrom('alerts')
-    .leftJoin('incidents', (join) =>
-      join
-        .onRef('incidents.organization_id', '=', 'alerts.organization_id')
-        .onRef('incidents.id', '=', 'alerts.incident_id'),
+    .where('organization_id', '=', organizationId)
+    .where('id', '<', lowestIdAt('alr', before))
+    .where('status', 'not in', ['PENDING', 'RETRYING', 'HELD'])
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('incidents')
+            .select('incidents.id')
+            .whereRef('incidents.organization_id', '=', 'alerts.organization_id')
+            .whereRef('incidents.id', '=', 'alerts.incident_id')
+            .where('incidents.resolved_at', 'is', null),
+        ),
+      ),
     )
-    .select('alerts.id')
-    .where('alerts.organization_id', '=', organizationId)
-    .where('alerts.id', '<', lowestIdAt('alr', before))
-    .where('alerts.status', 'not in', ['PENDING', 'RETRYING', 'HELD'])
-    .where((where) => where.or([where('incidents.id', 'is', null), where('incidents.resolved_at', 'is not', null)]))
-    .orderBy('alerts.id')
-    .limit(DELETE_BATCH_SIZE)
-    .execute()
-  if (rows.length === 0) return 0
-  const ids = rows.map(({ id }) => id)
-  await db.deleteFrom('alerts').where('organization_id', '=', organizationId).where('id', 'in', ids).execute()
-  return rows.length
+    .orderBy('id')
+  return await deleteBatch(db, 'alerts', ['organization_id', 'id'], old)
 }
 
 /** An incident may have any number of rows in these tables. */
@@ -81,11 +69,13 @@ async function deleteIncidents(db: Database, organizationId: string, before: num
     .executeTakeFirst()
   if (!incident) return 0
   for (const [table, column] of INCIDENT_TABLES) {
-    const key = sql.ref(column)
-    const incidentRows = sql`${sql.table(table)} where organization_id = ${organizationId} and incident_id = ${incident.id}`
-    const batch = sql`select ${key} from ${incidentRows} limit ${sql.lit(DELETE_BATCH_SIZE)}`
-    const { rows } = await sql`delete from ${incidentRows} and ${key} in (${batch}) returning ${key}`.execute(db)
-    if (rows.length > 0) return DELETE_BATCH_SIZE
+    const rows = db
+      .selectFrom(table)
+      .where('organization_id', '=', organizationId)
+      .where('incident_id', '=', incident.id)
+      .orderBy(column)
+    const key = ['organization_id', 'incident_id', column] as const
+    if ((await deleteBatch(db, table, key, rows)) > 0) return DELETE_BATCH_SIZE
   }
   await deleteTenantRow(db, 'incidents', { organizationId }, incident.id)
   return DELETE_BATCH_SIZE

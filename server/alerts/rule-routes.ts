@@ -15,7 +15,8 @@ import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/ro
 import { schemaErrors } from '../http/validation.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { getMonitorRules } from './monitor-rules.ts'
-import { deleteRule, getRule, insertRule, listRules, previewRule, referenceErrors, updateRule } from './rule-store.ts'
+import { previewRule } from './rule-preview.ts'
+import { deleteRule, getRule, insertRule, listRules, referenceErrors, updateRule } from './rule-store.ts'
 
 const attachValidation = true
 const takesIfMatch = { takesIfMatch: true }

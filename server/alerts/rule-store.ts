@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely'
-import type { AlertPreview, AlertRule, AlertRuleChange, NewAlertRule, PreviewedRule } from '#contract/alerts.ts'
+import type { AlertRule, AlertRuleChange, NewAlertRule, PreviewedRule } from '#contract/alerts.ts'
 import { fieldError } from '#contract/field-errors.ts'
-import type { MonitorState } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -9,22 +8,22 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
-import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, existingIds, getTenantRow, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { findGroupRow, parseGroupList, stringsOf } from '../groups/resolve.ts'
-import { lowestIdAt, newId } from '../ids.ts'
+import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
-import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
-import { DAY_MS, MINUTE_MS, toIso } from '../times.ts'
+import { type FieldErrors, throwIfInvalid } from '../problem.ts'
+import { MINUTE_MS, toIso } from '../times.ts'
 import { normalizePattern } from './name-pattern.ts'
-import { failureMatcher, type RuleFilters, tagsByMonitor } from './rule-matching.ts'
+import type { RuleFilters } from './rule-matching.ts'
 
 type RuleRow = Selectable<AlertRulesTable>
 
 /** For each organization, because every rule is matched with every failure. */
 const MAX_RULES = 50
-const DEFAULT_DELAY_MINUTES = 10
+export const DEFAULT_DELAY_MINUTES = 10
 
 export async function listRules(
   db: Database,
@@ -64,13 +63,7 @@ export async function referenceErrors(
   if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
     errors.timezone = fieldError('invalid_time_zone')
   const channelIds = stringsOf(input.channels)
-  const rows = await db
-    .selectFrom('channels')
-    .select('id')
-    .where('organization_id', '=', tenant.organizationId)
-    .where(isOneOf(db, 'id', [...channelIds, ...stringsOf([escalation_channel])]))
-    .execute()
-  const existing = new Set(rows.map(({ id }) => id))
+  const existing = await existingIds(db, 'channels', tenant, [...channelIds, ...stringsOf([escalation_channel])])
   for (const [index, id] of channelIds.entries())
     if (!existing.has(id)) errors[`channels.${index}`] = fieldError('unknown_reference', { resource: 'channel' })
   if (typeof escalation_channel === 'string' && !existing.has(escalation_channel))
@@ -99,13 +92,7 @@ export async function insertRule(db: Database, context: RequestContext, rule: Ne
   const { organizationId, now } = context
   refuseContradictions(rule)
   return await inTransaction(db, async (transaction) => {
-    const { count } = await transaction
-      .selectFrom('alert_rules')
-      .select((select) => select.fn.countAll<number>().as('count'))
-      .where('organization_id', '=', organizationId)
-      .executeTakeFirstOrThrow()
-    if (Number(count) >= MAX_RULES)
-      throw conflict(`Limit reached: an organization has at most ${MAX_RULES} alert rules. Delete one first.`)
+    await refuseAtLimit(transaction, 'alert_rules', context, { max: MAX_RULES, things: 'alert rules' })
     const id = newId('rul', now)
     const columns = await ruleColumns(transaction, context, rule)
     await transaction
@@ -171,77 +158,6 @@ export async function deleteRule(db: Database, context: RequestContext, id: stri
   })
 }
 
-const PREVIEW_DAYS = 30
-const MAX_PREVIEW_EVENTS = 2000
-const MAX_PREVIEW_FAILURES = 100
-
-/** Failures of the last 30 days that match the rule and outlasted its delay, newest first. */
-export async function previewRule(db: Database, context: RequestContext, rule: PreviewedRule): Promise<AlertPreview> {
-  const { organizationId, now } = context
-  const matches = failureMatcher(await ruleFilters(db, context, rule))
-  const delayMs = (rule.delay ?? DEFAULT_DELAY_MINUTES) * MINUTE_MS
-  const rows = await db
-    .selectFrom('events')
-    .select(['id', 'monitor_id', 'group_id', 'occurred_at', 'new_state', 'domain', 'subdomain', 'record_type'])
-    .where('organization_id', '=', organizationId)
-    .where('id', '>=', lowestIdAt('evt', now - PREVIEW_DAYS * DAY_MS))
-    .where(({ eb, lit }) => (rule.first_results ? eb(lit(1), '=', lit(1)) : eb('old_state', '=', 'VALID')))
-    .where('new_state', '<>', 'VALID')
-    .orderBy('id', 'desc')
-    .limit(MAX_PREVIEW_EVENTS + 1)
-    .execute()
-  const events = rows.slice(0, MAX_PREVIEW_EVENTS)
-  const monitorIds = [...new Set(events.map(({ monitor_id }) => monitor_id))]
-  const tags = rule.tags == null ? new Map() : await tagsByMonitor(db, organizationId, monitorIds)
-  const monitorName = ({ subdomain, domain }: (typeof rows)[number]) =>
-    subdomain === '' ? domain : `${subdomain}.${domain}`
-  const matching = events.filter((event) =>
-    matches({
-      groupId: event.group_id,
-      name: monitorName(event),
-      tags: tags.get(event.monitor_id) ?? [],
-      recordType: event.record_type,
-      state: event.new_state,
-    }),
-  )
-  const lasting = delayMs === 0 ? matching : await filterLasting(db, organizationId, matching, delayMs, now)
-  const data = lasting.slice(0, MAX_PREVIEW_FAILURES).map((event) => ({
-    event_id: event.id,
-    occurred: toIso(event.occurred_at),
-    name: monitorName(event),
-    record_type: event.record_type,
-    state: event.new_state as MonitorState,
-  }))
-  const is_complete = rows.length <= MAX_PREVIEW_EVENTS && lasting.length <= MAX_PREVIEW_FAILURES
-  return { days: PREVIEW_DAYS, is_complete, data }
-}
-
-/** Keeps the failures whose monitors did not recover within the delay. */
-async function filterLasting<F extends { monitor_id: string; occurred_at: number }>(
-  db: Database,
-  organizationId: string,
-  failures: readonly F[],
-  delayMs: number,
-  now: number,
-): Promise<F[]> {
-  const recoveries = await db
-    .selectFrom('events')
-    .select(['monitor_id', 'occurred_at'])
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'monitor_id', [...new Set(failures.map(({ monitor_id }) => monitor_id))]))
-    .where('new_state', '=', 'VALID')
-    .where('occurred_at', '>=', Math.min(now, ...failures.map(({ occurred_at }) => occurred_at)))
-    .orderBy('occurred_at')
-    .limit(MAX_PREVIEW_EVENTS * 2)
-    .execute()
-  const byMonitor = Map.groupBy(recoveries, ({ monitor_id }) => monitor_id)
-  return failures.filter(({ monitor_id, occurred_at }) => {
-    if (occurred_at + delayMs > now) return false
-    const recovery = byMonitor.get(monitor_id)?.find((event) => event.occurred_at > occurred_at)
-    return recovery === undefined || recovery.occurred_at - occurred_at >= delayMs
-  })
-}
-
 async function ruleColumns(db: Database, tenant: Tenant, rule: NewAlertRule) {
   const { delay = DEFAULT_DELAY_MINUTES, repeat_every, escalate_after, quiet_hours, timezone = 'UTC' } = rule
   const toBit = (value: boolean): 0 | 1 => (value ? 1 : 0)
@@ -262,7 +178,8 @@ async function ruleColumns(db: Database, tenant: Tenant, rule: NewAlertRule) {
   }
 }
 
-async function ruleFilters(
+/** The columns of the filters of a rule. */
+export async function ruleFilters(
   db: Database,
   tenant: Tenant,
   rule: Omit<PreviewedRule, 'delay' | 'first_results'>,

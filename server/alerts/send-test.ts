@@ -53,8 +53,6 @@ export async function insertTest(
         id,
         created_at: now,
         kind: 'test',
-        incident_id: null,
-        rule_id: null,
         channel_id: channel.id,
         status: isSent ? 'SENT' : 'FAILED',
         attempts: 1,

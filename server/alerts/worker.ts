@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { withDeadline } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { type Claim, claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
@@ -100,20 +101,14 @@ export async function sendAlert(
   })
   if (!attemptToMake) return
   const { alert, channel, message } = attemptToMake
-  const deadline = new AbortController()
-  const signal = AbortSignal.any([abandon, deadline.signal])
-  const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
-  try {
-    const progress: string[] = alert.progress === null ? [] : JSON.parse(alert.progress)
-    const result = await sendMessage({ ...deps, sendMail }, channel, message, { signal, progress })
-    if (abandon.aborted && result.kind === 'retry') return // Abandoned: this process releases the lease.
-    await recordAttempt(db, claim, attemptToMake, result, clock.now())
-    deps.metrics?.alert(channel.type, result.kind)
-    const fields = { alert: alert.id, channel: channel.id, error: result.error }
-    if (result.kind === 'failed') log.error(fields, 'An alert could not be sent. No more retries.')
-    if (result.kind === 'retry') log.warn(fields, 'An alert could not be sent. It will be retried.')
-  } finally {
-    deadline.abort()
-    await expire
-  }
+  const progress: string[] = alert.progress === null ? [] : JSON.parse(alert.progress)
+  const result = await withDeadline(clock, DEADLINE_MS, abandon, (signal) =>
+    sendMessage({ ...deps, sendMail }, channel, message, { signal, progress }),
+  )
+  if (abandon.aborted && result.kind === 'retry') return // Abandoned: this process releases the lease.
+  await recordAttempt(db, claim, attemptToMake, result, clock.now())
+  deps.metrics?.alert(channel.type, result.kind)
+  const fields = { alert: alert.id, channel: channel.id, error: result.error }
+  if (result.kind === 'failed') log.error(fields, 'An alert could not be sent. No more retries.')
+  if (result.kind === 'retry') log.warn(fields, 'An alert could not be sent. It will be retried.')
 }

@@ -1,5 +1,5 @@
 import type { Notify } from '#contract/monitors.ts'
-import { insertInformation } from '../alerts/information-alerts.ts'
+import { insertInformationAlerts } from '../alerts/information-alerts.ts'
 import { recordAudit } from '../audit-log.ts'
 import { systemContext } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
@@ -70,7 +70,7 @@ async function recordPlannedChange(
   })
   if (end !== 'DONE') return
   const ended = { what: 'change_done' as const, expected: [...change.newValues], before: [...change.oldValues] }
-  await insertInformation(db, row, ended, now)
+  await insertInformationAlerts(db, row, ended, now)
 }
 
 /** Locks the rows of the monitors that change. Other monitors are not read. */

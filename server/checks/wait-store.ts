@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
-import { insertInformation } from '../alerts/information-alerts.ts'
+import { insertInformationAlerts } from '../alerts/information-alerts.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
@@ -69,7 +69,7 @@ async function markEnded(
   const monitor = await findTenantRow(db, 'monitors', { organizationId: organization_id }, monitor_id)
   if (monitor?.is_active !== 1) return
   const what = result === 'valid' ? ('record_found' as const) : ('wait_timed_out' as const)
-  await insertInformation(db, monitor, { what, expected: JSON.parse(monitor.expected_values) }, now)
+  await insertInformationAlerts(db, monitor, { what, expected: JSON.parse(monitor.expected_values) }, now)
 }
 
 /** Records a quick check and its next time. `result`: undefined if no query was sent. Returns whether it made the regular check due. */

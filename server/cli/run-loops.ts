@@ -1,30 +1,66 @@
-import { runAlertRetention } from '../alerts/retention.ts'
+import { deleteOldAlerts } from '../alerts/retention.ts'
 import { runAlertWorker, runEvaluation } from '../alerts/worker.ts'
 import { runWaitWorker } from '../checks/wait-worker.ts'
 import { runCheckWorker } from '../checks/worker.ts'
 import type { Config } from '../config/config.ts'
-import type { Signals } from '../database/worker-loop.ts'
+import type { Role } from '../config/parse.ts'
+import { runEvery, type Signals } from '../database/worker-loop.ts'
 import type { Deps } from '../deps.ts'
-import { runEventRetention } from '../events/retention.ts'
-import { runJobRetention } from '../jobs/retention.ts'
+import { deleteOldEvents } from '../events/retention.ts'
+import { deleteOldJobs } from '../jobs/retention.ts'
 import { runJobWorker } from '../jobs/worker.ts'
-import { runMailRetention, runMailWorker } from '../mail/worker.ts'
+import { deleteOldMails } from '../mail/outbox.ts'
+import { runMailWorker } from '../mail/worker.ts'
+import { MINUTE_MS } from '../times.ts'
 import { runDispatcher } from '../webhooks/dispatcher.ts'
 import { runWebhookRetention } from '../webhooks/retention.ts'
+
+type Retention = {
+  role: Role
+  everyMs: number
+  failure: string
+  work(deps: Deps, stop: AbortSignal): Promise<void>
+}
+
+/** What is deleted when it is too old, and by which role. */
+const RETENTION: Retention[] = [
+  {
+    role: 'checker',
+    everyMs: 60 * MINUTE_MS,
+    failure: 'Old events and audit log entries could not be deleted; the next attempt is in an hour.',
+    work: deleteOldEvents,
+  },
+  {
+    role: 'delivery',
+    everyMs: 60 * MINUTE_MS,
+    failure: 'Old emails could not be deleted. The next attempt is in an hour.',
+    work: deleteOldMails,
+  },
+  {
+    role: 'delivery',
+    everyMs: 10 * MINUTE_MS,
+    failure: 'Old jobs could not be deleted. The next attempt is in ten minutes.',
+    work: deleteOldJobs,
+  },
+  {
+    role: 'delivery',
+    everyMs: 60 * MINUTE_MS,
+    failure: 'Old alerts could not be deleted. The next attempt is in an hour.',
+    work: deleteOldAlerts,
+  },
+]
 
 /** The loops of the roles `checker` and `delivery`. They run until `stop` is aborted. */
 export function runLoops(deps: Deps & { process: number }, roles: Config['roles'], signals: Signals): Promise<void>[] {
   const { stop } = signals
   const loops: Promise<void>[] = []
-  if (roles.has('checker'))
-    loops.push(runCheckWorker(deps, signals), runWaitWorker(deps, signals), runEventRetention(deps, stop))
+  if (roles.has('checker')) loops.push(runCheckWorker(deps, signals), runWaitWorker(deps, signals))
   if (roles.has('delivery')) {
     const limits = { total: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
-    loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals))
-    loops.push(runWebhookRetention(deps, stop), runMailRetention(deps, stop))
-    loops.push(runEvaluation(deps, signals), runAlertWorker(deps, signals))
-    loops.push(runJobWorker(deps, signals), runJobRetention(deps, stop))
-    loops.push(runAlertRetention(deps, stop))
+    loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals), runWebhookRetention(deps, stop))
+    loops.push(runEvaluation(deps, signals), runAlertWorker(deps, signals), runJobWorker(deps, signals))
   }
+  for (const { role, everyMs, failure, work } of RETENTION)
+    if (roles.has(role)) loops.push(runEvery(everyMs, deps, stop, { failure, work: () => work(deps, stop) }))
   return loops
 }

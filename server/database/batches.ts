@@ -1,6 +1,8 @@
+import { type AnyColumn, type SelectQueryBuilder, sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { type Database, inTransaction } from './database.ts'
+import type { Tables } from './schema.ts'
 import { isDeadlock } from './unavailable.ts'
 
 /** Rows of one transaction: it takes a few milliseconds, and then other transactions can run. */
@@ -45,6 +47,19 @@ export async function deleteInBatches(
   deleteBatch: () => Promise<number>,
 ): Promise<void> {
   while (!stop.aborted && (await deleteBatch()) >= DELETE_BATCH_SIZE) await clock.sleep(PAUSE_MS, stop)
+}
+
+/** Deletes the first `DELETE_BATCH_SIZE` of these rows. `key`: the columns of the primary key. Returns how many it deleted. */
+export async function deleteBatch<T extends keyof Tables>(
+  db: Database,
+  table: T,
+  key: readonly AnyColumn<Tables, T>[],
+  rows: SelectQueryBuilder<Tables, T, object>,
+): Promise<number> {
+  const columns = sql.join(key.map((name) => sql.ref(name)))
+  const batch = rows.select(key).limit(DELETE_BATCH_SIZE)
+  const { numAffectedRows } = await sql`delete from ${sql.table(table)} where (${columns}) in ${batch}`.execute(db)
+  return Number(numAffectedRows)
 }
 
 const PAGE_SIZE = 200

@@ -1,6 +1,7 @@
-import { type Selectable, sql, type UpdateObject } from 'kysely'
+import { type RawBuilder, type Selectable, sql, type UpdateObject } from 'kysely'
 import type { Tenant } from '../context.ts'
-import { notFound } from '../problem.ts'
+import { conflict, notFound } from '../problem.ts'
+import { isOneOf } from './bulk.ts'
 import { type Database, engineOf } from './database.ts'
 import type { Tables } from './schema.ts'
 
@@ -31,6 +32,19 @@ export async function findTenantRow<T extends TenantTable>(
   const { rows } = await sql<Selectable<Tables[T]>>`select * from ${sql.table(table)}
     where organization_id = ${organizationId} and id = ${id} ${lock}`.execute(db)
   return rows[0]
+}
+
+/** Which of the ids are those of rows of the organization. */
+export async function existingIds(
+  db: Database,
+  table: TenantTable,
+  { organizationId }: Tenant,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
+    where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}`.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }
 
 export async function updateTenantRow<T extends TenantTable>(
@@ -64,6 +78,20 @@ export async function deleteTenantRow(
 export async function lockOrganization(db: Database, organizationId: string): Promise<void> {
   if (engineOf(db) === 'sqlite') return
   await sql`select id from organizations where id = ${organizationId} for no key update`.execute(db)
+}
+
+/** Locks the organization, and throws 409 if it has `max` rows in the table. `things`: their name, for the message. `counted`: which rows count. */
+export async function refuseAtLimit(
+  db: Database,
+  table: TenantTable,
+  { organizationId }: Tenant,
+  { max, things, counted = sql`true` }: { max: number; things: string; counted?: RawBuilder<unknown> },
+): Promise<void> {
+  await lockOrganization(db, organizationId)
+  const { rows } = await sql`select 1 as one from ${sql.table(table)}
+    where organization_id = ${organizationId} and ${counted} limit ${max}`.execute(db)
+  if (rows.length === max)
+    throw conflict(`Limit reached: an organization has at most ${max} ${things}. Delete one first.`)
 }
 
 export async function organizationName(db: Database, organizationId: string): Promise<string> {

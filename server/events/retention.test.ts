@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { recordAudit } from '../audit-log.ts'
 import { systemClock } from '../clock.ts'
@@ -46,11 +45,7 @@ onBothEngines('events that an organization keeps no longer', (fresh) => {
       await check()
     }
     const clock = { ...systemClock, now: () => now, sleep }
-    const sweep = () =>
-      deleteOldEvents(
-        { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED } },
-        new AbortController().signal,
-      )
+    const sweep = () => deleteOldEvents({ db, clock, config: { plans: SELF_HOSTED } }, new AbortController().signal)
     await sweep()
     expect(await kept()).toBe(453)
     await db.updateTable('organizations').set({ event_retention_days: 30 }).where('id', '=', organizationId).execute()
@@ -67,7 +62,7 @@ onBothEngines('events that an organization keeps no longer', (fresh) => {
     const db = await fresh()
     const { organizationId } = await givenChecks(db)
     const clock = { ...systemClock, now: () => now, sleep: async () => {} }
-    const deps = { db, clock, log: pino({ level: 'silent' }), config: { plans: SELF_HOSTED } }
+    const deps = { db, clock, config: { plans: SELF_HOSTED } }
     await db.deleteFrom('audit_log').execute()
     for (const days of [...Array(410).fill(31), 29, 1]) {
       const context = systemContext(organizationId, now - days * DAY_MS)

@@ -4,10 +4,9 @@ import { fieldError } from '#contract/field-errors.ts'
 import { GROUP_INCLUDES, type GroupChange, type GroupQuery, type GroupResponse } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
-import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
-import { lockOrganization } from '../database/tenant-row.ts'
+import { existingIds, lockOrganization } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import { parseIncludedFields } from '../include.ts'
@@ -191,21 +190,10 @@ async function setWebhooks(
 }
 
 /** An error for each unknown webhook of the field `webhooks`, which may hold anything. */
-export async function unknownWebhookErrors(
-  db: Database,
-  { organizationId }: Tenant,
-  webhooks: unknown,
-): Promise<FieldErrors> {
+export async function unknownWebhookErrors(db: Database, tenant: Tenant, webhooks: unknown): Promise<FieldErrors> {
   const requested: unknown[] = Array.isArray(webhooks) ? webhooks.slice(0, MAX_LIST_IDS) : []
-  const ids = [...new Set(requested.filter((id) => typeof id === 'string'))]
-  if (ids.length === 0) return {}
-  const rows = await db
-    .selectFrom('webhooks')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'id', ids))
-    .execute()
-  const known = new Set<unknown>(rows.map(({ id }) => id))
+  const ids = requested.filter((id) => typeof id === 'string')
+  const known: ReadonlySet<unknown> = await existingIds(db, 'webhooks', tenant, ids)
   const error = fieldError('unknown_reference', { resource: 'webhook' })
   return Object.fromEntries(requested.flatMap((id, index) => (known.has(id) ? [] : [[`webhooks.${index}`, error]])))
 }

@@ -9,10 +9,14 @@ export type MailContent =
   | { kind: 'invitation'; organization: string; role: AgentRole; issue: number; expiresAt: number; keyId?: string }
   /** To an address that does not belong to a member. */
   | { kind: 'alert_address'; organization: string; organizationId: string; keyId?: string }
-  | { kind: 'webhook_paused'; organization: string; url: string; error: string; statusCode: number | null }
-  | { kind: 'webhook_active'; organization: string; url: string }
-  | { kind: 'webhook_dropped'; organization: string; url: string; dropped: number }
+  | (WebhookNotice & { organization: string })
   | AccountMail
+
+/** To the owners about a webhook. `dropped`: requests so far. */
+export type WebhookNotice =
+  | { kind: 'webhook_paused'; url: string; error: string; statusCode: number | null }
+  | { kind: 'webhook_active'; url: string }
+  | { kind: 'webhook_dropped'; url: string; dropped: number }
 
 /** To a user about their account. */
 export type AccountMail =

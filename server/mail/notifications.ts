@@ -1,59 +1,15 @@
+import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../ids.ts'
 import { DAY_MS } from '../times.ts'
-import type { MailContent } from './mail-templates.ts'
+import type { WebhookNotice } from './mail-templates.ts'
 import { queueMail } from './outbox.ts'
 
-export type WebhookFailure = { webhookId: string; url: string; error: string; statusCode: number | null }
-
-/** Notifies the owners and `alert_emails` of the organization. Call it in the transaction that pauses the webhook. */
-export async function notifyWebhookPaused(
+/** Notifies the owners and `alert_emails` of the organization. Call it in the transaction that changes the webhook. */
+export async function notifyAboutWebhook(
   db: Database,
-  organizationId: string,
-  { webhookId, ...failure }: WebhookFailure,
-  now: number,
-): Promise<void> {
-  await notifyOwners(
-    db,
-    organizationId,
-    webhookId,
-    (organization) => ({ kind: 'webhook_paused', organization, ...failure }),
-    now,
-  )
-}
-
-/** Call it in the transaction that resumes the webhook. */
-export async function notifyWebhookActive(
-  db: Database,
-  organizationId: string,
-  { webhookId, url }: { webhookId: string; url: string },
-  now: number,
-): Promise<void> {
-  await notifyOwners(
-    db,
-    organizationId,
-    webhookId,
-    (organization) => ({ kind: 'webhook_active', organization, url }),
-    now,
-  )
-}
-
-/** `dropped`: so far. Call it in the transaction that drops the requests. */
-export async function notifyWebhookDropped(
-  db: Database,
-  organizationId: string,
-  { webhookId, url, dropped }: { webhookId: string; url: string; dropped: number },
-  now: number,
-): Promise<void> {
-  const contentFor = (organization: string) => ({ kind: 'webhook_dropped' as const, organization, url, dropped })
-  await notifyOwners(db, organizationId, webhookId, contentFor, now)
-}
-
-async function notifyOwners(
-  db: Database,
-  organizationId: string,
-  about: string,
-  contentFor: (organization: string) => MailContent,
+  { organizationId, webhookId }: Tenant & { webhookId: string },
+  notice: WebhookNotice,
   now: number,
 ): Promise<void> {
   if (await hasReachedMailLimit(db, organizationId, now)) return
@@ -65,7 +21,8 @@ async function notifyOwners(
   if (!organization) return
   const ownerEmails = await listOwnerEmails(db, organizationId)
   const recipients = [...ownerEmails, ...(JSON.parse(organization.alert_emails) as string[])]
-  await queueMail(db, organizationId, { about, recipients, content: contentFor(organization.name) }, now)
+  const content = { ...notice, organization: organization.name }
+  await queueMail(db, organizationId, { about: webhookId, recipients, content }, now)
 }
 
 const MAX_OWNERS = 20

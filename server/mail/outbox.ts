@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import type { Clock } from '../clock.ts'
+import { deleteBatch, deleteInBatches } from '../database/batches.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, complete, LEASE_MS, reschedule, type Waits } from '../database/lease-queue.ts'
 import { newId } from '../ids.ts'
@@ -114,17 +116,16 @@ export async function recordMail(
   })
 }
 
-/** Deletes up to `limit` finished mails created before `until`. Returns how many. */
-export async function deleteOldMails(db: Database, until: number, limit: number): Promise<number> {
+const RETENTION_MS = 90 * 24 * 60 * 60_000
+
+/** Deletes finished mails after 90 days, in small batches, until `stop`. */
+export async function deleteOldMails({ db, clock }: { db: Database; clock: Clock }, stop: AbortSignal): Promise<void> {
   const old = db
     .selectFrom('mails')
-    .select('id')
-    .where('created_at', '<', until)
+    .where('created_at', '<', clock.now() - RETENTION_MS)
     .where('status', '!=', 'waiting')
     .orderBy('created_at')
-    .limit(limit)
-  const { numDeletedRows } = await db.deleteFrom('mails').where('id', 'in', old).executeTakeFirst()
-  return Number(numDeletedRows)
+  await deleteInBatches(clock, stop, () => deleteBatch(db, 'mails', ['id'], old))
 }
 
 function statusAfter(outcome: MailOutcome, next: number | null): MailStatus {

@@ -10,14 +10,15 @@ import { Metrics } from '../metrics/metrics.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
 import { createWakeUps } from '../wake-up.ts'
-import { notifyWebhookActive, notifyWebhookPaused } from './notifications.ts'
+import { notifyAboutWebhook } from './notifications.ts'
 import { cancelMails, deleteOldMails, queueMail, RETRY_WAITS } from './outbox.ts'
 import { createMailSender } from './smtp.ts'
-import { runMailRetention, sendDueMails } from './worker.ts'
+import { sendDueMails } from './worker.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
-const failure = { webhookId: 'whk_1', url: 'https://hooks.example.com/dns', error: 'It answered 500.', statusCode: 500 }
+const url = 'https://hooks.example.com/dns'
+const PAUSED = { kind: 'webhook_paused' as const, url, error: 'It answered 500.', statusCode: 500 }
 
 onBothEngines('mail', (fresh) => {
   test('a mail is sent once, with user and password, in text and HTML', async () => {
@@ -179,8 +180,9 @@ onBothEngines('mail', (fresh) => {
     const alerts = JSON.stringify(['team@example.com', 'pager@example.com'])
     await db.updateTable('organizations').set({ alert_emails: alerts }).execute()
 
-    await notifyWebhookPaused(db, organizationId, failure, now)
-    await notifyWebhookActive(db, organizationId, failure, now)
+    const webhook = { organizationId, webhookId: 'whk_1' }
+    await notifyAboutWebhook(db, webhook, PAUSED, now)
+    await notifyAboutWebhook(db, webhook, { kind: 'webhook_active', url }, now)
 
     const reports = (await rows()).map(({ recipient, content }) => [recipient, JSON.parse(content).kind])
     expect(reports.sort()).toEqual([
@@ -196,7 +198,7 @@ onBothEngines('mail', (fresh) => {
     const { organizationId, now, rows } = await givenOutbox(db, null)
 
     const broken = db.transaction().execute(async (transaction) => {
-      await notifyWebhookPaused(transaction, organizationId, failure, now)
+      await notifyAboutWebhook(transaction, { organizationId, webhookId: 'whk_1' }, PAUSED, now)
       throw new Error('the pause could not be written')
     })
 
@@ -205,12 +207,12 @@ onBothEngines('mail', (fresh) => {
   })
 
   test('old mails are deleted, except those that wait', async () => {
-    const { queue, pass, rows, now, db } = await givenOutbox(await fresh(), null)
+    const { queue, pass, rows, forget } = await givenOutbox(await fresh(), null)
     await queue()
     await pass()
     await queue()
 
-    expect(await deleteOldMails(db, now + MINUTE_MS, 10)).toBe(1)
+    await forget({ afterMs: 91 * DAY_MS })
     expect(await rows()).toMatchObject([{ status: 'waiting' }])
   })
 
@@ -243,7 +245,6 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
   const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
   const organizationId = organization ? (await insertOrganization(db, given, now)).id : ''
   const sendMail = smtp && createMailSender(smtp)
-  const { webhookId, ...content } = failure
   return {
     db,
     now,
@@ -258,9 +259,9 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
         db,
         organizationId,
         {
-          about: webhookId,
+          about: 'whk_1',
           recipients: recipients.length > 0 ? recipients : ['owner@example.com'],
-          content: { kind: 'webhook_paused', organization: 'Acme', ...content },
+          content: { ...PAUSED, organization: 'Acme' },
         },
         now,
       ),
@@ -272,10 +273,7 @@ async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null,
     /** Lets time pass, then deletes what is old. */
     async forget({ afterMs }: { afterMs: number }) {
       now += afterMs
-      const stop = new AbortController()
-      const loop = runMailRetention({ ...deps, process: 1 }, stop.signal)
-      stop.abort()
-      await loop
+      await deleteOldMails(deps, new AbortController().signal)
     },
     /** Sets the clock back. Returns the time that it shows then. */
     setBack: (ms: number) => (now -= ms),

@@ -1,12 +1,12 @@
+import { withDeadline } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { repairAfterClockStep } from '../database/lease-queue.ts'
-import { runEvery, runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
+import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import type { Keyring } from '../keyring.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { renderMail } from './mail-templates.ts'
-import { type ClaimedMail, claimMails, deleteOldMails, type MailOutcome, RETRY_WAITS, recordMail } from './outbox.ts'
+import { type ClaimedMail, claimMails, type MailOutcome, RETRY_WAITS, recordMail } from './outbox.ts'
 import { createMailSender, type SendMail } from './smtp.ts'
 
 export type MailWorkerDeps = WorkerDeps & {
@@ -19,8 +19,6 @@ export type MailWorkerDeps = WorkerDeps & {
 const BATCH_SIZE = 8
 /** Shorter than the lease, so that no other process sends the same mail meanwhile. */
 const DEADLINE_MS = 45_000
-const DELETE_EVERY_MS = 60 * 60_000
-const RETENTION_MS = 90 * 24 * 60 * 60_000
 
 /** The loop that sends due mails. Runs until `stop`; `abandon` aborts the mails in progress. */
 export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Signals): Promise<void> {
@@ -34,15 +32,6 @@ export async function runMailWorker(deps: MailWorkerDeps, { stop, abandon }: Sig
     repair: (self) => repairAfterClockStep(db, 'due_mails', self, RETRY_WAITS),
     held: () => new Set(), // a pass waits for all of its mails
     pass: async () => ({ restMs: 0, isIdle: (await sendDueMails(deps, sendMail, abandon)) < BATCH_SIZE }),
-  })
-}
-
-/** Deletes old mails. Runs until `stop`. */
-export async function runMailRetention(deps: MailWorkerDeps, stop: AbortSignal): Promise<void> {
-  const { db, clock } = deps
-  await runEvery(DELETE_EVERY_MS, deps, stop, {
-    failure: 'Old emails could not be deleted. The next attempt is in an hour.',
-    work: () => deleteInBatches(clock, stop, () => deleteOldMails(db, clock.now() - RETENTION_MS, DELETE_BATCH_SIZE)),
   })
 }
 
@@ -85,13 +74,6 @@ async function sendClaimedMail(
     log.info({ to: recipient, subject, text }, 'Email not sent because SMTP_URL is not set.')
     return { kind: 'logged' }
   }
-  const deadline = new AbortController()
-  const signal = AbortSignal.any([abandon, deadline.signal])
-  const expire = clock.sleep(DEADLINE_MS, deadline.signal).then(() => deadline.abort())
-  try {
-    return await sendMail({ id: claim.mail_id, to: recipient, at: clock.now() }, message, signal)
-  } finally {
-    deadline.abort()
-    await expire
-  }
+  const mail = { id: claim.mail_id, to: recipient, at: clock.now() }
+  return await withDeadline(clock, DEADLINE_MS, abandon, (signal) => sendMail(mail, message, signal))
 }

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
 import type {
   NewPlannedChange,
@@ -12,7 +12,13 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { PlannedChangesTable } from '../database/schema-alerts.ts'
-import { deleteTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
+import {
+  deleteTenantRow,
+  getTenantRow,
+  lockOrganization,
+  refuseAtLimit,
+  updateTenantRow,
+} from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
@@ -118,20 +124,14 @@ export async function insertChange(
 ): Promise<string> {
   const { organizationId, now, actor } = context
   return await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, organizationId) // before the monitor, as in other transactions
     const monitor = await findLockedMonitor(transaction, context, input.monitor_id)
     const errors = monitor ? {} : { monitor_id: fieldError('unknown_reference', { resource: 'monitor' }) }
     const columns = parseInput(monitor, { from: toIso(now), ...input }, now, { ...errors, ...schemaErrors })
-    const open = await transaction
-      .selectFrom('planned_changes')
-      .select(['id', 'monitor_id'])
-      .where('organization_id', '=', organizationId)
-      .where('outcome', 'is', null)
-      .limit(MAX_OPEN)
-      .execute()
-    if (open.some(({ monitor_id }) => monitor_id === monitor!.id))
+    if (await findOpenChange(transaction, monitor!))
       throw conflict('The monitor already has a planned change. Change or delete that one.')
-    if (open.length >= MAX_OPEN)
-      throw conflict(`Limit reached: an organization has at most ${MAX_OPEN} open planned changes. Delete one first.`)
+    const limit = { max: MAX_OPEN, things: 'open planned changes', counted: sql`outcome is null` }
+    await refuseAtLimit(transaction, 'planned_changes', context, limit)
     const id = newId('pch', now)
     await transaction
       .insertInto('planned_changes')

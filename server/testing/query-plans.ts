@@ -12,7 +12,7 @@ const DISABLED_PLANS = ['enable_seqscan', 'enable_bitmapscan', 'enable_sort', 'e
 /** A migrated database that records its statements of this kind. `free` lets the planner choose any plan. */
 export async function givenRecordingDatabase(
   engine: Engine,
-  { free = false, kind = 'select' }: { free?: boolean; kind?: 'select' | 'update' } = {},
+  { free = false, kind = 'select' }: { free?: boolean; kind?: 'select' | 'update' | 'delete' } = {},
 ) {
   const { url, drop } = await migratedDatabaseUrl(engine)
   const statements = new Map<string, readonly unknown[]>()

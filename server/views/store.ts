@@ -5,11 +5,10 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { ViewsTable } from '../database/schema-people.ts'
-import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
+import { deleteTenantRow, getTenantRow, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
-import { conflict } from '../problem.ts'
 import { toIso } from '../times.ts'
 
 type ViewRow = Selectable<ViewsTable>
@@ -40,15 +39,7 @@ export async function getView(db: Database, tenant: Tenant, id: string): Promise
 export async function insertView(db: Database, context: RequestContext, view: NewView): Promise<string> {
   const { organizationId, actor, now } = context
   return await inTransaction(db, async (transaction) => {
-    await lockOrganization(transaction, organizationId)
-    const { count } = await transaction
-      .selectFrom('views')
-      .select(transaction.fn.countAll<number>().as('count'))
-      .where('organization_id', '=', organizationId)
-      .executeTakeFirstOrThrow()
-    if (count >= MAX_VIEWS) {
-      throw conflict(`Limit reached: an organization has at most ${MAX_VIEWS} views. Delete one first.`)
-    }
+    await refuseAtLimit(transaction, 'views', context, { max: MAX_VIEWS, things: 'views' })
     const id = newId('viw', now)
     const { name, filter = {}, order_by = 'created', order_way = 'asc', columns = null, density = null } = view
     await transaction

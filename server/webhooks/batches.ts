@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Tenant } from '../context.ts'
-import { DELETE_BATCH_SIZE } from '../database/batches.ts'
+import { deleteBatch } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { insertQueued, newBatchRequest, storedBytesOf } from './new-requests.ts'
@@ -150,15 +150,8 @@ export async function batchRequestIds(
 export async function deleteWaitingEvents(db: Database, webhookId: string): Promise<number> {
   const some = db
     .selectFrom('batched_events')
-    .select('event_id')
     .where('webhook_id', '=', webhookId)
     .where('request_id', 'is', null)
     .orderBy('event_id')
-    .limit(DELETE_BATCH_SIZE)
-  const { numDeletedRows } = await db
-    .deleteFrom('batched_events')
-    .where('webhook_id', '=', webhookId)
-    .where('event_id', 'in', some)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+  return await deleteBatch(db, 'batched_events', ['organization_id', 'webhook_id', 'event_id'], some)
 }

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import { isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { complete, reschedule } from '../database/lease-queue.ts'
-import { notifyWebhookActive, notifyWebhookPaused } from '../mail/notifications.ts'
+import type { WebhookNotice } from '../mail/mail-templates.ts'
+import { notifyAboutWebhook } from '../mail/notifications.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest, RequestClaim } from './claim-requests.ts'
 import { makeWebhooksDue, pause, resume } from './due-webhooks.ts'
@@ -216,10 +217,9 @@ async function notifyOwners(
 ): Promise<void> {
   const webhook = db.selectFrom('webhooks').select(['organization_id', 'url']).where('id', '=', webhookId)
   const { organization_id, url } = await webhook.executeTakeFirstOrThrow()
-  switch (state) {
-    case 'active':
-      return await notifyWebhookActive(db, organization_id, { webhookId, url }, now)
-    case 'paused':
-      return await notifyWebhookPaused(db, organization_id, { webhookId, url, error: error ?? '', statusCode }, now)
-  }
+  const notice: WebhookNotice =
+    state === 'active'
+      ? { kind: 'webhook_active', url }
+      : { kind: 'webhook_paused', url, error: error ?? '', statusCode }
+  await notifyAboutWebhook(db, { organizationId: organization_id, webhookId }, notice, now)
 }

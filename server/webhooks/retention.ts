@@ -5,7 +5,7 @@ import { DELETE_BATCH_SIZE, deleteInBatches } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { runEvery } from '../database/worker-loop.ts'
-import { notifyWebhookDropped } from '../mail/notifications.ts'
+import { notifyAboutWebhook } from '../mail/notifications.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import type { Plans } from '../plan.ts'
 import { DAY_MS } from '../times.ts'
@@ -322,5 +322,10 @@ async function countDropped(db: Database, webhookId: string, count: number, now:
   const { organization_id, url, dropped } = webhook
   const before = dropped - count
   if (before > 0 && Math.floor(Math.log2(before)) === Math.floor(Math.log2(dropped))) return
-  await notifyWebhookDropped(db, organization_id, { webhookId, url, dropped }, now)
+  await notifyAboutWebhook(
+    db,
+    { organizationId: organization_id, webhookId },
+    { kind: 'webhook_dropped', url, dropped },
+    now,
+  )
 }
