@@ -12,6 +12,12 @@ export const STATE_LABELS: Record<MonitorState, string> = {
   UNSET: 'Not checked yet',
 }
 
+/** The name of a record as it is shown, without the trailing dot; the root is `.`. */
+export function recordName({ subdomain, domain }: { subdomain: string; domain: string }): string {
+  if (subdomain === '') return domain
+  return domain === '.' ? subdomain : `${subdomain}.${domain}`
+}
+
 /**
  * The form of a text for a count. Both forms are complete: `plural(2, '1 check is late.', (n) => `${n} checks are late.`)`. `other`
  * gets the number with separators.

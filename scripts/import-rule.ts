@@ -12,7 +12,6 @@ const GROUND = [
   'yield',
   'times',
   'text',
-  'include',
   'retry-schedule',
   'contract',
   'metrics',

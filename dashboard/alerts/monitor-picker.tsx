@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query'
 import { X } from 'lucide-react'
 import { useState } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
+import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
-import { nameOf } from '../events/event-change.tsx'
 import { useMonitorSearch } from '../shell/use-monitor-search.ts'
 import { Field } from '../ui/field.tsx'
 
@@ -12,7 +12,7 @@ type Choice = { value: string; label: string }
 
 const choiceOf = (monitor: MonitorResponse): Choice => ({
   value: monitor.id,
-  label: `${nameOf(monitor)} ${monitor.record_type}`,
+  label: `${recordName(monitor)} ${monitor.record_type}`,
 })
 
 type PickerProps = { selected: readonly string[]; onChange: (selected: string[]) => void; error: string | undefined }

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { CalendarClock } from 'lucide-react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
-import { nameOf } from '../events/event-change.tsx'
+import { recordName } from '#contract/wording.ts'
 import { ChangeState } from '../monitors/monitor-planned-change.tsx'
 import { monitorQuery } from '../monitors/monitor-queries.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
@@ -86,5 +86,5 @@ const COLUMNS: Column<PlannedChange>[] = [
 
 function RecordName({ monitor: id }: { monitor: string }) {
   const { data } = useQuery(monitorQuery(id))
-  return <>{data ? `${nameOf(data.monitor)} ${data.monitor.record_type}` : 'Monitor'}</>
+  return <>{data ? `${recordName(data.monitor)} ${data.monitor.record_type}` : 'Monitor'}</>
 }

@@ -84,6 +84,3 @@ function DiffLine({ line: { value, mark, parts }, isCut }: { line: MarkedValue; 
     </span>
   )
 }
-
-export const nameOf = ({ domain, subdomain }: { domain: string; subdomain: string }): string =>
-  subdomain === '' ? domain : `${subdomain}.${domain}`

@@ -1,16 +1,17 @@
 import { Link } from '@tanstack/react-router'
 import type { Event } from '#contract/events.ts'
+import { recordName } from '#contract/wording.ts'
 import { cx } from '../ui/class-names.ts'
 import { Code } from '../ui/page.tsx'
 import { fullTime } from '../ui/time.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
-import { nameOf, StateChange, ValueDiff } from './event-change.tsx'
+import { StateChange, ValueDiff } from './event-change.tsx'
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 
 /** One event of the list. `isNew`: it arrived while the page was open. */
 export function EventLine({ event, isNew }: { event: Event; isNew: boolean }) {
-  const name = nameOf(event.domain)
+  const name = recordName(event.domain)
   return (
     <li
       className={cx(

@@ -16,7 +16,7 @@ import {
   X,
 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { monitorsText } from '#contract/wording.ts'
+import { monitorsText, recordName } from '#contract/wording.ts'
 import type { JobAct } from '../jobs/bulk-action-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -24,7 +24,6 @@ import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
 import { problemMessage } from '../ui/problem.tsx'
 import { useIsWide } from '../ui/use-min-width.ts'
 import { ACTIONS, type Action, type Run } from './list-actions.ts'
-import { ownerName } from './list-query.ts'
 
 type BarProps = {
   count: number
@@ -208,7 +207,7 @@ function RunStatus({ run, onStop, onDismiss }: BarProps & { run: Run }) {
       >
         <ul className="divide-y divide-line">
           {progress.failures.slice(0, MAX_FAILURES_SHOWN).map(({ item, problem }) => (
-            <FailedMonitor key={item.id} name={`${ownerName(item)} ${item.record_type}`}>
+            <FailedMonitor key={item.id} name={`${recordName(item)} ${item.record_type}`}>
               {problemMessage(problem)}
             </FailedMonitor>
           ))}

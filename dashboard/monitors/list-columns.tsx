@@ -2,6 +2,7 @@ import { MoreHorizontal } from 'lucide-react'
 import type { MouseEvent, ReactNode } from 'react'
 import { METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
+import { recordName } from '#contract/wording.ts'
 import { State } from '../ui/state.tsx'
 import type { Column, TableModel, TableRow } from '../ui/table.tsx'
 import {
@@ -13,7 +14,7 @@ import {
   type ListAppearance,
 } from './list-appearance.ts'
 import { LightCheckbox, Name, TimeAgo, Values } from './list-parts.tsx'
-import { monitorHref, ownerName } from './list-query.ts'
+import { monitorHref } from './list-query.ts'
 
 /** What cells need besides the monitor. */
 export type ListContext = {
@@ -62,7 +63,7 @@ const FIELDS: Record<FieldColumn, Field> = {
       <a
         href={monitorHref(monitor.id)}
         data-cell="name"
-        title={ownerName(monitor)}
+        title={recordName(monitor)}
         onClick={(event) => onOpen(monitor.id, event)}
         className="rounded-sm -outline-offset-2 hover:underline"
       >
@@ -208,7 +209,7 @@ export function SelectAllCheckbox({ table, list }: { table: TableModel<MonitorRe
 /** The table handles ranges with Shift. */
 export const RowCheckbox = ({ row, isMatching }: { row: TableRow<MonitorResponse>; isMatching: boolean }) => (
   <LightCheckbox
-    label={`Select ${ownerName(row.original)} ${row.original.record_type}`}
+    label={`Select ${recordName(row.original)} ${row.original.record_type}`}
     isOn={isMatching || row.getIsSelected()}
     cell="tick"
     onChange={row.getToggleSelectedHandler()}
@@ -221,7 +222,7 @@ export function MenuButton({ monitor, onMenu }: { monitor: MonitorResponse; onMe
     <button
       type="button"
       data-cell="menu"
-      aria-label={`Actions for ${ownerName(monitor)} ${monitor.record_type}`}
+      aria-label={`Actions for ${recordName(monitor)} ${monitor.record_type}`}
       aria-haspopup="menu"
       onClick={(event) => onMenu(monitor, event.currentTarget)}
       className="grid size-8 place-items-center rounded-md text-faint hover:bg-sunken hover:text-ink"

@@ -2,9 +2,9 @@ import { Menu as Base } from '@base-ui/react/menu'
 import { Link } from '@tanstack/react-router'
 import { CirclePause, CirclePlay, ExternalLink, RotateCw, Trash2 } from 'lucide-react'
 import type { MonitorResponse } from '#contract/monitors.ts'
+import { recordName } from '#contract/wording.ts'
 import { MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx'
 import { ACTIONS, type Action } from './list-actions.ts'
-import { ownerName } from './list-query.ts'
 
 export type RowMenu = { monitor: MonitorResponse; anchor: HTMLElement }
 
@@ -30,7 +30,7 @@ export function ListMenu({ menu, canChange, onClose, onAction, onDelete }: RowMe
             {monitor && (
               <>
                 <MenuLabel>
-                  {ownerName(monitor)} {monitor.record_type}
+                  {recordName(monitor)} {monitor.record_type}
                 </MenuLabel>
                 <MenuItem
                   icon={ExternalLink}

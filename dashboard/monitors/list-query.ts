@@ -111,7 +111,4 @@ export function withSorting({ way: _, ...rest }: ListSearch, [column]: SortingSt
   return column ? { ...rest, order: column.id, ...(column.desc ? { way: 'desc' } : {}) } : rest
 }
 
-export const ownerName = ({ subdomain, domain }: { subdomain: string; domain: string }): string =>
-  subdomain === '' ? domain : `${subdomain}.${domain}`
-
 export const monitorHref = (id: string): string => `/dashboard/monitors/${id}`

@@ -2,8 +2,8 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { CalendarClock, Ellipsis, Hourglass, Pause, Pencil, Play, RotateCw, SquareTerminal, Trash2 } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
+import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
-import { nameOf } from '../events/event-change.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Snippet } from '../ui/copy.tsx'
@@ -141,7 +141,7 @@ function DeleteDialog({ monitor, isOpen, onClose }: DialogProps) {
     await navigate({ to: '/monitors' })
     queries.removeQueries({ queryKey: monitorQuery(monitor.id).queryKey })
     void refresh()
-    toast.done(`Deleted ${nameOf(monitor)} ${monitor.record_type}.`)
+    toast.done(`Deleted ${recordName(monitor)} ${monitor.record_type}.`)
   }
   return (
     <Confirm
@@ -153,7 +153,7 @@ function DeleteDialog({ monitor, isOpen, onClose }: DialogProps) {
       onConfirm={remove}
     >
       <p>
-        <Code>{nameOf(monitor)}</Code> {monitor.record_type} will be deleted with its history. Webhook requests that
+        <Code>{recordName(monitor)}</Code> {monitor.record_type} will be deleted with its history. Webhook requests that
         already exist are still delivered. You cannot undo this; to stop checks only, disable the monitor.
       </p>
     </Confirm>

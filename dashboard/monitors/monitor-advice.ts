@@ -2,7 +2,7 @@ import type { ValueDifference } from '#contract/dashboard.ts'
 import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
-import { nameOf } from '../events/event-change.tsx'
+import { recordName } from '#contract/wording.ts'
 
 /** What to do. `steps` are sentences in order, `add` and `remove` records in the form that DNS providers use. */
 export type Advice = { title: string; steps: string[]; add: string[]; remove: string[] }
@@ -78,10 +78,10 @@ function notFound(monitor: MonitorFacts, location: RecordLocation): Advice {
     )
   }
   if (monitor.record_type === 'PTR')
-    return advice('Create the name', `Create ${nameOf(monitor)} ${providerText(monitor)}.`)
+    return advice('Create the name', `Create ${recordName(monitor)} ${providerText(monitor)}.`)
   return advice(
     'Create the name',
-    `Create ${nameOf(monitor)} ${providerText(monitor)} with the ${recordText(monitor, monitor.expected_value.length)} below.`,
+    `Create ${recordName(monitor)} ${providerText(monitor)} with the ${recordText(monitor, monitor.expected_value.length)} below.`,
     `If all of ${monitor.domain} is missing, check at your registrar whether the domain has expired.`,
   )
 }
@@ -173,8 +173,8 @@ function badSetup(monitor: MonitorFacts, paths: readonly DiagnosisPath[], locati
   return advice(
     'Break the CNAME loop',
     location.alias
-      ? `The CNAME chain of ${nameOf(monitor)} is a loop: ${location.alias} points to ${location.owner}. Point it to a name that has records.`
-      : `The CNAME chain of ${nameOf(monitor)} is a loop. Find it in the evidence below and point one CNAME to a name that has records.`,
+      ? `The CNAME chain of ${recordName(monitor)} is a loop: ${location.alias} points to ${location.owner}. Point it to a name that has records.`
+      : `The CNAME chain of ${recordName(monitor)} is a loop. Find it in the evidence below and point one CNAME to a name that has records.`,
   )
 }
 
@@ -190,7 +190,7 @@ function spfRecords(paths: readonly DiagnosisPath[]): string[] {
 type RecordLocation = { owner: string; alias: string | undefined; names: string[]; zone: string }
 
 function locateRecord(monitor: MonitorFacts, paths: readonly DiagnosisPath[]): RecordLocation {
-  const name = nameOf(monitor)
+  const name = recordName(monitor)
   // Later paths win: they decided the verdict.
   const targets = new Map(
     paths.flatMap(({ outcome }) =>

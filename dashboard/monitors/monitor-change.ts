@@ -1,7 +1,7 @@
 import type { MonitorChange, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
+import { recordName } from '#contract/wording.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
-import { nameOf } from '../events/event-change.tsx'
 import type { MonitorDetails } from './monitor-queries.ts'
 import { NOTIFY_CHOICES } from './new-text.ts'
 
@@ -17,7 +17,7 @@ export type Draft = {
 }
 
 export const draftOf = (monitor: MonitorDetails): Draft => ({
-  name: nameOf(monitor),
+  name: recordName(monitor),
   record_type: monitor.record_type,
   expected_value: monitor.expected_value,
   is_exact_match: monitor.is_exact_match,

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { nameOf } from '../events/event-change.tsx'
+import { recordName } from '#contract/wording.ts'
 import { Page, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemPage } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
@@ -41,7 +41,7 @@ export function MonitorPage() {
   const { monitor, difference } = data
   return (
     <Page
-      title={`${nameOf(monitor)} ${monitor.record_type}`}
+      title={`${recordName(monitor)} ${monitor.record_type}`}
       heading={<MonitorName monitor={monitor} />}
       lead={<MonitorFacts monitor={monitor} />}
       back={back}
@@ -142,7 +142,7 @@ function MonitorName({ monitor }: { monitor: MonitorDetails }) {
         {record_type}
       </span>
       {!monitor.is_active && <Badge tone="idle" label="Disabled" />}
-      <span className="sr-only">{nameOf(monitor)}</span>
+      <span className="sr-only">{recordName(monitor)}</span>
     </span>
   )
 }

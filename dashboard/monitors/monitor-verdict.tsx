@@ -2,8 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { Minus, Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
+import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
-import { nameOf, ValueDiff } from '../events/event-change.tsx'
+import { ValueDiff } from '../events/event-change.tsx'
 import { ValueText } from '../events/value-text.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -160,7 +161,7 @@ export function AcceptButton({ monitor }: { monitor: MonitorDetails }) {
         onConfirm={accept}
       >
         <p className="mb-2">
-          The expected values of <Code>{nameOf(monitor)}</Code> {record_type} change to:
+          The expected values of <Code>{recordName(monitor)}</Code> {record_type} change to:
         </p>
         <div className="rounded-md bg-sunken px-3 py-2 text-left">
           <ValueDiff event={{ previous_value: expected_value, current_value }} />

@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '#contract/dashboard.ts'
 import type { Event } from '#contract/events.ts'
-import { nameOf, StateChange } from '../events/event-change.tsx'
+import { recordName } from '#contract/wording.ts'
+import { StateChange } from '../events/event-change.tsx'
 import { FirstResults } from '../events/first-results.tsx'
 import { Code, Section } from '../ui/page.tsx'
 import { Time } from '../ui/time.tsx'
@@ -37,7 +38,7 @@ export function Changes({ events, firstResults }: ChangesProps) {
                 search={{ event: event.id }}
                 className="min-w-0 rounded-sm hover:underline"
               >
-                <Code>{nameOf(event.domain)}</Code>{' '}
+                <Code>{recordName(event.domain)}</Code>{' '}
                 <span className="text-xs text-faint">{event.domain.record_type}</span>
               </Link>
               <span className="col-span-2 row-start-2 flex sm:col-span-1 sm:row-start-auto">

@@ -14,6 +14,7 @@ import {
   UserRound,
 } from 'lucide-react'
 import type { MonitorResponse } from '#contract/monitors.ts'
+import { recordName } from '#contract/wording.ts'
 import { switchOrganization, useSession, useSignOut } from '../session.tsx'
 import { type Theme, useTheme } from '../theme.ts'
 import { STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
@@ -118,7 +119,7 @@ export function useCommands(): {
     actions: actions.filter((action) => action !== false),
     openMonitor: ({ id, subdomain, domain, record_type, state, is_active }) => ({
       id: MONITOR + id,
-      label: subdomain ? `${subdomain}.${domain}` : domain,
+      label: recordName({ subdomain, domain }),
       hint: `${record_type} · ${is_active ? STATE_DISPLAY[state].label : 'Disabled'}`,
       ...(is_active && { title: stateTitle(state) }),
       isCode: true,

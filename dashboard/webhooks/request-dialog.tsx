@@ -3,8 +3,9 @@ import { Link } from '@tanstack/react-router'
 import { RotateCw } from 'lucide-react'
 import { useState } from 'react'
 import type { WebhookRequest, WebhookRequestDetails } from '#contract/webhooks.ts'
+import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
-import { nameOf, StateChange } from '../events/event-change.tsx'
+import { StateChange } from '../events/event-change.tsx'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
@@ -93,7 +94,7 @@ function titleOf({ event_id, payload }: WebhookRequestDetails): string {
   if (event_id === null || !event) return 'Test'
   return others.length > 0
     ? `Batch of ${others.length + 1} changes`
-    : `${nameOf(event.domain)} ${event.domain.record_type}`
+    : `${recordName(event.domain)} ${event.domain.record_type}`
 }
 
 function About({ request }: { request: WebhookRequestDetails }) {
@@ -161,7 +162,7 @@ function Batch({ request: { event_id, payload } }: { request: WebhookRequestDeta
                 search={{ event: event.id }}
                 className="min-w-0 rounded-sm hover:underline"
               >
-                <Code className="font-medium">{nameOf(event.domain)}</Code>{' '}
+                <Code className="font-medium">{recordName(event.domain)}</Code>{' '}
                 <span className="text-xs text-faint">{event.domain.record_type}</span>
               </Link>
               <StateChange event={event} />

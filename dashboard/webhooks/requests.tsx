@@ -4,7 +4,8 @@ import { ChevronDown, ChevronRight } from 'lucide-react'
 import { useCallback, useMemo } from 'react'
 import type { LoggedRequest } from '#contract/dashboard.ts'
 import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
-import { nameOf, StateChange } from '../events/event-change.tsx'
+import { recordName } from '#contract/wording.ts'
+import { StateChange } from '../events/event-change.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Code, Section } from '../ui/page.tsx'
 import { type Column, PagedTable, type TableRow } from '../ui/table.tsx'
@@ -183,7 +184,7 @@ export function Change({ request, event }: { request: WebhookRequest; event: Not
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-0.5">
       <span>
-        <Code className="font-medium">{nameOf(event.domain)}</Code>{' '}
+        <Code className="font-medium">{recordName(event.domain)}</Code>{' '}
         <span className="text-xs text-faint">{event.domain.record_type}</span>
       </span>
       <StateChange event={event} />

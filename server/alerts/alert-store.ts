@@ -211,7 +211,7 @@ export async function listAlerts(
   if (status !== undefined) rows = rows.where('alerts.status', '=', status)
   if (channel_id !== undefined) rows = rows.where('alerts.channel_id', '=', channel_id)
   if (incident_id !== undefined) rows = rows.where('alerts.incident_id', '=', incident_id)
-  const page = await listPage<AlertRow>(rows as never, {
+  const page = await listPage<AlertRow>(rows, {
     keyring,
     query,
     id: 'alerts.id',

@@ -314,6 +314,11 @@ onBothEngines('alerts', (_fresh, engine) => {
     const names = (await preview({ delay: 0 })).data.map(({ name }: { name: string }) => name)
     expect(names).toEqual(['blog.example.org', 'shop.example.com'])
     expect((await preview({ delay: 0, name_pattern: '*.org' })).data).toMatchObject([{ state: 'TIMEOUT' }])
+
+    const topLevel = { domain: '.', subdomain: 'com', record_type: 'NS', expected_value: 'ns1.example.com' }
+    const { id } = (await world.call('/monitors', { method: 'POST', body: topLevel })).body
+    await change({ monitor: id, to: 'MISMATCH' })
+    expect((await preview({ delay: 0, name_pattern: 'com' })).data).toMatchObject([{ name: 'com' }])
     world.pass(31 * 24 * HOUR_MS)
     expect((await preview({ delay: 0 })).data).toEqual([])
   })

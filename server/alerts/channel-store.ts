@@ -36,7 +36,7 @@ export async function listChannels(
   query: PageQuery,
 ): Promise<Page<Channel>> {
   const rows = db.selectFrom('channels').selectAll('channels').where('channels.organization_id', '=', organizationId)
-  const page = await listPage<ChannelRow>(rows as never, {
+  const page = await listPage<ChannelRow>(rows, {
     keyring,
     query,
     id: 'channels.id',

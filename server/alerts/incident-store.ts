@@ -26,7 +26,7 @@ export async function listIncidents(
   const { is_open } = query
   let rows = db.selectFrom('incidents').selectAll('incidents').where('incidents.organization_id', '=', organizationId)
   if (is_open !== undefined) rows = rows.where('incidents.resolved_at', is_open ? 'is' : 'is not', null)
-  const page = await listPage<IncidentRow>(rows as never, {
+  const page = await listPage<IncidentRow>(rows, {
     keyring,
     query,
     id: 'incidents.id',

@@ -60,7 +60,7 @@ export async function listEntries(
     .selectAll('incident_entries')
     .where('incident_entries.organization_id', '=', organizationId)
     .where('incident_entries.incident_id', '=', incidentId)
-  const page = await listPage<EntryRow>(rows as never, {
+  const page = await listPage<EntryRow>(rows, {
     keyring,
     query,
     id: 'incident_entries.id',

@@ -14,14 +14,14 @@ import { listPage, type Page } from '../database/pagination.ts'
 import type { MaintenanceWindowsTable } from '../database/schema-alerts.ts'
 import {
   deleteTenantRow,
-  existingIds,
   findTenantRow,
   getTenantRow,
   refuseAtLimit,
+  unknownIdErrors,
   updateTenantRow,
 } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { parseGroupList, stringsOf } from '../groups/resolve.ts'
+import { parseGroupList } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
@@ -91,7 +91,7 @@ export async function listWindows(
   }
   if (monitor_id !== undefined)
     rows = rows.where(isOneOf(db, 'maintenance_windows.id', await windowIdsOf(db, tenant, monitor_id)))
-  const page = await listPage<WindowRow>(rows as never, {
+  const page = await listPage<WindowRow>(rows, {
     keyring,
     query,
     id: 'maintenance_windows.id',
@@ -134,10 +134,7 @@ export async function parseWindow(
 ): Promise<WindowColumns> {
   const { now } = context
   const { ids: groupIds, errors } = await parseGroupList(db, context, input.groups)
-  const monitorIds = stringsOf(input.monitors)
-  const existing = await existingIds(db, 'monitors', context, monitorIds)
-  for (const [index, id] of monitorIds.entries())
-    if (!existing.has(id)) errors[`monitors.${index}`] = fieldError('unknown_reference', { resource: 'monitor' })
+  Object.assign(errors, await unknownIdErrors(db, 'monitors', context, input.monitors))
   const timezone =
     typeof input.timezone === 'string' ? findTimeZone(input.timezone) : await defaultTimeZone(db, context)
   if (timezone === undefined) errors.timezone = fieldError('invalid_time_zone')
@@ -153,7 +150,7 @@ export async function parseWindow(
   if (isRescheduled) throwIfInvalid({ ...scheduleErrors(schedule, now), ...rangeErrors({ from, to }, now) })
   return {
     name: input.name,
-    monitor_ids: input.monitors == null ? null : JSON.stringify([...new Set(monitorIds)]),
+    monitor_ids: input.monitors == null ? null : JSON.stringify([...new Set(input.monitors)]),
     group_ids: input.groups == null ? null : JSON.stringify([...new Set(groupIds)]),
     name_pattern: input.name_pattern == null ? null : normalizePattern(input.name_pattern),
     from_at: schedule.from,

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { recordName } from '#contract/wording.ts'
 import { insertEach, isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
@@ -147,7 +148,7 @@ export function failureOf(event: FailingEvent): Omit<Failure, 'tags'> {
   const { group_id, subdomain, domain, record_type, new_state } = event
   return {
     groupId: group_id,
-    name: subdomain === '' ? domain : `${subdomain}.${domain}`,
+    name: recordName({ subdomain, domain }),
     recordType: record_type,
     state: new_state,
   }

@@ -1,5 +1,6 @@
 import type { AlertPreview, PreviewedRule } from '#contract/alerts.ts'
 import type { MonitorState } from '#contract/monitors.ts'
+import { recordName } from '#contract/wording.ts'
 import type { RequestContext } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
@@ -30,12 +31,10 @@ export async function previewRule(db: Database, context: RequestContext, rule: P
   const events = rows.slice(0, MAX_EVENTS)
   const monitorIds = [...new Set(events.map(({ monitor_id }) => monitor_id))]
   const tags = rule.tags == null ? new Map() : await tagsByMonitor(db, organizationId, monitorIds)
-  const monitorName = ({ subdomain, domain }: (typeof rows)[number]) =>
-    subdomain === '' ? domain : `${subdomain}.${domain}`
   const matching = events.filter((event) =>
     matches({
       groupId: event.group_id,
-      name: monitorName(event),
+      name: recordName(event),
       tags: tags.get(event.monitor_id) ?? [],
       recordType: event.record_type,
       state: event.new_state,
@@ -45,7 +44,7 @@ export async function previewRule(db: Database, context: RequestContext, rule: P
   const data = lasting.slice(0, MAX_FAILURES).map((event) => ({
     event_id: event.id,
     occurred: toIso(event.occurred_at),
-    name: monitorName(event),
+    name: recordName(event),
     record_type: event.record_type,
     state: event.new_state as MonitorState,
   }))

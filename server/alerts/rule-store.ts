@@ -8,9 +8,16 @@ import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
-import { deleteTenantRow, existingIds, getTenantRow, refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
+import {
+  deleteTenantRow,
+  findTenantRow,
+  getTenantRow,
+  refuseAtLimit,
+  unknownIdErrors,
+  updateTenantRow,
+} from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { findGroupRow, parseGroupList, stringsOf } from '../groups/resolve.ts'
+import { findGroupRow, parseGroupList } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
@@ -36,7 +43,7 @@ export async function listRules(
     .selectFrom('alert_rules')
     .selectAll('alert_rules')
     .where('alert_rules.organization_id', '=', organizationId)
-  const page = await listPage<RuleRow>(rows as never, {
+  const page = await listPage<RuleRow>(rows, {
     keyring,
     query,
     id: 'alert_rules.id',
@@ -62,13 +69,9 @@ export async function referenceErrors(
   const { errors } = await parseGroupList(db, tenant, input.groups)
   if (typeof timezone === 'string' && findTimeZone(timezone) === undefined)
     errors.timezone = fieldError('invalid_time_zone')
-  const channelIds = stringsOf(input.channels)
-  const existing = await existingIds(db, 'channels', tenant, [...channelIds, ...stringsOf([escalation_channel])])
-  for (const [index, id] of channelIds.entries())
-    if (!existing.has(id)) errors[`channels.${index}`] = fieldError('unknown_reference', { resource: 'channel' })
-  if (typeof escalation_channel === 'string' && !existing.has(escalation_channel))
+  if (typeof escalation_channel === 'string' && !(await findTenantRow(db, 'channels', tenant, escalation_channel)))
     errors.escalation_channel = fieldError('unknown_reference', { resource: 'channel' })
-  return errors
+  return { ...errors, ...(await unknownIdErrors(db, 'channels', tenant, input.channels)) }
 }
 
 /** Throws a 400 for fields that contradict each other. */

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 import type { Event, EventQuery } from '#contract/events.ts'
+import { recordName } from '#contract/wording.ts'
 import type { Tenant } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/store.ts'
 import { streamCsv } from '../http/csv.ts'
-import { shownOwner } from '../monitors/names.ts'
 
 const COLUMNS = [
   'occurred',
@@ -42,7 +42,7 @@ export const eventsCsv = (
 function cellsOf({ domain, ...event }: Event): unknown[] {
   return [
     event.occurred,
-    shownOwner(domain),
+    recordName(domain),
     domain.record_type,
     event.old_state,
     event.new_state,

@@ -1,6 +1,8 @@
 import { type RawBuilder, type Selectable, sql, type UpdateObject } from 'kysely'
+import { MAX_LIST_IDS } from '#contract/common.ts'
+import { fieldError } from '#contract/field-errors.ts'
 import type { Tenant } from '../context.ts'
-import { conflict, notFound } from '../problem.ts'
+import { conflict, type FieldErrors, notFound } from '../problem.ts'
 import { isOneOf } from './bulk.ts'
 import { type Database, engineOf } from './database.ts'
 import type { Tables } from './schema.ts'
@@ -40,11 +42,29 @@ export async function existingIds(
   table: TenantTable,
   { organizationId }: Tenant,
   ids: readonly string[],
-): Promise<ReadonlySet<string>> {
+): Promise<ReadonlySet<unknown>> {
   if (ids.length === 0) return new Set()
   const { rows } = await sql<{ id: string }>`select id from ${sql.table(table)}
     where organization_id = ${organizationId} and ${isOneOf(db, 'id', ids)}`.execute(db)
   return new Set(rows.map(({ id }) => id))
+}
+
+/** An error for each entry of a list of ids, such as `monitors`, that is not the id of a row. The list may hold anything. */
+export async function unknownIdErrors(
+  db: Database,
+  table: 'monitors' | 'webhooks' | 'channels',
+  tenant: Tenant,
+  list: unknown,
+): Promise<FieldErrors> {
+  const entries: unknown[] = Array.isArray(list) ? list.slice(0, MAX_LIST_IDS) : []
+  const known = await existingIds(
+    db,
+    table,
+    tenant,
+    entries.filter((entry) => typeof entry === 'string'),
+  )
+  const error = fieldError('unknown_reference', { resource: table.slice(0, -1) })
+  return Object.fromEntries(entries.flatMap((entry, index) => (known.has(entry) ? [] : [[`${table}.${index}`, error]])))
 }
 
 export async function updateTenantRow<T extends TenantTable>(

@@ -109,6 +109,21 @@ onBothEngines('groups', (_fresh, engine) => {
     }
   })
 
+  test('an unknown id in a list is reported at its place, also after an entry of another type', async () => {
+    const world = await givenApp(engine)
+    for (const [path, field] of [
+      ['/alert-rules', 'channels'],
+      ['/maintenance-windows', 'monitors'],
+      ['/groups', 'webhooks'],
+    ] as const) {
+      const { errors } = (await change(world, path, { [field]: [5, 'whk_1'] }, 'POST')).body
+      expect(errors).toMatchObject({
+        [`${field}.0`]: 'must be text, not 5.',
+        [`${field}.1`]: expect.stringMatching(/^Unknown (channel|monitor|webhook)\./),
+      })
+    }
+  })
+
   test('PATCH /groups/{group}/monitors updates all monitors of the group and no others, and repeating it changes nothing', async () => {
     const world = await givenApp(engine)
     await givenMonitors(world, 'shop', 450)

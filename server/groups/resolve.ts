@@ -142,10 +142,6 @@ export async function findGroupRow(
 /** A longer list is cut off. */
 const MAX_LIST_ENTRIES = 100
 
-/** The texts of a field that may hold anything. */
-export const stringsOf = (value: unknown): string[] =>
-  Array.isArray(value) ? value.slice(0, MAX_LIST_ENTRIES).filter((entry) => typeof entry === 'string') : []
-
 /** The ids of the groups in the field `groups`, which may hold anything, and an error for each unknown group. */
 export async function parseGroupList(db: Database, tenant: Tenant, value: unknown) {
   const entries: unknown[] = Array.isArray(value) ? value.slice(0, MAX_LIST_ENTRIES) : []

@@ -1,15 +1,14 @@
 import { type RawBuilder, sql } from 'kysely'
-import { MAX_LIST_IDS } from '#contract/common.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import { GROUP_INCLUDES, type GroupChange, type GroupQuery, type GroupResponse } from '#contract/groups.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, engineOf, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
-import { existingIds, lockOrganization } from '../database/tenant-row.ts'
+import { lockOrganization, unknownIdErrors } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
+import { parseIncludedFields } from '../http/included-fields.ts'
 import { newId } from '../ids.ts'
-import { parseIncludedFields } from '../include.ts'
 import type { Keyring } from '../keyring.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import { countByGroup } from './counts.ts'
@@ -190,13 +189,8 @@ async function setWebhooks(
 }
 
 /** An error for each unknown webhook of the field `webhooks`, which may hold anything. */
-export async function unknownWebhookErrors(db: Database, tenant: Tenant, webhooks: unknown): Promise<FieldErrors> {
-  const requested: unknown[] = Array.isArray(webhooks) ? webhooks.slice(0, MAX_LIST_IDS) : []
-  const ids = requested.filter((id) => typeof id === 'string')
-  const known: ReadonlySet<unknown> = await existingIds(db, 'webhooks', tenant, ids)
-  const error = fieldError('unknown_reference', { resource: 'webhook' })
-  return Object.fromEntries(requested.flatMap((id, index) => (known.has(id) ? [] : [[`webhooks.${index}`, error]])))
-}
+export const unknownWebhookErrors = (db: Database, tenant: Tenant, webhooks: unknown): Promise<FieldErrors> =>
+  unknownIdErrors(db, 'webhooks', tenant, webhooks)
 
 async function toGroups(
   db: Database,

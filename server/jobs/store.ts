@@ -156,7 +156,7 @@ export async function listJobs(
   const { is_finished } = query
   let rows = db.selectFrom('jobs').selectAll('jobs').where('jobs.organization_id', '=', organizationId)
   if (is_finished !== undefined) rows = rows.where('jobs.finished_at', is_finished ? 'is not' : 'is', null)
-  const page = await listPage<JobRow>(rows as never, {
+  const page = await listPage<JobRow>(rows, {
     keyring,
     query,
     id: 'jobs.id',
@@ -201,7 +201,7 @@ export async function listResults(
   if (state !== undefined) rows = rows.where('job_results.state', '=', state)
   const page = await listPage<
     Omit<ResultRow, 'object_id' | 'snapshot' | 'organization_id' | 'job_id'> & { id: string }
-  >(rows as never, {
+  >(rows, {
     keyring,
     query,
     id: 'job_results.object_id',

@@ -10,6 +10,7 @@ import {
 import { fieldError } from '#contract/field-errors.ts'
 import { METADATA_PARAMETER, METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
+import { recordName } from '#contract/wording.ts'
 import type { Tenant } from '../context.ts'
 import type { Page } from '../database/pagination.ts'
 import type { Deps } from '../deps.ts'
@@ -17,7 +18,6 @@ import { toCsv } from '../http/csv.ts'
 import { invalid } from '../problem.ts'
 import { listMonitors } from './list.ts'
 import { inclusionOf, type MonitorResponseRow, toMonitor } from './monitor.ts'
-import { shownOwner } from './names.ts'
 import { absoluteHost, parsePastedText, toQuotedStrings } from './record-types/presentation.ts'
 import { findZoneType } from './record-types/record-types.ts'
 import { getMonitors } from './store.ts'
@@ -122,7 +122,7 @@ type Columns = Record<string, (monitor: MonitorResponse) => unknown>
 
 /** The columns that an import reads come first. */
 const COLUMNS = {
-  name: shownOwner,
+  name: recordName,
   type: ({ record_type }) => record_type,
   value: ({ expected_value }) => expected_value.map(inOneLine).join('\n'),
   exact: ({ is_exact_match }) => yesOrNo(is_exact_match),
@@ -209,7 +209,7 @@ function recordsOf(monitor: MonitorResponse): string {
   const isSpf = record_type === 'SPF'
   const type = isSpf ? 'TXT' : record_type
   const toZoneFile = findZoneType(type)!.recordType.toZoneFile
-  const owner = absoluteHost(shownOwner(monitor))
+  const owner = absoluteHost(recordName(monitor))
   return expected_value
     .map((value) => {
       const data = isSpf ? toQuotedStrings(value) : toZoneFile(value)

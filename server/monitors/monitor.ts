@@ -5,7 +5,7 @@ import type { Wait } from '#contract/setup-pages.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { withVersion } from '../database/versions.ts'
 import { labelsFromRow } from '../groups/labels.ts'
-import { parseIncludedFields } from '../include.ts'
+import { parseIncludedFields } from '../http/included-fields.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { toDiagnosis, toDifference, toReason } from './diagnosis.ts'
 

@@ -111,10 +111,6 @@ function joinName(subdomain: string, domain: string): MonitorName {
   return { domain: domain || '.', subdomain, owner: [subdomain, domain].filter((part) => part !== '').join('.') }
 }
 
-/** The owner name as it is shown: `.` for the root. */
-export const shownOwner = ({ subdomain, domain }: Pick<MonitorName, 'subdomain' | 'domain'>): string =>
-  joinName(subdomain, domain === '.' ? '' : domain).owner || '.'
-
 const noTopLevel = (value: string) => fieldError('no_top_level_domain', { value })
 
 function lengthError(field: Field, text: string): FieldError | undefined {

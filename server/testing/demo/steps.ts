@@ -3,6 +3,7 @@ import type { Delivery } from '#contract/events.ts'
 import type { Monitor } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Webhook } from '#contract/webhooks.ts'
+import { recordName } from '#contract/wording.ts'
 import { systemClock } from '../../clock.ts'
 import type { QuestionType } from '../../dns/outcome.ts'
 import type { Received } from '../receiver.ts'
@@ -58,7 +59,12 @@ export async function showFindings(environment: DemoEnvironment, monitors: Monit
   screen.rows(
     checked.map(({ domain, subdomain, record_type, state, current_value }) => ({
       mark: state === 'VALID' ? 'good' : 'bad',
-      cells: [nameOf({ domain, subdomain }), record_type.padEnd(5), state.padEnd(8), current_value?.join(', ') ?? ''],
+      cells: [
+        recordName({ domain, subdomain }),
+        record_type.padEnd(5),
+        state.padEnd(8),
+        current_value?.join(', ') ?? '',
+      ],
     })),
   )
   for (const { state, diagnosis } of checked) if (state !== 'VALID') screen.note(diagnosis.reason)
@@ -125,7 +131,7 @@ async function waitForMonitor(
     const { body } = await environment.api.get<MonitorWithDiagnosis>(`/monitors/${id}?include=diagnosis`)
     if (isExpected(body)) return body
     if (systemClock.elapsed() > giveUpAt) {
-      throw new DemoFailure(`The monitor of ${nameOf(body)} ${body.record_type} stayed ${body.state}.`)
+      throw new DemoFailure(`The monitor of ${recordName(body)} ${body.record_type} stayed ${body.state}.`)
     }
     await systemClock.sleep(25)
   }
@@ -134,10 +140,6 @@ async function waitForMonitor(
 function evidenceCells({ server, transport, rcode, ms, outcome }: DiagnosisPath): string[] {
   const answer = outcome?.kind === 'answer' ? outcome.rrset.values.join(', ') : (outcome?.kind ?? 'truncated')
   return [server, transport, rcode ?? '-', answer, `${ms.toFixed(1)} ms`.padStart(8)]
-}
-
-function nameOf({ domain, subdomain }: { domain: string; subdomain: string }): string {
-  return subdomain === '' ? domain : `${subdomain}.${domain}`
 }
 
 function queryType(type: MonitorRecordType): QuestionType {

@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { invalid } from './problem.ts'
+import { invalid } from '../problem.ts'
 
 /** The fields in `?include=`, in any letter case. Throws a 400 that lists the allowed fields. */
 export function parseIncludedFields<T extends string>(text: string | undefined, allowed: readonly T[]): T[] {
