@@ -13,7 +13,6 @@ import { type Database, forUpdate } from './database/database.ts'
 import { fromIndex, narrowestIndex } from './database/index-hints.ts'
 import { listPage, type Page } from './database/pagination.ts'
 import type { AuditLogTable } from './database/schema-people.ts'
-import { findTenantRow, updateTenantRow } from './database/tenant-row.ts'
 import { lowestIdAt, newId } from './ids.ts'
 import type { Keyring } from './keyring.ts'
 import { truncate } from './text.ts'
@@ -101,11 +100,21 @@ export async function appendToAudit(
 ): Promise<void> {
   const ids = record.ids ?? []
   if (ids.length === 0) return
-  const entry = await findTenantRow(db, 'audit_log', context, id, forUpdate(db))
+  const entry = await db
+    .selectFrom('audit_log')
+    .select(['object_count', 'object_ids'])
+    .where('organization_id', '=', context.organizationId)
+    .where('id', '=', id)
+    .modifyEnd(forUpdate(db))
+    .executeTakeFirst()
   if (!entry) return await recordAudit(db, context, { ...record, id })
   const allIds = [...(JSON.parse(entry.object_ids) as string[]), ...ids].slice(0, MAX_OBJECT_IDS)
-  const set = { object_count: entry.object_count + ids.length, object_ids: JSON.stringify(allIds) }
-  await updateTenantRow(db, 'audit_log', context, id, set)
+  await db
+    .updateTable('audit_log')
+    .set({ object_count: entry.object_count + ids.length, object_ids: JSON.stringify(allIds) })
+    .where('organization_id', '=', context.organizationId)
+    .where('id', '=', id)
+    .execute()
 }
 
 export const newAuditId = ({ now }: Origin): string => newId('aud', now)

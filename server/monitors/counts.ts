@@ -6,18 +6,14 @@ import { type Database, engineOf } from '../database/database.ts'
 import { conditionsOf, fromIndex, type IndexedFilter, indexedTable, narrowestFilter } from '../database/index-hints.ts'
 import { countByGroup, countsOf } from '../groups/counts.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
+import { type FailingCounts, IS_FAILING } from './incident-membership.ts'
 import { indexedFiltersOf, monitorsByIds } from './list-indexes.ts'
 import { countedIds, isExact, isFoundFew, withRareTrigrams } from './search.ts'
-
-// Exactly the condition of the partial index in the migration.
-export const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
 
 export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
 
 /** Up to so many rows of a state are counted. During the first checks of a large import, more monitors are UNSET. */
 const MAX_COUNTED_OF_STATE = 5_000
-
-export type FailingCounts = Partial<Record<MonitorState, number>>
 
 /**
  * Counts in one statement, so that the numbers are consistent. Nearly all monitors are VALID: they are what remains. `failing`: the

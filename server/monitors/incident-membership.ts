@@ -1,7 +1,13 @@
+import { sql } from 'kysely'
+import type { MonitorState } from '#contract/monitors.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 
 export const isFailing = (state: string): boolean => state !== 'VALID' && state !== 'UNSET'
+/** The same for active monitors in SQL: exactly the condition of the partial index in the migration. */
+export const IS_FAILING = sql`is_active = 1 and state <> 'VALID' and state <> 'UNSET'`
+
+export type FailingCounts = Partial<Record<MonitorState, number>>
 
 /**
  * Marks monitors that no longer fail because they are deleted, disabled or have a new expectation, which causes no event. Call it in
