@@ -36,7 +36,7 @@ const STEPS: [name: string, run: () => Promise<string>][] = [
 
 let failed = 0
 // All at the same time: the slow ones are processes of their own.
-for (const [name, result] of STEPS.map(([name, run]) => [name, run()] as const)) {
+for (const [name, result] of STEPS.map(([name, run]) => [name, run().catch((error) => String(error.stack))] as const)) {
   const wrong = await result
   process.stdout.write(`${wrong ? 'FAILED' : 'ok    '}  ${name}\n`)
   if (wrong) process.stdout.write(`\n${wrong.trimEnd()}\n\n`)

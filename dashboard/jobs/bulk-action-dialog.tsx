@@ -2,6 +2,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import type { Job, NewJob } from '#contract/jobs.ts'
+import { ApiProblem } from '../api.ts'
 import { tagsOf } from '../labels/labels-draft.ts'
 import { useGroups, useShortestFrequency } from '../monitors/new-settings.ts'
 import { Button } from '../ui/button.tsx'
@@ -192,8 +193,7 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
   const start = useMutation({ mutationFn: () => createJob({ ...parameters, ...target }), onSuccess: onStart })
   const { mutate } = dryRun
   useEffect(() => mutate(), [mutate])
-  const preview = { ...jobQuery(dryRun.data?.id ?? ''), enabled: dryRun.data !== undefined }
-  const { data: job, error, refetch } = useQuery(preview)
+  const { data: job, error } = useQuery({ ...jobQuery(dryRun.data?.id ?? ''), enabled: dryRun.data !== undefined })
   // Cancels an unused preview, because the next job would wait for it.
   const running = useRef<string>(undefined)
   running.current = job === undefined || isRunning(job) ? dryRun.data?.id : undefined
@@ -204,8 +204,8 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
   return (
     <div>
       {problem && <ProblemNote problem={problem} />}
-      {problem && !isReady && (
-        <Button size="sm" className="mt-3" onClick={() => (dryRun.error ? mutate() : refetch())}>
+      {dryRun.error && isTemporary(dryRun.error) && (
+        <Button size="sm" className="mt-3" onClick={() => mutate()}>
           Try again
         </Button>
       )}
@@ -244,6 +244,10 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
     </div>
   )
 }
+
+/** The server cannot be reached, is busy or failed. Another attempt of a refused request would be refused too. */
+const isTemporary = (error: unknown): boolean =>
+  !(error instanceof ApiProblem && error.status >= 400 && error.status < 500 && error.status !== 429)
 
 const VERBS: Record<NewJob['action'], string> = {
   update: 'Change',

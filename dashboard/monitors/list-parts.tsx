@@ -11,8 +11,8 @@ export function Name({ monitor: { subdomain, domain } }: { monitor: MonitorRespo
     <span className="font-mono text-[0.95em]">
       {subdomain && <span className="font-medium text-ink">{subdomain}</span>}
       <span className={subdomain ? 'text-faint' : 'font-medium text-ink'}>
-        {subdomain && '.'}
-        {domain}
+        {subdomain && domain !== '.' && '.'}
+        {subdomain && domain === '.' ? null : domain}
       </span>
     </span>
   )

@@ -130,13 +130,11 @@ function MonitorName({ monitor }: { monitor: MonitorDetails }) {
   return (
     <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="font-mono text-[0.95em] break-all">
-        {subdomain !== '' && (
-          <>
-            {subdomain}
-            <span className="text-faint">.</span>
-          </>
+        {subdomain}
+        {subdomain !== '' && domain !== '.' && <span className="text-faint">.</span>}
+        {(subdomain === '' || domain !== '.') && (
+          <span className={subdomain === '' ? undefined : 'text-soft'}>{domain}</span>
         )}
-        <span className={subdomain === '' ? undefined : 'text-soft'}>{domain}</span>
       </span>
       <span className="rounded-md border border-line bg-surface px-1.5 font-mono text-sm font-medium text-soft">
         {record_type}

@@ -1,7 +1,8 @@
 import { DELETE_BATCH_SIZE, deleteBatch } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
+import { DAY_MS } from '../times.ts'
 
-const ATTEMPT_RETENTION_MS = 24 * 60 * 60_000
+const ATTEMPT_RETENTION_MS = DAY_MS
 
 /** Deletes a batch of expired sessions, tokens and attempts. Returns whether there may be more. */
 export async function pruneAccess(db: Database, now: number): Promise<boolean> {

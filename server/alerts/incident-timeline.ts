@@ -7,6 +7,7 @@ import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { IncidentEntriesTable } from '../database/schema-alerts.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
+import { truncate } from '../text.ts'
 import { toIso } from '../times.ts'
 
 export type NewEntry = {
@@ -40,7 +41,7 @@ export async function insertEntries(
     occurred_at: at,
     kind,
     actor,
-    detail: detail?.slice(0, MAX_DETAIL_LENGTH) ?? null,
+    detail: detail == null ? null : truncate(detail, MAX_DETAIL_LENGTH),
     alert_id: alertId ?? null,
     channel_id: channelId ?? null,
   }))

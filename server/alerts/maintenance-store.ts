@@ -26,7 +26,7 @@ import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
 import { type FieldErrors, throwIfInvalid } from '../problem.ts'
-import { parseTimes, toIso } from '../times.ts'
+import { DAY_MS, parseTimes, toIso } from '../times.ts'
 import {
   includesMonitor,
   isDuring,
@@ -45,7 +45,7 @@ type WindowRow = Selectable<MaintenanceWindowsTable>
 const MAX_WINDOWS = 50
 const MAX_OCCURRENCES = 3
 /** Times further away than ten years are mistakes. */
-const MAX_DISTANCE_MS = 10 * 366 * 24 * 60 * 60_000
+const MAX_DISTANCE_MS = 10 * 366 * DAY_MS
 
 /** `to`: the end of the current occurrence. */
 export async function activeWindows(

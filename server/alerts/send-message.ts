@@ -5,6 +5,7 @@ import type { Keyring } from '../keyring.ts'
 import type { SendMail } from '../mail/smtp.ts'
 import { parseRetryAfter } from '../retry-schedule.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
+import { truncate } from '../text.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { mailOf } from './alert-mail.ts'
 import type { AlertMessage } from './alert-message.ts'
@@ -127,7 +128,7 @@ async function sendRequest(
   )
   const common = {
     at,
-    request: `${method} ${redactedUrl(request.url)}\n\n${redact(request.body)}`.slice(0, MAX_LOG_LENGTH),
+    request: truncate(`${method} ${redactedUrl(request.url)}\n\n${redact(request.body)}`, MAX_LOG_LENGTH),
     totalMs: result.timings.totalMs,
   }
   if (result.kind !== 'response') {
@@ -135,7 +136,7 @@ async function sendRequest(
     return { ...common, kind: result.kind === 'refused' ? 'failed' : 'retry', error, statusCode: null, response: null }
   }
   const response = newResponse(result.status, result.excerpt)
-  const answered = { ...common, statusCode: result.status, response: redact(result.excerpt).slice(0, MAX_LOG_LENGTH) }
+  const answered = { ...common, statusCode: result.status, response: truncate(redact(result.excerpt), MAX_LOG_LENGTH) }
   const isSuccess = result.status >= 200 && result.status < 300
   const { error, status = result.status } = isSuccess
     ? (type.findError?.(response) ?? { error: null })
@@ -180,7 +181,7 @@ async function sendByMail(
     kind,
     error,
     statusCode: null,
-    request: log.length === 0 ? null : log.join('\n').slice(0, MAX_LOG_LENGTH),
+    request: log.length === 0 ? null : truncate(log.join('\n'), MAX_LOG_LENGTH),
     response: null,
     progress: done,
     totalMs: Math.round(clock.elapsed() - startedAt),

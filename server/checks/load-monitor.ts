@@ -35,7 +35,7 @@ export function monitorLoader(
     const row = (await batch.rows).get(claim.monitor_id)
     if (!row || claim.planned_change_id === null) return row && { recorded: recordedOf(row, claim), row }
     const planned = await findOpenChange(db, row)
-    return { recorded: recordedOf(row, claim, toExpectedChange(planned, clock.now())), row, planned }
+    return { recorded: recordedOf(row, claim, toStartedChange(planned, clock.now())), row, planned }
   }
 }
 
@@ -45,7 +45,7 @@ async function readMonitors(db: Database, ids: readonly string[]): Promise<Map<s
 }
 
 /** Undefined before its period begins. */
-function toExpectedChange(change: PlannedChange | undefined, now: number): StartedChange | undefined {
+function toStartedChange(change: PlannedChange | undefined, now: number): StartedChange | undefined {
   if (!change || changePhase(change, now) === 'before') return undefined
   const { id, oldValues, newValues } = change
   return { id, oldValues, newValues, isOver: changePhase(change, now) === 'after' }

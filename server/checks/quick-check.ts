@@ -5,6 +5,7 @@ import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.t
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { QUERY_SPACING_MS } from '../monitors/waits.ts'
+import { truncate } from '../text.ts'
 import { type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
 import { type Expectation, evaluate, type VerdictState } from './verdict.ts'
 
@@ -117,7 +118,7 @@ function resultOf(
 }
 
 const limitValues = (values: readonly string[]) =>
-  values.slice(0, MAX_STORED_VALUES).map((text) => text.slice(0, MAX_CHARACTERS))
+  values.slice(0, MAX_STORED_VALUES).map((text) => truncate(text, MAX_CHARACTERS))
 
 /** The nearest ancestor with NS records. Resolvers have them in their caches. */
 async function zoneByResolvers(dns: DnsClient, owner: string, signal: AbortSignal) {

@@ -2,6 +2,7 @@ import type { Outcome, ServerAddress } from '../dns/outcome.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { formatServer } from '../dns/server-address.ts'
 import type { ServerAnswer } from '../planned-changes/planned-change.ts'
+import { truncate } from '../text.ts'
 import type { NameServerReply, Recorded } from './check-state.ts'
 import { type MonitorQuery, queryNameServer } from './monitor-query.ts'
 import { isAnswer } from './outcomes.ts'
@@ -87,7 +88,7 @@ function answerOf(
   if (outcome === undefined || !['answer', 'nodata', 'nxdomain'].includes(outcome.kind))
     return { answer: 'none', values: [], ttl: null }
   const { values = [] } = evaluate({ ...recorded, change: undefined }, outcome)
-  const shortened = values.slice(0, MAX_VALUES).map((value) => value.slice(0, MAX_CHARACTERS).toWellFormed())
+  const shortened = values.slice(0, MAX_VALUES).map((value) => truncate(value, MAX_CHARACTERS))
   const ttl = isAnswer(outcome) ? Math.max(outcome.rrset.ttl, ...outcome.chain.map((link) => link.ttl)) : null
   return { answer: classifyAnswer(recorded, change, outcome), values: shortened, ttl }
 }

@@ -1,4 +1,5 @@
 import type { CnameChain, Exchange, ExtendedError, Outcome } from '../dns/outcome.ts'
+import { truncate } from '../text.ts'
 import { table } from './table.ts'
 
 const MAX_VALUES = 4
@@ -58,7 +59,7 @@ function chainText(chain: CnameChain): string {
 function valuesText(values: readonly string[]): string {
   const first = values
     .slice(0, MAX_VALUES)
-    .map((text) => (text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text))
+    .map((text) => truncate(text, MAX_VALUE_LENGTH))
     .join(', ')
   return values.length > MAX_VALUES ? `${first}, … ${values.length - MAX_VALUES} more` : first
 }

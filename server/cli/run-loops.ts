@@ -22,7 +22,7 @@ type Retention = {
   work(deps: Deps, stop: AbortSignal): Promise<void>
 }
 
-/** What is deleted when it is too old, and by which role. */
+/** What is deleted when it is too old, and by which role. Webhook requests have their own loop. */
 const RETENTION: Retention[] = [
   {
     role: 'checker',

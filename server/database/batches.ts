@@ -40,24 +40,28 @@ export const DELETE_BATCH_SIZE = 200
 /** After each batch, so that others can use the database. */
 const PAUSE_MS = 20
 
-/** Repeats a deletion of at most `DELETE_BATCH_SIZE` rows, which returns how many it removed, until no rows are left. */
+/**
+ * Repeats a deletion of at most `DELETE_BATCH_SIZE` rows until one removes fewer, which it returns. If another process deletes the same
+ * rows, some may be left for the next time.
+ */
 export async function deleteInBatches(
   clock: Clock,
   stop: AbortSignal,
-  deleteBatch: () => Promise<number>,
+  deleteSome: () => Promise<number>,
 ): Promise<void> {
-  while (!stop.aborted && (await deleteBatch()) >= DELETE_BATCH_SIZE) await clock.sleep(PAUSE_MS, stop)
+  while (!stop.aborted && (await deleteSome()) >= DELETE_BATCH_SIZE) await clock.sleep(PAUSE_MS, stop)
 }
 
-/** Deletes the first `DELETE_BATCH_SIZE` of these rows. `key`: the columns of the primary key. Returns how many it deleted. */
+/** Deletes the first rows of these. `key`: the columns of the primary key. Returns how many it deleted. */
 export async function deleteBatch<T extends keyof Tables>(
   db: Database,
   table: T,
   key: readonly AnyColumn<Tables, T>[],
   rows: SelectQueryBuilder<Tables, T, object>,
+  limit = DELETE_BATCH_SIZE,
 ): Promise<number> {
   const columns = sql.join(key.map((name) => sql.ref(name)))
-  const batch = rows.select(key).limit(DELETE_BATCH_SIZE)
+  const batch = rows.select(key).limit(limit)
   const { numAffectedRows } = await sql`delete from ${sql.table(table)} where (${columns}) in ${batch}`.execute(db)
   return Number(numAffectedRows)
 }

@@ -4,6 +4,7 @@ import type { NetworkState } from '#contract/server.ts'
 import type { Clock } from '../clock.ts'
 import type { Keyring } from '../keyring.ts'
 import type { LoopHealth } from '../loop-health.ts'
+import { DAY_MS } from '../times.ts'
 import { type Database, engineOf } from './database.ts'
 import { releaseClaims } from './lease-queue.ts'
 
@@ -31,7 +32,7 @@ export const ALIVE_MS = 8_000
 /** A loop without an iteration for this long hangs. */
 const HANGS_MS = 8_000
 /** Long after all leases of the process have expired. */
-const DELETE_AFTER_MS = 24 * 60 * 60_000
+const DELETE_AFTER_MS = DAY_MS
 
 /**
  * Registers this process, and returns the number that identifies it in its claims. `predecessor`: a process that has ended; its

@@ -76,7 +76,7 @@ async function recordCreated(db: Database, context: RequestContext, groups: read
   await recordAudit(db, context, { action, object: { id, label: slug }, after: { name: slug, slug, webhooks: [] } })
 }
 
-/** The groups by the ids or slugs that name them, protected from deletion until the transaction ends. */
+/** The groups by the ids or slugs that name them. In a transaction they cannot be deleted until it ends. */
 export async function findGroups(
   db: Database,
   { organizationId }: Tenant,
@@ -139,7 +139,7 @@ export async function findGroupRow(
     .executeTakeFirst()
 }
 
-/** A longer list is cut off. */
+/** The schemas allow no longer list; of one, only so many entries have errors. */
 const MAX_LIST_ENTRIES = 100
 
 /** The ids of the groups in the field `groups`, which may hold anything, and an error for each unknown group. */

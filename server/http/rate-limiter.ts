@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
-import { DELETE_BATCH_SIZE, deleteBatch } from '../database/batches.ts'
+import { deleteBatch } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
 import { type Budget, type LimitStatus, unlimitedStatus, WINDOW_MS } from './rate-limits.ts'
 
@@ -104,13 +104,16 @@ async function readWindow(db: Database, bucket: string, now: number): Promise<{ 
   return oldest ? { count: oldest.last - oldest.number + 1, oldestAt: oldest.counted_at } : { count: 0, oldestAt: now }
 }
 
+/** As many as busy servers write between two batches. */
+const PRUNE_BATCH_SIZE = 500
+
 /** Deletes a batch of old rows. Returns whether there may be more. */
 export async function pruneRateLog(db: Database, now: number): Promise<boolean> {
   const old = db
     .selectFrom('rate_log')
     .where('counted_at', '<=', now - 2 * WINDOW_MS)
     .orderBy('counted_at')
-  return (await deleteBatch(db, 'rate_log', ['bucket', 'number'], old)) === DELETE_BATCH_SIZE
+  return (await deleteBatch(db, 'rate_log', ['bucket', 'number'], old, PRUNE_BATCH_SIZE)) === PRUNE_BATCH_SIZE
 }
 
 /** A row in the future was written before the clock was set back, and is not counted. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
-import { onBothEngines } from '../testing/database.ts'
+import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
 import { givenApp } from '../testing/test-app.ts'
 import { deleteOldJobs } from './retention.ts'
@@ -57,4 +57,21 @@ onBothEngines('retention of jobs', (_fresh, engine) => {
     await deleteOldJobs({ ...world.deps, clock }, stop.signal)
     expect((await world.call(`/jobs/${job.id}/undo`, { method: 'POST' })).status).toBe(409)
   })
+})
+
+test('a job stays while another process deletes its results (postgres)', async () => {
+  const { world, run } = await givenWorld('postgres', 450)
+  const { db } = world.deps
+  await run({ action: 'update', all: true, change: NEW })
+  world.pass(8 * 24 * HOUR_MS)
+  const deleting = await db.transaction().execute(async (other) => {
+    const first = other.selectFrom('job_results').select('object_id').orderBy('object_id').limit(200)
+    await other.deleteFrom('job_results').where('object_id', 'in', first).execute()
+    const ended = deleteOldJobs(world.deps, new AbortController().signal)
+    await waitUntilBlocked(db, 1)
+    return { ended }
+  })
+  await deleting.ended
+  expect(await db.selectFrom('job_results').select('object_id').execute()).toHaveLength(250)
+  expect((await world.call('/jobs')).body.data).toHaveLength(1)
 })

@@ -24,9 +24,24 @@ export async function deleteOldJobs({ db, clock }: { db: Database; clock: Clock 
         await deleteInBatches(clock, stop, () => deleteBatch(db, table, key, rows.orderBy(column)))
       }
       if (stop.aborted) return
-      await db.deleteFrom('jobs').where('organization_id', '=', organizationId).where('id', '=', id).execute()
+      await deleteJob(db, organizationId, id)
     }
   })
+}
+
+/** A job whose rows another process is deleting stays: the database would delete all of them in this statement. */
+async function deleteJob(db: Database, organizationId: string, id: string): Promise<void> {
+  let job = db.deleteFrom('jobs').where('organization_id', '=', organizationId).where('id', '=', id)
+  for (const [table] of JOB_TABLES) {
+    job = job.where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom(table).select('job_id').where('organization_id', '=', organizationId).where('job_id', '=', id),
+        ),
+      ),
+    )
+  }
+  await job.execute()
 }
 
 /**

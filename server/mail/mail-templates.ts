@@ -122,7 +122,7 @@ const quotedName = (name: string): string => {
   const text = oneLine(name)
     .replaceAll(/["“”„«»]/g, "'")
     .trim()
-  return `“${text.length > 80 ? `${text.slice(0, 80)}…` : text}”`
+  return `“${truncate(text, 80)}”`
 }
 
 /** The query often contains a secret. */

@@ -4,7 +4,7 @@ import { deleteBatch, deleteInBatches } from '../database/batches.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { type Claim, claimDue, complete, LEASE_MS, reschedule, type Waits } from '../database/lease-queue.ts'
 import { newId } from '../ids.ts'
-import { MINUTE_MS } from '../times.ts'
+import { DAY_MS, MINUTE_MS } from '../times.ts'
 import type { MailContent } from './mail-templates.ts'
 import type { SendResult } from './smtp.ts'
 
@@ -116,7 +116,7 @@ export async function recordMail(
   })
 }
 
-const RETENTION_MS = 90 * 24 * 60 * 60_000
+const RETENTION_MS = 90 * DAY_MS
 
 /** Deletes finished mails after 90 days, in small batches, until `stop`. */
 export async function deleteOldMails({ db, clock }: { db: Database; clock: Clock }, stop: AbortSignal): Promise<void> {

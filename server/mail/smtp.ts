@@ -1,4 +1,5 @@
 import type { Transporter } from 'nodemailer'
+import { truncate } from '../text.ts'
 import type { Message } from './mail-message.ts'
 
 /** The result of handing a mail to the mail server. */
@@ -52,7 +53,7 @@ export async function verifySmtp(url: string): Promise<SmtpFailure | undefined> 
     const { code, message } = error as Error & { code?: string }
     const kind =
       code === 'EAUTH' ? 'sign-in' : code === 'ETLS' || /ssl|tls|certificate/i.test(message) ? 'tls' : 'connection'
-    return { kind, reason: message.replace(/\s+/g, ' ').trim().slice(0, 500) }
+    return { kind, reason: truncate(message.replace(/\s+/g, ' ').trim(), 500) }
   } finally {
     transport.close()
   }
@@ -67,7 +68,7 @@ async function connect(url: string): Promise<Transporter> {
 function outcomeOf(error: unknown): SendResult {
   if (!(error instanceof Error)) throw error
   const { code, responseCode = 0 } = error as Error & { code?: string; responseCode?: number }
-  const reason = error.message.slice(0, 500)
+  const reason = truncate(error.message, 500)
   const isAboutThisMail = code === 'EENVELOPE' || code === 'EMESSAGE'
   return isAboutThisMail && responseCode >= 500 ? { kind: 'refused', reason } : { kind: 'deferred', reason }
 }

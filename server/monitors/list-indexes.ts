@@ -115,7 +115,7 @@ const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
   incidence_count: { table: 'monitors', index: 'monitors_by_incidence_count' },
 }
 
-// Exactly the condition of the partial index in the migration.
+// Exactly the condition of the partial index `monitors_failing_in_group`, which has disabled monitors too.
 const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
 
 /** The indexes that serve a filter and its labels, without the search. */

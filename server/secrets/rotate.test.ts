@@ -30,7 +30,7 @@ function givenClock(onSleep: () => Promise<void> = async () => {}): Clock {
   }
 }
 
-async function givenSealed(db: Database) {
+async function givenEncrypted(db: Database) {
   const old = createKeyring(OLD)
   expect(await adoptKey(db, old)).toBe('ok')
   const given = { name: 'Test', email: 'owner@example.com', passwordHash: '' }
@@ -87,7 +87,7 @@ async function givenSealed(db: Database) {
 onBothEngines('a rotation of SECRET', (fresh) => {
   test('leaves nothing that needs the key before, and everything can be read after each batch of it', async () => {
     const db = await fresh()
-    const { read, old } = await givenSealed(db)
+    const { read, old } = await givenEncrypted(db)
     await read(old)
     const keyring = createKeyring(NEW, OLD)
     expect(await adoptKey(db, keyring)).toBe('ok')
@@ -137,7 +137,7 @@ onBothEngines('a rotation of SECRET', (fresh) => {
 
   test('broken off in the middle it says that it is not over, and goes on where it is begun again', async () => {
     const db = await fresh()
-    const { read } = await givenSealed(db)
+    const { read } = await givenEncrypted(db)
     const next = createKeyring(NEW).keyId
     const run = async (onBatch = async () => {}) => {
       const keyring = createKeyring(NEW, OLD)
@@ -157,7 +157,7 @@ onBothEngines('a rotation of SECRET', (fresh) => {
 
   test('encrypts what an old process wrote meanwhile', async () => {
     const db = await fresh()
-    const { old, ids, read } = await givenSealed(db)
+    const { old, ids, read } = await givenEncrypted(db)
     const keyring = createKeyring(NEW, OLD)
     await adoptKey(db, keyring)
     let isWritten = false

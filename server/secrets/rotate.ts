@@ -1,6 +1,7 @@
 import { CliError } from '../cli-error.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
+import { ALIVE_MS } from '../database/heartbeat.ts'
 import type { Keyring } from '../keyring.ts'
 import { forgetPrevious, switchKey } from './current-key.ts'
 import { reencrypt } from './reencrypt.ts'
@@ -14,8 +15,6 @@ export type RotationDeps = {
   onBatch?: () => Promise<void>
 }
 
-/** A process that did not report for longer has stopped, or adopts the key of the database when it continues. */
-const DEAD_AFTER_MS = 8_000
 /** Processes check their key every 2 seconds. */
 const TIMEOUT_MS = 60_000
 const POLL_MS = 250
@@ -55,7 +54,7 @@ async function waitForProcesses(
     const rows = await db
       .selectFrom('processes')
       .select(['pid', 'machine', 'secret_keys', 'secret_key'])
-      .where('seen_at', '>=', clock.now() - DEAD_AFTER_MS)
+      .where('seen_at', '>=', clock.now() - ALIVE_MS)
       .execute()
     const others = rows.filter((row) => !isReady(row))
     if (others.length === 0) return rows.length

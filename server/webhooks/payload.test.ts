@@ -48,8 +48,8 @@ test('unknown values are left out, and an empty list is not', () => {
 test('fields of an event that are not in the specification are not sent', () => {
   const wider = {
     ...event,
-    ...{ diagnosis: 'secret', organization: 'org_1' },
-    domain: { ...event.domain, owner: 'example.com' },
+    ...{ diagnosis: 'secret', organization: 'org_1', subdomain: 'www' },
+    domain: { ...event.domain, owner: 'example.com', id: 'mon_1' },
   }
 
   expect(payloadOf(wider)).toBe(payloadOf())

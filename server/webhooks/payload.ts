@@ -21,11 +21,16 @@ export function newEnvelope(
   return { body: Buffer.from(`${head},"created":${created}${more}}`), eventOffset: Buffer.byteLength(head) }
 }
 
-/** The fields of an event and of its `domain`, in the order of the specification. */
-const EVENT_FIELDS = [...Object.keys(Event.properties), ...Object.keys(Event.properties.domain.properties)]
+// In the order of the specification.
+const EVENT_FIELDS = Object.keys(Event.properties)
+const DOMAIN_FIELDS = Object.keys(Event.properties.domain.properties)
 
-/** The event with these fields and no others. Stored as it is, so that every attempt sends the same bytes. */
-export const eventJson = (event: Event): Buffer => Buffer.from(JSON.stringify(event, EVENT_FIELDS))
+/** The event with the fields of its schema and no others. Stored as it is, so that every attempt sends the same bytes. */
+export const eventJson = (event: Event): Buffer =>
+  Buffer.from(JSON.stringify({ ...pick(event, EVENT_FIELDS), domain: pick(event.domain, DOMAIN_FIELDS) }))
+
+const pick = (object: object, fields: readonly string[]) =>
+  Object.fromEntries(fields.map((field) => [field, object[field as keyof object]]))
 
 /** The whole body of a request. */
 export function newPayload(request: {
