@@ -158,3 +158,19 @@ test('new events appear at the top of the list, which is filtered by its URL and
   await line.getByText('Valid').waitFor()
   await line.getByText('first result').waitFor()
 })
+test('the name of a record below the root is complete in the list and on its page', async () => {
+  const { page, server } = await givenOwner()
+  const data = {
+    domain: '.',
+    subdomain: 'com',
+    record_type: 'NS',
+    expected_value: ['ns1.example.com'],
+    is_active: false,
+  }
+  const { id } = await (await page.request.post('/monitors', { data, headers: { origin: server.url } })).json()
+  for (const path of ['/dashboard/monitors', `/dashboard/monitors/${id}`]) {
+    await page.goto(path)
+    await page.getByText('com', { exact: true }).first().waitFor()
+    expect(await page.locator('main').innerText()).not.toContain('com.')
+  }
+})
