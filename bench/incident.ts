@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
-import { evaluateSoon } from '../server/alerts/evaluate-events.ts'
+import { evaluateSoon } from '../server/alerts/events-to-incidents.ts'
 import { runAlertWorker, runEvaluation } from '../server/alerts/worker.ts'
 import { systemClock } from '../server/clock.ts'
 import { type Database, type Engine, inTransaction } from '../server/database/database.ts'

@@ -21,6 +21,7 @@ import { parseTimes, toIso } from './times.ts'
 type Fields = Readonly<Record<string, unknown>>
 
 export type AuditRecord = {
+  /** A new one is a verb in `VERBS` of contract/audit-log.ts. */
   action: AuditAction
   /** `type`: by default the first part of the action. */
   object: { type?: AuditObject; id?: string | null; label?: string | null }

@@ -29,13 +29,13 @@ const TITLES = {
   delete: 'Delete',
   retry: 'Send requests again',
 }
-export type JobAct = keyof typeof TITLES
+export type BulkAction = keyof typeof TITLES
 export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all' | 'requests'>
 
 type JobParameters = Omit<NewJob, keyof JobTarget>
 
 /** Actions without parameters. */
-const WITHOUT_PARAMETERS: Partial<Record<JobAct, JobParameters>> = {
+const WITHOUT_PARAMETERS: Partial<Record<BulkAction, JobParameters>> = {
   check: { action: 'check' },
   enable: { action: 'update', change: { is_active: true } },
   disable: { action: 'update', change: { is_active: false } },
@@ -44,10 +44,10 @@ const WITHOUT_PARAMETERS: Partial<Record<JobAct, JobParameters>> = {
   retry: { action: 'retry_requests' },
 }
 
-type Props = { act: JobAct; target: JobTarget; onClose: () => void }
+type Props = { act: BulkAction; target: JobTarget; onClose: () => void }
 
 /** Asks for the parameters, previews the changes by a dry run, and starts the job. Closing the dialog does not stop the job. */
-export function JobDialog({ act, target, onClose }: Props) {
+export function BulkActionDialog({ act, target, onClose }: Props) {
   const [parameters, setParameters] = useState<JobParameters | undefined>(WITHOUT_PARAMETERS[act])
   const [started, setStarted] = useState<Job>()
   return (
@@ -78,7 +78,7 @@ function ParametersForm({
   onSubmit,
   onClose,
 }: {
-  act: JobAct
+  act: BulkAction
   onSubmit: (parameters: JobParameters) => void
   onClose: () => void
 }) {

@@ -8,7 +8,9 @@ import { Select } from '../ui/select.tsx'
 import type { Compare } from './import-input.ts'
 import { monitorHref } from './list-query.ts'
 
-const JobDialog = lazy(async () => ({ default: (await import('../jobs/bulk-action-dialog.tsx')).JobDialog }))
+const BulkActionDialog = lazy(async () => ({
+  default: (await import('../jobs/bulk-action-dialog.tsx')).BulkActionDialog,
+}))
 
 const NONE = 'none'
 const OPTIONS = [
@@ -72,7 +74,7 @@ export function MissingMonitors({ compare, gone, onCompare }: MissingProps) {
       )}
       {isDeleting && (
         <Suspense>
-          <JobDialog
+          <BulkActionDialog
             act="delete"
             target={{ monitors: monitors.map(({ id }) => id) }}
             onClose={() => {

@@ -17,7 +17,7 @@ import {
 } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { monitorsText, recordName } from '#contract/wording.ts'
-import type { JobAct } from '../jobs/bulk-action-dialog.tsx'
+import type { BulkAction } from '../jobs/bulk-action-dialog.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
@@ -37,7 +37,7 @@ type BarProps = {
   onFrequency: () => void
   onDelete: () => void
   /** Actions that only a job can do. */
-  onJob: (act: JobAct) => void
+  onJob: (act: BulkAction) => void
   onExport: () => void
   onClear: () => void
   onStop: () => void

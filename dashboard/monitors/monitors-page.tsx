@@ -4,7 +4,7 @@ import { lazy, Suspense, useCallback, useState } from 'react'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
-import type { JobAct } from '../jobs/bulk-action-dialog.tsx'
+import type { BulkAction } from '../jobs/bulk-action-dialog.tsx'
 import { useSession } from '../session.tsx'
 import { Button, ButtonLink } from '../ui/button.tsx'
 import { Page } from '../ui/page.tsx'
@@ -30,7 +30,9 @@ import { ViewsMenu } from './list-views-menu.tsx'
 const route = getRouteApi('/signed-in/monitors')
 const ListDialogs = lazy(async () => ({ default: (await import('./list-dialogs.tsx')).ListDialogs }))
 const ExportDialog = lazy(async () => ({ default: (await import('./list-export.tsx')).ExportDialog }))
-const JobDialog = lazy(async () => ({ default: (await import('../jobs/bulk-action-dialog.tsx')).JobDialog }))
+const BulkActionDialog = lazy(async () => ({
+  default: (await import('../jobs/bulk-action-dialog.tsx')).BulkActionDialog,
+}))
 
 export function MonitorsPage() {
   const search = route.useSearch()
@@ -44,7 +46,7 @@ export function MonitorsPage() {
   const { rows } = list
   const [selection, setSelection] = useState<Selection>(NO_SELECTION)
   const [dialog, setDialog] = useState<ListDialog>()
-  const [job, setJob] = useState<JobAct>()
+  const [job, setJob] = useState<BulkAction>()
   const [isExporting, setExporting] = useState(false)
   const [menu, setMenu] = useState<RowMenu>()
   // Deleting from the menu of a row is about that row, whatever is selected.
@@ -213,7 +215,7 @@ export function MonitorsPage() {
       )}
       {job && (
         <Suspense>
-          <JobDialog
+          <BulkActionDialog
             act={job}
             target={isMatching ? jobTarget(search) : { monitors: ids }}
             onClose={() => {
@@ -229,7 +231,7 @@ export function MonitorsPage() {
 
 const MAX_SINGLE_REQUESTS = 20
 
-const JOBS = new Map<Action, JobAct>([
+const JOBS = new Map<Action, BulkAction>([
   [ACTIONS.check, 'check'],
   [ACTIONS.enable, 'enable'],
   [ACTIONS.disable, 'disable'],

@@ -14,7 +14,9 @@ import { undeliveredQuery, webhookChoiceQuery } from './queries.ts'
 import { Change, LastResponse, StatusFilter, useEvents } from './requests.tsx'
 import { StatusBadge } from './status.tsx'
 
-const JobDialog = lazy(async () => ({ default: (await import('../jobs/bulk-action-dialog.tsx')).JobDialog }))
+const BulkActionDialog = lazy(async () => ({
+  default: (await import('../jobs/bulk-action-dialog.tsx')).BulkActionDialog,
+}))
 
 const route = getRouteApi('/signed-in/webhooks/undelivered')
 const UNDELIVERED_STATUSES = ['PENDING', 'RETRYING', 'FAILED'] as const
@@ -97,7 +99,7 @@ export function UndeliveredPage() {
       )}
       {isDialogOpen && (
         <Suspense>
-          <JobDialog
+          <BulkActionDialog
             act="retry"
             target={{
               requests: { ...(statusFilter && { status: statusFilter }), ...(webhook && { webhook_id: webhook }) },

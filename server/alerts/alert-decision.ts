@@ -19,7 +19,7 @@ import type { ChannelRow } from './channel.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 import { inAnyWindow, includesMonitor } from './maintenance.ts'
 import { activeWindows } from './maintenance-store.ts'
-import { countLeft } from './resolve-incidents.ts'
+import { countWithdrawn } from './resolve-incidents.ts'
 import { matchesFailing } from './rule-matching.ts'
 import { digestAt, quietUntil } from './rule-schedule.ts'
 
@@ -193,7 +193,7 @@ async function decideRecovery(
     .executeTakeFirst()
   const { title = null, sent_at = null } = failing ?? {}
   const resolves = title !== null && sent_at !== null ? { title, at: sent_at } : undefined
-  const left = await countLeft(db, alert.organization_id, incident.id)
+  const left = await countWithdrawn(db, alert.organization_id, incident.id)
   const recovery = recoveryMessage(summaryOf(incident), monitors, { ...context, resolves, left })
   const message = { ...recovery, ...replyTo(failing) }
   const closableAt = (sent_at ?? 0) + (closesAfterMs(channel) ?? 0)

@@ -44,7 +44,7 @@ export async function recordRecoveries(
       .where('organization_id', '=', organizationId)
       .where('incident_id', '=', id)
       .execute()
-    const isClosed = (await countLeft(db, organizationId, id)) === monitors
+    const isClosed = (await countWithdrawn(db, organizationId, id)) === monitors
     const detail = isClosed ? 'Disabled, deleted or changed' : null
     await insertEntries(db, organizationId, [{ incidentId: id, kind: 'resolved', at, detail }], now)
     await insertRecoveries(db, organizationId, id, now)
@@ -52,7 +52,7 @@ export async function recordRecoveries(
 }
 
 /** How many monitors of an incident did not recover, but were disabled, deleted or changed. */
-export async function countLeft(db: Database, organizationId: string, incidentId: string): Promise<number> {
+export async function countWithdrawn(db: Database, organizationId: string, incidentId: string): Promise<number> {
   const { count } = await db
     .selectFrom(fromIndex(db, 'incident_monitors', 'left_monitors_of_incident'))
     .select(({ fn }) => fn.countAll<number>().as('count'))

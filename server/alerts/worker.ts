@@ -10,7 +10,7 @@ import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './alert-attempts.ts'
-import { evaluateDue } from './evaluate-events.ts'
+import { evaluateDue } from './events-to-incidents.ts'
 import { sendMessage } from './send-message.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {

@@ -2,7 +2,7 @@ import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, truncateSync }
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
-import { forgetProcesses } from '../database/heartbeat.ts'
+import { unregisterAll } from '../database/heartbeat.ts'
 import { findUnknownMigration } from '../database/migrate.ts'
 import { describeIncomplete } from '../database/migrations/0001-adopt.ts'
 import { openDatabase } from '../database/open.ts'
@@ -117,7 +117,7 @@ function verifyDatabase(archive: string, partial: string, accept: RestoreOptions
 async function forgetServer(path: string, now: number): Promise<void> {
   const db = openDatabase(`sqlite:${path}`)
   try {
-    await forgetProcesses(db, now)
+    await unregisterAll(db, now)
   } finally {
     await db.destroy()
   }

@@ -187,7 +187,7 @@ export function sendQueries(...queries: Query[]): Step {
 }
 
 /** `servers`: the zone's name servers that gave the outcome. An outcome that the own network may have caused is not reported. */
-export function reportOutcome(
+export function verdict(
   check: Check,
   outcome: Outcome,
   confirmation: Confirmation,

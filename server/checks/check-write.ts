@@ -20,11 +20,11 @@ import { meetsValues } from './server-answers.ts'
 import { conclude, evaluate } from './verdict.ts'
 
 export type MonitorRow = Selectable<MonitorsTable>
-export type StoredResult = CheckResult<MonitorRow>
+export type MonitorCheckResult = CheckResult<MonitorRow>
 
 /** What a check writes, decided before the transaction begins. `columns`: what changes of the monitor. */
 export type CheckWrite = {
-  result: StoredResult
+  result: MonitorCheckResult
   schedule: ScheduleUpdate
   columns?: Columns
   event?: NewEventRow
@@ -38,10 +38,10 @@ type Columns = Partial<
 export type PlannedWrite = { change: OpenChange; progress: Progress | null; end: ReturnType<typeof changeOutcome> }
 
 /** Pure. */
-export const checkWriteOf = (result: StoredResult, now: number): CheckWrite =>
+export const checkWriteOf = (result: MonitorCheckResult, now: number): CheckWrite =>
   addPlannedChange(writeOf(result, now), now)
 
-function writeOf(result: StoredResult, now: number): CheckWrite {
+function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
   const { claim, at } = result
   const { fingerprint, streak, inconclusive_count } = claim
   const regular = {
@@ -71,12 +71,12 @@ function writeOf(result: StoredResult, now: number): CheckWrite {
   }
 }
 
-const postponed = ({ last_checked_at, postponed_since }: StoredResult['claim'], at: number) => ({
+const postponed = ({ last_checked_at, postponed_since }: MonitorCheckResult['claim'], at: number) => ({
   last_checked_at,
   postponed_since: postponed_since ?? at,
 })
 
-function writeOfVerdict(result: Extract<StoredResult, { kind: 'verdict' }>, regular: ScheduleUpdate): CheckWrite {
+function writeOfVerdict(result: Extract<MonitorCheckResult, { kind: 'verdict' }>, regular: ScheduleUpdate): CheckWrite {
   const { claim, at, confirmation, observations } = result
   const row = result.row!
   const { verdict, recorded, event: stateChange } = conclude(result.recorded!, result)
@@ -148,7 +148,7 @@ function updatedReason({ result, columns = {} }: CheckWrite, end: PlannedWrite['
 
 /** Adds the evidence of a check without a change to the diagnosis of the last change. */
 function latestOf(
-  result: Extract<StoredResult, { kind: 'verdict' | 'inconclusive' }>,
+  result: Extract<MonitorCheckResult, { kind: 'verdict' | 'inconclusive' }>,
   reason?: VerdictReason,
 ): Columns {
   const { row, confirmation, at, observations } = result

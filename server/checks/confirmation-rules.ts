@@ -11,11 +11,11 @@ import {
   type Recorded,
   type Rule,
   repliesByPurpose,
-  reportOutcome,
   requireNetwork,
   resolverOf,
   type Step,
   sendQueries,
+  verdict,
 } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
 import { isAnswer, isFailure, isServfail } from './outcomes.ts'
@@ -110,11 +110,11 @@ function checkDnssec(check: Check): Step | undefined {
   if (!isServfail(retried.outcome)) return undefined
   const bogus: Outcome = { ...outcome, bogus: true }
   if (isDnssecFailure(retried) || recorded.fingerprint === null || isMajorityDue(check))
-    return reportOutcome(check, bogus, CONFIRMATIONS.validationFails)
+    return verdict(check, bogus, CONFIRMATIONS.validationFails)
   // Resolvers cache SERVFAIL for up to a minute, but not for a type that was not queried. RFC 9520.
   const other = repliesByPurpose(check, 'other_type')[0]
   if (!other) return sendQueries({ purpose: 'other_type' })
   return isServfail(other.outcome)
-    ? reportOutcome(check, bogus, CONFIRMATIONS.validationFails)
+    ? verdict(check, bogus, CONFIRMATIONS.validationFails)
     : inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
 }

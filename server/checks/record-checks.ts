@@ -9,14 +9,20 @@ import { nextVersion } from '../database/versions.ts'
 import { isFailing, returnToIncidents } from '../monitors/incident-membership.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { recordProgress } from '../planned-changes/store.ts'
-import { type CheckWrite, checkWriteOf, type MonitorRow, type PlannedWrite, type StoredResult } from './check-write.ts'
+import {
+  type CheckWrite,
+  checkWriteOf,
+  type MonitorCheckResult,
+  type MonitorRow,
+  type PlannedWrite,
+} from './check-write.ts'
 import { type NewEvent, reportEvents } from './report.ts'
 
 /**
  * Records a batch of checks: their next times and, if something changed, monitors, events and webhook requests. A check that lost
  * its lease records nothing. Returns the number of events.
  */
-export async function recordChecks(db: Database, results: readonly StoredResult[], now: number): Promise<number> {
+export async function recordChecks(db: Database, results: readonly MonitorCheckResult[], now: number): Promise<number> {
   const writes = results.filter(({ kind }) => kind !== 'deleted').map((result) => checkWriteOf(result, now))
   if (writes.some(({ columns }) => columns)) {
     return await inTransaction(db, (transaction) => writeInTransaction(transaction, writes, now))

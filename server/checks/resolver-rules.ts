@@ -11,11 +11,11 @@ import {
   RETRY_PAUSE_MS,
   type Rule,
   repliesByPurpose,
-  reportOutcome,
   resolverOf,
   type SampledServer,
   type Step,
   sendQueries,
+  verdict,
 } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
 import {
@@ -77,7 +77,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     apply: ({ check, usable }) => {
       const { failure } = check.zone
       return usable.length === 0 && failure?.kind === 'lame'
-        ? reportOutcome(check, failure, CONFIRMATIONS.allServersFail)
+        ? verdict(check, failure, CONFIRMATIONS.allServersFail)
         : undefined
     },
   },
@@ -106,7 +106,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
       if (!failure) return undefined
       if (nextQuery) return nextQuery
       return isMajorityDue(check)
-        ? reportOutcome(check, failure, CONFIRMATIONS.resolversMajority)
+        ? verdict(check, failure, CONFIRMATIONS.resolversMajority)
         : inconclusive(check, CONFIRMATIONS.resolversDisagree)
     },
   },
@@ -120,9 +120,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     rationale: 'An answer with the recorded values, or a known part of them, needs no second one.',
     apply: ({ check, usable }) => {
       const recorded = usable.length === 1 ? recordedOutcome(check, usable[0]!.outcome) : undefined
-      return (
-        recorded && reportOutcome(check, recorded, CONFIRMATIONS.recordedValuesReturned, [], check.recorded.rotation)
-      )
+      return recorded && verdict(check, recorded, CONFIRMATIONS.recordedValuesReturned, [], check.recorded.rotation)
     },
   },
   {
@@ -188,19 +186,19 @@ function cnameLoop({ check, replies, usable }: Replies): Step | undefined {
   if (usable.length > 0 || !replies.some(({ outcome }) => isServfail(outcome))) return undefined
   const chain = repliesByPurpose(check, 'cname_links')[0]
   if (!chain) return sendQueries({ purpose: 'cname_links' })
-  return chain.outcome.kind === 'cname_loop' ? reportOutcome(check, chain.outcome, CONFIRMATIONS.cnameLoop) : undefined
+  return chain.outcome.kind === 'cname_loop' ? verdict(check, chain.outcome, CONFIRMATIONS.cnameLoop) : undefined
 }
 
 function reportFailure(check: Check, replies: readonly Reply[]): Step {
   const failure = mostInformative(replies.map(({ outcome }) => outcome))
-  return reportOutcome(check, failure, CONFIRMATIONS.failureConfirmed(whyResolversDecide(check)))
+  return verdict(check, failure, CONFIRMATIONS.failureConfirmed(whyResolversDecide(check)))
 }
 
 function twoAgree({ check, usable, counted, agreed }: Replies): Step | undefined {
   if (!agreed) return undefined
   const { recorded } = check
   if (isRecorded(check, agreed) && !mayRotate(recorded, counted, false)) {
-    return reportOutcome(check, agreed, resolversAgree(check))
+    return verdict(check, agreed, resolversAgree(check))
   }
   const sampled = usable.filter(({ outcome }) => recorded.isRotating || isSame(outcome, agreed))
   return sampleResolvers(check, sampled)
@@ -216,10 +214,10 @@ function oneUsableAnswer({ check, replies, usable }: Replies): Step | undefined 
 
 function majorityDecides({ check, replies, usable }: Replies): Step {
   const failure = usable[0] && contradictingFailure(check, replies, usable[0].outcome)
-  if (failure) return reportOutcome(check, failure, CONFIRMATIONS.resolversMajority)
+  if (failure) return verdict(check, failure, CONFIRMATIONS.resolversMajority)
   const outcomes = replies.map(({ outcome }) => outcome)
   const winner = majority(outcomes, check.recorded.fingerprint) ?? outcomes.find(isUsable) ?? mostInformative(outcomes)
-  return reportOutcome(check, winner, CONFIRMATIONS.resolversMajority)
+  return verdict(check, winner, CONFIRMATIONS.resolversMajority)
 }
 
 /** After a failure, only after a pause. */
@@ -291,10 +289,10 @@ function sampleResolvers(check: Check, replies: readonly Reply[]): Step {
       const outcomes = replies.map(({ outcome }) => outcome)
       const answers = outcomes.filter(isAnswer)
       const winner = majority(outcomes, check.recorded.fingerprint)
-      if (winner) return reportOutcome(check, winner, CONFIRMATIONS.resolversMajority)
+      if (winner) return verdict(check, winner, CONFIRMATIONS.resolversMajority)
       const { failure } = check.zone
-      if (failure) return reportOutcome(check, failure, CONFIRMATIONS.resolversMajority)
-      return reportOutcome(check, { ...mergeAnswers(answers), pool: 'part' }, CONFIRMATIONS.rotating)
+      if (failure) return verdict(check, failure, CONFIRMATIONS.resolversMajority)
+      return verdict(check, { ...mergeAnswers(answers), pool: 'part' }, CONFIRMATIONS.rotating)
     },
   })
 }

@@ -6,10 +6,10 @@ import {
   isMajorityDue,
   type Recorded,
   type Rule,
-  reportOutcome,
   requireNetwork,
   type Samples,
   type Step,
+  verdict,
 } from './check-state.ts'
 import { asRotating, fingerprint } from './fingerprint.ts'
 import { type Answer, areSame, areSameValues, isAnswer, mergeAnswers } from './outcomes.ts'
@@ -260,8 +260,8 @@ function reportChange({ members: { samples, remaining }, isWhole, outcome }: Cha
   const { check, sampling } = samples
   const names = sampling.nameServers()
   return isWhole
-    ? reportOutcome(check, outcome, CONFIRMATIONS.rotationEnded, names)
-    : reportOutcome(check, outcome, CONFIRMATIONS.rotating, names, remaining)
+    ? verdict(check, outcome, CONFIRMATIONS.rotationEnded, names)
+    : verdict(check, outcome, CONFIRMATIONS.rotating, names, remaining)
 }
 
 function isRecorded(change: Change): boolean {

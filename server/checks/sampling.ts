@@ -5,12 +5,12 @@ import {
   inconclusive,
   isMajorityDue,
   type Rule,
-  reportOutcome,
   type SampledServer,
   type Samples,
   type Sampling,
   type Step,
   sendQueries,
+  verdict,
 } from './check-state.ts'
 import { type Answer, areSame, isAnswer, isFailure, majority, mergeAnswers } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
@@ -74,7 +74,7 @@ export const SAMPLING_RULES: readonly Rule<Samples>[] = [
     rationale: 'An answer that all servers repeat often enough is correct.',
     apply: ({ check, sampling, answers, areAllEqual, isKnownToRotate }) =>
       areAllEqual() && !isKnownToRotate()
-        ? reportOutcome(check, answers[0]!, sampling.confirmAgreement(), sampling.nameServers())
+        ? verdict(check, answers[0]!, sampling.confirmAgreement(), sampling.nameServers())
         : undefined,
   },
   {
@@ -151,13 +151,13 @@ function isPartOfRotation({ check, answers, hasDenial }: Samples): boolean {
 function denials({ check, sampling, outcomes, nextRound, hasDenial, areAllEqual }: Samples): Step | undefined {
   if (!hasDenial) return undefined
   if (nextRound && 0.5 ** outcomes.length >= MAX_ERROR_PROBABILITY) return nextRound
-  if (areAllEqual()) return reportOutcome(check, outcomes[0]!, sampling.confirmAgreement(), sampling.nameServers())
+  if (areAllEqual()) return verdict(check, outcomes[0]!, sampling.confirmAgreement(), sampling.nameServers())
   if (!isMajorityDue(check)) return inconclusive(check, CONFIRMATIONS.flapping)
   // Answers with different members count as one. Two thirds must be denials, because few samples can be half denials by chance.
   const answers = outcomes.filter(isAnswer)
   const isAnswered = answers.length * 3 > outcomes.length
   const most = isAnswered ? mergeAnswers(answers) : majority(withoutAnswers(outcomes), null)!
-  return reportOutcome(check, most, CONFIRMATIONS.flapping, sampling.nameServers())
+  return verdict(check, most, CONFIRMATIONS.flapping, sampling.nameServers())
 }
 
 function withoutAnswers(outcomes: Samples['outcomes']): Samples['outcomes'] {

@@ -8,7 +8,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import type { Tracing } from '../metrics/tracing.ts'
 import type { WakeUps } from '../wake-up.ts'
 import { checkSpan, observeChecks } from './check-metrics.ts'
-import type { StoredResult } from './check-write.ts'
+import type { MonitorCheckResult } from './check-write.ts'
 import { monitorLoader } from './load-monitor.ts'
 import { recordChecks } from './record-checks.ts'
 import { runCheck } from './run-check.ts'
@@ -35,7 +35,7 @@ export const CLOCK_STEP_REPAIR: Waits = {
 export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, log, wakeUps, process, metrics } = deps
   const inFlight = new InFlight()
-  const records = new WriteBatches<StoredResult>(
+  const records = new WriteBatches<MonitorCheckResult>(
     async (results) => {
       const events = await recordChecks(db, results, clock.now())
       if (metrics) observeChecks(metrics, results, events)

@@ -6,9 +6,9 @@ import {
   firstReply,
   type NameServerReply,
   type Query,
-  reportOutcome,
   type SampledServer,
   type Step,
+  verdict,
   type ZoneReplies,
 } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -85,7 +85,7 @@ export function decideByZone(check: Check): Step {
   const outcomes = usable.map(({ outcome }) => outcome)
   const isRecorded = () => outcomes.every((outcome) => fingerprint(outcome) === recorded.fingerprint)
   if (!mayRotate(recorded, outcomes, true) && isRecorded())
-    return reportOutcome(check, usable[0]!.outcome, nameServersAgree(names()), names())
+    return verdict(check, usable[0]!.outcome, nameServersAgree(names()), names())
   const sources = sampledServers(check, usable)
   return decideBySampling(check, sources, {
     isByZone: true,
@@ -96,7 +96,7 @@ export function decideByZone(check: Check): Step {
       const votes = bestPerServer(usable).map(({ outcome }) => outcome)
       const winner = majority(votes, recorded.fingerprint, [firstReply(check)!.outcome]) ?? votes[0]!
       const supporters = namesOf(usable.filter(({ outcome }) => isSame(outcome, winner)))
-      return reportOutcome(check, winner, CONFIRMATIONS.nameServersMajority(names(), supporters), supporters)
+      return verdict(check, winner, CONFIRMATIONS.nameServersMajority(names(), supporters), supporters)
     },
   })
 }

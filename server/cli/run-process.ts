@@ -6,7 +6,7 @@ import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
 import { engineOf } from '../database/database.ts'
-import { enterProcess, leaveProcess, runHeartbeat } from '../database/heartbeat.ts'
+import { registerProcess, runHeartbeat, unregisterProcess } from '../database/heartbeat.ts'
 import { PostgresSignals } from '../database/postgres-signals.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { readinessProblems } from '../http/health.ts'
@@ -86,7 +86,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   const firstProcess = isFirst ? await import('./first-process.ts') : undefined
   await firstProcess?.createAdmin(db, config, clock.now())
   const self = { pid: process.pid, machine: hostname(), isAlive }
-  const id = await enterProcess(db, self, clock.now(), predecessor)
+  const id = await registerProcess(db, self, clock.now(), predecessor)
 
   const stop = new AbortController()
   const abandon = new AbortController()
@@ -115,7 +115,7 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   await Promise.race([drained, systemClock.sleep(end === 'ordered' ? DRAIN_MS : ORPHAN_DRAIN_MS)])
   abandon.abort()
   await Promise.race([drained, systemClock.sleep(1_000)])
-  await leaveProcess(db, id, clock.now()).catch((err: unknown) =>
+  await unregisterProcess(db, id, clock.now()).catch((err: unknown) =>
     log.error({ err }, 'Claims could not be released. They expire with their leases.'),
   )
   await Promise.race([Promise.allSettled([closeDeps(deps), deps.tracing?.close()]), systemClock.sleep(1_000)])

@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import type { Cause } from '#contract/dashboard.ts'
 import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
-import type { StoredResult } from '../checks/check-write.ts'
+import type { MonitorCheckResult } from '../checks/check-write.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { systemContext } from '../context.ts'
-import { enterProcess, report } from '../database/heartbeat.ts'
+import { registerProcess, report } from '../database/heartbeat.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
@@ -252,7 +252,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const world = await givenApp(engine)
     const { db, clock, loopHealth, log } = world.deps
     const self = { pid: 1, machine: 'elsewhere', isAlive: () => true }
-    const process = await enterProcess(db, self, clock.now())
+    const process = await registerProcess(db, self, clock.now())
     const working = async () => (await world.call(PATH)).body.processes
     expect(await working()).toEqual({ checking: 1, cut_off: 0, delivering: 1 })
     let network: 'well' | 'gone' = 'well'
@@ -285,7 +285,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       await db.updateTable('due_checks').set({ due_at: clock.now() }).execute()
       const claims = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 2 })
       const results = claims.map((claim, index) => ({ claim, at: clock.now(), kind: kinds[index]!, afterMs: 30_000 }))
-      await recordChecks(db, results as StoredResult[], clock.now())
+      await recordChecks(db, results as MonitorCheckResult[], clock.now())
       return (await world.call(PATH)).body.checks
     }
     for (let round = 0; round < 3; round++) {

@@ -5,7 +5,7 @@ import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
 import { onBothEngines } from '../testing/database.ts'
 import type { Database } from './database.ts'
-import { countWorking, enterProcess, leaveProcess, report, runHeartbeat } from './heartbeat.ts'
+import { countWorking, registerProcess, report, runHeartbeat, unregisterProcess } from './heartbeat.ts'
 import { claimDue } from './lease-queue.ts'
 
 const here = { pid: 100, machine: 'here', isAlive: (pid: number) => pid === 100 }
@@ -13,25 +13,25 @@ const here = { pid: 100, machine: 'here', isAlive: (pid: number) => pid === 100 
 onBothEngines('processes that share a database', (fresh, engine) => {
   test('one that leaves gives back what it had claimed', async () => {
     const db = await givenOneDue(await fresh())
-    const id = await enterProcess(db, here, 0)
+    const id = await registerProcess(db, here, 0)
     await claimDue(db, 'due_checks', { now: 0, process: id, limit: 1 })
-    await leaveProcess(db, id, 10)
+    await unregisterProcess(db, id, 10)
     expect(await claimDue(db, 'due_checks', { now: 10, process: 9, limit: 1 })).toHaveLength(1)
     expect(await db.selectFrom('processes').selectAll().execute()).toEqual([])
   })
 
   test('the claims of one that was killed on this machine are taken up at once with SQLite alone', async () => {
     const db = await givenOneDue(await fresh())
-    const killed = await enterProcess(db, { ...here, pid: 77 }, 0)
+    const killed = await registerProcess(db, { ...here, pid: 77 }, 0)
     await claimDue(db, 'due_checks', { now: 0, process: killed, limit: 1 })
-    const next = await enterProcess(db, here, 1)
+    const next = await registerProcess(db, here, 1)
     const taken = await claimDue(db, 'due_checks', { now: 1, process: next, limit: 1 })
     expect(taken).toHaveLength(engine === 'sqlite' ? 1 : 0)
   })
 
   test('one that stood still and was forgotten is there again, with what it does', async () => {
     const db = await fresh()
-    const id = await enterProcess(db, here, 0)
+    const id = await registerProcess(db, here, 0)
     expect(await countWorking(db, 0)).toEqual({ checking: 1, cutOff: 0, delivering: 1 })
     const deps = doorsOf(db, id, { now: () => 60_000, elapsed: () => 60_000, sleep: async () => {} })
     deps.loopHealth.report('checker', 59_000)
@@ -43,14 +43,14 @@ onBothEngines('processes that share a database', (fresh, engine) => {
     expect(probes).toBe(1)
     expect(await countWorking(db, 68_000)).toEqual({ checking: 1, cutOff: 1, delivering: 0 })
     expect(await countWorking(db, 68_001)).toEqual({ checking: 0, cutOff: 0, delivering: 0 })
-    expect(await enterProcess(db, here, 70_000)).not.toBe(id)
+    expect(await registerProcess(db, here, 70_000)).not.toBe(id)
   })
 
   test('one on another machine that falls silent is taken over from with SQLite alone, one that speaks never', async () => {
     const db = await givenOneDue(await fresh())
-    const other = await enterProcess(db, { ...here, machine: 'there' }, 0)
+    const other = await registerProcess(db, { ...here, machine: 'there' }, 0)
     await claimDue(db, 'due_checks', { now: 0, process: other, limit: 1 })
-    const self = await enterProcess(db, here, 1_000)
+    const self = await registerProcess(db, here, 1_000)
     await beatUntil(db, self, 5_000)
     expect(await claimDue(db, 'due_checks', { now: 5_000, process: self, limit: 1 })).toHaveLength(0)
     await beatUntil(db, self, 8_000)

@@ -38,7 +38,7 @@ const DELETE_AFTER_MS = DAY_MS
  * Registers this process, and returns the number that identifies it in its claims. `predecessor`: a process that has ended; its
  * claims are due again at once.
  */
-export async function enterProcess(
+export async function registerProcess(
   db: Database,
   self: ThisProcess,
   now: number,
@@ -56,7 +56,7 @@ export async function enterProcess(
 }
 
 /** Releases the claims of this process, and deletes its row. */
-export async function leaveProcess(db: Database, id: number, now: number): Promise<void> {
+export async function unregisterProcess(db: Database, id: number, now: number): Promise<void> {
   await releaseClaims(db, [id], now)
   await db.deleteFrom('processes').where('id', '=', id).execute()
 }
@@ -130,13 +130,13 @@ export async function countWorking(db: Database, now: number): Promise<ProcessCo
  * On SQLite all processes run on one machine, so a silent process is dead or stopped, and its claims are released at once. On PostgreSQL
  * it may only be disconnected, so its leases must expire first.
  */
-async function releaseSilent(db: Database, self: number, now: number): Promise<void> {
+async function releaseSilent(db: Database, process: number, now: number): Promise<void> {
   const silentMs = engineOf(db) === 'sqlite' ? SILENT_MS : DELETE_AFTER_MS
   const silent = await db
     .selectFrom('processes')
     .select('id')
     .where('seen_at', '<', now - silentMs)
-    .where('id', '!=', self)
+    .where('id', '!=', process)
     .limit(100)
     .execute()
   await releaseAndDelete(db, silent, now)
@@ -156,7 +156,7 @@ async function releaseDead(db: Database, { pid, machine, isAlive }: ThisProcess,
 }
 
 /** For a database that no process uses: releases all claims. */
-export async function forgetProcesses(db: Database, now: number): Promise<void> {
+export async function unregisterAll(db: Database, now: number): Promise<void> {
   await releaseAndDelete(db, await db.selectFrom('processes').select('id').execute(), now)
 }
 

@@ -8,7 +8,8 @@ import type { Tables } from './schema.ts'
 /**
  * The queue of work in the tables `due_<things>`. A row is due when its `due_at` has passed. A claim is a lease: it moves `due_at`
  * forward and writes the process into `claimed_by`. Completing or rescheduling a row changes nothing if the lease is no longer held.
- * When a process dies, its leases expire and the rows are due again. `worker-loop.ts` is the loop around it.
+ * When a process dies, its leases expire and the rows are due again; `heartbeat.ts` releases them
+ * earlier if it can. `worker-loop.ts` is the loop around it.
  */
 export const LEASE_MS = 60_000
 

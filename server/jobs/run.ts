@@ -182,7 +182,7 @@ async function processNextIds(db: Database, deps: RunDeps, job: JobRow, now: num
   const isParallel =
     isPostgres &&
     PARALLEL_ACTIONS.has(job.action) &&
-    (!isRestore || (await monitorsLeftIn(deps, tenant)(db)) >= ids.length)
+    (!isRestore || (await remainingMonitors(deps, tenant)(db)) >= ids.length)
   const half = isParallel ? Math.ceil(ids.length / 2) : ids.length
   const parts = [ids.slice(0, half), ids.slice(half)].filter(({ length }) => length > 0)
   const ended = await Promise.allSettled(
@@ -221,7 +221,7 @@ async function processPart(db: Database, deps: RunDeps, job: JobRow, { ids, offs
   const tenant = { organizationId: job.organization_id }
   const { organizationId } = tenant
   const pace = await frequencyLimiter({ ...deps, db }, tenant)
-  const context = { ...tenant, now, job, offset, pace, monitorsLeft: monitorsLeftIn(deps, tenant) }
+  const context = { ...tenant, now, job, offset, pace, monitorsLeft: remainingMonitors(deps, tenant) }
   const { results, remaining } = await performAction(db, context, ids)
   await insertResults(db, job, results)
   const isLast = await shortenBatch(db, job, new Set(ids), remaining)
@@ -271,7 +271,7 @@ async function shortenBatch(
   return newIds.length === 0
 }
 
-const monitorsLeftIn = (deps: RunDeps, tenant: Tenant) => async (db: Database) => {
+const remainingMonitors = (deps: RunDeps, tenant: Tenant) => async (db: Database) => {
   const quota = await findQuota({ ...deps, db }, tenant, 'monitors')
   if (!quota) return Number.POSITIVE_INFINITY
   return Math.max(0, quota.limit - (await countUsage(db, tenant, 'monitors', quota.now)))

@@ -1,4 +1,4 @@
-import { evaluateDue, evaluateSoon } from '../alerts/evaluate-events.ts'
+import { evaluateDue, evaluateSoon } from '../alerts/events-to-incidents.ts'
 import { sendAlert } from '../alerts/worker.ts'
 import type { Clock } from '../clock.ts'
 import type { Database, Engine } from '../database/database.ts'

@@ -63,7 +63,7 @@ export async function claimRequests(db: Database, keyring: Keyring, options: Cla
   const capacities = Object.fromEntries(ids.map((id) => [id, capacityOf(id)]))
   const input = { now, process, capacity, capacities }
   const { rows, backlogged } = await inTransaction(db, (transaction) => claimInTransaction(transaction, input))
-  return { claimed: openClaims(rows, keyring), backlogged, webhookCount: ids.length }
+  return { claimed: decryptClaims(rows, keyring), backlogged, webhookCount: ids.length }
 }
 
 async function findDueWebhooks(db: Database, now: number, limit: number): Promise<string[]> {
@@ -96,7 +96,7 @@ async function claimInTransaction(db: Database, input: ClaimInput): Promise<{ ro
   const manualIds = new Set(manual.map(({ request_id }) => request_id))
   const scheduled = requests.filter(({ request_id }) => !manualIds.has(request_id))
   const claims = await claimRows(db, 'due_requests', [...manual, ...scheduled], input)
-  await scheduleOpenQueues(db, queues, input.now)
+  await scheduleSendingQueues(db, queues, input.now)
   await scheduleOtherQueues(db, queues, input.now)
   await scheduleBatches(db, next)
   const rows = await readClaimRows(db, claims)
@@ -134,16 +134,16 @@ async function findScheduled(
   const share = Math.max(1, Math.floor(total / queues.length))
   const requests: DueRequest[] = []
   const backlogged: string[] = []
-  const open = new Map<number, string[]>()
+  const sending = new Map<number, string[]>()
   for (const queue of queues) {
     const { webhook_id: id } = queue
     const capacity = roundDownToPowerOfTwo(Math.min(capacities[id] ?? 0, share))
     const mode = modeOf(queue, now)
     switch (mode.kind) {
-      case 'closed':
+      case 'stopped':
         break
-      case 'open':
-        if (capacity > 0) open.set(capacity, [...(open.get(capacity) ?? []), id])
+      case 'sending':
+        if (capacity > 0) sending.set(capacity, [...(sending.get(capacity) ?? []), id])
         break
       case 'probe':
         if (capacity <= 0) break
@@ -164,7 +164,7 @@ async function findScheduled(
       }
     }
   }
-  for (const [capacity, ids] of open) {
+  for (const [capacity, ids] of sending) {
     const due = await findDue(db, ids, { limit: capacity, now })
     requests.push(...due)
     const counts = Map.groupBy(due, ({ webhook_id }) => webhook_id)
@@ -173,21 +173,21 @@ async function findScheduled(
   return { requests, backlogged }
 }
 
-/** An open queue is due with its earliest request, also with a claimed one, because its process may die. */
-async function scheduleOpenQueues(db: Database, queues: readonly WebhookQueue[], now: number): Promise<void> {
-  const open = queues.filter((queue) => modeOf(queue, now).kind === 'open').map(({ webhook_id }) => webhook_id)
-  if (open.length === 0) return
+/** A queue that sends is due with its earliest request, also with a claimed one, because its process may die. */
+async function scheduleSendingQueues(db: Database, queues: readonly WebhookQueue[], now: number): Promise<void> {
+  const sending = queues.filter((queue) => modeOf(queue, now).kind === 'sending').map(({ webhook_id }) => webhook_id)
+  if (sending.length === 0) return
   await sql`update due_webhooks set due_at = (
       select case when min(q.due_at) <= ${now} then ${now + RECHECK_MS} else min(q.due_at) end
       from due_requests q where q.webhook_id = due_webhooks.webhook_id
-    ) where ${isOneOf(db, 'due_webhooks.webhook_id', open)}`.execute(db)
+    ) where ${isOneOf(db, 'due_webhooks.webhook_id', sending)}`.execute(db)
 }
 
 /** Other queues are due with a manual request, with the next probe, or soon while they are drained. */
 async function scheduleOtherQueues(db: Database, queues: readonly WebhookQueue[], now: number): Promise<void> {
   for (const { webhook_id: id, ...queue } of queues) {
     const { kind } = modeOf({ webhook_id: id, ...queue }, now)
-    if (kind === 'open') continue
+    if (kind === 'sending') continue
     const { rows } = await sql<{
       manual: number | null
       probe: number | null
@@ -325,7 +325,7 @@ async function readClaimRows(db: Database, claims: readonly RequestClaim[]): Pro
 }
 
 /** Decrypts the secrets, so that the requests can be sent. */
-function openClaims({ requests, events, targets }: ClaimRows, keyring: Keyring): ClaimedRequest[] {
+function decryptClaims({ requests, events, targets }: ClaimRows, keyring: Keyring): ClaimedRequest[] {
   const byId = new Map(targets.map((row) => [row.id, toTarget(row, keyring)]))
   // Copies: a hanging request must not keep the whole result set, with all other bodies, in memory.
   const byEvent = new Map(events.map(({ event_id, octets }) => [event_id, Buffer.from(octets)]))

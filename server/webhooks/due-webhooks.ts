@@ -22,19 +22,19 @@ export type WebhookQueue = {
 /** Manual requests may be claimed in every mode. */
 export type QueueMode =
   /** Due requests. */
-  | { kind: 'open' }
+  | { kind: 'sending' }
   /** Requests that were queued during a pause, oldest first. */
   | { kind: 'drain'; after: string; to: string }
   /** The oldest queued request, to find out whether the endpoint works again. */
   | { kind: 'probe' }
   /** Nothing. */
-  | { kind: 'closed' }
+  | { kind: 'stopped' }
 
 export function modeOf({ is_active, state, probe_at, drain_after, drain_to }: WebhookQueue, now: number): QueueMode {
-  if (is_active === 0) return { kind: 'closed' }
-  if (state === 'paused') return { kind: (probe_at ?? now) <= now ? 'probe' : 'closed' }
+  if (is_active === 0) return { kind: 'stopped' }
+  if (state === 'paused') return { kind: (probe_at ?? now) <= now ? 'probe' : 'stopped' }
   if (drain_after !== null && drain_to !== null) return { kind: 'drain', after: drain_after, to: drain_to }
-  return { kind: 'open' }
+  return { kind: 'sending' }
 }
 
 /**
@@ -156,12 +156,12 @@ function nextAttemptOf(request: Selectable<DueRequestsTable>, queue: WebhookQueu
   if (is_manual === 1) return due_at
   const mode = modeOf(queue, now)
   switch (mode.kind) {
-    case 'open':
+    case 'sending':
       return due_at
     case 'drain':
       return request_id > mode.after && request_id <= mode.to ? Math.min(due_at, now) : due_at
     case 'probe':
-    case 'closed':
+    case 'stopped':
       return null
   }
 }

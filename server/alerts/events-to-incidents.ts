@@ -4,6 +4,7 @@ import { type Database, forUpdate, inTransaction } from '../database/database.ts
 import { type Claim, claimDue, reschedule } from '../database/lease-queue.ts'
 import type { AlertRulesTable } from '../database/schema-alerts.ts'
 import { insertAlerts, type NewAlert } from './alert-store.ts'
+import { failureOf, loadIncidentGrouping } from './incident-grouping.ts'
 import {
   type IncidentMembership,
   insertMemberships,
@@ -14,7 +15,6 @@ import {
   returnedMonitors,
   updateMemberships,
 } from './incident-monitors.ts'
-import { failureOf, openIncidents } from './open-incidents.ts'
 import { recordRecoveries } from './resolve-incidents.ts'
 import { failureMatcher, tagsByMonitor } from './rule-matching.ts'
 
@@ -159,7 +159,7 @@ async function applyEvents(
   const monitorIds = [...new Set(events.map(({ monitor_id }) => monitor_id))]
   const open = await openMemberships(db, organizationId, monitorIds)
   const memberships = new Map(open.map((membership) => [membership.monitor_id, membership]))
-  const incidents = await openIncidents(db, organizationId, events)
+  const incidents = await loadIncidentGrouping(db, organizationId, events)
   const failingMonitors = await lockFailingMonitors(db, organizationId, events)
   const needsTags = rules.some(({ row }) => row.tags !== null)
   const tags = needsTags ? await tagsByMonitor(db, organizationId, monitorIds) : new Map<string, string[]>()

@@ -17,7 +17,7 @@ type FailingEvent = CausingEvent & { group_id: string; subdomain: string; occurr
 const ACCEPTS_OTHER_ZONES_MS = 60 * 60_000
 
 /** The open incidents that the events can join, and the incidents that they open. */
-export async function openIncidents(db: Database, organizationId: string, events: readonly FailingEvent[]) {
+export async function loadIncidentGrouping(db: Database, organizationId: string, events: readonly FailingEvent[]) {
   const causesByEvent = new Map(
     events.filter(({ new_state }) => new_state !== 'VALID').map((event) => [event, causesOf(event)]),
   )

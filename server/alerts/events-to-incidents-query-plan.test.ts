@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
+import { loadIncidentGrouping } from './incident-grouping.ts'
 import { openMemberships } from './incident-monitors.ts'
-import { openIncidents } from './open-incidents.ts'
-import { countLeft, recordRecoveries } from './resolve-incidents.ts'
+import { countWithdrawn, recordRecoveries } from './resolve-incidents.ts'
 
 const event = {
   ...{
@@ -21,7 +21,7 @@ test('on SQLite an evaluation reads neither all failing monitors nor resolved in
   const { db, plansOf } = await givenRecordingDatabase('sqlite')
   const plans = await plansOf(async () => {
     await openMemberships(db, 'org_1', ['mon_1'])
-    await openIncidents(db, 'org_1', [event])
+    await loadIncidentGrouping(db, 'org_1', [event])
     await recordRecoveries(db, 'org_1', [{ monitor_id: 'mon_1', incident_id: 'inc_1' }], 0)
   })
 
@@ -34,7 +34,7 @@ test('on SQLite an evaluation reads neither all failing monitors nor resolved in
 
 test('on SQLite the monitors that left an incident are counted without reading the recovered ones', async () => {
   const { db, plansOf } = await givenRecordingDatabase('sqlite')
-  const plans = await plansOf(() => countLeft(db, 'org_1', 'inc_1'))
+  const plans = await plansOf(() => countWithdrawn(db, 'org_1', 'inc_1'))
   expect(plans.map(({ plan }) => plan)).toEqual([
     'SEARCH incident_monitors USING COVERING INDEX left_monitors_of_incident (organization_id=? AND incident_id=? AND left_at>?)',
   ])
