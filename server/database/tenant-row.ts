@@ -36,6 +36,8 @@ export async function findTenantRow<T extends TenantTable>(
   return rows[0]
 }
 
+const MAX_ERRORS = 100
+
 /** Which of the ids are those of rows of the organization. */
 export async function existingIds(
   db: Database,
@@ -49,7 +51,7 @@ export async function existingIds(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** An error for each entry of a list of ids, such as `monitors`, that is not the id of a row. The list may hold anything. */
+/** Errors for the entries of a list of ids, such as `monitors`, that are not ids of rows, at most 100. The list may hold anything. */
 export async function unknownIdErrors(
   db: Database,
   table: 'monitors' | 'webhooks' | 'channels',
@@ -64,7 +66,8 @@ export async function unknownIdErrors(
     entries.filter((entry) => typeof entry === 'string'),
   )
   const error = fieldError('unknown_reference', { resource: table.slice(0, -1) })
-  return Object.fromEntries(entries.flatMap((entry, index) => (known.has(entry) ? [] : [[`${table}.${index}`, error]])))
+  const unknown = entries.flatMap((entry, index) => (known.has(entry) ? [] : [[`${table}.${index}`, error] as const]))
+  return Object.fromEntries(unknown.slice(0, MAX_ERRORS))
 }
 
 export async function updateTenantRow<T extends TenantTable>(

@@ -121,6 +121,8 @@ onBothEngines('groups', (_fresh, engine) => {
         [`${field}.0`]: 'must be text, not 5.',
         [`${field}.1`]: expect.stringMatching(/^Unknown (channel|monitor|webhook)\./),
       })
+      const many = await change(world, path, { [field]: Array.from({ length: 300 }, (_, at) => `x${at}`) }, 'POST')
+      expect(Object.keys(many.body.errors).filter((name) => name.startsWith(`${field}.`))).toHaveLength(100)
     }
   })
 
