@@ -1,11 +1,7 @@
 import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import { StrictObject } from './common.ts'
+import { errorCodes, hiddenDifference, listed, MAX_NAME_SERVERS, pathOf, plain } from './reason-wording.ts'
 import { WAIT_HOURS } from './setup-pages.ts'
-
-/** How much of DNS data a text shows: entries of a list, and characters of each. */
-const MAX_VALUES = 5
-const MAX_NAME_SERVERS = 4
-const MAX_CHARACTERS = 120
 
 const REASONS_ARE_STABLE = 'Codes and parameter names never change their meaning. New ones may be added.'
 
@@ -86,13 +82,13 @@ export const VERDICT_REASONS = {
     'MISMATCH: expected values are missing, and other values are there instead.',
     Values,
     ({ name, missing, unexpected, counts }) =>
-      `${name} answers ${listed(unexpected, counts.unexpected)} instead of ${listed(missing, counts.missing)}.`,
+      `${name} answers ${listed(unexpected, counts.unexpected)} instead of ${listed(missing, counts.missing)}.${hiddenDifference(missing, unexpected)}`,
   ),
   missing_values: entry(
     'MISMATCH: expected values are missing.',
     Values,
     ({ name, observed, missing, counts }) =>
-      `${name} answers ${listed(observed, counts.observed)} without the expected ${listed(missing, counts.missing)}.`,
+      `${name} answers ${listed(observed, counts.observed)} without the expected ${listed(missing, counts.missing)}.${hiddenDifference(missing, observed)}`,
   ),
   extra_values: entry(
     'MISMATCH: all expected values are there, and others too.',
@@ -362,38 +358,3 @@ export const ConfirmationReasonAnswer = Type.Unsafe<ConfirmationReason & { text:
     examples: [{ code: 'resolver_confirmed', params: {} }],
   }),
 )
-
-/** `count`: the number of all values, if the list was shortened. */
-function listed(values: readonly string[], count = values.length, max = MAX_VALUES): string {
-  const texts = values.slice(0, max).map(inSentence)
-  if (count > texts.length) return `${texts.join(', ')} and ${count - texts.length} more`
-  return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`
-}
-
-function pathOf(chain: readonly string[]): string {
-  return chain.length > 5 ? `${chain.slice(0, 5).join(' → ')} → …` : chain.join(' → ')
-}
-
-/** The response code and the extended errors: "SERVFAIL, EDE 7: signature expired". */
-function errorCodes({ rcode, extended_errors }: Static<typeof Failure>): string {
-  const errors = extended_errors.slice(0, 3)
-  return [rcode, ...errors.map(({ code, text }) => `EDE ${code}${text === '' ? '' : `: ${plain(text)}`}`)].join(', ')
-}
-
-/** The text of a server, shortened, without control characters and without the final full stop. */
-function plain(text: string): string {
-  let sentence = bounded(text)
-  while (sentence.endsWith('.')) sentence = sentence.slice(0, -1)
-  return sentence
-}
-
-// Quotes separate a value with spaces from the rest of the sentence.
-function inSentence(value: string): string {
-  const text = bounded(value)
-  return text === '' || (/\s/.test(text) && !text.endsWith('"')) ? `"${text}"` : text
-}
-
-function bounded(text: string): string {
-  const characters = Array.from(text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' '))
-  return characters.length > MAX_CHARACTERS ? `${characters.slice(0, MAX_CHARACTERS).join('')}…` : characters.join('')
-}

@@ -110,6 +110,12 @@ export const VALUE_ERRORS = {
   invalid_spf: entry('The value is not an SPF record.', ['value'], ({ value }) => {
     return `${quoted(value)} is not an SPF record. It must begin with "v=spf1", as in v=spf1 include:_spf.example.com -all.`
   }),
+  record_line_without_quotes: entry('The TXT value is a line of a zone file.', ['value'], ({ value }) => {
+    return `${quoted(value)} is a line of a zone file. Enter only the text of the record, or put the text in quotes.`
+  }),
+  wildcard_as_host: entry('The host name is a wildcard.', ['value'], ({ value }) => {
+    return `${quoted(value)} is a wildcard, which no record answers. Use the name that the record has.`
+  }),
   empty_text: plain('The TXT value is empty.', 'The text is empty. For an empty TXT record, use "".'),
   invalid_number: entry('A number of the record is invalid.', ['part', 'value', 'max'], ({ part, value, max }) => {
     return `The ${part} ${quoted(value)} is invalid. It must be a number from 0 to ${max}.`

@@ -2,7 +2,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import { parseDomainName } from '../../dns/names.ts'
 import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
-import { quoteOctets, unescapeOctets } from './presentation.ts'
+import { quoteOctets, straightenQuotes, unescapeOctets } from './presentation.ts'
 import { type ParsedValue, type RecordType, refused } from './record-type.ts'
 
 /** `flags`: undefined if the expected value has none. `value`: one character per octet. RFC 8659 section 4.1. */
@@ -75,8 +75,8 @@ function parseProperty(text: string): Property | undefined {
   const [, flags, tag = '', rest = ''] = text.trim().match(/^(?:(\d+)\s+)?([a-z0-9]+)\s+(\S.*)$/is) ?? []
   // `0 issue` lacks a value; 0 is not a tag.
   if (tag === '' || /^\d+$/.test(tag)) return undefined
-  const quotedValue = rest.match(/^"((?:[^"\\]|\\.)*)"$/s)?.[1]
-  if (quotedValue === undefined && rest.includes('"')) return undefined
+  const quotedValue = straightenQuotes(rest).match(/^"((?:[^"\\]|\\.)*)"$/s)?.[1]
+  if (quotedValue === undefined && /["\u201c-\u201f]/.test(rest)) return undefined
   const value = unescapeOctets(quotedValue ?? rest).toString('latin1')
   return { flags: flags === undefined ? undefined : Number(flags), tag: tag.toLowerCase(), value }
 }

@@ -74,7 +74,7 @@ export function fieldsOf(value: string): string[] {
 
 function parseFields(definition: FieldRecordType, text: string, isExactMatch: boolean): ParsedValue {
   const { fields, queryType, parts, validate } = definition
-  const data = tokenize(text)
+  const data = tokenize(withoutComments(text))
   if (!data || !isOfLength(data, fields)) {
     return refused(
       fieldError('invalid_record', {
@@ -95,6 +95,11 @@ function parseFields(definition: FieldRecordType, text: string, isExactMatch: bo
   }
   const reason = validate?.(values.map((value) => (value === WILDCARD ? undefined : value)))
   return reason === undefined ? { ok: true, value: values.join(' ') } : refused(reason)
+}
+
+/** Of a record that was copied from a zone file with several lines. The last line may have a comment only beside others. */
+function withoutComments(text: string): string {
+  return text.includes('\n') ? text.replace(/("(?:[^"\\]|\\.)*")|;[^\n]*/gs, (_, string) => string ?? '') : text
 }
 
 export function parseField(field: Field, token: Token, isExactMatch: boolean): ParsedValue {
@@ -199,6 +204,8 @@ export function parseHost(text: string): ParsedValue {
   if (trimmed === '.') return refused(fieldError('not_a_host_name', { value: trimmed }))
   const parsed = parseDomainName(escapeAsOctets(trimmed))
   if (!parsed.ok) return parsed
+  // RFC 4592 section 2.1.1: a wildcard is an owner name. As a target it is an ordinary name, which nobody means.
+  if (parsed.name.startsWith('*.')) return refused(fieldError('wildcard_as_host', { value: trimmed }))
   if (endsInNumber(parsed.name)) return refused(fieldError('host_ends_in_number', { value: trimmed }))
   return { ok: true, value: parsed.name }
 }

@@ -77,26 +77,58 @@ export function decodeUtf8(text: Buffer): string {
   return parts.join('')
 }
 
-/** The text of an expected TXT value: quoted strings are joined and unescaped; anything else is the text itself, with its spaces. */
+/**
+ * The text of an expected TXT value: quoted strings are joined and unescaped, also inside a whole record line and between the
+ * parentheses that opendkim-genkey writes; anything else is the text itself, with its spaces, without line breaks at its end.
+ */
 export function parsePastedText(text: string): string {
   const strings = quotedStrings(text)
-  return decodeUtf8(strings === undefined ? Buffer.from(text) : Buffer.concat(strings.map(unescapeOctets)))
+  return decodeUtf8(
+    strings === undefined ? Buffer.from(withoutFinalBreaks(text)) : Buffer.concat(strings.map(unescapeOctets)),
+  )
 }
 
 /** The inverse of `parsePastedText`: the text, in quotes only if it would be parsed as another text. */
 export function quoteIfNeeded(text: string): string {
-  if (text.trim() !== '' && quotedStrings(text) === undefined) return text
+  if (text.trim() !== '' && withoutFinalBreaks(text) === text && quotedStrings(text) === undefined) return text
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
+
+/** The value without typographic quotation marks around it, which word processors write instead of `"`. */
+export function straightenQuotes(text: string): string {
+  return text.replace(/^(\s*)[\u201c\u201d\u201e\u201f](.*)[\u201c\u201d](\s*)$/su, '$1"$2"$3')
+}
+
+const withoutFinalBreaks = (text: string) => text.replace(/[\r\n]+$/, '')
+
+// The owner name, TTL, class and type of a record line, before its first string. RFC 1035 section 5.1.
+const RECORD_HEAD = /^(?:[^\s"();]+\s+)?(?:\d+\s+)?(?:IN\s+)?(?:\d+\s+)?TXT\s*(?=[("])/i
+
+/** A line of a zone file whose text has no quotation marks, so that its spaces would separate strings. */
+export function isUnquotedRecordLine(text: string): boolean {
+  return /^[^\s"();=]+\s+(?:\d+\s+)?IN\s+(?:\d+\s+)?TXT\s+\S/i.test(text.trim()) && quotedStrings(text) === undefined
+}
+
+// A comment after the last string or parenthesis of a line. Neither a string nor the text of a comment contains the other's mark.
+const COMMENT = /(["()]\s*);[^"\n]*(?=\n|$)/g
 
 // Spaces, the content of a string and its closing quote. Sticky, so that its cost is linear.
 const STRING = /\s*"((?:[^"\\]|\\.)*)("?)/suy
 
-/** The contents of one or more quoted strings, as in dig and zone files; opendkim-genkey adds parentheses. Undefined for other text. */
+/** The contents of one or more quoted strings, as in dig and zone files. Undefined for other text. */
 function quotedStrings(text: string): string[] | undefined {
-  const trimmed = text.trim()
-  const isEnclosed = trimmed.startsWith('(') && trimmed.endsWith(')')
-  const list = isEnclosed ? trimmed.slice(1, -1).trim() : trimmed
+  const data = straightenQuotes(text.trim().replace(RECORD_HEAD, ''))
+  return stringsOf(data) ?? stringsOf(data.replace(COMMENT, '$1').trim()) ?? stringsOf(withOuterQuotes(data))
+}
+
+/** Chunks that were copied without the first and the last quotation mark: `AAAA" "BBBB`. */
+function withOuterQuotes(data: string): string {
+  return /^[^"\s][^"]*"\s+"/.test(data) && /"\s+"[^"]*[^"\s]$/.test(data) ? `"${data}"` : ''
+}
+
+function stringsOf(data: string): string[] | undefined {
+  const isEnclosed = data.startsWith('(') && data.endsWith(')')
+  const list = isEnclosed ? data.slice(1, -1).trim() : data
   const strings: string[] = []
   STRING.lastIndex = 0
   while (STRING.lastIndex < list.length) {

@@ -1,7 +1,14 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
-import { decodeUtf8, formatToken, parsePastedText, quoteIfNeeded, toQuotedStrings } from './presentation.ts'
+import {
+  decodeUtf8,
+  formatToken,
+  isUnquotedRecordLine,
+  parsePastedText,
+  quoteIfNeeded,
+  toQuotedStrings,
+} from './presentation.ts'
 import { type RecordType, refused } from './record-type.ts'
 import { isSpf, spfTerms } from './spf.ts'
 
@@ -15,6 +22,7 @@ export const txt: RecordType = {
   read,
   parseExpected: (text) => {
     if (text === '') return refused(fieldError('empty_text'))
+    if (isUnquotedRecordLine(text)) return refused(fieldError('record_line_without_quotes', { value: text }))
     return { ok: true, value: quoteIfNeeded(parsePastedText(text)) }
   },
   observe: observeAll,
