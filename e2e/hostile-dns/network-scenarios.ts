@@ -11,6 +11,12 @@ const bogus = ({ resolvers }: Lab) => {
   for (const server of resolvers) server.validate(NAME, { code: 7, text: 'signature expired' })
 }
 
+/** A recursive server that answers for the root zone, with the AD bit if it validates. */
+const givenValidating = (server: DnsServer, validates: boolean) => {
+  server.set('', 'NS', ['a.root.test'])
+  if (validates) server.authenticate('')
+}
+
 const chainOf = (length: number) => [NAME, ...Array.from({ length }, (_, index) => `n${index + 1}.example.test`)]
 /** Answers CNAME queries for each name of a chain, and address queries with SERVFAIL. */
 const failAddressesOfChain = (names: string[]) => (server: DnsServer) => {
@@ -206,8 +212,26 @@ export const NETWORK_SCENARIOS: Scenario[] = [
     becomes: 'INVALID',
     diagnosisContains: 'EDE 7: signature expired',
   },
+  ...([true, false] as const).map(
+    (roots): Scenario => ({
+      name: `DNSSEC: the signatures have expired, and one of two recursive servers does not validate${roots ? '' : ', without roots'}`,
+      lab: { roots },
+      before: ({ resolvers }) => givenValidating(resolvers[0]!, true),
+      fault: ({ resolvers }) => resolvers[0]!.validate(NAME, { code: 7, text: 'signature expired' }),
+      becomes: 'INVALID',
+      diagnosisContains: 'EDE 7: signature expired',
+    }),
+  ),
   {
-    name: 'DNSSEC: one of two recursive servers cannot validate',
+    name: 'DNSSEC: one of two recursive servers fails to validate anything',
+    fault: ({ resolvers }) => {
+      for (const name of [NAME, '.']) resolvers[0]!.validate(name, { code: 6, text: '' })
+    },
+    becomes: 'VALID',
+  },
+  {
+    name: 'DNSSEC: one of two recursive servers fails, and the other one validates the records',
+    before: ({ resolvers }) => resolvers.forEach((server) => void givenValidating(server, true)),
     fault: ({ resolvers }) => resolvers[0]!.validate(NAME, { code: 6, text: '' }),
     becomes: 'VALID',
   },

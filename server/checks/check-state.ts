@@ -72,7 +72,9 @@ export type Query = { notBefore?: number } & (
   | { purpose: 'retry'; servers: readonly ServerAddress[] }
   | { purpose: 'resolver_sample'; servers: readonly ServerAddress[] }
   | { purpose: 'checking_disabled'; servers: readonly ServerAddress[] }
-  | { purpose: 'other_type' }
+  | { purpose: 'other_resolver'; servers: readonly ServerAddress[] }
+  | { purpose: 'validation_probe'; servers: readonly ServerAddress[] }
+  | { purpose: 'other_type'; servers: readonly ServerAddress[] }
   | { purpose: 'cname_links' }
   | { purpose: 'resolver_ns'; name: string; servers: readonly ServerAddress[]; attempts: number }
   | { purpose: 'name_server'; server: number; fresh: boolean }

@@ -131,7 +131,9 @@ export async function checkOnce(
     mustConclude: true,
   }
   const query = monitorQueryFor(monitored)
-  return await confirm(recorded, query, await query(deps.dns, {}), deps, signal)
+  const decision = await confirm(recorded, query, await query(deps.dns, {}), deps, signal)
+  if (decision.kind === 'unchanged') throw new Error('Nothing is recorded of a name without a monitor.')
+  return decision
 }
 
 /** Sends the queries that the rules request until they decide. */
@@ -141,7 +143,7 @@ async function confirm(
   first: Reply,
   deps: CheckDeps,
   signal: AbortSignal,
-): Promise<Decision> {
+): Promise<Decision | { kind: 'unchanged' }> {
   const { clock, dns, authoritativeClient, networkCheck } = deps
   const capabilities = {
     resolvers: dns.servers,
@@ -159,7 +161,7 @@ async function confirm(
   }
   for (;;) {
     const step = decide({ recorded, observations, now: instant(), capabilities })
-    if (step.kind === 'unchanged') throw new Error('A check that is confirmed differs from what is recorded.')
+    if (step.kind === 'unchanged') return step
     if (step.kind !== 'query') return { ...step, observations }
     observations.push(...(await Promise.all(step.queries.map(observe))))
   }
@@ -187,8 +189,14 @@ async function send(
       return { reply: await monitorQuery(dns, { servers: query.servers, signal }) }
     case 'checking_disabled':
       return { reply: await monitorQuery(dns, { servers: query.servers, checkingDisabled: true, attempts: 2, signal }) }
-    case 'other_type':
-      return { reply: await dns.query({ name: recorded.owner, type: 'SOA' }, { signal }) }
+    case 'other_resolver':
+      return { reply: await monitorQuery(dns, { servers: query.servers, attempts: 1, signal }) }
+    case 'validation_probe':
+      return { reply: await dns.query({ name: '', type: 'NS' }, { servers: query.servers, attempts: 2, signal }) }
+    case 'other_type': {
+      const { servers } = query
+      return { reply: await dns.query({ name: recorded.owner, type: 'SOA' }, { servers, attempts: 2, signal }) }
+    }
     case 'cname_links': {
       const chainQuery = monitorQueryFor({ ...recorded, recordType: recordTypeOf('CNAME'), isExactMatch: false })
       return { reply: await chainQuery(dns, { attempts: 2, signal }) }

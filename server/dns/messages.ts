@@ -193,6 +193,7 @@ export type QueryFlags = { edns: boolean; recursionDesired: boolean; checkingDis
 const UDP_PAYLOAD = 1232
 
 const RD = 0x0100
+const AD = 0x0020
 const CD = 0x0010
 
 // An OPT record without options: root name, type, payload size as class, zero TTL, no rdata. RFC 6891 section 6.1.2.
@@ -203,7 +204,8 @@ export function encodeQuery(question: Question, options: QueryFlags, types: Rdat
   const length = 12 + wireLength(question.name) + 4 + (options.edns ? OPT.length : 0)
   const packet = Buffer.allocUnsafe(length) // every octet is written below
   packet.writeUInt16BE(0, 0)
-  packet.writeUInt16BE((options.recursionDesired ? RD : 0) | (options.checkingDisabled ? CD : 0), 2)
+  // The AD bit asks a resolver to say whether it validated the answer. RFC 6840 section 5.7.
+  packet.writeUInt16BE((options.recursionDesired ? RD | AD : 0) | (options.checkingDisabled ? CD : 0), 2)
   packet.writeUInt32BE(0x0001_0000, 4) // one question, no answers
   packet.writeUInt32BE(options.edns ? 1 : 0, 8)
   const at = writeName(packet, 12, question.name)

@@ -1,5 +1,6 @@
 import {
   type Answer,
+  AUTHENTIC_DATA,
   AUTHORITATIVE_ANSWER,
   type DecodedPacket,
   decode,
@@ -17,6 +18,7 @@ export type Query = { packet: DecodedPacket; name: string; type: string; edns: b
 
 export type Reply = {
   authoritative: boolean
+  isAuthentic?: boolean
   result: LookupResult | { rcode: string }
   ede?: ExtendedError
   payloadLimit: number
@@ -40,10 +42,11 @@ export function readQuery(bytes: Buffer): Query | undefined {
 }
 
 /** The response packet. If it is longer than `payloadLimit` bytes, it has TC and no records. */
-export function encodeReply(query: Query, { authoritative, result, ede, payloadLimit }: Reply): Buffer {
+export function encodeReply(query: Query, { authoritative, isAuthentic, result, ede, payloadLimit }: Reply): Buffer {
   const { answers = [], authorities = [], additionals = [], isReferral = false } = result as Partial<LookupResult> // absent if there is only an rcode
   const mode = authoritative ? AUTHORITATIVE_ANSWER : isReferral ? 0 : RECURSION_AVAILABLE
-  const flags = ((query.packet.flags ?? 0) & ECHOED_FLAGS) | mode | rcodeNumber(result.rcode)
+  const authentic = isAuthentic ? AUTHENTIC_DATA : 0
+  const flags = ((query.packet.flags ?? 0) & ECHOED_FLAGS) | mode | authentic | rcodeNumber(result.rcode)
   const reply: Packet = {
     type: 'response',
     id: query.packet.id ?? 0,

@@ -50,6 +50,8 @@ export type DnsServer = {
   rotate(name: string, type: QuestionType, members: string[], size: number, random: () => number): void
   /** Fails the name as a validating server does: SERVFAIL unless the query has CD set. */
   validate(name: string, ede: ExtendedError): void
+  /** Answers for the name with the AD bit, as a validating server does for a signed zone. The root is the empty string. */
+  authenticate(name: string): void
   /** Removes all records, scripts and delegations. */
   reset(): void
   /** Answers queries that have an OPT record with FORMERR from now on. */
@@ -69,6 +71,7 @@ type Script = {
   truncate?: boolean
   respond?: Respond
   bogus?: ExtendedError
+  isAuthentic?: boolean
   rotation?: { type: QuestionType; members: string[]; size: number; random: () => number }
 }
 
@@ -107,7 +110,8 @@ export async function startDnsServer(
 
   function compose(query: Query, script: Script, transport: Transport): Buffer {
     const payloadLimit = transport === 'tcp' ? 65_535 : script.truncate ? 0 : query.udpPayload
-    const common = { authoritative, payloadLimit, ...(script.ede && { ede: script.ede }) }
+    const { ede, isAuthentic = false } = script
+    const common = { authoritative, isAuthentic, payloadLimit, ...(ede && { ede }) }
     if (query.edns && !readsEdns)
       return encodeReply({ ...query, edns: false }, { ...common, result: { rcode: 'FORMERR' } })
     if (script.bogus && !isCheckingDisabled(query)) {
@@ -148,6 +152,7 @@ export async function startDnsServer(
     failType: (type, rcode) => void brokenTypes.set(type, rcode),
     rotate: (name, type, members, size, random) => updateScript(name, { rotation: { type, members, size, random } }),
     validate: (name, bogus) => updateScript(name, { bogus }),
+    authenticate: (name) => updateScript(name || '.', { isAuthentic: true }),
     drop: (name) => updateScript(name, { drop: true }),
     delay: (name, delayMs) => updateScript(name, { delayMs }),
     truncate: (name) => updateScript(name, { truncate: true }),

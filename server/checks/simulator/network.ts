@@ -215,11 +215,14 @@ export function createNetwork(world: World, random: Random) {
           return queryResolvers([...all.slice(start), ...all.slice(0, start)], time)
         }
         case 'retry':
+        case 'other_resolver':
         case 'resolver_sample': {
           return queryResolvers(indexesOf(query.servers), time)
         }
         case 'checking_disabled':
           return queryResolvers(indexesOf(query.servers), time, true, 2)
+        case 'validation_probe':
+          return { ms: RESOLVER_MS, reply: { outcome: NODATA, evidence: [] } }
         case 'other_type': {
           const { kind } = periodAt(world.periods, time)
           const isFailing = kind === 'bogus' || kind === 'broken' || kind === 'dead'
