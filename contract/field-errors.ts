@@ -322,6 +322,7 @@ const JOBS = {
 } as const
 
 const IMPORT = {
+  zone_empty: plain('The zone file has no records.', 'has no records. Paste lines like www 300 IN A 192.0.2.1.'),
   csv_empty: plain('The CSV file is empty.', 'is empty. Its first line must name the columns: name, type, value.'),
   csv_columns_missing: entry('Columns are missing in the first line of the CSV file.', ['missing'], ({ missing }) => {
     return `must begin with a line of column names. Missing: ${missing}. Allowed: name (or domain and subdomain), type, value, priority, exact, group, notify and frequency.`

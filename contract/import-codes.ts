@@ -10,6 +10,8 @@ export const IMPORT_CODES = {
   not_monitored: 'Zonewatch does not monitor records of this type or class.',
   invalid_value: 'The data does not have the format of the record type.',
   part_invalid: 'Another record of the same name and type is invalid.',
+  cname_and_other_data: 'The name has a CNAME record and other records.',
+  not_published: 'The provider publishes other records, and they were not found.',
   duplicate: 'An earlier line has the same record.',
   duplicate_external_id: 'An earlier line has the same external id.',
   plan_limit: 'The plan does not allow the interval.',

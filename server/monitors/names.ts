@@ -85,7 +85,7 @@ function parseName(field: Field, text: string, takesAddress: boolean): ParsedFie
 function parseSubdomain(text: string, domain: string | undefined): ParsedField {
   const tooLong = lengthError('subdomain', text)
   if (tooLong) return refused(tooLong)
-  const relative = text.replace(/[.\u3002\uff0e\uff61]$/, '')
+  const relative = text.replace(/[.\u3002\uff0e\uff61]$/, '').replace(/\.@$/, '')
   // A zone file writes the apex as @. RFC 1035 section 5.1.
   if (relative === '' || relative === '@') return { ok: true, name: '' }
   // If the domain is invalid, the subdomain is parsed below arpa, which allows every label: the response then has one error.

@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from '../../yield.ts'
+import { withLineFeeds } from './zone-tokens.ts'
 
 /** `line`: of its beginning, counted from 1. `error`: why it is invalid. */
 export type CsvRecord = { line: number; cells: string[]; error?: string }
@@ -8,14 +9,13 @@ const SEPARATORS = [',', ';', '\t', '|']
 /** Characters between two yields to the event loop, and characters of one cell. */
 const BATCH_SIZE = 2_048
 const MAX_CELL_LENGTH = 65_536
-/** Further cells of a record are ignored. */
 const MAX_CELLS = 100
 
 const BAD_QUOTE = 'A quotation mark is not closed, or is inside a cell. Inside quotation marks, write it twice.'
 
 /** Parses RFC 4180, with the most frequent separator of the first line. Never throws. */
 export async function* csvRecords(csv: string): AsyncGenerator<CsvRecord> {
-  const text = csv.includes('\n') ? csv : csv.replaceAll('\r', '\n')
+  const text = withLineFeeds(csv)
   const separator = separatorOf(text)
   let line = 1
   let record: CsvRecord = { line, cells: [] }
@@ -52,7 +52,10 @@ function separatorOf(text: string): string {
 }
 
 function addCell(record: CsvRecord, written: string, isQuoted: boolean): void {
-  if (record.cells.length >= MAX_CELLS) return
+  if (record.cells.length >= MAX_CELLS) {
+    record.error ??= `The line has more than ${MAX_CELLS} cells.`
+    return
+  }
   const cell = written.endsWith('\r') ? written.slice(0, -1) : written
   if (cell.length > MAX_CELL_LENGTH) {
     record.error ??= `A cell has ${cell.length} characters. At most ${MAX_CELL_LENGTH} are allowed.`

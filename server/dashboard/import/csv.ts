@@ -7,7 +7,7 @@ import { unescapeFormula } from '../../http/csv.ts'
 import { findZoneType } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
 import { csvRecords } from './csv-records.ts'
-import { type InputRow, isUnsupported, unsupportedReason } from './rows.ts'
+import { exportedName, type InputRow, isUnsupported, unsupportedReason } from './rows.ts'
 
 /** The columns and their names in other products. Other columns are ignored. */
 const COLUMNS = {
@@ -39,13 +39,17 @@ export async function* readCsv(text: string, origin: string | undefined): AsyncG
   for await (const { cells, line, error } of csvRecords(text.replace(/^\ufeff/, ''))) {
     if (error === undefined && cells.every((cell) => cell.trim() === '')) continue
     if (!columns) columns = columnsOf(cells)
-    else
-      yield error === undefined
-        ? readLine(named(columns, cells), line, origin)
-        : refused(line, {}, 'invalid_csv', error)
+    else if (error !== undefined) yield refused(line, {}, origin, 'invalid_csv', error)
+    else if (cells.slice(columns.length).some((cell) => cell !== '')) {
+      yield refused(line, named(columns, cells), origin, 'invalid_csv', surplusText(cells.length, columns.length))
+    } else yield readLine(named(columns, cells), line, origin)
   }
   if (!columns) throw invalid({ csv: fieldError('csv_empty') })
 }
+
+// RFC 4180 section 2.4.
+const surplusText = (cells: number, columns: number) =>
+  `The line has ${cells} cells, but the first line has ${columns} columns. Put a value with a separator in quotation marks.`
 
 function columnsOf(cells: readonly string[]): (Column | undefined)[] {
   const columns = cells.map((cell) => {
@@ -76,19 +80,39 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   const isExact = EXACT[(cells.exact ?? '').toLowerCase()]
   const notify = NOTIFY.find((value) => value === (cells.notify || 'immediately').toLowerCase())
   const frequency = cells.frequency ? Number(cells.frequency) : undefined
-  if (type === '') return refused(line, cells, 'required', 'The type is empty.')
+  if (type === '') return refused(line, cells, origin, 'required', 'The type is empty.')
   if (!RECORD_TYPES.some((recordType) => recordType === type)) {
-    if (isUnsupported(type)) return { ...refused(line, cells, 'not_monitored', unsupportedReason(type)), fate: 'skip' }
-    return refused(line, cells, 'unknown_type', `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`)
+    if (isUnsupported(type))
+      return { ...refused(line, cells, origin, 'not_monitored', unsupportedReason(type)), fate: 'skip' }
+    return refused(
+      line,
+      cells,
+      origin,
+      'unknown_type',
+      `The type "${type}" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`,
+    )
   }
   const { skipped } = findZoneType(type)?.recordType ?? {}
-  if (skipped !== undefined && isExact) return { ...refused(line, cells, 'not_monitored', skipped), fate: 'skip' }
+  if (skipped !== undefined && isExact)
+    return { ...refused(line, cells, origin, 'not_monitored', skipped), fate: 'skip' }
   if (isExact === undefined)
-    return refused(line, cells, 'invalid_choice', `exact must be yes or no, not "${cells.exact}".`)
+    return refused(line, cells, origin, 'invalid_choice', `exact must be yes or no, not "${cells.exact}".`)
   if (!notify)
-    return refused(line, cells, 'invalid_choice', `notify must be one of ${NOTIFY.join(', ')}, not "${cells.notify}".`)
+    return refused(
+      line,
+      cells,
+      origin,
+      'invalid_choice',
+      `notify must be one of ${NOTIFY.join(', ')}, not "${cells.notify}".`,
+    )
   if (frequency !== undefined && !(Number.isInteger(frequency) && frequency >= 5 && frequency <= 120)) {
-    return refused(line, cells, 'out_of_range', `frequency must be from 5 to 120 minutes, not "${cells.frequency}".`)
+    return refused(
+      line,
+      cells,
+      origin,
+      'out_of_range',
+      `frequency must be from 5 to 120 minutes, not "${cells.frequency}".`,
+    )
   }
   return {
     line,
@@ -105,11 +129,13 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   }
 }
 
-function nameOf({ name, domain, subdomain }: Cells, origin: string | undefined): string {
-  if (!name) return [subdomain === '@' ? '' : subdomain, domain].filter((part) => part).join('.')
+function nameOf({ name: written, domain, subdomain }: Cells, origin: string | undefined): string {
+  if (written === undefined)
+    return [exportedName(subdomain ?? '@'), domain || origin].filter((part) => part && part !== '@').join('.')
+  const name = exportedName(written)
   const zone = (domain || origin)?.toLowerCase().replace(/\.$/, '')
   if (zone === undefined || name.endsWith('.')) return name
-  if (name === '@') return zone
+  if (name === '' || name === '@') return zone
   const isWhole = name.toLowerCase() === zone || name.toLowerCase().endsWith(`.${zone}`)
   return isWhole ? name : `${name}.${zone}`
 }
@@ -136,11 +162,11 @@ function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] 
   return values.map((each) => (lacksPriority(each) ? `${priority} ${each}` : each))
 }
 
-function refused(line: number, cells: Cells, code: ImportReason, why: string): InputRow {
+function refused(line: number, cells: Cells, origin: string | undefined, code: ImportReason, why: string): InputRow {
   const type = (cells.type ?? '').toUpperCase()
   return {
     line,
-    name: nameOf(cells, undefined),
+    name: nameOf(cells, origin),
     type,
     values: valuesOf(type, cells),
     isExact: true,

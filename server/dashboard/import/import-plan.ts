@@ -22,6 +22,7 @@ import { truncate } from '../../text.ts'
 import { yieldToEventLoop } from '../../yield.ts'
 import { readCsv } from './csv.ts'
 import { discover } from './discovery.ts'
+import { withPublishedRows } from './published-rows.ts'
 import { type InputRow, joinRows } from './rows.ts'
 import {
   findByExternalId,
@@ -81,7 +82,8 @@ async function rowsOf(deps: Deps, { zone, csv, domain, origin }: ImportRequest):
     throw invalid({ body: fieldError('exactly_one_required', { fields: 'zone, csv, domain' }) })
   }
   if (domain !== undefined) return await discover(deps, domain)
-  return csv === undefined ? joinRows(readZone(zone!, origin), 'zone') : joinRows(readCsv(csv, origin), 'csv')
+  if (csv !== undefined) return await joinRows(readCsv(csv, origin), 'csv')
+  return await withPublishedRows(deps, await joinRows(readZone(zone!, origin), 'zone'))
 }
 
 function planRow(

@@ -4,7 +4,7 @@ import { escapeAsOctets, type Token } from '../../monitors/record-types/presenta
 import type { RecordType } from '../../monitors/record-types/record-type.ts'
 import { findZoneType, isGenericForm, readGenericForm } from '../../monitors/record-types/record-types.ts'
 import { invalid } from '../../problem.ts'
-import { type InputRow, isUnsupported, unsupportedReason } from './rows.ts'
+import { exportedName, type InputRow, isUnsupported, unsupportedReason } from './rows.ts'
 import { type Entry, MAX_ENTRY_LENGTH, zoneEntries } from './zone-tokens.ts'
 
 // The npm package dnsz silently drops invalid lines, has no line numbers, leaves names in the data relative to the origin and
@@ -18,6 +18,12 @@ type Reading = {
 }
 
 const CLASSES = new Set(['IN', 'CH', 'HS', 'CS', 'ANY', 'NONE'])
+/** A mnemonic of a type, or the generic form of RFC 3597 section 5. */
+const TYPE = /^[a-z][a-z0-9-]*$/i
+/** In a comment of each record in Cloudflare's export. */
+const CLOUDFLARE_PROXIED = /\bcf-proxied:true\b/
+/** The age of a dynamic record in an export of Windows DNS. */
+const AGE = /^\[AGE:\d+\]$/i
 const TTL = /^(?:\d+(?:[smhdw]|$))+$/i
 
 /**
@@ -26,33 +32,43 @@ const TTL = /^(?:\d+(?:[smhdw]|$))+$/i
  */
 export async function* readZone(text: string, origin: string | undefined): AsyncGenerator<InputRow> {
   const reading: Reading = { origin: origin && absolute(origin), owner: undefined, needsOrigin: false }
+  let isEmpty = true
   for await (const entry of zoneEntries(text)) {
-    const record =
-      entry.error === undefined ? readEntry(entry, reading) : refused(entry, 'invalid_zone_file', entry.error)
-    if (record) yield record
+    const record = readEntry(entry, reading)
+    if (!record) continue
+    isEmpty = false
+    yield record
   }
-  if (reading.needsOrigin) {
-    throw invalid({ origin: fieldError('origin_required') })
-  }
+  if (reading.needsOrigin) throw invalid({ origin: fieldError('origin_required') })
+  if (isEmpty) throw invalid({ zone: fieldError('zone_empty') })
 }
 
 function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
   const [first] = entry.tokens
   if (!first) return undefined
-  if (!entry.isIndented && !first.isQuoted && first.raw.startsWith('$')) return readDirective(entry, reading)
+  if (!entry.isIndented && !first.isQuoted && first.raw.startsWith('$')) {
+    return entry.error === undefined ? readDirective(entry, reading) : refused(entry, 'invalid_zone_file', entry.error)
+  }
   const rest = [...entry.tokens]
   if (!entry.isIndented) {
     const owner = rest.shift()!
-    // The absolute owner name of the SOA record is the origin if there is no $ORIGIN.
-    if (reading.origin === undefined && owner.raw.endsWith('.') && isSoa(rest)) reading.origin = owner.raw
-    reading.owner = nameOf(owner.raw, reading)
+    // The owner name of the SOA record is the origin if there is no $ORIGIN. Cloudflare's export omits its final dot.
+    if (reading.origin === undefined && owner.raw !== '@' && isSoa(rest)) reading.origin = absolute(owner.raw)
+    reading.owner = isSoa(rest) && absolute(owner.raw) === reading.origin ? reading.origin : nameOf(owner.raw, reading)
   }
+  if (entry.error !== undefined) return refused(entry, 'invalid_zone_file', entry.error, reading.owner)
   if (reading.owner === undefined) return refused(entry, 'name_required', 'The first record must have a name.')
   const head = readHead(rest)
   if (head.type === undefined) return refused(entry, 'required', 'The record type is missing.', reading.owner)
+  if (!TYPE.test(head.type)) {
+    return refused(entry, 'unknown_type', `"${head.type}" is not a record type.`, reading.owner)
+  }
   const known = findZoneType(head.type.toUpperCase())
   const type = known?.type ?? head.type.toUpperCase()
-  const record = { line: entry.line, name: reading.owner, type, values: [], isExact: true }
+  const record = {
+    ...{ line: entry.line, name: reading.owner, type, values: [], isExact: true },
+    ...(entry.comment !== undefined && CLOUDFLARE_PROXIED.test(entry.comment) && { rewritten: 'proxied' as const }),
+  }
   if (head.class !== 'IN')
     return {
       ...record,
@@ -90,23 +106,26 @@ const isSoa = (tokens: readonly Token[]) => readHead(tokens).type?.toUpperCase()
 function readHead(tokens: readonly Token[]): { class: string; type: string | undefined; data: Token[] } {
   let at = 0
   let recordClass = 'IN'
-  for (; at < tokens.length && at < 2; at++) {
+  for (; at < tokens.length && at < 3; at++) {
     const { raw } = tokens[at]!
-    if (CLASSES.has(raw.toUpperCase())) recordClass = raw.toUpperCase()
+    if (AGE.test(raw)) continue
+    // RFC 3597 section 5.
+    const written = raw.toUpperCase() === 'CLASS1' ? 'IN' : raw.toUpperCase()
+    if (CLASSES.has(written) || /^CLASS\d+$/.test(written)) recordClass = written
     else if (!TTL.test(raw)) break
   }
   return { class: recordClass, type: tokens[at]?.raw, data: tokens.slice(at + 1) }
 }
 
 function readDirective(entry: Entry, reading: Reading): InputRow | undefined {
-  const [directive = '', argument] = entry.tokens.map(({ raw }) => raw)
+  const [directive = '', argument, surplus] = entry.tokens.map(({ raw }) => raw)
   switch (directive.toUpperCase()) {
     case '$TTL':
-      return undefined
+      return surplus === undefined ? undefined : refusedSurplus(entry, directive, surplus)
     case '$ORIGIN':
       if (argument === undefined) return refused(entry, 'unknown_directive', '$ORIGIN must be followed by a name.')
       reading.origin = absolute(nameOf(argument, reading))
-      return undefined
+      return surplus === undefined ? undefined : refusedSurplus(entry, directive, surplus)
     case '$INCLUDE':
       return refused(entry, 'unknown_directive', '$INCLUDE is not supported. Paste the lines of that file instead.')
     case '$GENERATE':
@@ -116,11 +135,16 @@ function readDirective(entry: Entry, reading: Reading): InputRow | undefined {
   }
 }
 
+function refusedSurplus(entry: Entry, directive: string, surplus: string): InputRow {
+  return refused(entry, 'unknown_directive', `${directive} is followed by one value. Remove "${surplus}".`)
+}
+
 /** An escaped dot is part of the last label. */
 const ENDS_WITH_DOT = /^(?:[^\\]|\\.)*\.$/su
 
 /** The absolute name, in the format of monitor names, with escapes decoded to octets. */
-function nameOf(raw: string, reading: Reading): string {
+function nameOf(written: string, reading: Reading): string {
+  const raw = exportedName(written)
   if (raw === '@' || !ENDS_WITH_DOT.test(raw)) {
     if (reading.origin === undefined) reading.needsOrigin = true
     const origin = reading.origin ?? ''

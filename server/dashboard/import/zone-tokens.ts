@@ -11,6 +11,8 @@ export type Entry = {
   tokens: Token[]
   /** It is longer. */
   isCut: boolean
+  /** The last one. */
+  comment?: string
   /** Why it is invalid. */
   error?: string
 }
@@ -31,14 +33,17 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
   let depth = 0
   let kept = 0
   let entry: Entry | undefined
-  for (const line of linesOf(text.replace(/^\ufeff/, ''))) {
+  for (const line of linesOf(withLineFeeds(text.replace(/^\ufeff/, '')))) {
     number++
     for (unread += line.length + 1; unread >= BATCH_SIZE; unread -= BATCH_SIZE) await yieldToEventLoop()
     let isCut = line.length > MAX_ENTRY_LENGTH
     let isAfterText = false
     for (const match of line.slice(0, MAX_ENTRY_LENGTH).matchAll(PART)) {
       const [part, space, comment, parenthesis, quoted, close, plain] = match
-      if (comment !== undefined) isCut = false
+      if (comment !== undefined) {
+        isCut = false
+        if (entry) entry.comment = comment
+      }
       const isGlued = isAfterText
       isAfterText = plain !== undefined
       if (space !== undefined || comment !== undefined) continue
@@ -65,6 +70,9 @@ export async function* zoneEntries(text: string): AsyncGenerator<Entry> {
 }
 
 const withoutReason = ({ error: _, ...entry }: Entry): Entry => ({ ...entry, isCut: true })
+
+/** Some editors end lines with a carriage return only. */
+export const withLineFeeds = (text: string) => (text.includes('\n') ? text : text.replaceAll('\r', '\n'))
 
 function* linesOf(text: string): Generator<string> {
   for (let from = 0; from <= text.length; ) {
