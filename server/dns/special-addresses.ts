@@ -32,6 +32,15 @@ export function isSpecialAddress(ip: string): boolean {
   return address === null || specialRangeOf(address) !== null
 }
 
+/** Whether both are in the same kind of special range, such as loopback. */
+export function areInSameRange(one: string, other: string): boolean {
+  const [range, otherRange] = [one, other].map((ip) => {
+    const address = parseAddress(ip)
+    return address && specialRangeOf(address)
+  })
+  return range === otherRange
+}
+
 /** Converts IPv4-mapped addresses to IPv4, and drops the zone of a link-local address. Null for other text. */
 export function parseAddress(ip: string): Address | null {
   if (net.isIPv4(ip)) return ipaddr.IPv4.parse(ip)

@@ -3,10 +3,11 @@ import type { DnsClient } from '../client.ts'
 import type { Question, Reply, ServerAddress } from '../outcome.ts'
 import { OverloadError } from '../semaphore.ts'
 import { createSingleFlight } from '../single-flight.ts'
-import { isSpecialAddress } from '../special-addresses.ts'
+import { areInSameRange, isSpecialAddress } from '../special-addresses.ts'
 import { createDelegationCache, rootDelegation } from './delegation.ts'
 import { type Resolution, type ResolverDeps, resolve } from './iterative-resolver.ts'
 import { createRootReachability, type RootProblem } from './root-servers.ts'
+import { type CachedView, createZoneViews, delegationTo, type ZoneView } from './zone-view.ts'
 
 /** Queries the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
 export type AuthoritativeClient = {
@@ -17,13 +18,24 @@ export type AuthoritativeClient = {
    * must not be changed.
    */
   query(question: Question, options?: AuthoritativeClientOptions): Promise<AuthoritativeReply>
+  /** Undefined if too many queries are pending. `number`: begins with the n-th server of each parent zone. */
+  zoneView(question: Question, options: ZoneViewOptions): Promise<CachedView | undefined>
+  /** Whether an address is private where the roots are public. */
+  isPrivate(ip: string): boolean
 }
+
+/** `fresh`: from all servers of the parent zone now; otherwise as one of them gave it within the last hour. */
+export type ZoneViewOptions = { fresh: boolean; number?: number; signal?: AbortSignal | undefined }
 
 export type AuthoritativeClientOptions = {
   /** n: begins with the n-th name server of every zone. */
   firstServer?: number
   /** Follows the delegation again instead of using the cache. */
   fresh?: boolean
+  /** Follows delegations again that were learned before, in elapsed milliseconds. */
+  since?: number
+  /** Asks only the n-th name server of the zone. CNAME targets in other zones are resolved as usual. */
+  at?: { view: ZoneView; server: number }
   /** If shorter than the resolution timeout. */
   totalTimeoutMs?: number | undefined
   signal?: AbortSignal | undefined
@@ -44,6 +56,8 @@ export const RESOLUTION_TIMEOUT_MS = 6_000
 const QUERY_TIMEOUT_MS = 1_000
 /** For one resolution, including the addresses of name servers. It limits the traffic that a hostile tree can cause. */
 const MAX_QUERIES = 60
+/** For one zone view: up to 13 servers of each parent, and the addresses of up to 13 name servers. */
+const MAX_VIEW_QUERIES = 120
 
 /** `dns`: a separate client, rate-limited for name servers of others. All servers are queried on the port of the roots. */
 export function createAuthoritativeClient({
@@ -64,6 +78,7 @@ export function createAuthoritativeClient({
   const isPrivateTree = roots.some(({ ip }) => isSpecialAddress(ip))
   const isAllowed = (ip: string) => isPrivateTree || !isSpecialAddress(ip)
   const deps: ResolverDeps = { dns, clock, cache, port: roots[0]?.port ?? 53, timeoutMs, isAllowed }
+  const views = createZoneViews(deps)
   const singleFlight = createSingleFlight<AuthoritativeReply>()
 
   // A server that does not respond cannot take longer than this, but the wait for a busy one can.
@@ -81,33 +96,52 @@ export function createAuthoritativeClient({
     }
   }
 
-  async function resolveQuestion(question: Question, options: AuthoritativeClientOptions): Promise<AuthoritativeReply> {
-    const { firstServer = 0, fresh = false, totalTimeoutMs = resolutionTimeoutMs, signal } = options
+  function newResolution(firstServer: number, queries: number, totalTimeoutMs = resolutionTimeoutMs) {
     const startedAt = clock.elapsed()
     const resolution: Omit<Resolution, 'signal'> = {
       firstServer,
-      fresh,
+      since: undefined,
       deadline: startedAt + Math.min(resolutionTimeoutMs, totalTimeoutMs),
       startedAt,
-      budget: { queries: MAX_QUERIES },
+      budget: { queries },
       resolving: [],
       evidence: [],
     }
-    const { evidence } = resolution
+    return resolution
+  }
+
+  async function resolveQuestion(question: Question, options: AuthoritativeClientOptions): Promise<AuthoritativeReply> {
+    const { firstServer = 0, fresh = false, totalTimeoutMs, signal, at } = options
+    const resolution = newResolution(firstServer, MAX_QUERIES, totalTimeoutMs)
+    const { evidence, startedAt } = resolution
+    resolution.since = fresh ? startedAt : options.since
+    if (at) resolution.pinned = delegationTo(at.view, at.server)
     const resolved = await withinTimeout(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
     if (resolved === 'busy') return { ...BUSY, evidence }
     const { outcome, zone, nameServer, isFromCache } = resolved
-    const nameServers = zone.nameServers.map(({ name }) => name)
+    // A reply of one server names all servers of its zone.
+    const all = at && zone.zone === at.view.zone ? at.view : zone
+    const nameServers = all.nameServers.map(({ name }) => name)
     return { outcome, evidence, zone: zone.zone, nameServers, nameServer, isFromCache }
   }
 
   return {
     findRootProblem: createRootReachability({ dns, clock, roots, timeoutMs }).findProblem,
     query(question, options = {}) {
-      const { firstServer = 0, fresh = false, totalTimeoutMs = '', signal } = options
-      const key = `${firstServer} ${fresh} ${totalTimeoutMs} ${question.type} ${question.name}`
+      const { firstServer = 0, fresh = false, totalTimeoutMs = '', signal, since = '', at } = options
+      // Views of one zone may differ.
+      const pinned = at ? at.view.nameServers[at.server]?.name : ''
+      const key = `${firstServer} ${fresh} ${since} ${pinned} ${totalTimeoutMs} ${question.type} ${question.name}`
       return singleFlight(key, signal, () => resolveQuestion(question, options))
     },
+    async zoneView(question, { fresh, number = 0, signal }) {
+      const resolution = newResolution(number, MAX_VIEW_QUERIES)
+      const view = await withinTimeout(signal, (both) =>
+        views[fresh ? 'fresh' : 'recent'](question, { ...resolution, signal: both }),
+      )
+      return view === 'busy' ? undefined : view
+    },
+    isPrivate: (ip) => isSpecialAddress(ip) && !roots.some((root) => areInSameRange(root.ip, ip)),
   }
 }
 

@@ -87,7 +87,7 @@ export function createDelegationCache(root: Delegation, clock: Clock, limit = 10
 }
 
 /** The name itself and every name above it but the root, deepest first. */
-function* ancestors(name: string): Generator<string> {
+export function* ancestors(name: string): Generator<string> {
   for (let zone = name; zone !== ''; ) {
     yield zone
     const dot = zone.indexOf('.')

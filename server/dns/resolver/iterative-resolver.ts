@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { DnsClient } from '../client.ts'
 import { withChainBefore } from '../cname-chain.ts'
+import { isSubdomain } from '../names.ts'
 import { type CnameChain, type Exchange, isUsable, type Outcome, type Question } from '../outcome.ts'
 import { formatServer } from '../server-address.ts'
 import type { DelegationCache } from './delegation.ts'
@@ -21,8 +22,10 @@ export type ResolverDeps = {
 export type Resolution = {
   /** n: the n-th name server of each zone is queried first. */
   firstServer: number
-  /** Follows delegations again instead of using the cache; also for CNAME targets. */
-  fresh: boolean
+  /** Follows delegations again that were learned before this time, instead of using the cache; also for CNAME targets. */
+  since: number | undefined
+  /** Names in this zone are asked of its name servers, without following the delegation. */
+  pinned?: Delegation | undefined
   deadline: number
   startedAt: number
   budget: { queries: number }
@@ -48,7 +51,7 @@ export async function resolve(deps: ResolverDeps, question: Question, resolution
   let first: Result | undefined
   let isFromCache = false
   for (let name = question.name; ; name = chain.at(-1)!.target) {
-    if (resolution.fresh) deps.cache.deletePathTo(name, resolution.startedAt)
+    if (resolution.since !== undefined) deps.cache.deletePathTo(name, resolution.since)
     const result = await followDelegations(deps, { ...question, name }, resolution)
     first ??= result
     isFromCache ||= isFromEarlierQuery(result.zone, resolution)
@@ -65,9 +68,10 @@ export async function resolve(deps: ResolverDeps, question: Question, resolution
  */
 async function followDelegations(deps: ResolverDeps, question: Question, resolution: Resolution): Promise<Result> {
   const { cache, clock, isAllowed } = deps
-  let isRetried = false
+  const pinned = resolution.pinned && isSubdomain(question.name, resolution.pinned.zone) ? resolution.pinned : undefined
+  let isRetried = pinned !== undefined
   const closest = () => cache.closest(question.type === 'DS' ? parentName(question.name) : question.name)
-  for (let zone = closest(); ; ) {
+  for (let zone = pinned ?? closest(); ; ) {
     const result = await queryZone(deps, zone, question, resolution)
     if (isReferralDown(result.outcome, zone.zone)) {
       // A server without DNSSEC support refers to the child zone instead of answering NODATA.
@@ -95,13 +99,13 @@ function parentName(name: string): string {
 
 /** Whether the delegation was cached from an earlier question. */
 function isFromEarlierQuery({ zone, learnedAt }: Delegation, { startedAt }: Resolution): boolean {
-  return zone !== '' && learnedAt < startedAt
+  return zone !== '' && Number.isFinite(learnedAt) && learnedAt < startedAt
 }
 
 type ServerResult = { outcome: Outcome; nameServer: string | undefined }
 
 /** Queries a zone's servers until a response is helpful. */
-async function queryZone(
+export async function queryZone(
   deps: ResolverDeps,
   zone: Delegation,
   question: Question,
@@ -129,7 +133,7 @@ async function queryNameServers(
   const addresses = firstAddressesFirst(servers)
   const names = new Map(addresses.map(({ name, ip }) => [formatServer({ ip, port }), name]))
   const attempts = Math.min(
-    2 * addresses.length,
+    servers.length === 1 ? addresses.length + 1 : 2 * addresses.length,
     MAX_ATTEMPTS,
     resolution.budget.queries,
     Math.floor((resolution.deadline - clock.elapsed()) / timeoutMs),
@@ -156,8 +160,12 @@ async function queryNameServers(
 }
 
 /** Resolves the addresses of name servers without glue, in parallel. */
-async function fillInAddresses(deps: ResolverDeps, servers: NameServer[], resolution: Resolution): Promise<void> {
-  const limit = resolution.resolving.length === 0 ? 4 : 2
+export async function fillInAddresses(
+  deps: ResolverDeps,
+  servers: readonly NameServer[],
+  resolution: Resolution,
+  limit = resolution.resolving.length === 0 ? 4 : 2,
+): Promise<void> {
   const unknown = servers.filter(({ ips }) => ips === undefined).slice(0, limit)
   await Promise.all(
     unknown.map(async (server) => {
@@ -174,7 +182,13 @@ async function resolveAddresses(
 ): Promise<string[] | undefined> {
   if (resolution.resolving.includes(name)) return []
   if (resolution.resolving.length >= MAX_DEPTH) return undefined
-  const inner: Resolution = { ...resolution, fresh: false, resolving: [...resolution.resolving, name], evidence: [] }
+  const inner: Resolution = {
+    ...resolution,
+    since: undefined,
+    pinned: undefined,
+    resolving: [...resolution.resolving, name],
+    evidence: [],
+  }
   const replies = await Promise.all(
     (['A', 'AAAA'] as const).map((type) => resolve(deps, { name, type }, { ...inner, evidence: [] })),
   )
