@@ -262,7 +262,7 @@ export function reasonOf(error: Error): string {
   if ([RefusedAddress, NameFailure, ProxyFailure].some((kind) => error instanceof kind)) return error.message
   // undici closes the connection for these two, and only the message distinguishes them.
   if (error.message === 'bad upgrade') return 'the receiver tried to switch protocols (101 Switching Protocols)'
-  if (error.message === 'bad response') return 'the receiver sent an unexpected 100 Continue'
+  if (error.message === 'bad response') return 'the receiver sent more than 16 interim responses'
   const code = codeOf(error) ?? (error.name === 'HTTPParserError' ? 'HPE_UNKNOWN' : undefined)
   if (code === undefined) return `the request failed: ${error.message}`
   if (REASONS[code] !== undefined) return REASONS[code]

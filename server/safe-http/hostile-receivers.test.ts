@@ -57,6 +57,31 @@ function drip(socket: net.Socket, text: string, ms: number): void {
 }
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+const CONTINUE = 'HTTP/1.1 100 Continue\r\n\r\n'
+
+test.each([
+  ['one', [CONTINUE + OK]],
+  ['two, with a header', [`${CONTINUE}HTTP/1.1 100 Continue\r\nx-step: 1\r\n\r\n${OK}`]],
+  ['one in pieces', ['HTTP/1.', '1 100 Con', 'tinue\r\n', '\r\n', OK]],
+])('ignores 100 Continue responses that it did not ask for: %s', async (_, parts) => {
+  const { url, connections } = await givenServer(async (socket) => {
+    for (const part of parts) {
+      socket.write(part)
+      await nextTurn()
+    }
+  })
+  const safeFetch = givenSafeFetch()
+  for (let request = 0; request < 2; request++) {
+    const result = await safeFetch.post(url, {}, body)
+    expect(result).toMatchObject({ kind: 'response', status: 200 })
+  }
+  expect(connections()).toBe(1)
+})
+
+test('100 Continue without a final response is a timeout', async () => {
+  const { url } = await givenServer((socket) => socket.write(CONTINUE))
+  expect(await givenSafeFetch().post(url, {}, body)).toMatchObject({ kind: 'timeout' })
+})
 
 describe('a receiver that', () => {
   test('never answers is a timeout', async () => {
@@ -142,7 +167,7 @@ describe('a receiver that', () => {
     ['answers with chunks that are none', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzz\r\n', undefined],
     ['sends 20 KiB of headers', `HTTP/1.1 200 OK\r\nx: ${'a'.repeat(20_000)}\r\n\r\n`, 'larger than 16 KiB'],
     ['sends 10,000 headers', `HTTP/1.1 200 OK\r\n${'x: a\r\n'.repeat(10_000)}\r\n`, 'larger than 16 KiB'],
-    ['sends 100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n', '100 Continue'],
+    ['sends 100 Continue without end', CONTINUE.repeat(1000), 'more than 16 interim responses'],
     [
       'wants another protocol',
       'HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',

@@ -4,6 +4,7 @@ import type { buildConnector } from 'undici'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
 import { addressError, type Networks } from './address-policy.ts'
 import type { Connect } from './connections.ts'
+import { skipContinue } from './interim-responses.ts'
 import { tunnelTo } from './proxy-tunnel.ts'
 
 /** All IPv4 and IPv6 addresses of a name; empty if it has none. Rejects with the reason if it cannot be resolved. */
@@ -64,7 +65,7 @@ export function vettedConnector(deps: Deps): Connect {
       .then((addresses) => open(target, addresses, { trust, proxy: deps.proxy }, exchange))
       .then((socket) => confirmWrite(socket, exchange))
       .then(
-        (socket) => callback(null, socket),
+        (socket) => callback(null, skipContinue(socket)),
         (error: Error) => callback(error, null),
       )
   }
