@@ -280,7 +280,9 @@ const PLANS = {
     'The text is not a supported recurrence rule (RFC 5545).',
     'must be a recurrence rule of RFC 5545 like FREQ=WEEKLY;BYDAY=SU: FREQ is DAILY, WEEKLY, MONTHLY or YEARLY, INTERVAL at most 1000, COUNT at most 366, and times of day are left out.',
   ),
-  no_occurrence: plain('The recurrence rule has no occurrence.', 'has no occurrence in the future. Change the rule.'),
+  no_occurrence: entry('The recurrence rule has no occurrence soon enough.', ['years'], ({ years }) => {
+    return `has no occurrence in the next ${years} years, and later ones are not computed. Change the rule.`
+  }),
   window_too_long: entry('The period is too long.', ['days'], ({ days }) => {
     return `must be at most ${days} days after from.`
   }),

@@ -92,7 +92,6 @@ test('regular expressions created at run time never contain user input', () => {
   expect(places.sort()).toEqual([
     'dashboard/monitors/list-appearance.ts',
     'dashboard/monitors/list-query.ts',
-    'server/alerts/maintenance.ts',
     'server/dashboard/import/import-plan.ts',
     'server/dashboard/known-labels.ts',
     'server/groups/labels.ts',
@@ -104,7 +103,8 @@ test('regular expressions created at run time never contain user input', () => {
 })
 
 test('every pattern of the API description takes linear time', async () => {
-  const files = globSync('contract/*.ts').map((path) => basename(path, '.ts'))
+  const paths = globSync('contract/*.ts').filter((path) => !path.endsWith('.test.ts'))
+  const files = paths.map((path) => basename(path, '.ts'))
   const schemas = await Promise.all(files.map((file) => import(`../../contract/${file}.ts`)))
   const patterns = new Set<string>()
   const visit = (value: unknown): void => {

@@ -25,19 +25,11 @@ import { parseGroupList } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { findTimeZone } from '../organization/iso-codes.ts'
-import { type FieldErrors, throwIfInvalid } from '../problem.ts'
+import { type FieldErrors, Problem, throwIfInvalid } from '../problem.ts'
 import { DAY_MS, parseTimes, toIso } from '../times.ts'
-import {
-  includesMonitor,
-  isDuring,
-  lastEndAt,
-  normalizeRule,
-  occurrenceAt,
-  type Schedule,
-  scheduleErrors,
-  upcomingOccurrences,
-} from './maintenance.ts'
+import { includesMonitor, isDuring, normalizeRule, type Schedule, scheduleErrors } from './maintenance.ts'
 import { normalizePattern } from './name-pattern.ts'
+import { expansionOf, newExpansion, renewExpansions } from './stored-occurrences.ts'
 
 type WindowRow = Selectable<MaintenanceWindowsTable>
 
@@ -55,7 +47,7 @@ export async function activeWindows(
 ): Promise<(WindowRow & { to: number })[]> {
   const rows = await openWindows(db, organizationId, now)
   return rows.flatMap((row) => {
-    const occurrence = occurrenceAt(scheduleOf(row), now)
+    const [occurrence] = expansionOf(row, now).occurrences
     return isDuring(occurrence, now) ? [{ ...row, to: occurrence!.to }] : []
   })
 }
@@ -120,10 +112,7 @@ export async function getWindow(
 }
 
 /** The columns of a validated request. */
-type WindowColumns = Pick<
-  WindowRow,
-  'name' | 'monitor_ids' | 'group_ids' | 'name_pattern' | 'from_at' | 'to_at' | 'rrule' | 'timezone' | 'last_end_at'
->
+type WindowColumns = Omit<WindowRow, 'organization_id' | 'id' | 'created_at' | 'version'>
 
 /** Throws a 400 with all errors. `schemaErrors`: fields may have any type if there are some. `isRescheduled`: false keeps a schedule that is in the past. */
 export async function parseWindow(
@@ -148,16 +137,14 @@ export async function parseWindow(
   const { from, to } = parseTimes<'from' | 'to'>(times, ['from', 'to'], { ...errors, ...schemaErrors })
   const schedule: Schedule = { from: from!, to: to!, rrule: rrule!, timezone: timezone! }
   if (isRescheduled) throwIfInvalid({ ...scheduleErrors(schedule, now), ...rangeErrors({ from, to }, now) })
+  const columns = { from_at: schedule.from, to_at: schedule.to, rrule: schedule.rrule, timezone: schedule.timezone }
   return {
     name: input.name,
     monitor_ids: input.monitors == null ? null : JSON.stringify([...new Set(input.monitors)]),
     group_ids: input.groups == null ? null : JSON.stringify([...new Set(groupIds)]),
     name_pattern: input.name_pattern == null ? null : normalizePattern(input.name_pattern),
-    from_at: schedule.from,
-    to_at: schedule.to,
-    rrule: schedule.rrule,
-    timezone: schedule.timezone,
-    last_end_at: lastEndAt(schedule),
+    ...columns,
+    ...newExpansion(columns, now),
   }
 }
 
@@ -180,6 +167,7 @@ async function defaultTimeZone(db: Database, { organizationId }: Tenant): Promis
 /** Throws 409 at the limit. */
 export async function insertWindow(db: Database, context: RequestContext, columns: WindowColumns): Promise<string> {
   const { organizationId, now } = context
+  await renewExpansions(db, organizationId, now)
   return await inTransaction(db, async (transaction) => {
     await refuseAtLimit(transaction, 'maintenance_windows', context, {
       max: MAX_WINDOWS,
@@ -196,7 +184,7 @@ export async function insertWindow(db: Database, context: RequestContext, column
   })
 }
 
-/** Throws `not_found`, 412, and 400 like `parseWindow`. */
+/** Throws `not_found`, 412, 409 if another request changes it meanwhile, and 400 like `parseWindow`. */
 export async function updateWindow(
   db: Database,
   context: RequestContext,
@@ -205,16 +193,19 @@ export async function updateWindow(
   { schemaErrors, match }: { schemaErrors?: FieldErrors | undefined; match?: Match },
 ): Promise<void> {
   const { organizationId, now } = context
+  // Before the transaction, because other writers wait for it while occurrences are computed.
+  const read = await getTenantRow(db, 'maintenance_windows', context, id)
+  const before = toWindow(read, now)
+  const { name, name_pattern, from, to, rrule, timezone } = { ...before, ...change }
+  // Unchanged lists are not validated, because they may name deleted monitors and groups.
+  const { monitors = null, groups = null } = change
+  const input = { name, monitors, groups, name_pattern, from, to, rrule, timezone } as NewMaintenanceWindow
+  const isRescheduled = ['from', 'to', 'rrule', 'timezone'].some((field) => field in change)
+  const columns = await parseWindow(db, context, input, { schemaErrors, isRescheduled })
   await inTransaction(db, async (transaction) => {
     const row = await getTenantRow(transaction, 'maintenance_windows', context, id, forUpdate(transaction))
-    const before = toWindow(row, now)
-    const { name, name_pattern, from, to, rrule, timezone } = { ...before, ...change }
-    // Unchanged lists are not validated, because they may name deleted monitors and groups.
-    const { monitors = null, groups = null } = change
-    const input = { name, monitors, groups, name_pattern, from, to, rrule, timezone } as NewMaintenanceWindow
-    const isRescheduled = ['from', 'to', 'rrule', 'timezone'].some((field) => field in change)
-    const columns = await parseWindow(transaction, context, input, { schemaErrors, isRescheduled })
     refuseStale(row, match)
+    if (row.version !== read.version) throw changedMeanwhile()
     await updateTenantRow(transaction, 'maintenance_windows', context, id, {
       ...columns,
       ...('monitors' in change ? {} : { monitor_ids: row.monitor_ids }),
@@ -227,6 +218,8 @@ export async function updateWindow(
     await recordAudit(transaction, context, { action: 'maintenance_window.updated', object, before, after })
   })
 }
+
+const changedMeanwhile = () => new Problem(409, 'Another request changed the same resource. Try again.')
 
 /** Throws `not_found` and 412. */
 export async function deleteWindow(db: Database, context: RequestContext, id: string, match?: Match): Promise<void> {
@@ -260,15 +253,8 @@ async function makeWaitingAlertsDue(db: Database, organizationId: string, now: n
     .execute()
 }
 
-const scheduleOf = ({ from_at, to_at, rrule, timezone }: WindowRow): Schedule => ({
-  from: from_at,
-  to: to_at,
-  rrule,
-  timezone,
-})
-
 function toWindow(row: WindowRow, now: number): MaintenanceWindow {
-  const occurrences = upcomingOccurrences(scheduleOf(row), now, MAX_OCCURRENCES)
+  const occurrences = expansionOf(row, now).occurrences.slice(0, MAX_OCCURRENCES)
   return withVersion(
     {
       id: row.id,

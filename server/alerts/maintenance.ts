@@ -1,97 +1,93 @@
 import { type RawBuilder, sql } from 'kysely'
-import { RRuleTemporal } from 'rrule-temporal'
 import { fieldError } from '#contract/field-errors.ts'
 import type { FieldErrors } from '../problem.ts'
 import { DAY_MS } from '../times.ts'
 import { matchesPattern, nameIsLike } from './name-pattern.ts'
+import { HORIZON_DAYS, parseRecurrence, recurringDays, type Steps } from './recurrence.ts'
 
 /** The first occurrence in UTC epoch milliseconds, and how it recurs in the local time of a time zone. */
 export type Schedule = { from: number; to: number; rrule: string | null; timezone: string }
 /** UTC epoch milliseconds. `to` is exclusive. */
 export type Occurrence = { from: number; to: number }
+/** `isComplete`: the schedule has no more occurrences than these. */
+export type Expansion = { occurrences: Occurrence[]; isComplete: boolean }
 
 /** The columns that select monitors. Null matches all of them. */
 export type WindowFilters = { monitor_ids: string | null; group_ids: string | null; name_pattern: string | null }
 
 const MAX_SINGLE_DAYS = 31
 const MAX_RECURRING_DAYS = 7
-const MAX_OCCURRENCES = 366
-const MAX_INTERVAL = 1_000
-/** Periods of a rule that are searched for one occurrence. A rule without an occurrence in them has ended. */
-const MAX_PERIODS = 1_000
 
-/** The current occurrence, or else the next one. Pure. */
-export function occurrenceAt(schedule: Schedule, now: number): Occurrence | undefined {
-  if (schedule.rrule === null) return now < schedule.to ? { from: schedule.from, to: schedule.to } : undefined
-  const local = localTimeAsUtc(now, schedule.timezone)
-  const rule = parseRecurrence(schedule)
-  const previousStart = findStart(() => rule.previous(local, true))
-  const previous = previousStart && occurrenceFrom(schedule, previousStart)
-  if (previous && now < previous.to) return previous
-  const nextStart = findStart(() => rule.next(local))
-  return nextStart && occurrenceFrom(schedule, nextStart)
-}
-
-/** The current occurrence and the next ones. */
-export function upcomingOccurrences(schedule: Schedule, now: number, limit: number): Occurrence[] {
-  const occurrences: Occurrence[] = []
-  let occurrence = occurrenceAt(schedule, now)
-  while (occurrence && occurrences.length < limit) {
-    occurrences.push(occurrence)
-    occurrence = occurrenceAt(schedule, occurrence.to)
+/**
+ * The current occurrence and the next ones, at most `limit`. Of occurrences that overlap, the latest is the current one. Looks at each
+ * day from the current one to the horizon at most once (`recurrence.ts`).
+ */
+export function expandSchedule(schedule: Schedule, now: number, limit: number, steps?: Steps | undefined): Expansion {
+  if (schedule.rrule === null) {
+    const occurrences = now < schedule.to ? [{ from: schedule.from, to: schedule.to }] : []
+    return { occurrences, isComplete: true }
   }
-  return occurrences
+  const occurrences: Occurrence[] = []
+  let at = now
+  let latest: Occurrence | undefined
+  const starts = recurringStarts(schedule, now, steps)
+  for (let next = starts.next(); ; next = starts.next()) {
+    const occurrence = next.done ? undefined : occurrenceFrom(schedule, next.value)
+    if (latest && (!occurrence || occurrence.from > at)) {
+      occurrences.push(latest)
+      if (occurrences.length === limit) return { occurrences, isComplete: false }
+      at = latest.to
+      latest = undefined
+    }
+    if (next.done) return { occurrences, isComplete: next.value || occurrences.length === 0 }
+    if (occurrence && occurrence.to > at) latest = occurrence
+  }
 }
 
 export const isDuring = (occurrence: Occurrence | undefined, now: number): boolean =>
   occurrence !== undefined && occurrence.from <= now && now < occurrence.to
 
-/** When the last occurrence ends; null if the rule does not end. */
-export function lastEndAt(schedule: Schedule): number | null {
-  if (schedule.rrule === null) return schedule.to
-  const rule = parseRecurrence(schedule)
-  const { count, until } = rule.options()
-  if (count === undefined && until === undefined) return null
-  const lastStart = findStart(() => (count === undefined ? rule.previous(until, true) : (rule.all().at(-1) ?? null)))
-  return lastStart ? occurrenceFrom(schedule, lastStart).to : schedule.from
-}
-
 /**
- * The rule is evaluated in local time as if it were UTC, and the results are converted to instants of the time zone. So an
- * occurrence that begins in the hour that daylight saving time skips is kept.
+ * The starts in local time, from a little before `now`. The rule is evaluated in local time as if it were UTC, and the results are
+ * converted to instants of the time zone. So an occurrence that begins in the hour that daylight saving time skips is kept.
  */
-function parseRecurrence({ from, rrule, timezone }: Schedule): RRuleTemporal {
-  const start = compactDateTime(from, timezone)
-  const rule = rrule!.replace(/UNTIL=([0-9TZ]+)/, (_, until: string) => `UNTIL=${localUntil(until, timezone)}`)
-  return new RRuleTemporal({ rruleString: `DTSTART;TZID=UTC:${start}\nRRULE:${rule}`, maxIterations: MAX_PERIODS })
-}
-
-/** RFC 5545 section 3.3.10 has UNTIL in UTC. Calendars also write a date, which includes that day. */
-function localUntil(until: string, timezone: string): string {
-  if (until.length === 8) return `${until}T235959Z`
-  if (!until.endsWith('Z')) return `${until}Z`
-  return `${compactDateTime(Temporal.Instant.from(until).epochMilliseconds, timezone)}Z`
-}
-
-/** The local time as in `20261122T010000`. */
-const compactDateTime = (at: number, timezone: string): string =>
-  localTimeAsUtc(at, timezone).toPlainDateTime().toString({ smallestUnit: 'second' }).replace(/[-:]/g, '')
-
-const localTimeAsUtc = (at: number, timezone: string): Temporal.ZonedDateTime =>
-  Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timezone).toPlainDateTime().toZonedDateTime('UTC')
-
-function findStart(find: () => { toString(): string } | null): Temporal.PlainDateTime | undefined {
-  try {
-    const start = find()
-    return start === null ? undefined : Temporal.ZonedDateTime.from(start.toString()).toPlainDateTime()
-  } catch {
-    return undefined // The library throws if none of the searched periods has an occurrence.
+function* recurringStarts(
+  { from, rrule, timezone }: Schedule,
+  now: number,
+  steps: Steps | undefined,
+): Generator<Temporal.PlainDateTime, boolean> {
+  const rule = parseRecurrence(rrule!)
+  if (!rule) return true // Stored by an earlier version.
+  const until = rule.until === null ? null : localUntil(rule.until, timezone)
+  const local = localTime(from, timezone)
+  const first = dayNumber(local)
+  const current = dayNumber(localTime(now, timezone)) - MAX_RECURRING_DAYS - 2
+  const days = recurringDays(rule, { first, from: current, steps })
+  for (let next = days.next(); ; next = days.next()) {
+    if (next.done) return next.value
+    const start = local.add({ days: next.value - first })
+    if (until !== null && Temporal.PlainDateTime.compare(start, until) > 0) return true
+    yield start
   }
 }
 
+/** RFC 5545 section 3.3.10 has UNTIL in UTC. Calendars also write a date, which includes that day. */
+function localUntil(until: string, timezone: string): Temporal.PlainDateTime {
+  if (until.length === 8) return Temporal.PlainDate.from(until).toPlainDateTime('23:59:59')
+  if (!until.endsWith('Z')) return Temporal.PlainDateTime.from(until)
+  return localTime(Temporal.Instant.from(until).epochMilliseconds, timezone)
+}
+
+const localTime = (at: number, timezone: string): Temporal.PlainDateTime =>
+  Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timezone).toPlainDateTime()
+
+const msAsUtc = (local: Temporal.PlainDateTime): number => local.toZonedDateTime('UTC').epochMilliseconds
+/** From 1970-01-01. */
+const dayNumber = (local: Temporal.PlainDateTime): number => Math.floor(msAsUtc(local) / DAY_MS)
+
 /** As long in local time as the first one. If the clock changes, the window begins early and ends late. */
 function occurrenceFrom({ from, to, timezone }: Schedule, start: Temporal.PlainDateTime): Occurrence {
-  const length = localTimeAsUtc(to, timezone).epochMilliseconds - localTimeAsUtc(from, timezone).epochMilliseconds
+  const length = msAsUtc(localTime(to, timezone)) - msAsUtc(localTime(from, timezone))
   const end = start.add({ milliseconds: length })
   return {
     from: start.toZonedDateTime(timezone, { disambiguation: 'earlier' }).epochMilliseconds,
@@ -99,37 +95,24 @@ function occurrenceFrom({ from, to, timezone }: Schedule, start: Temporal.PlainD
   }
 }
 
-const NUMBERS = '^[+-]?\\d{1,3}(?:,[+-]?\\d{1,3}){0,60}$'
-/** RFC 5545 section 3.3.10, without the parts for times of day, which the first occurrence has. */
-const PARTS: Record<string, RegExp> = {
-  FREQ: /^(?:DAILY|WEEKLY|MONTHLY|YEARLY)$/,
-  INTERVAL: /^[1-9]\d{0,3}$/,
-  COUNT: /^[1-9]\d{0,2}$/,
-  UNTIL: /^\d{8}(?:T\d{6}Z?)?$/,
-  WKST: /^(?:MO|TU|WE|TH|FR|SA|SU)$/,
-  BYDAY: /^(?:[+-]?\d{1,2})?(?:MO|TU|WE|TH|FR|SA|SU)(?:,(?:[+-]?\d{1,2})?(?:MO|TU|WE|TH|FR|SA|SU)){0,30}$/,
-  BYMONTH: new RegExp(NUMBERS),
-  BYMONTHDAY: new RegExp(NUMBERS),
-  BYYEARDAY: new RegExp(NUMBERS),
-  BYWEEKNO: new RegExp(NUMBERS),
-  BYSETPOS: new RegExp(NUMBERS),
-}
-
-/** Returns undefined for an invalid rule, and for one that is expensive to expand. */
+/** Returns undefined for an invalid rule. */
 export function normalizeRule(text: string): string | undefined {
   const rule = text
     .trim()
     .toUpperCase()
     .replace(/^RRULE:/, '')
     .replace(/;$/, '')
-  const parts = rule.split(';').map((part) => part.split('='))
-  const names = new Set(parts.map(([name]) => name))
-  const isKnown = parts.every(([name = '', value = '', ...more]) => more.length === 0 && PARTS[name]?.test(value))
-  const numberOf = (part: string) => Number(parts.find(([name]) => name === part)?.[1] ?? 0)
-  if (!isKnown || names.size < parts.length || !names.has('FREQ')) return undefined
-  if (names.has('COUNT') && names.has('UNTIL')) return undefined
-  if (numberOf('COUNT') > MAX_OCCURRENCES || numberOf('INTERVAL') > MAX_INTERVAL) return undefined
-  return rule
+  const recurrence = parseRecurrence(rule)
+  return recurrence && isTime(recurrence.until) ? rule : undefined
+}
+
+function isTime(until: string | null): boolean {
+  try {
+    if (until !== null) localUntil(until, 'UTC')
+    return true
+  } catch {
+    return false
+  }
 }
 
 export function scheduleErrors(schedule: Schedule, now: number): FieldErrors {
@@ -138,11 +121,9 @@ export function scheduleErrors(schedule: Schedule, now: number): FieldErrors {
   const maxDays = rrule === null ? MAX_SINGLE_DAYS : MAX_RECURRING_DAYS
   if (to - from > maxDays * DAY_MS) return { to: fieldError('window_too_long', { days: maxDays }) }
   if (rrule === null) return to > now ? {} : { to: fieldError('not_in_future') }
-  try {
-    return occurrenceAt(schedule, Math.max(now, from)) ? {} : { rrule: fieldError('no_occurrence') }
-  } catch {
-    return { rrule: fieldError('invalid_rrule') }
-  }
+  const { occurrences } = expandSchedule(schedule, Math.max(now, from), 1)
+  const years = Math.floor(HORIZON_DAYS / 366)
+  return occurrences.length > 0 ? {} : { rrule: fieldError('no_occurrence', { years }) }
 }
 
 export function includesMonitor(

@@ -12,6 +12,7 @@ import { acknowledgeLink } from './acknowledge.ts'
 import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './alert-attempts.ts'
 import { evaluateDue } from './events-to-incidents.ts'
 import { sendMessage } from './send-message.ts'
+import { renewExpansions } from './stored-occurrences.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {
   config: Pick<Config, 'baseUrl' | 'smtp' | 'alertsPerHour'>
@@ -92,6 +93,7 @@ export async function sendAlert(
   abandon: AbortSignal,
 ): Promise<void> {
   const { db, clock, config, log } = deps
+  await renewExpansions(db, claim.organization_id, clock.now())
   const attemptToMake = await beginAttempt(db, claim, {
     baseUrl: config.baseUrl,
     alertsPerHour: config.alertsPerHour,

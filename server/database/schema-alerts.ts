@@ -217,8 +217,10 @@ export type MaintenanceWindowsTable = {
   /** Null if it does not recur. */
   rrule: string | null
   timezone: string
-  /** Null if the rule does not end. */
+  /** Null if the rule does not end, or if its last occurrence is not computed yet. */
   last_end_at: number | null
+  /** The next occurrences (`stored-occurrences.ts`). Null if they were not computed yet. */
+  expansion: Json | null
   version: Generated<number>
 }
 

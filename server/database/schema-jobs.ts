@@ -31,6 +31,10 @@ export type JobsTable = {
   finished_at: number | null
   undoes: Once<string | null>
   undone_by: string | null
+  /** Of its results, in characters. */
+  result_bytes: Generated<number>
+  /** Changed results without what an undo needs, because of the limit for the organization. */
+  undo_missing: Generated<number>
 }
 
 /** Ids that a job still has to process. */
