@@ -176,15 +176,15 @@ export const ImportRow = StrictObject({
   tags: Nullable(Type.Array(Type.String())),
   metadata: Nullable(Type.Record(Type.String(), Type.String())),
   /**
-   * `make`: ready for POST /monitors/bulk. `differs`: `monitor` has the external id of the row, or else its name and type, and is
-   * different. `exists`: an equal monitor exists. `skip`: the type is not imported (SOA, DNSKEY …). `refuse`: invalid.
+   * `create`: ready for POST /monitors/bulk. `update`: `monitor` has the external id of the row, or else its name and type, and is
+   * different. `unchanged`: an equal monitor exists. `skip`: the type is not imported (SOA, DNSKEY …). `refuse`: invalid.
    */
-  fate: Type.Enum(['make', 'differs', 'exists', 'skip', 'refuse']),
-  /** Set for `differs`, and if the external id identifies a monitor; else null. */
+  result: Type.Enum(['create', 'update', 'unchanged', 'skip', 'reject']),
+  /** Set for `update`, and if the external id identifies a monitor; else null. */
   monitor: Nullable(OtherMonitor),
-  /** Why no monitor is created, in a sentence; empty for `make`. */
-  why: Type.String(),
-  /** The stable code of `why`; null for `make`, `differs` and `exists`. */
+  /** Why no monitor is created, in a sentence; empty for `create`. */
+  reason: Type.String(),
+  /** The stable code of `reason`; null for `create`, `update` and `unchanged`. */
   code: Nullable(Type.Enum(IMPORT_REASONS)),
 })
 export type ImportRow = Static<typeof ImportRow>
@@ -193,7 +193,7 @@ export const MAX_COMPARED_MONITORS = 10_000
 export const ImportPlan = StrictObject({
   rows: Type.Array(ImportRow, { description: 'At most 5,000.' }),
   /** Monitors that are missing in the input. Null without `compare`. */
-  gone: Nullable(
+  missing: Nullable(
     StrictObject({
       monitors: Type.Array(MissingMonitor),
       is_partial: Type.Boolean({ description: `Whether there are more than the first ${MAX_COMPARED_MONITORS}.` }),
@@ -224,7 +224,7 @@ export const ImportUpdates = StrictObject({
 export type ImportUpdates = Static<typeof ImportUpdates>
 export const ImportUpdated = StrictObject({
   updated: Type.Integer(),
-  refused: Type.Array(StrictObject({ id: Type.String(), code: Type.Enum(IMPORT_REASONS), why: Type.String() })),
+  refused: Type.Array(StrictObject({ id: Type.String(), code: Type.Enum(IMPORT_REASONS), reason: Type.String() })),
 })
 export type ImportUpdated = Static<typeof ImportUpdated>
 

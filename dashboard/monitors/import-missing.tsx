@@ -21,14 +21,14 @@ const OPTIONS = [
 
 type MissingProps = {
   compare: Compare | undefined
-  gone: ImportPlan['gone']
+  missing: ImportPlan['missing']
   onCompare: (compare: Compare | undefined) => void
 }
 
 /** Existing monitors that are not in the file. The user can delete them by a job. */
-export function MissingMonitors({ compare, gone, onCompare }: MissingProps) {
+export function MissingMonitors({ compare, missing, onCompare }: MissingProps) {
   const [isDeleting, setDeleting] = useState(false)
-  const monitors = gone?.monitors ?? []
+  const monitors = missing?.monitors ?? []
   return (
     <Section
       title="Not in the file"
@@ -44,11 +44,11 @@ export function MissingMonitors({ compare, gone, onCompare }: MissingProps) {
       }
       isFlush
     >
-      {gone && (
+      {missing && (
         <>
           <p role="status" className="px-4 py-2.5 text-sm text-soft tabular-nums">
             {plural(monitors.length, '1 monitor is not in the file.', (n) => `${n} monitors are not in the file.`)}
-            {gone.is_partial && ' Only the first 10,000 monitors were compared.'}
+            {missing.is_partial && ' Only the first 10,000 monitors were compared.'}
           </p>
           {monitors.length > 0 && (
             <>

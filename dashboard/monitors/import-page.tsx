@@ -106,10 +106,10 @@ function ImportPreview({
 }: PreviewProps) {
   const [selections, setSelections] = useState<ReadonlyMap<string, boolean>>(new Map())
   const { run, isRunning, isOver, group, problem, start } = useRun()
-  // After a change of the group, a selection counts only if fate and monitor of the row are the same.
-  const rowKey = ({ index, row }: IndexedRow) => `${index} ${row.fate} ${row.monitor?.id ?? ''}`
+  // After a change of the group, a selection counts only if result and monitor of the row are the same.
+  const rowKey = ({ index, row }: IndexedRow) => `${index} ${row.result} ${row.monitor?.id ?? ''}`
   const isSelected = (placed: IndexedRow) =>
-    canImport(placed.row.fate) && (selections.get(rowKey(placed)) ?? placed.row.fate === 'make')
+    canImport(placed.row.result) && (selections.get(rowKey(placed)) ?? placed.row.result === 'create')
   const selected = plan.rows.filter(isSelected)
   const select = (created: ReadonlyMap<number, boolean>) =>
     setSelections(
@@ -118,7 +118,10 @@ function ImportPreview({
   if (run && isOver) {
     const rejected = plan.rows
       .filter(({ index }) => run.rejected.has(index))
-      .map(({ index, row }) => ({ index, row: { ...row, fate: 'refuse' as const, why: run.rejected.get(index)! } }))
+      .map(({ index, row }) => ({
+        index,
+        row: { ...row, result: 'reject' as const, reason: run.rejected.get(index)! },
+      }))
     return (
       <div ref={focus} tabIndex={-1} className="flex scroll-mt-18 flex-col gap-4 outline-none">
         <ImportResult run={run} group={group} onRestart={onRestart} />
@@ -156,7 +159,7 @@ function ImportPreview({
             </Section>
           </div>
           {!isRunning && plan.input.from !== 'domain' && (
-            <MissingMonitors compare={plan.input.compare} gone={plan.gone} onCompare={onCompare} />
+            <MissingMonitors compare={plan.input.compare} missing={plan.missing} onCompare={onCompare} />
           )}
           {planProblem !== undefined && <ProblemNote problem={planProblem} />}
           {problem !== undefined && <ProblemNote problem={problem} fields={['name', 'slug']} />}
@@ -196,8 +199,8 @@ function ImportSummary({
   const groups = useGroups()
   const listeners = useReceivingWebhooks(settings, groups)
   const { frequency, notify } = settings
-  const selected = all.filter(({ row }) => row.fate === 'make')
-  const differing = rows.filter(({ row }) => row.fate === 'differs').length
+  const selected = all.filter(({ row }) => row.result === 'create')
+  const differing = rows.filter(({ row }) => row.result === 'update').length
   const count = selected.length
   const withOwnSettings = selected.filter(
     ({ row }) => row.group !== null || row.notify !== null || row.frequency !== null,
@@ -230,7 +233,7 @@ function ImportSummary({
 }
 
 function submitLabel(selected: readonly IndexedRow[]): string {
-  const updates = selected.filter(({ row }) => row.fate === 'differs').length
+  const updates = selected.filter(({ row }) => row.result === 'update').length
   const created = selected.length - updates
   if (updates === 0) return plural(created, 'Create 1 monitor', (count) => `Create ${count} monitors`)
   if (created === 0) return plural(updates, 'Update 1 monitor', (count) => `Update ${count} monitors`)

@@ -16,9 +16,9 @@ const row = (more: Partial<ImportRow> = {}): ImportRow => ({
   external_id: null,
   tags: null,
   metadata: null,
-  fate: 'make',
+  result: 'create',
   monitor: null,
-  why: '',
+  reason: '',
   code: null,
   ...more,
 })
@@ -46,7 +46,7 @@ function world(...answers: Answer[]) {
       updated.push(...updates)
       return {
         updated: updates.length - 1,
-        refused: [{ id: updates[0]!.id, code: 'changed_since_preview', why: 'It was changed.' }],
+        refused: [{ id: updates[0]!.id, code: 'changed_since_preview', reason: 'It was changed.' }],
       }
     },
     wait: async (seconds) => void slept.push(seconds),
@@ -94,7 +94,7 @@ describe('an import', () => {
     const monitor = (id: string) => ({ id, expected_value: ['192.0.2.9'], is_exact_match: false, group: 'default' })
     const differing = ['mon_1', 'mon_2'].map((id, index) => ({
       index,
-      row: row({ fate: 'differs', monitor: monitor(id) }),
+      row: row({ result: 'update', monitor: monitor(id) }),
     }))
     const run = await runImport([...differing, ...rows(1)], forAll, deps)
     expect(bodies[0]!.monitors).toHaveLength(1)
@@ -102,7 +102,7 @@ describe('an import', () => {
     expect(updated[1]).toEqual({ id: 'mon_2', was: before, expected_value: ['192.0.2.1'], is_exact_match: true })
     const known = {
       index: 0,
-      row: row({ fate: 'differs', monitor: monitor('mon_3'), external_id: 'crm-1', group: 'shop' }),
+      row: row({ result: 'update', monitor: monitor('mon_3'), external_id: 'crm-1', group: 'shop' }),
     }
     await runImport([known], forAll, deps)
     expect(updated[2]).toMatchObject({ full_domain: 'www.example.com', record_type: 'A', group: 'shop' })

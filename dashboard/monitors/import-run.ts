@@ -3,7 +3,7 @@ import type { NewMonitors } from '#contract/monitors.ts'
 import { ApiProblem } from '../api.ts'
 
 /** The limits of the API. */
-const CHUNK_SIZE = { make: 1_000, update: 100 }
+const CHUNK_SIZE = { create: 1_000, update: 100 }
 
 /** A row and its index in the plan. */
 export type IndexedRow = { index: number; row: ImportRow }
@@ -32,7 +32,7 @@ export type RunDeps = {
 
 type SharedSettings = Pick<NewMonitors, 'group' | 'notify' | 'frequency'>
 
-type Chunk = { kind: 'make' | 'update'; rows: readonly IndexedRow[] }
+type Chunk = { kind: 'create' | 'update'; rows: readonly IndexedRow[] }
 
 /**
  * Creates the monitors of new rows and updates those of rows that differ, one chunk after the other. When the server rejects
@@ -57,13 +57,13 @@ export async function runImport(rows: readonly IndexedRow[], shared: SharedSetti
   for (let chunk = queue.shift(); chunk !== undefined; chunk = queue.shift()) {
     const { kind, rows: sent } = chunk
     try {
-      if (kind === 'make') {
+      if (kind === 'create') {
         const created = await deps.post({ ...shared, monitors: sent.map(({ row }) => newMonitorOf(row)), ignore: true })
         report({ created: run.created + created, done: run.done + sent.length, waitSeconds: 0 })
       } else {
         const { updated, refused } = await deps.update({ updates: sent.flatMap(({ row }) => updateOf(row)) })
         const indexById = new Map(sent.map(({ index, row }) => [row.monitor?.id, index]))
-        const reasons = refused.map(({ id, why }) => [indexById.get(id)!, why] as const)
+        const reasons = refused.map(({ id, reason }) => [indexById.get(id)!, reason] as const)
         const all = new Map([...run.rejected, ...reasons])
         report({ updated: run.updated + updated, rejected: all, done: run.done + sent.length, waitSeconds: 0 })
       }
@@ -87,14 +87,14 @@ export async function runImport(rows: readonly IndexedRow[], shared: SharedSetti
 }
 
 function chunksOf(rows: readonly IndexedRow[]): Chunk[] {
-  const toCreate = rows.filter(({ row }) => row.fate === 'make')
-  const toUpdate = rows.filter(({ row }) => row.fate === 'differs')
+  const toCreate = rows.filter(({ row }) => row.result === 'create')
+  const toUpdate = rows.filter(({ row }) => row.result === 'update')
   const chunks = (kind: Chunk['kind'], all: readonly IndexedRow[]) =>
     Array.from({ length: Math.ceil(all.length / CHUNK_SIZE[kind]) }, (_, index) => ({
       kind,
       rows: all.slice(index * CHUNK_SIZE[kind], (index + 1) * CHUNK_SIZE[kind]),
     }))
-  return [...chunks('make', toCreate), ...chunks('update', toUpdate)]
+  return [...chunks('create', toCreate), ...chunks('update', toUpdate)]
 }
 
 type Update = ImportUpdates['updates'][number]

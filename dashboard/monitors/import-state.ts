@@ -7,7 +7,7 @@ import { type ImportInput, importRequest, indexedRows } from './import-input.ts'
 import { type IndexedRow, type Run, runImport } from './import-run.ts'
 import { bodyOf, createNewGroup, type MonitorSettings } from './new-settings.ts'
 
-export type Plan = { input: ImportInput; rows: IndexedRow[]; gone: ImportPlan['gone'] }
+export type Plan = { input: ImportInput; rows: IndexedRow[]; missing: ImportPlan['missing'] }
 
 /** The slug of a group that does not exist yet, so that no monitor is in it. */
 const NEW_GROUP = 'a-group-that-is-still-to-be-created'
@@ -23,7 +23,7 @@ export function usePlan() {
     setProblem(undefined)
     try {
       const response = await api.post<ImportPlan>('/dashboard/api/import', importRequest(input, target))
-      setPlan({ input, rows: indexedRows(response, target), gone: response.gone })
+      setPlan({ input, rows: indexedRows(response, target), missing: response.missing })
     } catch (error) {
       setProblem(error)
     } finally {

@@ -10,17 +10,20 @@ import { Section } from '../ui/page.tsx'
 import { Cells, type Column, rowCell, TableFrame, type TableRow, useTableModel } from '../ui/table.tsx'
 import type { IndexedRow } from './import-run.ts'
 
-export type Fate = ImportRow['fate']
-export const FATE_DISPLAY: Record<Fate, { label: string; filter: string; icon: LucideIcon; className: string }> = {
-  make: { label: 'Create', filter: 'New', icon: Plus, className: 'text-ink' },
-  differs: { label: 'Differs', filter: 'Changed', icon: EqualNot, className: 'text-warn' },
-  exists: { label: 'Exists', filter: 'Same', icon: Eye, className: 'text-idle' },
+export type ImportResult = ImportRow['result']
+export const RESULT_DISPLAY: Record<
+  ImportResult,
+  { label: string; filter: string; icon: LucideIcon; className: string }
+> = {
+  create: { label: 'Create', filter: 'New', icon: Plus, className: 'text-ink' },
+  update: { label: 'Differs', filter: 'Changed', icon: EqualNot, className: 'text-warn' },
+  unchanged: { label: 'Exists', filter: 'Same', icon: Eye, className: 'text-idle' },
   skip: { label: 'Skipped', filter: 'Skipped', icon: CircleSlash, className: 'text-idle' },
-  refuse: { label: 'Rejected', filter: 'Rejected', icon: OctagonX, className: 'text-bad' },
+  reject: { label: 'Rejected', filter: 'Rejected', icon: OctagonX, className: 'text-bad' },
 }
 
 /** The import creates a monitor for the row, or updates the one that differs. */
-export const canImport = (fate: Fate): boolean => fate === 'make' || fate === 'differs'
+export const canImport = (result: ImportResult): boolean => result === 'create' || result === 'update'
 
 const ROW_GRID =
   'grid grid-cols-[1.25rem_minmax(0,1fr)_auto] items-start gap-x-3 gap-y-1 border-line px-4 ' +
@@ -46,11 +49,13 @@ export function ImportTable({ rows, selected, onSelect, label }: TableProps) {
     columns: selected ? COLUMNS : READ_ONLY_COLUMNS,
     data: rows,
     getRowId: ({ index }) => String(index),
-    enableRowSelection: ({ original: { row } }) => canImport(row.fate),
+    enableRowSelection: ({ original: { row } }) => canImport(row.result),
     state: { rowSelection },
     onRowSelectionChange: (change) => {
       const next = functionalUpdate(change, rowSelection)
-      onSelect(new Map(rows.filter(({ row }) => canImport(row.fate)).map(({ index }) => [index, next[index] ?? false])))
+      onSelect(
+        new Map(rows.filter(({ row }) => canImport(row.result)).map(({ index }) => [index, next[index] ?? false])),
+      )
     },
   })
   const tableRows = table.getRowModel().rows
@@ -112,7 +117,7 @@ const WIDE_HEADER = `${HEADER} max-md:hidden`
 function columnsWith(isSelectable: boolean): Column<IndexedRow>[] {
   const isDeselected = (row: TableRow<IndexedRow>) => isSelectable && row.getCanSelect() && !row.getIsSelected()
   const isNotImported = (row: TableRow<IndexedRow>) =>
-    (isDeselected(row) && row.original.row.fate !== 'differs') || !canImport(row.original.row.fate)
+    (isDeselected(row) && row.original.row.result !== 'update') || !canImport(row.original.row.result)
   return [
     {
       id: 'choice',
@@ -217,8 +222,8 @@ function columnsWith(isSelectable: boolean): Column<IndexedRow>[] {
 const COLUMNS = columnsWith(true)
 const READ_ONLY_COLUMNS = columnsWith(false)
 
-const checkboxLabel = ({ fate, full_domain, record_type }: ImportRow): string =>
-  `${fate === 'differs' ? 'Update ' : ''}${full_domain} ${record_type}`
+const checkboxLabel = ({ result, full_domain, record_type }: ImportRow): string =>
+  `${result === 'update' ? 'Update ' : ''}${full_domain} ${record_type}`
 
 function Result({
   row,
@@ -229,8 +234,8 @@ function Result({
   isDeselected: boolean
   isNotImported: boolean
 }) {
-  const { label, icon: Icon, className } = FATE_DISPLAY[row.fate]
-  const code = row.fate === 'refuse' && row.code
+  const { label, icon: Icon, className } = RESULT_DISPLAY[row.result]
+  const code = row.result === 'reject' && row.code
   return (
     <>
       <span
@@ -240,9 +245,9 @@ function Result({
         )}
       >
         <Icon className="size-3.5 shrink-0" strokeWidth={2.25} aria-hidden="true" />
-        {row.fate === 'differs' ? (isDeselected ? label : 'Update') : isDeselected ? 'Not imported' : label}
+        {row.result === 'update' ? (isDeselected ? label : 'Update') : isDeselected ? 'Not imported' : label}
       </span>
-      <span className={cx('min-w-0 break-words', row.fate === 'refuse' ? 'text-bad' : 'text-faint')}>
+      <span className={cx('min-w-0 break-words', row.result === 'reject' ? 'text-bad' : 'text-faint')}>
         {noteText(row)}
         {code && <span className="ml-1.5 font-mono text-faint">{code}</span>}
       </span>
@@ -250,7 +255,7 @@ function Result({
   )
 }
 
-const noteText = (row: ImportRow): string => row.why || ownSettingsText(row)
+const noteText = (row: ImportRow): string => row.reason || ownSettingsText(row)
 
 const MAX_VALUES_SHOWN = 3
 
@@ -293,33 +298,38 @@ type ReviewProps = {
 
 /** The rows, with filters by what happens to them. */
 export function ImportReview({ title, hint, actions, rows, selected, onSelect }: ReviewProps) {
-  const [filter, setFilter] = useState<Fate>()
+  const [filter, setFilter] = useState<ImportResult>()
   const counts = useMemo(() => countByFate(rows), [rows])
-  // A new plan may have no row of the filtered fate.
-  const fate = filter && counts[filter] > 0 ? filter : undefined
-  const shown = useMemo(() => (fate ? rows.filter(({ row }) => row.fate === fate) : rows), [rows, fate])
+  // A new plan may have no row of the filtered result.
+  const result = filter && counts[filter] > 0 ? filter : undefined
+  const shown = useMemo(() => (result ? rows.filter(({ row }) => row.result === result) : rows), [rows, result])
   return (
     <Section title={title} hint={hint} actions={actions} isFlush>
       {rows.length === 0 ? (
-        <EmptyState icon={FATE_DISPLAY.skip.icon} title="No records were found">
+        <EmptyState icon={RESULT_DISPLAY.skip.icon} title="No records were found">
           The input contains no records that Zonewatch can monitor. Check that you chose the right file.
         </EmptyState>
       ) : (
         <>
           <fieldset className="flex flex-wrap gap-1.5 border-b border-line px-4 py-2.5">
             <legend className="sr-only">Show rows</legend>
-            <FilterButton isActive={fate === undefined} onClick={() => setFilter(undefined)} count={rows.length}>
+            <FilterButton isActive={result === undefined} onClick={() => setFilter(undefined)} count={rows.length}>
               All
             </FilterButton>
-            {(Object.keys(FATE_DISPLAY) as Fate[])
+            {(Object.keys(RESULT_DISPLAY) as ImportResult[])
               .filter((each) => counts[each] > 0)
               .map((each) => (
-                <FilterButton key={each} isActive={fate === each} onClick={() => setFilter(each)} count={counts[each]}>
-                  {FATE_DISPLAY[each].filter}
+                <FilterButton
+                  key={each}
+                  isActive={result === each}
+                  onClick={() => setFilter(each)}
+                  count={counts[each]}
+                >
+                  {RESULT_DISPLAY[each].filter}
                 </FilterButton>
               ))}
           </fieldset>
-          <ImportTable key={fate} rows={shown} selected={selected} onSelect={onSelect} label={title} />
+          <ImportTable key={result} rows={shown} selected={selected} onSelect={onSelect} label={title} />
         </>
       )}
     </Section>
@@ -344,8 +354,8 @@ function FilterButton({ isActive, onClick, count, children }: FilterButtonProps)
   )
 }
 
-function countByFate(rows: readonly IndexedRow[]): Record<Fate, number> {
-  const counts: Record<Fate, number> = { make: 0, differs: 0, exists: 0, skip: 0, refuse: 0 }
-  for (const { row } of rows) counts[row.fate]++
+function countByFate(rows: readonly IndexedRow[]): Record<ImportResult, number> {
+  const counts: Record<ImportResult, number> = { create: 0, update: 0, unchanged: 0, skip: 0, reject: 0 }
+  for (const { row } of rows) counts[row.result]++
   return counts
 }

@@ -10,7 +10,7 @@ test('the import handles a zone file whose TTL has 45 digits and a letter', asyn
   const body = { zone: `a.example.com. ${'1'.repeat(45)}x A 192.0.2.1\nb.example.com. 1h30m A 192.0.2.1` }
   const answer = await world.call(IMPORT, { method: 'POST', body })
   expect(answer.status).toBe(200)
-  expect(answer.body.rows.map(({ fate }: { fate: string }) => fate)).toEqual(['refuse', 'make'])
+  expect(answer.body.rows.map(({ result }: { result: string }) => result)).toEqual(['reject', 'create'])
 })
 
 test('the import refuses a row with a cell of 125,000 lines', async () => {
@@ -19,8 +19,8 @@ test('the import refuses a row with a cell of 125,000 lines', async () => {
   const answer = await world.call(IMPORT, { method: 'POST', body: { csv } })
   expect(answer.status).toBe(200)
   expect(answer.body.rows).toMatchObject([
-    { fate: 'refuse', why: 'A cell has 250002 characters. At most 65536 are allowed.' },
-    { fate: 'make' },
+    { result: 'reject', reason: 'A cell has 250002 characters. At most 65536 are allowed.' },
+    { result: 'create' },
   ])
 })
 

@@ -179,16 +179,16 @@ onBothEngines('GET /monitors/export', (_fresh, engine) => {
   test('importing the CSV or the zone file again creates no monitor', async () => {
     const world = await givenApp(engine)
     await bulk(world, TYPES)
-    const fates = async (body: object) => {
+    const results = async (body: object) => {
       const { rows } = (await world.call('/dashboard/api/import', { method: 'POST', body })).body
-      return rows.map(({ fate, full_domain: name, why }: Record<string, string>) => [fate, name, why])
+      return rows.map(({ result, full_domain: name, reason }: Record<string, string>) => [result, name, reason])
     }
-    const csv = await fates({ csv: (await world.call(`${PATH}?format=csv`)).text, group: 'default' })
-    expect(csv).toEqual(csv.map(([, name, why]: string[]) => ['exists', name, why]))
+    const csv = await results({ csv: (await world.call(`${PATH}?format=csv`)).text, group: 'default' })
+    expect(csv).toEqual(csv.map(([, name, reason]: string[]) => ['unchanged', name, reason]))
     expect(csv).toHaveLength(TYPES.length)
     const zone = (await world.call(`${PATH}?format=zone`)).text
-    const known = await fates({ zone, group: 'default' })
-    const differing = known.filter(([fate]: string[]) => fate !== 'exists').map(([, name]: string[]) => name)
+    const known = await results({ zone, group: 'default' })
+    const differing = known.filter(([result]: string[]) => result !== 'unchanged').map(([, name]: string[]) => name)
     // Without flags a CAA record means those with 0; SPF is read as the TXT record that it is.
     expect(differing.sort()).toEqual(['example.com', 'example.com'])
   })

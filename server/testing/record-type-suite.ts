@@ -145,9 +145,9 @@ export function testRecordType(type: MonitorRecordType, { record, isSingle = fal
         const { call } = await givenApp('sqlite')
         const body = { zone: `$ORIGIN example.com.\n${entry}\n` }
         const { rows } = (await call('/dashboard/api/import', { method: 'POST', body })).body
-        const [{ record_type, fate, expected_value }] = rows
-        const expected = value === undefined ? ['skip', []] : ['make', [value]]
-        expect([record_type, fate, expected_value]).toEqual([type, ...expected])
+        const [{ record_type, result, expected_value }] = rows
+        const expected = value === undefined ? ['skip', []] : ['create', [value]]
+        expect([record_type, result, expected_value]).toEqual([type, ...expected])
       })
     }
 

@@ -29,8 +29,8 @@ test.each(inputs)('import of %s', async (file) => {
   expect((plan.rows as ImportRow[]).map(rowText)).toEqual(origin === undefined ? expected : expected.slice(1))
 })
 
-function rowText({ fate, full_domain, record_type, is_exact_match, expected_value, why }: ImportRow): string {
+function rowText({ result, full_domain, record_type, is_exact_match, expected_value, reason }: ImportRow): string {
   const values = expected_value.join(' | ') || '-'
-  const text = `${fate} ${full_domain} ${record_type || '-'} ${is_exact_match ? 'exact' : 'flexible'} ${values}`
-  return why === '' ? text : `${text} # ${why}`
+  const text = `${result} ${full_domain} ${record_type || '-'} ${is_exact_match ? 'exact' : 'flexible'} ${values}`
+  return reason === '' ? text : `${text} # ${reason}`
 }

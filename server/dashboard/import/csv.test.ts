@@ -7,7 +7,12 @@ import { joinRows } from './rows.ts'
 
 const read = (text: string, origin?: string) => joinRows(readCsv(text, origin), 'csv')
 const made = async (text: string, origin?: string) =>
-  (await read(text, origin)).map(({ name, type, values, fate }) => [name, type, ...values, ...(fate ? [fate] : [])])
+  (await read(text, origin)).map(({ name, type, values, result }) => [
+    name,
+    type,
+    ...values,
+    ...(result ? [result] : []),
+  ])
 
 test('columns are known by their usual names, in any order and with any separator', async () => {
   for (const text of [
@@ -52,7 +57,7 @@ a.example,HTTPS,2 b.example,1,
 example,SOA,ns.example a.example 1 2 3 4 5,,
 example,SOA,ns.example a.example * 2 3 4 5,,no
 `
-  expect((await read(text)).map(({ type, values, fate }) => [type, values, fate])).toEqual([
+  expect((await read(text)).map(({ type, values, result }) => [type, values, result])).toEqual([
     ['SRV', ['10 5 5060 sip.example', '20 5 5060 sip2.example'], undefined],
     ['HTTPS', ['1 . alpn=h2', '2 b.example'], undefined],
     ['SOA', ['ns.example a.example 1 2 3 4 5'], 'skip'],
@@ -77,16 +82,16 @@ a.example,A,1,perhaps,,
 a.example,A,1,,sometimes,
 a.example,A,1,,,2.5
 `
-  expect((await read(text)).map(({ line, fate, why }) => [line, fate, why])).toEqual([
-    [2, 'refuse', 'The type is empty.'],
-    [3, 'refuse', `The type "FOO" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`],
+  expect((await read(text)).map(({ line, result, reason }) => [line, result, reason])).toEqual([
+    [2, 'reject', 'The type is empty.'],
+    [3, 'reject', `The type "FOO" is unknown. Use one of ${RECORD_TYPES.join(', ')}.`],
     [4, 'skip', 'Zonewatch cannot monitor DNSKEY records.'],
-    [5, 'refuse', 'exact must be yes or no, not "perhaps".'],
-    [6, 'refuse', 'notify must be one of immediately, on_success, after_success, not "sometimes".'],
-    [7, 'refuse', 'frequency must be from 5 to 120 minutes, not "2.5".'],
+    [5, 'reject', 'exact must be yes or no, not "perhaps".'],
+    [6, 'reject', 'notify must be one of immediately, on_success, after_success, not "sometimes".'],
+    [7, 'reject', 'frequency must be from 5 to 120 minutes, not "2.5".'],
   ])
   const [row] = await read('name,type,value\na.example,TXT,"say "hi""\n')
-  expect([row?.fate, row?.line]).toEqual(['refuse', 2])
+  expect([row?.result, row?.line]).toEqual(['reject', 2])
 })
 
 test('without column names nothing is guessed', async () => {
@@ -113,14 +118,14 @@ test('a cell holds any character inside quotes, and one that cannot be read take
   expect((await read('name,type,value\rb.example,A,192.0.2.1\r')).map(({ line }) => line)).toEqual([2])
   for (const wrong of ['"x"y', '"', '"""', 'x,"\n']) {
     const rows = await read(`name,type,value\na.example,A,192.0.2.1\nb.example,TXT,${wrong}`)
-    expect([wrong, ...rows.map(({ fate }) => fate)]).toEqual([wrong, undefined, 'refuse'])
+    expect([wrong, ...rows.map(({ result }) => result)]).toEqual([wrong, undefined, 'reject'])
   }
 })
 
 test('a cell of many lines is one row that is refused', async () => {
   const rows = await read(`name,type,value\na.example,A,"${'192.0.2.1\n'.repeat(125_000)}"\nb.example,A,192.0.2.1`)
-  expect(rows.map(({ line, fate, why }) => [line, fate, why])).toEqual([
-    [2, 'refuse', 'A cell has 1250002 characters. At most 65536 are allowed.'],
+  expect(rows.map(({ line, result, reason }) => [line, result, reason])).toEqual([
+    [2, 'reject', 'A cell has 1250002 characters. At most 65536 are allowed.'],
     [125_003, undefined, undefined],
   ])
 })

@@ -83,7 +83,7 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   if (type === '') return refused(line, cells, origin, 'required', 'The type is empty.')
   if (!RECORD_TYPES.some((recordType) => recordType === type)) {
     if (isUnsupported(type))
-      return { ...refused(line, cells, origin, 'not_monitored', unsupportedReason(type)), fate: 'skip' }
+      return { ...refused(line, cells, origin, 'not_monitored', unsupportedReason(type)), result: 'skip' }
     return refused(
       line,
       cells,
@@ -94,7 +94,7 @@ function readLine(cells: Cells, line: number, origin: string | undefined): Input
   }
   const { skipped } = findZoneType(type)?.recordType ?? {}
   if (skipped !== undefined && isExact)
-    return { ...refused(line, cells, origin, 'not_monitored', skipped), fate: 'skip' }
+    return { ...refused(line, cells, origin, 'not_monitored', skipped), result: 'skip' }
   if (isExact === undefined)
     return refused(line, cells, origin, 'invalid_choice', `exact must be yes or no, not "${cells.exact}".`)
   if (!notify)
@@ -162,7 +162,7 @@ function valuesOf(type: string, { value = '', priority = '' }: Cells): string[] 
   return values.map((each) => (lacksPriority(each) ? `${priority} ${each}` : each))
 }
 
-function refused(line: number, cells: Cells, origin: string | undefined, code: ImportReason, why: string): InputRow {
+function refused(line: number, cells: Cells, origin: string | undefined, code: ImportReason, reason: string): InputRow {
   const type = (cells.type ?? '').toUpperCase()
   return {
     line,
@@ -170,8 +170,8 @@ function refused(line: number, cells: Cells, origin: string | undefined, code: I
     type,
     values: valuesOf(type, cells),
     isExact: true,
-    fate: 'refuse',
+    result: 'reject',
     code,
-    why,
+    reason,
   }
 }

@@ -67,5 +67,5 @@ function rowsOf({ name, result }: NamedResult, apex: readonly LookupResult[]): I
 
 function refusedRow(name: string, { record_type: type, outcome, sentence }: LookupResult): InputRow {
   const code = outcome.toLowerCase() as 'timeout' | 'invalid' | 'bad_setup' | 'not_found'
-  return { line: null, name, type, values: [], isExact: true, fate: 'refuse', code, why: sentence }
+  return { line: null, name, type, values: [], isExact: true, result: 'reject', code, reason: sentence }
 }

@@ -58,8 +58,8 @@ export async function planImport(deps: Deps, tenant: Tenant, input: ImportReques
   const importRows = planned.map(({ row }) => row)
   const missing = input.compare === undefined ? null : await findMissingMonitors(deps.db, tenant, input, importRows)
   return {
-    rows: importRows.map((row) => (row.fate === 'refuse' || row.fate === 'skip' ? shortened(row) : row)),
-    gone: missing,
+    rows: importRows.map((row) => (row.result === 'reject' || row.result === 'skip' ? shortened(row) : row)),
+    missing,
   }
 }
 
@@ -73,7 +73,7 @@ function shortened(row: ImportRow): ImportRow {
     expected_value: row.expected_value.map(cut),
     group: row.group === null ? null : cut(row.group),
     notify: row.notify === null ? null : cut(row.notify),
-    why: cut(row.why),
+    reason: cut(row.reason),
   }
 }
 
@@ -104,13 +104,15 @@ function planRow(
     external_id: input.externalId ?? null,
     tags: input.tags ?? null,
     metadata: input.metadata ?? null,
-    fate: input.fate ?? 'make',
+    result: input.result ?? 'create',
     monitor: null,
-    why: input.why ?? '',
+    reason: input.reason ?? '',
     code: input.code ?? null,
   }
-  if (input.fate !== undefined) return { row }
-  const refuse = (code: ImportReason, why: string): PlannedRow => ({ row: { ...row, fate: 'refuse', code, why } })
+  if (input.result !== undefined) return { row }
+  const refuse = (code: ImportReason, reason: string): PlannedRow => ({
+    row: { ...row, result: 'reject', code, reason },
+  })
   if (input.values.length === 0) return refuse('required', 'The value is empty.')
   if (input.values.length > MAX_EXPECTED_VALUES) {
     return refuse(
@@ -169,8 +171,8 @@ async function matchByExternalId({ db }: Deps, tenant: Tenant, planned: PlannedR
     const earlier = rowsById.get(row.external_id)
     if (!earlier) rowsById.set(row.external_id, row)
     else {
-      const why = `Line ${earlier.line} has the same external id.`
-      Object.assign(row, { fate: 'refuse', code: 'duplicate_external_id', why })
+      const reason = `Line ${earlier.line} has the same external id.`
+      Object.assign(row, { result: 'reject', code: 'duplicate_external_id', reason })
       delete plannedRow.draft
     }
   }
@@ -185,9 +187,9 @@ async function matchByExternalId({ db }: Deps, tenant: Tenant, planned: PlannedR
     const isRelabeled = hasOtherLabels(monitor, row)
     const isEqual = isEqualExceptGroup(monitor, toDuplicateFields(draft!, monitor.group_id)) && !isMoved && !isRelabeled
     markDifferent(row, monitor, slug)
-    if (isEqual) Object.assign(row, { fate: 'exists', why: 'The monitor with this external id is identical.' })
-    if (isMoved) row.why += ` It moves to the group ${group}.`
-    if (isRelabeled) row.why += ' Its tags or metadata change.'
+    if (isEqual) Object.assign(row, { result: 'unchanged', reason: 'The monitor with this external id is identical.' })
+    if (isMoved) row.reason += ` It moves to the group ${group}.`
+    if (isRelabeled) row.reason += ' Its tags or metadata change.'
     // `matchByRecord` skips rows without a draft.
     delete plannedRow.draft
   }
@@ -204,11 +206,13 @@ async function matchByRecord({ db }: Deps, organizationId: string, planned: read
     if (!draft) continue
     const key = duplicateKey(duplicateFields.get(draft)!)
     const earlier = firstRows.get(key)
-    if (existing.same.has(key)) Object.assign(row, { fate: 'exists', why: 'An identical monitor already exists.' })
-    else if (earlier) Object.assign(row, { fate: 'skip', code: 'duplicate', why: `Duplicate of line ${earlier.line}.` })
+    if (existing.same.has(key))
+      Object.assign(row, { result: 'unchanged', reason: 'An identical monitor already exists.' })
+    else if (earlier)
+      Object.assign(row, { result: 'skip', code: 'duplicate', reason: `Duplicate of line ${earlier.line}.` })
     else firstRows.set(key, row)
   }
-  const newRows = planned.flatMap(({ row, draft }) => (draft && row.fate === 'make' ? [{ row, draft }] : []))
+  const newRows = planned.flatMap(({ row, draft }) => (draft && row.result === 'create' ? [{ row, draft }] : []))
   const differing = pairWithExisting(
     newRows.map(({ row, draft }) => ({ row, fields: duplicateFields.get(draft)! })),
     existing.others,
@@ -221,7 +225,7 @@ async function matchByRecord({ db }: Deps, organizationId: string, planned: read
   const shownIds = new Set([...differing, ...inOtherGroups].map(({ monitor }) => monitor.group_id))
   const groups = await findGroups(db, { organizationId }, [...shownIds])
   const slugOf = ({ group_id }: MonitorRow) => groups.get(group_id)?.slug ?? ''
-  for (const { row, monitor } of inOtherGroups) row.why = `An identical monitor exists in group ${slugOf(monitor)}.`
+  for (const { row, monitor } of inOtherGroups) row.reason = `An identical monitor exists in group ${slugOf(monitor)}.`
   for (const { row, monitor } of differing) markDifferent(row, monitor, slugOf(monitor))
 }
 
@@ -252,8 +256,8 @@ function markDifferent(row: ImportRow, monitor: MonitorRow, group: string): void
   const values = expected_value.join(', ')
   const isSameRecord = row.full_domain === monitor.owner && row.record_type === monitor.record_type
   const subject = isSameRecord ? `A monitor in group ${group}` : `The monitor ${monitor.owner} ${monitor.record_type}`
-  const why = `${subject} expects ${is_exact_match ? 'exactly' : 'at least'} ${values}.`
-  Object.assign(row, { fate: 'differs', why, monitor: { id: monitor.id, expected_value, is_exact_match, group } })
+  const reason = `${subject} expects ${is_exact_match ? 'exactly' : 'at least'} ${values}.`
+  Object.assign(row, { result: 'update', reason, monitor: { id: monitor.id, expected_value, is_exact_match, group } })
 }
 
 /** A group that does not exist yet has no id, so its name identifies it. */

@@ -9,13 +9,14 @@ import { givenApp, type TestApp } from '../../testing/test-app.ts'
 const PATH = '/dashboard/api/import'
 const plan = async (world: TestApp, body: ImportRequest, key?: string) =>
   await world.call(PATH, { method: 'POST', body, ...(key === undefined ? {} : { key }) })
-const fates = (rows: ImportRow[]) => rows.map(({ full_domain, record_type, fate }) => [full_domain, record_type, fate])
+const results = (rows: ImportRow[]) =>
+  rows.map(({ full_domain, record_type, result }) => [full_domain, record_type, result])
 
 onBothEngines('POST /dashboard/api/import', (_fresh, engine) => {
   test('shortens the texts of rows that cannot be imported', async () => {
     const world = await givenApp(engine)
     const { body } = await plan(world, { zone: `$ORIGIN example.com.\nt TXT ${'"x" '.repeat(100_000)}\n` })
-    expect(fates(body.rows)).toEqual([['t.example.com', 'TXT', 'refuse']])
+    expect(results(body.rows)).toEqual([['t.example.com', 'TXT', 'reject']])
     expect(JSON.stringify(body).length).toBeLessThan(4_000)
   })
 
@@ -31,15 +32,15 @@ t TXT "a" "b"
 ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
 `
     const { status, body } = await plan(world, { zone, group: 'imported' })
-    expect([status, fates(body.rows)]).toEqual([
+    expect([status, results(body.rows)]).toEqual([
       200,
       [
         ['example.com', 'SOA', 'skip'],
-        ['example.com', 'MX', 'make'],
-        ['www.example.com', 'A', 'make'],
-        ['bad.example.com', 'A', 'refuse'],
-        ['t.example.com', 'TXT', 'make'],
-        ['many.example.com', 'A', 'refuse'],
+        ['example.com', 'MX', 'create'],
+        ['www.example.com', 'A', 'create'],
+        ['bad.example.com', 'A', 'reject'],
+        ['t.example.com', 'TXT', 'create'],
+        ['many.example.com', 'A', 'reject'],
       ],
     ])
     const [, mx, , bad, txt, many] = body.rows
@@ -55,27 +56,40 @@ ${Array.from({ length: 11 }, (_, at) => `many A 192.0.2.${at}`).join('\n')}
       external_id: null,
       tags: null,
       metadata: null,
-      fate: 'make',
+      result: 'create',
       monitor: null,
-      why: '',
+      reason: '',
       code: null,
     })
     expect(txt.expected_value).toEqual(['ab'])
-    expect(bad.why).toContain('"192.0.2" is not an IPv4 address. Use one like 192.0.2.1')
-    expect(many.why).toContain('The record has 11 values. A monitor can have at most 10')
+    expect(bad.reason).toContain('"192.0.2" is not an IPv4 address. Use one like 192.0.2.1')
+    expect(many.reason).toContain('The record has 11 values. A monitor can have at most 10')
     expect((await world.call('/monitors')).body.data).toEqual([])
     expect((await world.call('/groups/imported')).status).toBe(404)
 
     const monitors = body.rows
-      .filter(({ fate }: ImportRow) => fate === 'make')
+      .filter(({ result }: ImportRow) => result === 'create')
       .map(
-        ({ line, why, code, fate, notify, frequency, external_id, tags, metadata, monitor: _, ...made }: ImportRow) =>
-          made,
+        ({
+          line,
+          reason,
+          code,
+          result,
+          notify,
+          frequency,
+          external_id,
+          tags,
+          metadata,
+          monitor: _,
+          ...made
+        }: ImportRow) => made,
       )
     expect((await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).status).toBe(201)
     const again = (await plan(world, { zone, group: 'imported' })).body.rows
-    expect(fates(again).filter(([, , fate]) => fate === 'exists')).toHaveLength(3)
-    expect(fates((await plan(world, { zone })).body.rows).filter(([, , fate]) => fate === 'make')).toHaveLength(3)
+    expect(results(again).filter(([, , result]) => result === 'unchanged')).toHaveLength(3)
+    expect(results((await plan(world, { zone })).body.rows).filter(([, , result]) => result === 'create')).toHaveLength(
+      3,
+    )
   })
 
   test('a row with the external id of a monitor is for that monitor, even if everything else differs', async () => {
@@ -93,14 +107,14 @@ d.example.com,A,192.0.2.1,,crm-2
 e.example.com,A,192.0.2.1,,größe
 `
     const { rows } = (await plan(world, { csv })).body
-    expect(rows.map(({ fate, code, monitor }: ImportRow) => [fate, code, monitor?.id])).toEqual([
-      ['exists', null, one.id],
-      ['differs', null, two.id],
-      ['exists', null, undefined],
-      ['refuse', 'duplicate_external_id', undefined],
-      ['refuse', 'invalid_format', undefined],
+    expect(rows.map(({ result, code, monitor }: ImportRow) => [result, code, monitor?.id])).toEqual([
+      ['unchanged', null, one.id],
+      ['update', null, two.id],
+      ['unchanged', null, undefined],
+      ['reject', 'duplicate_external_id', undefined],
+      ['reject', 'invalid_format', undefined],
     ])
-    expect(rows[1].why).toBe('The monitor b.example.com A expects exactly 192.0.2.2. It moves to the group shop.')
+    expect(rows[1].reason).toBe('The monitor b.example.com A expects exactly 192.0.2.2. It moves to the group shop.')
     const { full_domain, record_type, expected_value, is_exact_match, group, monitor } = rows[1]
     const was = { expected_value: monitor.expected_value, is_exact_match: true }
     const update = { id: two.id, was, full_domain, record_type, expected_value, is_exact_match, group }
@@ -108,9 +122,9 @@ e.example.com,A,192.0.2.1,,größe
     expect(sent.body).toEqual({ updated: 1, refused: [] })
     const { body } = await world.call(`/monitors/${two.id}?include=group,external_id`)
     expect(body).toMatchObject({ subdomain: 'c', record_type: 'AAAA', group: 'shop', external_id: 'crm-2' })
-    expect((await plan(world, { csv })).body.rows[1].fate).toBe('exists')
+    expect((await plan(world, { csv })).body.rows[1].result).toBe('unchanged')
     const stranger = await world.organization('Strangers')
-    expect((await plan(world, { csv }, stranger.key)).body.rows[1]).toMatchObject({ fate: 'make', monitor: null })
+    expect((await plan(world, { csv }, stranger.key)).body.rows[1]).toMatchObject({ result: 'create', monitor: null })
   })
 
   test('tags and metadata of a row with an external id are compared, and sent as they are in the file', async () => {
@@ -123,10 +137,10 @@ e.example.com,A,192.0.2.1,,größe
       return (await plan(world, { csv })).body.rows as ImportRow[]
     }
     const [same] = await rowsOf('prod,eu', 'plan=big\ncustomer=Acme = Co')
-    expect(same).toMatchObject({ fate: 'exists', tags: ['prod', 'eu'], metadata: labels.metadata })
+    expect(same).toMatchObject({ result: 'unchanged', tags: ['prod', 'eu'], metadata: labels.metadata })
     const [other] = await rowsOf('prod', 'plan=big')
-    expect(other).toMatchObject({ fate: 'differs', code: null })
-    expect(other!.why).toMatch(/ Its tags or metadata change\.$/)
+    expect(other).toMatchObject({ result: 'update', code: null })
+    expect(other!.reason).toMatch(/ Its tags or metadata change\.$/)
     const update = {
       ...{ id, was: { expected_value: ['192.0.2.1'], is_exact_match: true }, expected_value: ['192.0.2.1'] },
       ...{ is_exact_match: true, tags: other!.tags, metadata: other!.metadata },
@@ -139,7 +153,7 @@ e.example.com,A,192.0.2.1,,größe
       [Array.from({ length: 21 }, (_, at) => `t${at}`).join(','), '', 'too_many'],
       ['', 'a b=c', 'invalid_metadata_key'],
     ] as const) {
-      expect((await rowsOf(tags, metadata))[0]).toMatchObject({ fate: 'refuse', code })
+      expect((await rowsOf(tags, metadata))[0]).toMatchObject({ result: 'reject', code })
     }
   })
 
@@ -163,17 +177,17 @@ bad.example.com,A,nonsense,
 new.example.com,A,192.0.2.1,crm-1
 example.com,TXT,v=spf1 -all,
 `
-    const gone = async (compare: 'group' | 'domains', group?: string) =>
-      (await plan(world, { csv, compare, ...(group ? { group } : {}) })).body.gone
+    const missing = async (compare: 'group' | 'domains', group?: string) =>
+      (await plan(world, { csv, compare, ...(group ? { group } : {}) })).body.missing
     const names = ({ monitors }: { monitors: { name: string }[] }) => monitors.map(({ name }) => name)
-    expect(names(await gone('domains'))).toEqual(['old.example.com'])
-    expect(names(await gone('group'))).toEqual(['www.other.example'])
-    expect(await gone('group', 'shop')).toEqual({
+    expect(names(await missing('domains'))).toEqual(['old.example.com'])
+    expect(names(await missing('group'))).toEqual(['www.other.example'])
+    expect(await missing('group', 'shop')).toEqual({
       monitors: [expect.objectContaining({ name: 'old.example.com', record_type: 'A', expected_value: '192.0.2.1' })],
       is_partial: false,
     })
-    expect(names(await gone('group', 'none'))).toEqual([])
-    expect((await plan(world, { csv })).body.gone).toBeNull()
+    expect(names(await missing('group', 'none'))).toEqual([])
+    expect((await plan(world, { csv })).body.missing).toBeNull()
     expect((await world.call('/monitors')).body.data).toHaveLength(6)
   })
 
@@ -188,12 +202,12 @@ example.com,TXT,v=spf1 -all,
     const id = await post({})
     await world.call('/monitors', { method: 'POST', body: { ...monitor, record_type: 'TXT', expected_value: 'x' } })
     const rowsOf = async (address: string) => (await plan(world, { zone: zone(address) })).body.rows as ImportRow[]
-    expect(fates(await rowsOf('192.0.2.1')).map(([, , fate]) => fate)).toEqual(['exists', 'make'])
+    expect(results(await rowsOf('192.0.2.1')).map(([, , result]) => result)).toEqual(['unchanged', 'create'])
 
     const [row] = await rowsOf('192.0.2.2')
     const other = { id, expected_value: ['192.0.2.1'], is_exact_match: true, group: 'default' }
-    const why = 'A monitor in group default expects exactly 192.0.2.1.'
-    expect(row).toMatchObject({ fate: 'differs', monitor: other, why })
+    const reason = 'A monitor in group default expects exactly 192.0.2.1.'
+    expect(row).toMatchObject({ result: 'update', monitor: other, reason })
     const { expected_value, is_exact_match } = row!
     const was = { expected_value: other.expected_value, is_exact_match: true }
     const update = { id, was, expected_value, is_exact_match }
@@ -201,21 +215,21 @@ example.com,TXT,v=spf1 -all,
       await world.call(`${PATH}/updates`, { method: 'POST', body: { updates }, ...(key === undefined ? {} : { key }) })
     const wrong = { ...update, expected_value: ['nonsense'] }
     expect((await send([wrong])).body.refused[0]).toMatchObject({
-      ...{ code: 'invalid_ipv4', why: expect.stringMatching(/^"nonsense" is not an IPv4 address\. /) },
+      ...{ code: 'invalid_ipv4', reason: expect.stringMatching(/^"nonsense" is not an IPv4 address\. /) },
     })
     const { key } = await world.organization('Other')
     expect((await send([update], key)).body.refused).toEqual([
-      { id, code: 'not_found', why: 'The monitor was deleted since the preview.' },
+      { id, code: 'not_found', reason: 'The monitor was deleted since the preview.' },
     ])
     expect((await send([update], (await world.key('read')).key)).status).toBe(403)
     expect((await send([update])).body).toEqual({ updated: 1, refused: [] })
     expect((await world.call(`/monitors/${id}`)).body).toMatchObject({ expected_value: ['192.0.2.2'], state: 'UNSET' })
-    expect(fates(await rowsOf('192.0.2.2'))[0]![2]).toBe('exists')
+    expect(results(await rowsOf('192.0.2.2'))[0]![2]).toBe('unchanged')
     expect((await send([update])).body.refused).toEqual([
       {
         id,
         code: 'changed_since_preview',
-        why: 'The monitor has changed since the preview. Preview the import again.',
+        reason: 'The monitor has changed since the preview. Preview the import again.',
       },
     ])
     expect((await world.call('/monitors')).body.data).toHaveLength(4)
@@ -244,9 +258,9 @@ a.example,A,x,maybe,\na.example,A,192.0.2.1,,3\nb.example,A,nonsense,,\nc.exampl
     const body = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1', group: 'elsewhere' }
     await world.call('/monitors', { method: 'POST', body })
     const [equal] = (await plan(world, { zone: 'a.example. A 192.0.2.1' })).body.rows
-    expect(equal).toMatchObject({ fate: 'make', why: 'An identical monitor exists in group elsewhere.' })
+    expect(equal).toMatchObject({ result: 'create', reason: 'An identical monitor exists in group elsewhere.' })
     const [own] = (await plan(world, { zone: 'a.example. A 192.0.2.1', group: 'elsewhere' })).body.rows
-    expect(own).toMatchObject({ fate: 'exists', why: 'An identical monitor already exists.' })
+    expect(own).toMatchObject({ result: 'unchanged', reason: 'An identical monitor already exists.' })
   })
 
   test('two rows of one record never mean the same monitor', async () => {
@@ -254,7 +268,7 @@ a.example,A,x,maybe,\na.example,A,192.0.2.1,,3\nb.example,A,nonsense,,\nc.exampl
     const body = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1' }
     await world.call('/monitors', { method: 'POST', body })
     const csv = 'name,type,value,exact\na.example,A,192.0.2.2,yes\na.example,A,192.0.2.3,no\n'
-    expect((await plan(world, { csv })).body.rows.map(({ fate }: ImportRow) => fate)).toEqual(['differs', 'make'])
+    expect((await plan(world, { csv })).body.rows.map(({ result }: ImportRow) => result)).toEqual(['update', 'create'])
   })
 
   test('a row that appears twice is made once, and another organization has nothing to do with it', async () => {
@@ -262,17 +276,17 @@ a.example,A,x,maybe,\na.example,A,192.0.2.1,,3\nb.example,A,nonsense,,\nc.exampl
     const csv =
       'name,type,value,group\na.example,A,192.0.2.1,one\na.example,A,192.0.2.1,two\nA.example.,A,192.0.2.1,one\n'
     const { body } = await plan(world, { csv })
-    expect(body.rows.map(({ fate }: ImportRow) => fate)).toEqual(['make', 'make'])
+    expect(body.rows.map(({ result }: ImportRow) => result)).toEqual(['create', 'create'])
     const twice = 'name,type,value,exact,notify\na.example,A,192.0.2.1,,\na.example,A,192.0.2.1,,on_success\n'
     expect((await plan(world, { csv: twice })).body.rows[1]).toMatchObject({
-      fate: 'skip',
-      why: 'Duplicate of line 2.',
+      result: 'skip',
+      reason: 'Duplicate of line 2.',
     })
     const monitor = { full_domain: 'a.example', record_type: 'A', expected_value: '192.0.2.1' }
     await world.call('/monitors', { method: 'POST', body: monitor })
     const { key } = await world.organization('Other')
-    expect((await plan(world, { csv: twice }, key)).body.rows[0].fate).toBe('make')
-    expect((await plan(world, { csv: twice })).body.rows[0].fate).toBe('exists')
+    expect((await plan(world, { csv: twice }, key)).body.rows[0].result).toBe('create')
+    expect((await plan(world, { csv: twice })).body.rows[0].result).toBe('unchanged')
   })
 
   test('a thousand records are planned at once', async () => {
@@ -329,15 +343,17 @@ test('of a domain the usual records are offered that are there, and none that a 
     ['_dmarc.example.com', 'TXT', true, 'v=DMARC1; p=none'],
     ['google._domainkey.example.com', 'TXT', true, 'v=DKIM1; p=abc'],
   ])
-  expect(body.rows.every(({ fate, line }: ImportRow) => fate === 'make' && line === null)).toBe(true)
+  expect(body.rows.every(({ result, line }: ImportRow) => result === 'create' && line === null)).toBe(true)
   const questions = new Set(dns.queries.log.map(({ name, type }) => `${name} ${type}`))
   expect(questions.size).toBeLessThan(60)
 
   dns.set('*.example.com', 'A', ['192.0.2.5'])
   const wild = (await plan(world, { domain: 'example.com' })).body.rows
-  expect(fates(wild).map(([name]) => name)).not.toContain('mail.example.com')
-  expect(fates(wild).map(([name]) => name)).toContain('www.example.com')
+  expect(results(wild).map(([name]) => name)).not.toContain('mail.example.com')
+  expect(results(wild).map(([name]) => name)).toContain('www.example.com')
 
   const none = (await plan(world, { domain: 'none.example' })).body.rows
-  expect(none).toEqual([expect.objectContaining({ fate: 'refuse', why: 'none.example does not exist (NXDOMAIN).' })])
+  expect(none).toEqual([
+    expect.objectContaining({ result: 'reject', reason: 'none.example does not exist (NXDOMAIN).' }),
+  ])
 })

@@ -14,7 +14,7 @@ const CAUSES = {
 
 /** Replaces each row that the provider does not publish as it is written by the published records, with the reason. */
 export async function withPublishedRows(deps: LookupDeps, rows: readonly InputRow[]): Promise<InputRow[]> {
-  const rewritten = rows.filter(({ fate, rewritten }) => fate === undefined && rewritten !== undefined)
+  const rewritten = rows.filter(({ result, rewritten }) => result === undefined && rewritten !== undefined)
   const published = new Map<InputRow, InputRow[]>()
   for (let from = 0; from < Math.min(rewritten.length, MAX_LOOKUPS); from += LOOKUPS_AT_ONCE) {
     const batch = rewritten.slice(from, Math.min(from + LOOKUPS_AT_ONCE, MAX_LOOKUPS))
@@ -22,11 +22,11 @@ export async function withPublishedRows(deps: LookupDeps, rows: readonly InputRo
     for (const [index, row] of batch.entries()) published.set(row, results[index]!)
   }
   return rows.flatMap((row) => {
-    if (row.fate !== undefined || row.rewritten === undefined) return [row]
+    if (row.result !== undefined || row.rewritten === undefined) return [row]
     const found = published.get(row) ?? []
     if (found.length > 0) return found
-    const why = `${CAUSES[row.rewritten]}, and the published records were not found. Create the monitor from the live records of the name.`
-    return [{ ...row, fate: 'skip' as const, code: 'not_published' as const, why }]
+    const reason = `${CAUSES[row.rewritten]}, and the published records were not found. Create the monitor from the live records of the name.`
+    return [{ ...row, result: 'skip' as const, code: 'not_published' as const, reason }]
   })
 }
 
@@ -36,7 +36,7 @@ async function publishedRows(deps: LookupDeps, row: InputRow): Promise<InputRow[
   return results.flatMap(({ record_type: type, values: observed }) => {
     if (observed.length === 0) return []
     const { values, isExact } = expectationOf(type, observed)
-    const why = `${CAUSES[row.rewritten!]}. These are the published records; the file has ${row.type} ${row.values[0]!.replace(/\.$/, '')}.`
-    return [{ ...row, type, values, isExact, why }]
+    const reason = `${CAUSES[row.rewritten!]}. These are the published records; the file has ${row.type} ${row.values[0]!.replace(/\.$/, '')}.`
+    return [{ ...row, type, values, isExact, reason }]
   })
 }

@@ -4,7 +4,7 @@ import type { Metadata } from '#contract/labels.ts'
 import type { Notify } from '#contract/monitors.ts'
 import { invalid } from '../../problem.ts'
 
-/** One monitor of the input. `fate`, `code` and `why`: set if the parser already refuses it. */
+/** One monitor of the input. `result`, `code` and `reason`: set if the parser already refuses it. */
 export type InputRow = {
   /** Null for discovered rows. */
   line: number | null
@@ -18,8 +18,8 @@ export type InputRow = {
   externalId?: string
   tags?: string[]
   metadata?: Metadata
-  fate?: 'skip' | 'refuse'
-  why?: string
+  result?: 'skip' | 'reject'
+  reason?: string
   code?: ImportReason
   /** The provider publishes other records: addresses of its proxy, or of the target of a CNAME at the apex. */
   rewritten?: 'proxied' | 'flattened'
@@ -74,10 +74,10 @@ export async function joinRows(records: AsyncIterable<InputRow>, field: 'zone' |
 
 /** Refused rows are not joined. */
 function keyOf(record: InputRow): string {
-  const { line, type, isExact, group, notify, frequency, externalId, tags, metadata, fate, why } = record
-  if (fate === 'refuse') return `${line} ${record.name} ${type} ${why}`
-  if (fate === 'skip' && SIGNATURES.has(type)) return type
-  return JSON.stringify([nameOf(record), type, isExact, group, notify, frequency, externalId, tags, metadata, fate])
+  const { line, type, isExact, group, notify, frequency, externalId, tags, metadata, result, reason } = record
+  if (result === 'reject') return `${line} ${record.name} ${type} ${reason}`
+  if (result === 'skip' && SIGNATURES.has(type)) return type
+  return JSON.stringify([nameOf(record), type, isExact, group, notify, frequency, externalId, tags, metadata, result])
 }
 
 /**
@@ -86,14 +86,14 @@ function keyOf(record: InputRow): string {
  */
 function refuseIncomplete(rows: InputRow[]): InputRow[] {
   const unread = new Map<string, InputRow>()
-  for (const row of rows) if (row.fate === 'refuse' && row.name !== '') unread.set(`${nameOf(row)} ${row.type}`, row)
+  for (const row of rows) if (row.result === 'reject' && row.name !== '') unread.set(`${nameOf(row)} ${row.type}`, row)
   if (unread.size === 0) return rows
   return rows.map((row) => {
-    if (row.fate !== undefined) return row
+    if (row.result !== undefined) return row
     const part = unread.get(`${nameOf(row)} ${row.type}`) ?? unread.get(`${nameOf(row)} `)
     if (!part) return row
     const same = part.type === '' ? 'the same name' : 'the same name and type'
-    return { ...row, fate: 'refuse', code: 'part_invalid', why: `Line ${part.line} has ${same}, and is invalid.` }
+    return { ...row, result: 'reject', code: 'part_invalid', reason: `Line ${part.line} has ${same}, and is invalid.` }
   })
 }
 
@@ -111,11 +111,11 @@ function compareWithCname(rows: InputRow[]): InputRow[] {
   return rows.map((row) => {
     const types = typesByName.get(nameOf(row))!
     const others = [...types].filter((type) => type !== '' && !BESIDE_CNAME.has(type))
-    if (row.fate !== undefined || !types.has('CNAME') || others.length === 0 || proxied.has(nameOf(row))) return row
+    if (row.result !== undefined || !types.has('CNAME') || others.length === 0 || proxied.has(nameOf(row))) return row
     const isApex = types.has('SOA') || types.has('NS')
     if (isApex) return row.type === 'CNAME' ? { ...row, rewritten: 'flattened' } : row
-    const why = `${row.name.replace(/\.$/, '')} has a CNAME record and other records (${others.join(', ')}). A name with a CNAME record can have no others. Remove one of them.`
-    return { ...row, fate: 'refuse', code: 'cname_and_other_data', why }
+    const reason = `${row.name.replace(/\.$/, '')} has a CNAME record and other records (${others.join(', ')}). A name with a CNAME record can have no others. Remove one of them.`
+    return { ...row, result: 'reject', code: 'cname_and_other_data', reason }
   })
 }
 

@@ -60,7 +60,7 @@ export async function findMissingMonitors(
   tenant: Tenant,
   { compare, group }: ImportRequest,
   rows: readonly ImportRow[],
-): Promise<ImportPlan['gone']> {
+): Promise<ImportPlan['missing']> {
   const matchedIds = new Set(rows.flatMap(({ monitor }) => monitor?.id ?? []))
   const records = new Set(rows.map(({ full_domain, record_type }) => recordText(full_domain, record_type)))
   const compared = await listComparedMonitors(db, tenant, compare === 'group' ? (group ?? null) : domainsOf(rows))

@@ -27,7 +27,7 @@ async function updateOne(
   db: Database,
   context: RequestContext,
   { id, was, full_domain, ...change }: Update,
-): Promise<{ code: ImportReason; why: string } | undefined> {
+): Promise<{ code: ImportReason; reason: string } | undefined> {
   try {
     return await inTransaction(db, async (transaction) => {
       const row = await lockMonitor(transaction, context, id)
@@ -43,14 +43,14 @@ async function updateOne(
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const { status, code, message, errors = {} } = error
-    if (status === 404) return { code, why: 'The monitor was deleted since the preview.' }
-    if (status === 402) return { code: 'plan_limit', why: message }
+    if (status === 404) return { code, reason: 'The monitor was deleted since the preview.' }
+    if (status === 402) return { code: 'plan_limit', reason: message }
     const [first] = Object.values(errors)
-    return first ? { code: first.code, why: Object.values(fieldTexts(errors)).join(' ') } : { code, why: message }
+    return first ? { code: first.code, reason: Object.values(fieldTexts(errors)).join(' ') } : { code, reason: message }
   }
 }
 
 const CHANGED = {
   code: 'changed_since_preview',
-  why: 'The monitor has changed since the preview. Preview the import again.',
+  reason: 'The monitor has changed since the preview. Preview the import again.',
 } as const

@@ -7,10 +7,10 @@ const read = (text: string, origin?: string) => joinRows(readZone(text, origin),
 /** What is made, as `name type values`. */
 const made = async (text: string, origin?: string) =>
   (await read(text, origin))
-    .filter(({ fate }) => fate === undefined)
+    .filter(({ result }) => result === undefined)
     .map(({ name, type, values }) => [name, type, ...values])
 const refused = async (rows: Promise<InputRow[]>) =>
-  (await rows).flatMap(({ line, fate, why }) => (fate === 'refuse' ? [[line, why]] : []))
+  (await rows).flatMap(({ line, result, reason }) => (result === 'reject' ? [[line, reason]] : []))
 
 test('a zone as BIND writes it: origin, TTL, omitted owners, @, parentheses, comments, classes', async () => {
   const zone = `; a zone
@@ -114,7 +114,7 @@ c TYPE65534 \\# 1 00
 version.bind. CH TXT "9"
 d SPF "v=spf1 -all"
 `
-  expect((await read(zone)).map(({ type, fate, line }) => [line, type, fate])).toEqual([
+  expect((await read(zone)).map(({ type, result, line }) => [line, type, result])).toEqual([
     [2, 'SOA', 'skip'],
     [3, 'DNSKEY', 'skip'],
     [4, 'URI', 'skip'],
@@ -177,12 +177,12 @@ test('shortens an entry that is too long, and reads the others', async () => {
   const zone = `t TXT ${long}\na A 192.0.2.1 ; ${long}\nk DNSKEY ( ${'AwEAAa '.repeat(4_000)} )\nb A 192.0.2.2
 m TXT ( ${'\n "x" "x" "x" "x"'.repeat(2_000)} )\nc A 192.0.2.3\n`
   const rows = await read(zone, 'example.com')
-  expect(rows.map(({ name, fate, why }) => [name, fate, why])).toEqual([
-    ['t.example.com.', 'refuse', 'The record is longer than 16384 characters.'],
+  expect(rows.map(({ name, result, reason }) => [name, result, reason])).toEqual([
+    ['t.example.com.', 'reject', 'The record is longer than 16384 characters.'],
     ['a.example.com.', undefined, undefined],
     ['k.example.com.', 'skip', 'Zonewatch cannot monitor DNSKEY records.'],
     ['b.example.com.', undefined, undefined],
-    ['m.example.com.', 'refuse', 'The record is longer than 16384 characters.'],
+    ['m.example.com.', 'reject', 'The record is longer than 16384 characters.'],
     ['c.example.com.', undefined, undefined],
   ])
 })

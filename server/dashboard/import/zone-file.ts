@@ -72,16 +72,17 @@ function readEntry(entry: Entry, reading: Reading): InputRow | undefined {
   if (head.class !== 'IN')
     return {
       ...record,
-      fate: 'skip',
+      result: 'skip',
       code: 'not_monitored',
-      why: `The class ${head.class} is not supported. Only IN is.`,
+      reason: `The class ${head.class} is not supported. Only IN is.`,
     }
   if (!known) {
-    if (isUnsupported(type)) return { ...record, fate: 'skip', code: 'not_monitored', why: unsupportedReason(type) }
+    if (isUnsupported(type))
+      return { ...record, result: 'skip', code: 'not_monitored', reason: unsupportedReason(type) }
     return refused(entry, 'unknown_type', `Unknown record type ${type}.`, reading.owner, type)
   }
   const { skipped } = known.recordType
-  if (skipped !== undefined) return { ...record, fate: 'skip', code: 'not_monitored', why: skipped }
+  if (skipped !== undefined) return { ...record, result: 'skip', code: 'not_monitored', reason: skipped }
   if (entry.isCut)
     return refused(entry, 'too_long', `The record is longer than ${MAX_ENTRY_LENGTH} characters.`, reading.owner, type)
   const value = dataText(known.recordType, head.data, reading)
@@ -156,15 +157,15 @@ function nameOf(written: string, reading: Reading): string {
 
 const absolute = (name: string) => (name.endsWith('.') ? name : `${name}.`)
 
-function refused({ line, tokens }: Entry, code: ImportReason, why: string, name?: string, type?: string): InputRow {
+function refused({ line, tokens }: Entry, code: ImportReason, reason: string, name?: string, type?: string): InputRow {
   return {
     line,
     name: name ?? tokens[0]?.raw ?? '',
     type: type ?? '',
     values: tokens.slice(-1).map(({ raw }) => raw),
     isExact: true,
-    fate: 'refuse',
+    result: 'reject',
     code,
-    why,
+    reason,
   }
 }
