@@ -1,4 +1,4 @@
-import { DAY_MS } from '../times.ts'
+const DAY_MS = 24 * 60 * 60_000
 
 /**
  * A rule of RFC 5545 section 3.3.10 without times of day, which the first occurrence has. An empty set restricts nothing. Numbers below 0

@@ -193,9 +193,9 @@ function keysOf(pointer: string): string[] {
 }
 
 /** Deeper than any schema. */
-const MAX_DEPTH = 32
+export const MAX_DEPTH = 32
 /** The largest bulk request has 22,000. */
-const MAX_VALUES = 100_000
+export const MAX_VALUES = 100_000
 
 /**
  * Finds text that cannot be stored (U+0000, unpaired surrogates), and too many or too deeply nested values. Uses a stack instead
