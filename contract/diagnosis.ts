@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Advice } from './advice.ts'
 import { firstExample, Instant, Nullable, StrictObject } from './common.ts'
 import { ConfirmationReasonAnswer, VerdictReasonAnswer } from './reasons.ts'
 
@@ -98,6 +99,8 @@ export const Diagnosis = StrictObject(
   {
     reason: Type.String({ description: 'Why the monitor is in this state: the text of `verdict`.' }),
     verdict: VerdictReasonAnswer,
+    /** Null if there is nothing to do. */
+    advice: Nullable(Advice),
     ...confirmation,
     latest: Type.Optional(
       StrictObject(confirmation, {
@@ -113,6 +116,7 @@ export const Diagnosis = StrictObject(
       {
         reason: 'www.example.com answers 192.0.2.99 instead of 192.0.2.1.',
         verdict: firstExample(VerdictReasonAnswer),
+        advice: null,
         decided: 'Confirmed by a second resolver query.',
         confirmation: [firstExample(ConfirmationReasonAnswer)],
         at: '2026-11-21T09:30:00.000Z',

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { ADVICE } from '#contract/advice.ts'
 import { CAUSES } from '#contract/causes.ts'
 import { ERROR_CODES } from '#contract/error-codes.ts'
 import { FIELD_ERRORS } from '#contract/field-errors.ts'
@@ -14,6 +15,9 @@ export function codeTables(): Record<string, string> {
     verdicts: reasonTable(VERDICT_REASONS),
     confirmations: reasonTable(CONFIRMATION_REASONS),
     errors: codeTable(ERROR_CODES),
+    advice: paramsTable(
+      Object.fromEntries(Object.entries(ADVICE).map(([code, { title, params }]) => [code, { about: title, params }])),
+    ),
     fields: paramsTable(FIELD_ERRORS),
     causes: paramsTable(CAUSES),
     jobs: codeTable(JOB_CODES),

@@ -51,7 +51,7 @@ export function MonitorPage() {
         <Suspense>
           <MaintenanceNote monitor={monitor} />
         </Suspense>
-        <MonitorVerdict monitor={monitor} difference={difference} checking={checking} />
+        <MonitorVerdict monitor={monitor} checking={checking} />
         {monitor.wait && <MonitorWait monitor={monitor} wait={monitor.wait} />}
         <Suspense>
           <MonitorPlanned monitor={monitor} />

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Minus, Plus } from 'lucide-react'
 import { useState } from 'react'
-import type { Acceptance, ValueDifference } from '#contract/dashboard.ts'
+import type { Acceptance } from '#contract/dashboard.ts'
 import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { ValueDiff } from '../events/event-change.tsx'
@@ -16,14 +16,14 @@ import { STATE_DISPLAY, State, stateTitle } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { Tooltip } from '../ui/tooltip.tsx'
-import { adviceFor } from './monitor-advice.ts'
+import { shownAdvice } from './monitor-advice.ts'
 import type { Checking } from './monitor-checking.ts'
 import { historyQuery, type MonitorDetails, useRefresh } from './monitor-queries.ts'
 
-type VerdictProps = { monitor: MonitorDetails; difference: ValueDifference; checking: Checking }
+type VerdictProps = { monitor: MonitorDetails; checking: Checking }
 
 /** The state, its reason, and what to do. */
-export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) {
+export function MonitorVerdict({ monitor, checking }: VerdictProps) {
   const { state, diagnosis, is_active } = monitor
   const since = useSince(monitor)
   return (
@@ -56,16 +56,16 @@ export function MonitorVerdict({ monitor, difference, checking }: VerdictProps) 
           </p>
         )}
       </div>
-      <AdvicePanel monitor={monitor} difference={difference} />
+      <AdvicePanel monitor={monitor} />
     </section>
   )
 }
 
 const MAX_RECORDS = 5
 
-function AdvicePanel({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
+function AdvicePanel({ monitor }: Pick<VerdictProps, 'monitor'>) {
   const { can } = useSession()
-  const { title, steps, add, remove } = adviceFor(monitor, difference, monitor.diagnosis ?? undefined)
+  const { title, steps, add, remove } = shownAdvice(monitor)
   const changes = [
     ...remove.map((value) => ({ label: 'Remove', value, icon: Minus })),
     ...add.map((value) => ({ label: 'Add', value, icon: Plus })),
@@ -92,7 +92,7 @@ function AdvicePanel({ monitor, difference }: Omit<VerdictProps, 'checking'>) {
       )}
       {monitor.state === 'MISMATCH' && can('write') && (
         <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-soft">
-          Is the change intended? <AcceptButton monitor={monitor} />
+          <AcceptButton monitor={monitor} />
         </div>
       )}
     </div>

@@ -1,4 +1,5 @@
-import { shown, textOf } from '#contract/reasons.ts'
+import { adviceFor } from '#contract/advice.ts'
+import { shown, textOf, type VerdictReason } from '#contract/reasons.ts'
 import { evidenceOf, newDiagnosis, type TimestampedExchange } from '../checks/evidence.ts'
 import type { MonitoredName } from '../checks/monitor-query.ts'
 import { CONFIRMATIONS, confirmationText } from '../checks/reasons.ts'
@@ -75,9 +76,16 @@ function report(
     const record = { name: owner, record_type: recordType.name }
     return print(JSON.stringify({ ...record, state, values, ...reasons, evidence: withIsoTimes(evidence) }))
   }
-  print(`${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n`)
+  print(
+    `${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n${adviceText(reason)}`,
+  )
   if (values && values.length > 0) print(values.map((value) => `  ${value}\n`).join(''))
   print(evidenceTable(evidence))
+}
+
+function adviceText(reason: VerdictReason): string {
+  const advice = adviceFor(reason)
+  return advice === null ? '' : `What to do: ${advice.text}\n`
 }
 
 function noVerdict(evidence: readonly TimestampedExchange[], json: boolean): string {

@@ -1,3 +1,4 @@
+import { adviceFor } from '#contract/advice.ts'
 import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import { type Difference, differenceOf } from '#contract/difference.ts'
 import { type ConfirmationReason, shown, textOf, type VerdictReason } from '#contract/reasons.ts'
@@ -33,6 +34,7 @@ export function diagnosisResponse({ verdict, latest, ...confirmation }: StoredDi
   return {
     reason: textOf(verdict),
     verdict: shown(verdict),
+    advice: adviceFor(verdict),
     ...confirmationResponse(confirmation),
     ...(latest && { latest: confirmationResponse(latest) }),
   }
