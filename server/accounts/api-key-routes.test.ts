@@ -3,6 +3,7 @@ import type { ApiKey } from '#contract/api-keys.ts'
 import { givenSignedInBrowser } from '../testing/accounts.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { type Call, givenApp, type TestApp } from '../testing/test-app.ts'
+import { MAX_LIVE_KEYS } from './api-key-store.ts'
 
 const KEYS = '/api-keys'
 const HOUR_MS = 3_600_000
@@ -24,6 +25,34 @@ onBothEngines('an API key from the dashboard', (_fresh, engine) => {
     expect((await world.call('/monitors', { key })).status).toBe(401)
     expect((await browser.call(`${KEYS}/${shown.id}`, { method: 'DELETE' })).status).toBe(404)
     expect((await browser.call(`${KEYS}?order_way=desc`)).body.data[0].revoked).not.toBeNull()
+  })
+
+  test('is refused while an organization has 500 that are not revoked and have not expired', async () => {
+    const world = await givenApp(engine)
+    const browser = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
+    const create = () => browser.call(KEYS, { body: { name: 'Deploy', role: 'write' } })
+    const { db } = world.deps
+    const { id } = (await create()).body
+    const row = await db.selectFrom('api_keys').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+    const { length } = await db.selectFrom('api_keys').select('id').execute()
+    const rows = Array.from({ length: MAX_LIVE_KEYS - length }, (_, index) => ({
+      ...row,
+      id: `key_${index}`,
+      hash: `hash ${index}`,
+    }))
+    for (let at = 0; at < rows.length; at += 50)
+      await db
+        .insertInto('api_keys')
+        .values(rows.slice(at, at + 50))
+        .execute()
+
+    const refused = await create()
+    expect([refused.status, refused.body.error]).toEqual([
+      409,
+      'Limit reached: an organization has at most 500 API keys that are not revoked and have not expired. Revoke one first.',
+    ])
+    await browser.call(`${KEYS}/${id}`, { method: 'DELETE' })
+    expect((await create()).status).toBe(201)
   })
 
   test('expires at the requested time', async () => {

@@ -13,7 +13,7 @@ import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { ApiKeysTable } from '../database/schema-people.ts'
-import { updateTenantRow } from '../database/tenant-row.ts'
+import { refuseAtLimit, updateTenantRow } from '../database/tenant-row.ts'
 import { changedNothing, isMatch, type Match, nextVersion, withVersion } from '../database/versions.ts'
 import type { KeyLimits, Limits } from '../http/rate-limits.ts'
 import { newId } from '../ids.ts'
@@ -160,6 +160,9 @@ export async function getOrganizationOfKey(db: Database, id: string): Promise<st
   return key.organization_id
 }
 
+/** Of one organization. */
+export const MAX_LIVE_KEYS = 500
+
 export type NewKey = {
   name: string
   role: KeyRole
@@ -178,6 +181,12 @@ export async function insertKey(
   newKey: NewKey,
 ): Promise<{ id: string; key: string }> {
   return await inTransaction(db, async (transaction) => {
+    await refuseAtLimit(transaction, 'api_keys', context, {
+      max: MAX_LIVE_KEYS,
+      things: 'API keys that are not revoked and have not expired',
+      counted: sql`revoked_at is null and (expires_at is null or expires_at > ${context.now})`,
+      remedy: 'Revoke one first.',
+    })
     const inserted = await insertKeyRow(transaction, context, newKey)
     const { name, role, expiresAt = null, limits = {} } = newKey
     const after = auditedKey({ name, role, expires_at: expiresAt, limits: stringifyLimits(limits) })

@@ -39,7 +39,7 @@ export function protectAccountRoutes(scope: FastifyInstance, deps: SessionDeps):
     const budget = budgetOf('dashboard', config.limits)
     enforceLimit(await limiter.take(subject, budget), clock.now(), reply, {
       ...budget,
-      isKnown: request.session !== null,
+      counted: request.session === null ? 'address' : 'user',
     })
   })
 }

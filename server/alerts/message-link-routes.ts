@@ -15,7 +15,7 @@ export function messageLinkRoutes({ db, clock, keyring, config }: Deps): Routes 
     app.addHook('onRequest', async (request, reply) => {
       const budget = budgetOf('dashboard', config.limits)
       const status = await limiter.take(clientNetwork(request.ip), budget)
-      enforceLimit(status, clock.now(), reply, { ...budget, isKnown: false })
+      enforceLimit(status, clock.now(), reply, { ...budget, counted: 'address' })
     })
     // Mail programs send `List-Unsubscribe=One-Click` as a form, RFC 8058 section 3.1.
     app.addContentTypeParser(

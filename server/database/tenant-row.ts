@@ -108,13 +108,17 @@ export async function refuseAtLimit(
   db: Database,
   table: TenantTable,
   { organizationId }: Tenant,
-  { max, things, counted = sql`true` }: { max: number; things: string; counted?: RawBuilder<unknown> },
+  {
+    max,
+    things,
+    counted = sql`true`,
+    remedy = 'Delete one first.',
+  }: { max: number; things: string; counted?: RawBuilder<unknown>; remedy?: string },
 ): Promise<void> {
   await lockOrganization(db, organizationId)
   const { rows } = await sql`select 1 as one from ${sql.table(table)}
     where organization_id = ${organizationId} and ${counted} limit ${max}`.execute(db)
-  if (rows.length === max)
-    throw conflict(`Limit reached: an organization has at most ${max} ${things}. Delete one first.`)
+  if (rows.length === max) throw conflict(`Limit reached: an organization has at most ${max} ${things}. ${remedy}`)
 }
 
 export async function organizationName(db: Database, organizationId: string): Promise<string> {

@@ -80,7 +80,7 @@ onBothEngines('authentication and rate limits', (_fresh, engine) => {
     expect(limitsOf(other).slice(0, 2)).toEqual([5, 4])
   })
 
-  test('every response has the limits and a request id', async () => {
+  test('every response of the API has the limits and a request id', async () => {
     const { call } = await givenApp(engine, LIMITS)
     const responses = await Promise.all([
       call('/monitors'),
@@ -93,9 +93,8 @@ onBothEngines('authentication and rate limits', (_fresh, engine) => {
       call('/monitors?limit=0'),
       call('/monitors', { method: 'POST', raw: '{' }),
       call('/monitors', { method: 'POST', raw: 'x', headers: { 'content-type': 'text/plain' } }),
-      call('/healthz', { key: null }),
     ])
-    expect(responses.map(({ status }) => status)).toEqual([200, 401, 404, 404, 405, 404, 404, 400, 400, 415, 200])
+    expect(responses.map(({ status }) => status)).toEqual([200, 401, 404, 404, 405, 404, 404, 400, 400, 415])
     for (const response of responses) {
       expect(limitsOf(response).every((value) => Number.isInteger(value))).toBe(true)
       expect(response.headers['x-request-id']).toBeTruthy()
@@ -123,6 +122,42 @@ onBothEngines('authentication and rate limits', (_fresh, engine) => {
       Array.from({ length: 30 }, (_, index) => (index % 2 ? one : two).call('/groups', { key })),
     )
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(20)
+  })
+
+  test('all keys of an organization together have ten times the limit of one key', async () => {
+    const world = await givenApp(engine, { ...LIMITS, READ_LIMIT: '2' })
+    const keys = await Promise.all(Array.from({ length: 12 }, async () => (await world.key('read')).key))
+    const statuses: number[] = []
+    for (const key of keys)
+      for (let turn = 0; turn < 2; turn++) statuses.push((await world.call('/groups', { key })).status)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(20)
+    const refused = await world.call('/groups', { key: keys[11]! })
+    expect(refused.body.error).toMatch(
+      /^The rate limit of the organization for reads \(GET, HEAD\) is reached: 20 per minute for all of its API keys, 10 times the limit of this key\. The operator of the server can raise READ_LIMIT\. Try again in \d+ seconds\.$/,
+    )
+    expect(limitsOf(refused).slice(0, 2)).toEqual([20, 0])
+
+    const other = (await world.organization('Second')).key
+    expect((await world.call('/groups', { key: other })).status).toBe(200)
+    world.pass(60_000)
+    expect(limitsOf(await world.call('/groups', { key: keys[11]! })).slice(0, 2)).toEqual([2, 1])
+  })
+
+  test('what the organization has left is shown if it is less than what the key has left', async () => {
+    const world = await givenApp(engine, { ...LIMITS, READ_LIMIT: '3' })
+    const keys = await Promise.all(Array.from({ length: 11 }, async () => (await world.key('read')).key))
+    for (const key of keys.slice(0, 9)) for (let turn = 0; turn < 3; turn++) await world.call('/groups', { key })
+    await world.call('/groups', { key: keys[9]! })
+    expect(limitsOf(await world.call('/groups', { key: keys[9]! })).slice(0, 2)).toEqual([3, 1])
+    expect(limitsOf(await world.call('/groups', { key: keys[10]! })).slice(0, 2)).toEqual([30, 0])
+  })
+
+  test('responses outside of the API have no headers of a limit', async () => {
+    const { call } = await givenApp(engine, LIMITS)
+    for (const path of ['/healthz', '/openapi.json', '/docs/', '/dashboard/']) {
+      expect([path, (await call(path)).headers['x-ratelimit-limit']]).toEqual([path, undefined])
+    }
+    expect((await call('/unknown')).headers['x-ratelimit-limit']).toBe('20')
   })
 
   test('a limit of 0 means no limit, and the headers have the highest number', async () => {

@@ -6,6 +6,7 @@ import { Problem, unauthorized } from '../problem.ts'
 import { WRITE_METHODS } from './methods.ts'
 import type { Limiter } from './rate-limiter.ts'
 import {
+  type Budget,
   budgetOf,
   type CountedBudget,
   classOf,
@@ -13,6 +14,7 @@ import {
   type Limits,
   limitHeaders,
   limitReached,
+  ORGANIZATION_FACTOR,
   secondsUntil,
   UNLIMITED,
 } from './rate-limits.ts'
@@ -54,13 +56,16 @@ export function refuseUnknownFields(scope: FastifyInstance): void {
   })
 }
 
+/** Of the API, or for an unknown path. Other responses have no headers of a limit. */
+export const countsRequests = ({ routeOptions, is404 }: FastifyRequest): boolean =>
+  routeOptions.config.requiresAuth === true || is404
+
 /** Identifies and counts every request before anything else, also one to an unknown path. Refuses it if it is not authorized. */
 export function authenticateAndLimit(app: FastifyInstance, access: AccessDeps): void {
   app.addHook('onRequest', async (request, reply) => {
-    const isApi = request.routeOptions.config.requiresAuth === true
-    if (!isApi && !request.is404) return
+    if (!countsRequests(request)) return
     const caller = await identifyAndCount(access, request, reply)
-    if (!isApi) return
+    if (request.is404) return
     if (!caller) throw unauthorized()
     request.context = { ...caller, ...requestOrigin(request, access.clock.now()) }
     access.authorize(request)
@@ -83,10 +88,33 @@ export async function identifyAndCount(
   if (identified.status === 'rejected' && !(identified.reason instanceof Problem)) throw identified.reason
   const caller = identified.status === 'fulfilled' ? identified.value : undefined
   const budget = budgetOf(caller?.userId === undefined ? kind : 'dashboard', limits, caller?.limits)
-  const status = await limiter.take(caller?.userId ?? caller?.actor.id ?? clientNetwork(request.ip), budget)
-  enforceLimit(status, clock.now(), reply, { ...budget, isKnown: caller !== undefined })
+  const { status, counted } = await countRequest(limiter, caller, clientNetwork(request.ip), budget)
+  enforceLimit(status, clock.now(), reply, { ...budget, counted })
   if (identified.status === 'rejected') throw identified.reason
   return caller
+}
+
+/**
+ * By user or address; of a key, also by its organization, because an organization can have many keys. Returns the limit that is reached
+ * first.
+ */
+async function countRequest(
+  limiter: Limiter,
+  caller: Caller | undefined,
+  network: string,
+  budget: Budget,
+): Promise<{ status: LimitStatus; counted: CountedBudget['counted'] }> {
+  if (!caller) return { status: await limiter.take(network, budget), counted: 'address' }
+  if (caller.userId !== undefined) return { status: await limiter.take(caller.userId, budget), counted: 'user' }
+  const shared = { kind: budget.kind, limit: ORGANIZATION_FACTOR * budget.limit }
+  const full = limiter.refusal(caller.organizationId, shared)
+  if (full) return { status: full, counted: 'organization' }
+  const own = await limiter.take(caller.actor.id, budget)
+  if (own.isRefused) return { status: own, counted: 'key' }
+  const all = await limiter.take(caller.organizationId, shared)
+  return all.isRefused || all.remaining < own.remaining
+    ? { status: all, counted: 'organization' }
+    : { status: own, counted: 'key' }
 }
 
 /** Sets the headers of the limit. Throws 429. */

@@ -27,6 +27,11 @@ export class Limiter {
     return this.#refusal(bucket, limit) ?? (await this.#enqueue(bucket, () => this.#count(bucket, limit)))
   }
 
+  /** Without a statement: whether the bucket is known to be full. */
+  refusal(subject: string, { kind, limit }: Pick<Budget, 'kind' | 'limit'>): LimitStatus | undefined {
+    return this.#refusal(`${subject} ${kind}`, limit)
+  }
+
   async #count(bucket: string, limit: number): Promise<LimitStatus> {
     const { db, clock } = this.#deps
     // Another process may insert the same number first. Each lost attempt means one more counted request in the bucket.

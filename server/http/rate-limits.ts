@@ -24,6 +24,9 @@ export function budgetOf(kind: LimitClass, limits: Limits, keyLimits: KeyLimits 
   return budgetOf(FALLBACK[kind as OptionalClass], limits, keyLimits)
 }
 
+/** All keys of an organization together have this many times the limit of the one that sends the request. */
+export const ORGANIZATION_FACTOR = 10
+
 export const WINDOW_MS = 60_000
 
 /** A bucket after a request. Instants in UTC epoch milliseconds. */
@@ -35,26 +38,28 @@ export type LimitStatus = {
   isRefused: boolean
 }
 
-/** `isKnown`: the request is counted by API key or user, not by address. */
-export type CountedBudget = Budget & { isKnown: boolean }
+/** `counted`: what the request is counted by. */
+export type CountedBudget = Budget & { counted: 'key' | 'user' | 'address' | 'organization' }
 
 /** The message of a 429. */
 export function limitReached(budget: CountedBudget, limit: number, seconds: number): string {
   return `${limitText(budget, limit)} ${tryAgainIn(seconds)}`
 }
 
-function limitText({ kind, isKnown, isKeyLimit }: CountedBudget, limit: number): string {
+function limitText({ kind, counted, isKeyLimit }: CountedBudget, limit: number): string {
   if (kind === 'setup_page')
     return `The rate limit of setup pages is reached: ${limit} per minute for each address. The operator of the server can raise SETUP_PAGE_LIMIT.`
   if (kind === 'dashboard') {
-    return isKnown
+    return counted === 'user'
       ? `The rate limit of the dashboard is reached: ${limit} per minute for each user. The operator of the server can raise DASHBOARD_LIMIT.`
       : `The rate limit for requests without sign-in is reached: ${limit} per minute for each address. The operator of the server can raise DASHBOARD_LIMIT.`
   }
   const { requests, setting } = KEY_CLASSES[kind]
+  if (counted === 'organization')
+    return `The rate limit of the organization for ${requests} is reached: ${limit} per minute for all of its API keys, ${ORGANIZATION_FACTOR} times the limit of this key. The operator of the server can raise ${setting}.`
   if (isKeyLimit)
     return `The limit of this API key for ${requests} is reached: ${limit} per minute. An owner of the organization can raise limits.${kind} of the key.`
-  return isKnown
+  return counted === 'key'
     ? `The rate limit for ${requests} is reached: ${limit} per minute for each API key. The operator of the server can raise ${setting}.`
     : `The rate limit for ${requests} without a valid API key is reached: ${limit} per minute for each address. Check the API key, or ask the operator of the server to raise ${setting}.`
 }

@@ -14,7 +14,7 @@ import {
 import { fieldError } from '#contract/field-errors.ts'
 import type { Deps } from '../deps.ts'
 import { invalid, Problem } from '../problem.ts'
-import { type AccessDeps, authenticateAndLimit, identifyAndCount } from './auth-and-rate-limit.ts'
+import { type AccessDeps, authenticateAndLimit, countsRequests, identifyAndCount } from './auth-and-rate-limit.ts'
 import { handleConditionalRequests } from './conditional.ts'
 import { createClientErrorHandler, handleErrors, sendError } from './errors.ts'
 import { handleIdempotencyKeys } from './idempotency.ts'
@@ -64,8 +64,10 @@ export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify
     return (value) => serializer()(value)
   })
   app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    if (!countsRequests(request)) return
     const now = clock.now()
-    reply.header('x-request-id', request.id).headers(limitHeaders(unlimitedStatus(now), now))
+    reply.headers(limitHeaders(unlimitedStatus(now), now))
   })
   setSecurityHeaders(app, config)
   allowOrigins(app, config.corsOrigins)

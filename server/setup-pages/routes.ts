@@ -100,7 +100,7 @@ export function publicPageRoutes({ db, clock, config }: Deps): Routes {
       })
       const budget = budgetOf('setup_page', config.limits)
       const status = await limiter.take(clientNetwork(request.ip), budget)
-      enforceLimit(status, clock.now(), reply, { ...budget, isKnown: false })
+      enforceLimit(status, clock.now(), reply, { ...budget, counted: 'address' })
     })
     const params = Params('token')
     const hide = true
