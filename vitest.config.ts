@@ -12,7 +12,7 @@ class LongFilesFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    include: ['{contract,server,dashboard,e2e,scripts}/**/*.test.ts'],
+    include: ['{contract,server,simulator,dashboard,e2e,scripts}/**/*.test.ts'],
     setupFiles: ['server/testing/cpu-time.ts'],
     globalSetup: ['server/testing/postgres.ts', 'e2e/dashboard/prepare.ts'],
     // More than there are cores: most tests wait for processes, timers and browsers.

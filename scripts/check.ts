@@ -88,7 +88,7 @@ function otherFiles(): { path: string; text: string }[] {
 }
 
 function sources(): { path: string; text: string }[] {
-  const paths = globSync('{contract,server,dashboard,e2e,bench,scripts,examples}/**/*.{ts,tsx}', {
+  const paths = globSync('{contract,server,simulator,dashboard,e2e,bench,scripts,examples}/**/*.{ts,tsx}', {
     exclude: (path) => path.includes('node_modules'),
   })
   return paths.sort().map((path) => ({ path, text: readFileSync(path, 'utf8') }))

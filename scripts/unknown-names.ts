@@ -4,7 +4,8 @@ type File = { path: string; text: string }
 const EXTERNAL = new Set(['ETCD_ENABLE_V2', 'getMetricsAsJSON'])
 
 const FILE = /^[\w./@-]+\.(?:tsx?|md|js|sh)$/
-const PATH_IN_COMMENT = /\b(?:bench|contract|dashboard|deploy|docs|e2e|scripts|server)\/[\w./-]+\.(?:tsx?|md)\b/g
+const PATH_IN_COMMENT =
+  /\b(?:bench|contract|dashboard|deploy|docs|e2e|scripts|server|simulator)\/[\w./-]+\.(?:tsx?|md)\b/g
 /** `runCheck`, `RecordType`, `MAX_ROWS`; a single word could be anything. */
 const IDENTIFIER = /^(?:[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*|[A-Z][A-Z0-9]*_[A-Z0-9_]+)$/
 const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//g
