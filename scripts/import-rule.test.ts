@@ -9,6 +9,7 @@ test('imports that run along the arrows are accepted', () => {
   expect(refusalOf('server/accounts/account-routes.ts', 'server/accounts/sign-in-routes.ts')).toBeUndefined()
   expect(refusalOf('dashboard/api.ts', 'contract/events.ts')).toBeUndefined()
   expect(refusalOf('server/cli/serve.ts', 'server/app.ts')).toBeUndefined()
+  expect(refusalOf('simulator/judge.ts', 'server/checks/run-check.ts')).toBeUndefined()
 })
 
 test('an import against the arrows is refused with a sentence that names both files and the reason', () => {
@@ -35,6 +36,9 @@ test.each([
   ['contract/events.ts', 'dashboard/api.ts'],
   ['examples/receiver.ts', 'server/clock.ts'],
   ['server/http/server.ts', 'dashboard/api.ts'],
+  ['simulator/world/truth.ts', 'server/checks/verdict.ts'],
+  ['simulator/judge.ts', 'server/checks/worker.ts'],
+  ['server/checks/run-check.ts', 'simulator/judge.ts'],
   ['server/new-folder/thing.ts', 'server/dns/client.ts'],
 ])('%s may not import %s', (from, to) => {
   expect(refusalOf(from, to)).toBeDefined()

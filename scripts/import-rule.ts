@@ -133,6 +133,24 @@ const PARTS: Record<string, readonly string[]> = {
 /** These look at the whole server from outside. */
 const FROM_OUTSIDE = ['scripts', 'e2e', 'bench']
 
+/**
+ * The simulator judges the product, so it shares nothing with it but what it judges: the rules of a check, the loop that sends their
+ * queries, and the resolver that follows delegations. Its world (`simulator/dns/`, `simulator/world/`) imports nothing of the product.
+ */
+const JUDGED = [
+  'server/checks/check-state.ts',
+  'server/checks/reasons.ts',
+  'server/checks/rule-mutants.ts',
+  'server/checks/run-check.ts',
+  'server/checks/verdict.ts',
+  'server/clock.ts',
+  'server/dns/client.ts',
+  'server/dns/network-check.ts',
+  'server/dns/outcome.ts',
+  'server/dns/resolver/authoritative-client.ts',
+  'server/monitors/record-types/record-types.ts',
+]
+
 /** Why some imports are refused, where the sentence can be better than "it comes after". */
 const REASONS: Record<string, string> = {
   app: 'only cli/serve.ts puts the server together',
@@ -157,6 +175,7 @@ export function refusalOf(from: string, to: string): string | undefined {
   const [fromTop, toTop] = [topOf(from), topOf(to)]
   if (fromTop !== toTop && toTop !== 'contract') {
     if (FROM_OUTSIDE.includes(fromTop)) return undefined
+    if (fromTop === 'simulator') return refusalOfJudge(from, to)
     return `${fromTop}/ may import nothing of ${toTop}/`
   }
   if (fromTop !== 'server') return undefined
@@ -172,6 +191,11 @@ export function refusalOf(from: string, to: string): string | undefined {
   if (allowed.includes(other)) return undefined
   if (PARTS[other]?.includes(part)) return `${other} builds on ${part}, not the other way round`
   return REASONS[other] ?? `${part} may import only ${['the ground', ...allowed].join(', ')}`
+}
+
+function refusalOfJudge(from: string, to: string): string | undefined {
+  if (/^simulator\/(?:dns|world)\//.test(from)) return 'the world of the simulator shares nothing with the product'
+  return JUDGED.includes(to) ? undefined : 'the simulator imports only what it judges'
 }
 
 /** The files of ours that a source text imports: relative ones and `#contract/…`, `#server/…`. */

@@ -349,6 +349,7 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
     if (ds.kind === 'failure') return 6
     if (!ds.entry.rrset) return undefined // an unsigned delegation
     const keys = own ?? keysOf(cache, zone, run)
+    if (typeof keys === 'number') return keys
     if (!keys?.values.some((key) => ds.entry.rrset!.values.includes(key))) return 9
     const keyProblem = checkSignature(keys, ds.entry.rrset.values, run.time)
     if (keyProblem !== undefined) return keyProblem
@@ -359,14 +360,15 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
     return undefined
   }
 
-  function keysOf(cache: Cache, zone: string, run: Run): RRset | undefined {
+  /** The keys of a zone, or the extended error if they fail validation. */
+  function keysOf(cache: Cache, zone: string, run: Run): RRset | number | undefined {
     const known = findEntry(cache, zone, 'DNSKEY', run.time)
     if (known) return known.rrset
     if (run.depth >= MAX_DEPTH) return undefined
     run.depth += 1
     const result = fetch(cache, zone, 'DNSKEY', run)
     run.depth -= 1
-    return result.kind === 'entry' ? result.entry.rrset : undefined
+    return result.kind === 'entry' ? result.entry.rrset : result.ede[0]
   }
 
   return {

@@ -1,0 +1,99 @@
+import { MODELS } from '../dns/policies.ts'
+import { isRotatingWorld, isSourceHidden, type JudgedEvent, usualMembers } from './judgement.ts'
+import { FAILURES, type Truth } from './truth.ts'
+import { MINUTE, type World } from './world.ts'
+
+/** A case in which every strategy can be wrong. docs/explanation/checks.md has the rule for each. */
+export type Undecidable = {
+  /** As in docs/explanation/checks.md. */
+  case: string
+  /** Of all worlds. A larger share would hide faults. */
+  maxPercent: number
+  isIn(world: World, truths: readonly Truth[]): boolean
+  /** Whether the rule for the case permits a false event. Default: no. */
+  permits?(world: World, truths: readonly Truth[], event: JudgedEvent): boolean
+}
+
+export const UNDECIDABLE: readonly Undecidable[] = [
+  {
+    case: 'Name servers of a zone disagree permanently, with as many on each side',
+    maxPercent: 4,
+    isIn: (_, truths) =>
+      truths.some((truth) => {
+        const working = truth.votes.filter(({ published }) => published.kind !== 'failing')
+        return !truth.decided && working.length > 1 && isLasting(truth)
+      }),
+    permits: (_, truths, event) => isPublished(truths, event),
+  },
+  {
+    case: 'Fewer than half of the name servers answer',
+    maxPercent: 2,
+    isIn: (_, truths) =>
+      truths.some((truth) => {
+        const failing = truth.votes.find(({ published }) => published.kind === 'failing')?.servers ?? 0
+        return failing * 2 > truth.delegated && failing < truth.delegated && isLasting(truth)
+      }),
+    permits: (_, truths, event) => FAILURES.includes(event.state) || isPublished(truths, event),
+  },
+  {
+    case: 'A member is in less than 5 % of the answers',
+    maxPercent: 1,
+    isIn: (_, truths) =>
+      truths.some(({ votes }) =>
+        votes.some(({ published: one }) => one.kind === 'records' && usualMembers(one).length < one.members.length),
+      ),
+    permits: (_, truths, event) => isPublished(truths, event),
+  },
+  {
+    case: 'DNSSEC fails, and no resolver validates',
+    maxPercent: 1,
+    isIn: ({ resolvers }, truths) => {
+      const isBogus = truths.some(({ votes }) =>
+        votes.some(({ published: one }) => one.kind !== 'failing' && one.isBogus),
+      )
+      const validating = resolvers.filter(({ model, status }) => status === 'ok' && MODELS[model]!.validates)
+      return isBogus && validating.length === 0
+    },
+    permits: (_, truths, event) => isPublished(truths, event),
+  },
+  {
+    case: 'A rotation, or a resolver that lies or has a forged answer, is seen only through caches',
+    maxPercent: 2,
+    isIn: (world) => isSourceHidden(world) && (isRotatingWorld(world) || isMisled(world)),
+    permits: () => true,
+  },
+  {
+    case: 'Your own network fails, without `DNS_CANARIES`',
+    maxPercent: 1,
+    isIn: ({ canaries, outages, captive }) => !canaries && outages.length + captive.length > 0,
+    permits: ({ outages, captive }, _, { startedAt, at }) =>
+      [...outages, ...captive].some(({ from, to }) => from <= at && to >= startedAt - 15 * MINUTE),
+  },
+]
+
+/** The cases that apply to the world. */
+export function undecidableCases(world: World, truths: readonly Truth[]): Undecidable[] {
+  return UNDECIDABLE.filter(({ isIn }) => isIn(world, truths))
+}
+
+/** Longer than a change needs to reach all servers. */
+function isLasting({ isSpreading, from, to }: Truth): boolean {
+  return !isSpreading && to - from > 15 * MINUTE
+}
+
+function isMisled({ resolvers, poisoned }: World): boolean {
+  return (
+    poisoned.length > 0 ||
+    resolvers.some(({ status, rewritesNxdomain }) => status === 'lies' || rewritesNxdomain === true)
+  )
+}
+
+/** Whether a server publishes these values, or the failure, at any time of the world. */
+function isPublished(truths: readonly Truth[], { state, values = [] }: JudgedEvent): boolean {
+  const published = truths.flatMap(({ votes }) => votes.map((vote) => vote.published))
+  if (state === 'VALID' || state === 'MISMATCH') {
+    return values.every((value) => published.some((one) => one.kind === 'records' && one.values.includes(value)))
+  }
+  if (FAILURES.includes(state)) return published.some((one) => one.kind === 'failing' || one.isBogus)
+  return published.some(({ kind }) => kind === (state === 'NOT_FOUND' ? 'nxdomain' : 'nodata'))
+}
