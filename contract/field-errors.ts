@@ -255,6 +255,9 @@ const ALERTS = {
   unknown_template_name: entry('The template has an unknown name.', ['given', 'allowed'], ({ given, allowed }) => {
     return `has the unknown name ${given}. Allowed: ${allowed}.`
   }),
+  too_many_placeholders: entry('The template has too many names.', ['max'], ({ max }) => {
+    return `must have at most ${max} names in double braces.`
+  }),
   invalid_template: plain(
     'The template is not JSON.',
     'must be JSON, with each name inside a text: {"message": "{{title}}"}.',

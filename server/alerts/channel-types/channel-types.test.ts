@@ -219,6 +219,16 @@ test('invalid settings are refused, each with its field', async () => {
   expect(await errorsOf('http', { endpoint, template: '{"a": {{title}}x}' })).toMatchObject({
     'settings.template': expect.stringContaining('must be JSON'),
   })
+  // JSON while a name is empty, and not with most values.
+  for (const template of ['[1{{title}}]', '[{{title}}]', '["\\u004{{title}}1"]', '["\\{{title}}n"]', 'tru{{title}}e']) {
+    expect([template, await errorsOf('http', { endpoint, template })]).toEqual([
+      template,
+      expect.objectContaining({ 'settings.template': expect.stringContaining('must be JSON') }),
+    ])
+  }
+  expect(await errorsOf('http', { endpoint, template: `["${'{{text}}'.repeat(31)}"]` })).toMatchObject({
+    'settings.template': expect.stringContaining('at most 30'),
+  })
   expect(await errorsOf('http', { endpoint, template: '{"a": "{{colour}}"}' })).toMatchObject({
     'settings.template': expect.stringContaining('colour'),
   })

@@ -65,13 +65,18 @@ function fillTemplate(template: string, message: AlertMessage): string {
   )
 }
 
+/** The value of one can have some thousand characters. */
+const MAX_PLACEHOLDERS = 30
+
+/** Each placeholder must be inside a string. An `x` in its place is valid JSON nowhere else: not in a number, and not after a backslash. */
 export function findTemplateError(template: string): FieldError | undefined {
   const placeholders = [...template.matchAll(/\{\{(\w+)\}\}/g)].map(([, name]) => name!)
   const unknown = placeholders.find((name) => !PLACEHOLDERS.includes(name as Placeholder))
   if (unknown !== undefined)
     return fieldError('unknown_template_name', { given: unknown, allowed: PLACEHOLDERS.join(', ') })
+  if (placeholders.length > MAX_PLACEHOLDERS) return fieldError('too_many_placeholders', { max: MAX_PLACEHOLDERS })
   try {
-    JSON.parse(template.replace(/\{\{\w+\}\}/g, ''))
+    JSON.parse(template.replace(/\{\{\w+\}\}/g, 'x'))
     return undefined
   } catch {
     return fieldError('invalid_template')
