@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import type { Clock } from '../clock.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork } from '../http/auth-and-rate-limit.ts'
@@ -20,19 +20,21 @@ export function metricsRoutes({
     const failures = new FailedAttempts(clock)
     const exposeThisProcess = (accept: string): Promise<Exposition> => expose([{ families: metrics.collect() }], accept)
 
-    app.get('/metrics', { schema: { hide: true } }, async ({ headers, ip }, reply) => {
-      const network = clientNetwork(ip)
+    /** Others on a network must not lock out the right token, which is too long to be guessed. */
+    const refuse = (reply: FastifyReply, network: string): never => {
       const refusedUntil = failures.refusedUntil(network)
-      if (refusedUntil !== undefined) {
-        const seconds = secondsUntil(refusedUntil, clock.now())
-        reply.header('retry-after', String(seconds))
-        throw new Problem(429, `Too many wrong tokens. ${tryAgainIn(seconds)}`)
-      }
-      if (!isBearer(headers.authorization, token)) {
+      if (refusedUntil === undefined) {
         failures.count(network)
         reply.header('www-authenticate', 'Bearer')
         throw new Problem(401, 'Send METRICS_TOKEN as a bearer token: Authorization: Bearer …')
       }
+      const seconds = secondsUntil(refusedUntil, clock.now())
+      reply.header('retry-after', String(seconds))
+      throw new Problem(429, `Too many wrong tokens. ${tryAgainIn(seconds)}`)
+    }
+
+    app.get('/metrics', { schema: { hide: true } }, async ({ headers, ip }, reply) => {
+      if (!isBearer(headers.authorization, token)) refuse(reply, clientNetwork(ip))
       const { contentType, text } = await (scrape ?? exposeThisProcess)(headers.accept ?? '')
       return reply.header('cache-control', 'no-store').type(contentType).send(text)
     })
@@ -59,7 +61,7 @@ class FailedAttempts {
     this.#clock = clock
   }
 
-  /** Undefined while another attempt is allowed. Otherwise the correct token is refused too, because it could be guessed. */
+  /** Undefined while another attempt is allowed. */
   refusedUntil(network: string): number | undefined {
     const window = this.#current(network)
     return window && window.count >= MAX_ATTEMPTS ? window.until : undefined
