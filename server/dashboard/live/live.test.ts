@@ -130,14 +130,16 @@ onBothEngines('GET /dashboard/api/live', (_fresh, engine) => {
   })
 })
 
-test('a caller has so many streams and no more, and a stream that ends frees a place', async () => {
+test('all keys of an organization together have so many streams and no more, and a stream that ends frees a place', async () => {
   const world = await givenApp('sqlite')
   const streams = []
   for (let count = 0; count < MAX_STREAMS_PER_CALLER; count++) streams.push(await listen(world))
   expect(streams.map(({ answer }) => answer.status)).toEqual(Array(MAX_STREAMS_PER_CALLER).fill(200))
   expect((await world.call(PATH)).status).toBe(429)
   const other = await world.key('read')
-  expect((await listen(world, other.key)).answer.status).toBe(200)
+  expect((await world.call(PATH, { key: other.key })).status).toBe(429)
+  const elsewhere = await world.organization('Second')
+  expect((await listen(world, elsewhere.key)).answer.status).toBe(200)
   streams[0]!.leave()
   const again = await eventually(
     () => listen(world),

@@ -14,7 +14,8 @@ export type LiveDeps = { db: Database; replica: ReadReplica | undefined; clock: 
 const POLL_MS = 500
 const CHECKED_MS = 1_000
 const HEARTBEAT_MS = 5_000
-const RECHECK_MS = 30_000
+/** A revoked key or session ends its streams within 5 s. */
+const RECHECK_MS = 4_000
 /** A page may have loaded its data up to this long before it opened its stream. */
 const OVERLAP_MS = 10_000
 export const MAX_STREAMS_PER_CALLER = 8
@@ -25,9 +26,9 @@ const MAX_BUFFERED_BYTES = 64 * 1024
 
 export type Listener = {
   organizationId: string
-  /** The user or API key, for the limit per caller. */
+  /** The user, or all API keys of the organization, for the limit per caller: an organization can have many keys. */
   who: string
-  /** Whether the caller is still allowed to listen. Called every 30 s. */
+  /** Whether the caller is still allowed to listen. Called every 4 s. */
   isAllowed: () => Promise<boolean>
 }
 
