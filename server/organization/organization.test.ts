@@ -150,6 +150,19 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     expect((await world.call('/organization')).body.slug).toBe('first')
   })
 
+  test('slugs cannot be tried one after the other to find those of other organizations', async () => {
+    const world = await givenApp(engine)
+    await world.organization('Second')
+    const attempt = (slug: string) => world.call('/organization', { method: 'PATCH', body: { slug } })
+    const statuses: number[] = []
+    for (const slug of ['second', 'third', 'fourth', 'fifth', 'sixth', 'second'])
+      statuses.push((await attempt(slug)).status)
+    expect(statuses).toEqual([409, 200, 200, 200, 200, 429])
+    expect((await world.call('/organization', { method: 'PATCH', body: { name: 'New' } })).status).toBe(200)
+    world.pass(60_000)
+    expect((await attempt('first')).status).toBe(200)
+  })
+
   test('billing details are empty at first, absent fields keep their values, and null clears', async () => {
     const world = await givenApp(engine)
     const change = (body: object) => world.call('/organization/billing', { method: 'PATCH', body })

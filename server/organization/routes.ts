@@ -1,7 +1,9 @@
 import { AuditEntry, AuditLogQuery } from '#contract/audit-log.ts'
 import { PageOf } from '#contract/common.ts'
 import { Billing, BillingChange, Organization, OrganizationChange } from '#contract/organization.ts'
+import { countAttempts } from '../accounts/attempt-limits.ts'
 import { listAuditLog } from '../audit-log.ts'
+import type { RequestContext } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
 import { Responses, type Routes, tagRoutes } from '../http/routes.ts'
@@ -11,6 +13,10 @@ import { billingErrors, getBilling, updateBilling } from './billing.ts'
 import { getOrganizationDetails, organizationErrors, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
 import { sendBillingToStripe } from './purchase.ts'
+
+/** A 409 says that another organization has the slug, so nobody may try many. */
+const slugCounters = ({ organizationId, userId }: RequestContext) =>
+  [organizationId, userId].flatMap((who) => (who === undefined ? [] : [{ subject: `slug of ${who}`, free: 5 }]))
 
 export function organizationRoutes(deps: Deps, payments: Payments | null): Routes {
   const { db, config, keyring } = deps
@@ -45,11 +51,12 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
           response: Responses(200, Organization),
         },
       },
-      (request) => {
+      async (request, reply) => {
         const { body, context } = request
         const errors = schemaErrors(request)
         throwIfInvalid({ ...organizationErrors(body), ...errors })
-        return updateOrganization(db, config.plans, context, body, request.match)
+        if (body.slug !== undefined) await countAttempts(deps, reply, slugCounters(context))
+        return await updateOrganization(db, config.plans, context, body, request.match)
       },
     )
 
