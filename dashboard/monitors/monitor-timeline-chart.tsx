@@ -75,7 +75,7 @@ export function TimelineChart({ timeline, bars, range }: ChartProps) {
       <Axis timeline={timeline} range={range} />
       <p className="col-span-2 mt-2 min-h-9 text-xs text-soft sm:col-span-1 sm:col-start-2 xl:min-h-5">
         {bar ? barText(bar) : <span className="text-faint">Hover over a period or use the arrow keys.</span>}
-        {bar?.event && <span className="text-faint"> · Click or onKey Enter to open its event.</span>}
+        {bar?.event && <span className="text-faint"> · Click or press Enter to open its event.</span>}
       </p>
     </div>
   )

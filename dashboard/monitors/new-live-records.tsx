@@ -48,7 +48,7 @@ export function LiveRecords({ lookup, lookupAgain, drafts, onChange, existingMon
       }
       actions={
         <Button size="sm" variant="quiet" isBusy={lookupAgain.isBusy} onClick={lookupAgain.run}>
-          <RotateCw /> Look up lookupAgain
+          <RotateCw /> Look up again
         </Button>
       }
       isFlush

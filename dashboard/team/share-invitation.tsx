@@ -25,8 +25,8 @@ export function ShareInvitation({ email, onClose }: { email: string; onClose: ()
       }
     >
       <p className="mb-3 text-sm text-soft">
-        Send this link to <span className="font-medium break-all text-ink">{email}</span>only. It works once and expires
-        in seven days.
+        Send this link to <span className="font-medium break-all text-ink">{email}</span> only. It works once and
+        expires in seven days.
       </p>
       {error ? (
         <ProblemNote problem={error} />

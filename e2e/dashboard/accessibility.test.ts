@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from './browser.ts'
 import { PAGES } from './pages.ts'
+import { findTextFaults } from './rendered-text.ts'
 import { type Showcase, startShowcase } from './showcase.ts'
 
 const AXE = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -50,20 +51,36 @@ describe('axe', () => {
     return page
   }
 
-  test.each(PAGES)('finds nothing on $name, in light mode, and no color problem in dark mode', async (shown) => {
-    const { path, isEmptyServer, prepare } = shown
-    const [page, showcase] = isEmptyServer ? [pages.empty, showcases.empty] : [pages.full, showcases.full]
-    for (const [colorScheme, rules] of [
-      ['light', ALL],
-      ['dark', COLOURS],
-    ] as const) {
-      await page.emulateMedia({ colorScheme })
-      await page.goto(typeof path === 'string' ? path : path(showcase))
-      await page.getByRole('heading', { level: 1 }).first().waitFor()
-      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-      await prepare?.(page, showcase)
-      await page.evaluate(await AXE)
-      expect([colorScheme, await findingsOf(page, rules)]).toEqual([colorScheme, []])
+  /** At the widths of a laptop and of a phone. */
+  async function textFaultsAt(page: Page, widths: readonly number[]): Promise<string[]> {
+    const size = page.viewportSize()!
+    const faults: string[] = []
+    for (const width of widths) {
+      await page.setViewportSize({ ...size, width })
+      faults.push(...(await findTextFaults(page)).map((fault) => `${width} px: ${fault}`))
     }
-  })
+    await page.setViewportSize(size)
+    return faults
+  }
+
+  test.each(PAGES)(
+    'finds nothing on $name, in light mode, and no color problem in dark mode; its text has no faults',
+    async (shown) => {
+      const { path, isEmptyServer, prepare } = shown
+      const [page, showcase] = isEmptyServer ? [pages.empty, showcases.empty] : [pages.full, showcases.full]
+      for (const [colorScheme, rules] of [
+        ['light', ALL],
+        ['dark', COLOURS],
+      ] as const) {
+        await page.emulateMedia({ colorScheme })
+        await page.goto(typeof path === 'string' ? path : path(showcase))
+        await page.getByRole('heading', { level: 1 }).first().waitFor()
+        await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+        await prepare?.(page, showcase)
+        if (colorScheme === 'light') expect(await textFaultsAt(page, [1280, 390])).toEqual([])
+        await page.evaluate(await AXE)
+        expect([colorScheme, await findingsOf(page, rules)]).toEqual([colorScheme, []])
+      }
+    },
+  )
 })

@@ -176,8 +176,24 @@ export const PAGES: readonly PageToShow[] = [
     },
   },
   { name: 'team', path: '/dashboard/team' },
+  {
+    name: 'team-invite',
+    path: '/dashboard/team',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Invite' }).first().click()
+      await page.getByRole('dialog').waitFor()
+    },
+  },
   { name: 'settings', path: '/dashboard/settings' },
   { name: 'settings-keys', path: '/dashboard/settings?tab=keys' },
+  {
+    name: 'settings-key-new',
+    path: '/dashboard/settings?tab=keys',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'New key' }).first().click()
+      await page.getByRole('button', { name: 'Create key' }).waitFor()
+    },
+  },
   { name: 'settings-subscription', path: '/dashboard/settings?tab=subscription' },
   { name: 'settings-billing', path: '/dashboard/settings?tab=billing' },
   {
