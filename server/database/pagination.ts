@@ -68,8 +68,8 @@ export async function listPage<R extends ListRow>(rows: ListQuery<R>, options: L
   const scanned = sparse && (await scanRows(inOrder, sparse.all, read))
   const list = sparse && !scanned ? { ...sparse.instead, isDescending } : inOrder
   const found = scanned ?? (await readRows(list, read))
-  const page = found.slice(0, limit)
-  const hasMore = found.length > limit
+  const page = fittingRows(found.slice(0, limit))
+  const hasMore = found.length > page.length
   // A page on the other side of the cursor exists if it holds a row now. Usually it is the page that the caller comes from.
   const isNearBehind = from !== null && (await hasRowsBehind(list, { from, backward }, scanned && sparse?.all))
   const isBehind = isNearBehind ?? (await hasRowsBehind({ ...sparse!.instead, isDescending }, { from, backward }))
@@ -84,6 +84,19 @@ export async function listPage<R extends ListRow>(rows: ListQuery<R>, options: L
     has_more: hasAfter,
     data: page,
   }
+}
+
+/** Characters of a page; a page with fewer rows than its limit is followed by another one. A row of a hostile TXT has up to 320 KiB. */
+const MAX_PAGE_LENGTH = 4 * 1024 * 1024
+
+/** At least one. */
+function fittingRows<R extends object>(rows: R[]): R[] {
+  let length = 0
+  const end = rows.findIndex((row, index) => {
+    for (const value of Object.values(row)) if (typeof value === 'string') length += value.length
+    return index > 0 && length > MAX_PAGE_LENGTH
+  })
+  return end < 0 ? rows : rows.slice(0, end)
 }
 
 /** The requested order, or the default. Throws a 400 for a query with both cursors. */

@@ -23,6 +23,7 @@ import { runPeriodicCleanup } from './periodic-cleanup.ts'
 import { Limiter } from './rate-limiter.ts'
 import { limitHeaders, unlimitedStatus } from './rate-limits.ts'
 import { allowOrigins, setSecurityHeaders } from './response-headers.ts'
+import { limitUnreadResponses } from './unread-responses.ts'
 import { compileLazily, refuseUnreadableInput, validatorCompiler } from './validation.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -89,6 +90,7 @@ export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify
   refuseUnreadableInput(app)
   handleConditionalRequests(app)
   handleIdempotencyKeys(app, deps)
+  limitUnreadResponses(app)
   runPeriodicCleanup(app, deps)
   return app
 }

@@ -7,6 +7,7 @@ import { systemContext, type Tenant } from '../context.ts'
 import { deleteEach, insertEach, updateEach } from '../database/bulk.ts'
 import { type Database, type Engine, engineOf, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, reschedule } from '../database/lease-queue.ts'
+import type { Page } from '../database/pagination.ts'
 import { lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import type { Keyring } from '../keyring.ts'
 import { listMonitors } from '../monitors/list.ts'
@@ -124,10 +125,24 @@ async function matchingIds(db: Database, keyring: Keyring, job: JobRow): Promise
   const selection: Selection = JSON.parse(job.selection)
   if ('requests' in selection) return await undeliveredIds(db, keyring, job, selection.requests)
   const { filter, groupId } = selection as Extract<Selection, { filter: object }>
-  const query = { ...filter, ...(groupId === undefined ? {} : { group: groupId }), limit: LIST_BATCH_SIZE }
-  const from = job.list_after === null ? {} : { after: job.list_after }
-  const page = await listMonitors(db, keyring, tenant, { query: { ...query, ...from }, included: INCLUDED })
-  return { ids: page.data.map(({ id }) => id), after: page.after }
+  const query = { ...filter, ...(groupId === undefined ? {} : { group: groupId }) }
+  return await fullPage(job.list_after, (part) =>
+    listMonitors(db, keyring, tenant, { query: { ...query, ...part }, included: INCLUDED }),
+  )
+}
+
+/** A page may have fewer rows than its limit although others follow. Every batch of a job but the last one is full. */
+async function fullPage(
+  start: string | null,
+  read: (part: { limit: number; after?: string }) => Promise<Page<{ id: string }>>,
+): Promise<IdPage> {
+  const ids: string[] = []
+  for (let after = start; ; ) {
+    const page = await read({ limit: LIST_BATCH_SIZE - ids.length, ...(after === null ? {} : { after }) })
+    ids.push(...page.data.map(({ id }) => id))
+    after = page.after
+    if (after === null || ids.length === LIST_BATCH_SIZE) return { ids, after }
+  }
 }
 
 async function undeliveredIds(
@@ -136,10 +151,10 @@ async function undeliveredIds(
   job: JobRow,
   requests: NonNullable<NewJob['requests']>,
 ): Promise<IdPage> {
-  const from = job.list_after === null ? {} : { after: job.list_after }
-  const query = { ...requests, ...from, limit: LIST_BATCH_SIZE }
-  const page = await listUndelivered(db, keyring, { organizationId: job.organization_id }, query, job.created_at)
-  return { ids: page.data.map(({ id }) => id), after: page.after }
+  const tenant = { organizationId: job.organization_id }
+  return await fullPage(job.list_after, (part) =>
+    listUndelivered(db, keyring, tenant, { ...requests, ...part }, job.created_at),
+  )
 }
 
 async function changedIds(db: Database, job: JobRow): Promise<IdPage> {
