@@ -101,7 +101,7 @@ async function run(db: Database, organizationId: string, id: string) {
     const [claim] = await claimDue(db, 'due_jobs', { now: systemClock.now(), process: 1, limit: 1 })
     if (!claim) break
     const startedAt = performance.now()
-    await runStep({ ...deps, db, config: { plans: [PLAN] as never } }, claim)
+    await runStep({ ...deps, db, config: { jobStoredBytes: Number.POSITIVE_INFINITY, plans: [PLAN] as never } }, claim)
     steps.push(performance.now() - startedAt)
     await systemClock.sleep(GAP_MS)
   }

@@ -141,6 +141,10 @@ export const Job = StrictObject(
     change: Json(
       'The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`; `replace` has `value` and `replacement`.',
     ),
+    undo_missing: Type.Integer({
+      description:
+        'Results without the values before and after, which an undo does not revert: the results of jobs had reached the storage limit of the organization.',
+    }),
     undo_until: Nullable(Instant('Until when the job can be undone; null if there is nothing to undo.')),
     undoes: Nullable(Type.String({ description: 'The id of the job that this one undoes.' })),
     undone_by: Nullable(Type.String({ description: 'The id of the job that undoes this one.' })),
@@ -167,6 +171,7 @@ export const Job = StrictObject(
         filter: { domain: 'example.com', record_type: 'A' },
         requests: null,
         change: { expected_value: ['192.0.2.2'] },
+        undo_missing: 0,
         undo_until: null,
         undoes: null,
         undone_by: null,

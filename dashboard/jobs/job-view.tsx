@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { CircleAlert, CircleCheck, CirclePause, Download, Hourglass, Undo2 } from 'lucide-react'
 import { useState } from 'react'
 import type { Job, JobResult } from '#contract/jobs.ts'
+import { plural } from '#contract/wording.ts'
 import { organizationUrl } from '../api.ts'
 import { diffOf } from '../events/value-diff.ts'
 import { useSession } from '../session.tsx'
@@ -48,6 +49,13 @@ export function JobProgress({ job, onUndo }: { job: Job; onUndo: (undo: Job) => 
         >
           <div className="h-full bg-accent" style={{ width: `${share}%` }} />
         </div>
+      )}
+      {job.undo_missing > 0 && (
+        <p className="text-sm text-warn">
+          {plural(job.undo_missing, '1 result is', (count) => `${count} results are`)} stored without the values before
+          and after, so an undo does not revert them: the results of jobs have reached the storage limit of the
+          organization.
+        </p>
       )}
       {job.error !== null && <p className="text-sm text-bad">{job.error}</p>}
     </div>

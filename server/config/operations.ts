@@ -12,6 +12,7 @@ import {
 } from './parse.ts'
 
 const YEAR_MS = 365 * DAY_MS
+const MEBIBYTE = 1024 * 1024
 
 /** `host`: the default of METRICS_HOST. */
 export function readOperationsSettings(read: ReadSetting, readSecret: ReadSecret, host: string) {
@@ -51,6 +52,12 @@ export function readOperationsSettings(read: ReadSetting, readSecret: ReadSecret
       '7',
       'scheduled backups to keep; older ones are deleted after the next one is made',
       (text) => parseInteger(text, 1, 10_000),
+    ),
+    jobStoredBytes: read(
+      'JOB_STORED_MB',
+      '256',
+      'storage for the results of jobs per organization; beyond it changes are made without what an undo needs; 0 = no limit',
+      (text) => parseInteger(text, 0, 1_000_000) * MEBIBYTE || Number.POSITIVE_INFINITY,
     ),
   }
 }

@@ -15,7 +15,7 @@ import { deleteWaitingEvents } from '../webhooks/batches.ts'
 onBothEngines('the query plans of deletions in batches', (_fresh, engine) => {
   test('find the oldest rows and their keys by an index', async () => {
     const { db, plansOf } = await givenRecordingDatabase(engine, { kind: 'delete' })
-    const deps = { db, clock: systemClock, config: { plans: SELF_HOSTED } }
+    const deps = { db, clock: systemClock, config: { plans: SELF_HOSTED, jobStoredBytes: 1 } }
     const stop = new AbortController().signal
     const given = { name: 'Acme', email: 'owner@example.com', passwordHash: '' }
     const { id: organization_id } = await insertOrganization(db, given, 0)

@@ -198,7 +198,8 @@ async function undo(db: Database, context: ActionContext, ids: readonly string[]
   const deleted: { name: string | null; snapshot: MonitorSnapshot }[] = []
   for (const { object_id: id, name, changed_from, changed_to, snapshot } of done) {
     const row = rows.get(id)
-    if (snapshot !== null) {
+    if (snapshot === null && changed_from === null) results.push(failed(id, name, NOT_STORED))
+    else if (snapshot !== null) {
       if (row) results.push(unchanged(row))
       else deleted.push({ name, snapshot: JSON.parse(snapshot) })
     } else if (!row) {

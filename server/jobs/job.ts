@@ -34,7 +34,7 @@ export type JobChange = { change: MonitorChange & Partial<Replacement>; groupId?
 export type Replacement = { value: string; replacement: string }
 
 /** How long after its end a job can be undone. */
-const UNDO_MS = 24 * HOUR_MS
+export const UNDO_MS = 24 * HOUR_MS
 
 /** Errors that the schema cannot find. Skips fields of the wrong type, because the schema reports them. Pure. */
 export function newJobErrors(newJob: NewJob): FieldErrors {
@@ -93,6 +93,29 @@ const UNDOABLE: Record<JobAction, boolean> = {
   undo: false,
 }
 
+/**
+ * Results beyond `maxBytes` are stored without the values before and after, so that nobody fills the disk. `missing`: how many changes an
+ * undo will not revert for that reason. Pure.
+ */
+export function limitResults(
+  results: readonly JobResult[],
+  maxBytes: number,
+): { stored: JobResult[]; bytes: number; missing: number } {
+  let bytes = 0
+  let missing = 0
+  const stored = results.map((result): JobResult => {
+    const values = [result.changed_from, result.changed_to, result.snapshot].filter((value) => value != null)
+    const size = values.reduce((sum, value) => sum + Buffer.byteLength(value), 0)
+    if (bytes + size <= maxBytes) {
+      bytes += size
+      return result
+    }
+    missing++
+    return { ...result, changed_from: null, changed_to: null, snapshot: null }
+  })
+  return { stored, bytes, missing }
+}
+
 /** Why a job cannot be undone; undefined if it can. `isUndone`: by a job that has finished or is running. Pure. */
 export function undoProblem(job: JobRow, isUndone: boolean, now: number): string | undefined {
   if (job.finished_at === null) return 'The job has not ended. Cancel it first, or wait.'
@@ -100,6 +123,8 @@ export function undoProblem(job: JobRow, isUndone: boolean, now: number): string
   if (job.action === 'undo') return 'An undo cannot be undone. Create the job again.'
   if (!UNDOABLE[job.action]) return `The action ${job.action} cannot be undone.`
   if (job.changed === 0) return 'The job changed nothing, so there is nothing to undo.'
+  if (job.changed <= job.undo_missing)
+    return 'What an undo needs is not stored: the results of jobs reached the storage limit of the organization.'
   if (isUndone) return `The job is undone by the job ${job.undone_by}.`
   if (now > job.finished_at + UNDO_MS) return 'A job can be undone for 24 hours after its end.'
   return undefined
@@ -108,7 +133,8 @@ export function undoProblem(job: JobRow, isUndone: boolean, now: number): string
 export function toJob(row: JobRow): Job {
   const selection: Selection = JSON.parse(row.selection)
   const jobChange: JobChange | null = row.change === null ? null : JSON.parse(row.change)
-  const isUndoable = row.finished_at !== null && UNDOABLE[row.action] && !row.is_dry_run && row.changed > 0
+  const isUndoable =
+    row.finished_at !== null && UNDOABLE[row.action] && !row.is_dry_run && row.changed > row.undo_missing
   return {
     id: row.id,
     created: toIso(row.created_at),
@@ -126,6 +152,7 @@ export function toJob(row: JobRow): Job {
     filter: 'filter' in selection && row.undoes === null ? selection.filter : null,
     requests: 'requests' in selection ? selection.requests : null,
     change: jobChange ? jobChange.change : null,
+    undo_missing: row.undo_missing,
     undo_until: isUndoable ? toIso(row.finished_at! + UNDO_MS) : null,
     undoes: row.undoes,
     undone_by: row.undone_by,

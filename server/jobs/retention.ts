@@ -1,8 +1,10 @@
 import type { Clock } from '../clock.ts'
+import type { Config } from '../config/config.ts'
 import { deleteBatch, deleteInBatches, forEachOrganization } from '../database/batches.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { DAY_MS } from '../times.ts'
+import { UNDO_MS } from './job.ts'
 
 const RETENTION_MS = 7 * DAY_MS
 /** Of one organization; the oldest are deleted first. */
@@ -15,9 +17,13 @@ const JOB_TABLES = [
 ] as const
 
 /** Deletes jobs that ended long ago, in small batches, until `stop`. */
-export async function deleteOldJobs({ db, clock }: { db: Database; clock: Clock }, stop: AbortSignal): Promise<void> {
+export async function deleteOldJobs(
+  { db, clock, config }: { db: Database; clock: Clock; config: Pick<Config, 'jobStoredBytes'> },
+  stop: AbortSignal,
+): Promise<void> {
   await forEachOrganization(db, stop, async (organizationId) => {
-    for (const id of await findOldJobs(db, organizationId, clock.now() - RETENTION_MS)) {
+    const limits = { now: clock.now(), maxBytes: config.jobStoredBytes / 2 }
+    for (const id of await findOldJobs(db, organizationId, limits)) {
       for (const [table, column] of JOB_TABLES) {
         const rows = db.selectFrom(table).where('organization_id', '=', organizationId).where('job_id', '=', id)
         const key = ['organization_id', 'job_id', column] as const
@@ -45,17 +51,26 @@ async function deleteJob(db: Database, organizationId: string, id: string): Prom
 }
 
 /**
- * Jobs that are too old or beyond the limits, a limited number. Oldest first, so that a job is deleted before its undo. A job whose undo
+ * Jobs that are too old or beyond the limits, a limited number. A job that can still be undone is not deleted for its size. The others have half
+ * of the storage, so that new jobs have the other half. Oldest first, so that a job is deleted before its undo. A job whose undo
  * has not ended stays.
  */
-async function findOldJobs(db: Database, organizationId: string, before: number): Promise<string[]> {
+async function findOldJobs(
+  db: Database,
+  organizationId: string,
+  { now, maxBytes }: { now: number; maxBytes: number },
+): Promise<string[]> {
   const jobs = db.selectFrom('jobs').where('organization_id', '=', organizationId)
   const ended = jobs.where('finished_at', 'is not', null)
-  const newest = await ended.select(['id', 'finished_at', 'done']).orderBy('id', 'desc').limit(MAX_JOBS).execute()
+  const columns = ['id', 'finished_at', 'done', 'result_bytes'] as const
+  const newest = await ended.select(columns).orderBy('id', 'desc').limit(MAX_JOBS).execute()
   let results = 0
-  const retained = newest.filter(({ finished_at, done }) => {
+  let bytes = 0
+  const retained = newest.filter(({ finished_at, done, result_bytes }) => {
     results += done
-    return finished_at! >= before && results <= MAX_RESULTS
+    bytes += result_bytes
+    const isSmallEnough = bytes <= maxBytes || finished_at! + UNDO_MS >= now
+    return finished_at! >= now - RETENTION_MS && results <= MAX_RESULTS && isSmallEnough
   })
   const undone = await jobs.select('undoes').where('finished_at', 'is', null).where('undoes', 'is not', null).execute()
   const staying = [...retained.map(({ id }) => id), ...undone.map(({ undoes }) => undoes!)]

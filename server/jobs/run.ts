@@ -16,7 +16,7 @@ import { countUsage, findQuota, frequencyLimiter } from '../organization/quota.t
 import { Problem } from '../problem.ts'
 import { listUndelivered } from '../webhooks/request-store.ts'
 import { performAction } from './actions.ts'
-import type { JobResult, JobRow, Selection } from './job.ts'
+import { type JobResult, type JobRow, limitResults, type Selection } from './job.ts'
 import { insertBatches, JOB_BATCH_SIZE } from './store.ts'
 
 /** `sizes`: how many monitors or requests the next step of each action processes in this process. */
@@ -24,7 +24,7 @@ export type RunDeps = {
   db: Database
   clock: Clock
   keyring: Keyring
-  config: Pick<Config, 'plans'>
+  config: Pick<Config, 'plans' | 'jobStoredBytes'>
   sizes: Map<JobAction, number>
 }
 
@@ -200,10 +200,16 @@ async function processNextIds(db: Database, deps: RunDeps, job: JobRow, now: num
     (!isRestore || (await remainingMonitors(deps, tenant)(db)) >= ids.length)
   const half = isParallel ? Math.ceil(ids.length / 2) : ids.length
   const parts = [ids.slice(0, half), ids.slice(half)].filter(({ length }) => length > 0)
+  const remainingBytes = deps.config.jobStoredBytes - (await storedBytes(db, tenant))
   const ended = await Promise.allSettled(
     parts.map((part, index) =>
       inTransaction(isPostgres ? deps.db : db, (transaction) =>
-        processPart(transaction, deps, job, { ids: part, offset: job.done + index * half, now }),
+        processPart(transaction, deps, job, {
+          ids: part,
+          offset: job.done + index * half,
+          now,
+          maxBytes: remainingBytes / parts.length,
+        }),
       ),
     ),
   )
@@ -229,16 +235,22 @@ async function undoesDeletion(db: Database, { organization_id, undoes }: JobRow)
   return (await jobs.where('id', '=', undoes).executeTakeFirst())?.action === 'delete'
 }
 
-/** `offset`: position of the first id in the job. */
-type Part = { ids: readonly string[]; offset: number; now: number }
+/** `offset`: position of the first id in the job. `maxBytes`: of the results to store. */
+type Part = { ids: readonly string[]; offset: number; now: number; maxBytes: number }
 
-async function processPart(db: Database, deps: RunDeps, job: JobRow, { ids, offset, now }: Part): Promise<Step> {
+async function processPart(
+  db: Database,
+  deps: RunDeps,
+  job: JobRow,
+  { ids, offset, now, maxBytes }: Part,
+): Promise<Step> {
   const tenant = { organizationId: job.organization_id }
   const { organizationId } = tenant
   const pace = await frequencyLimiter({ ...deps, db }, tenant)
   const context = { ...tenant, now, job, offset, pace, monitorsLeft: remainingMonitors(deps, tenant) }
   const { results, remaining } = await performAction(db, context, ids)
-  await insertResults(db, job, results)
+  const { stored, bytes, missing } = limitResults(results, maxBytes)
+  await insertResults(db, job, stored)
   const isLast = await shortenBatch(db, job, new Set(ids), remaining)
   const isOver = isLast && job.done_batches + 1 === job.listed_batches
   const changed = results.filter(({ state }) => state === 'changed').map(({ object_id }) => object_id)
@@ -249,6 +261,8 @@ async function processPart(db: Database, deps: RunDeps, job: JobRow, { ids, offs
       done: sql`done + ${results.length}`,
       changed: sql`changed + ${changed.length}`,
       failed: sql`failed + ${failed}`,
+      result_bytes: sql`result_bytes + ${bytes}`,
+      undo_missing: sql`undo_missing + ${missing}`,
       failures: 0,
       ...startedColumns(job, now),
       ...(isLast ? { done_batches: job.done_batches + 1 } : {}),
@@ -290,6 +304,16 @@ const remainingMonitors = (deps: RunDeps, tenant: Tenant) => async (db: Database
   const quota = await findQuota({ ...deps, db }, tenant, 'monitors')
   if (!quota) return Number.POSITIVE_INFINITY
   return Math.max(0, quota.limit - (await countUsage(db, tenant, 'monitors', quota.now)))
+}
+
+/** Of all jobs of the organization that are stored, a few hundred. */
+async function storedBytes(db: Database, { organizationId }: Tenant): Promise<number> {
+  const { bytes } = await db
+    .selectFrom('jobs')
+    .select(sql<number>`cast(coalesce(sum(result_bytes), 0) as bigint)`.as('bytes'))
+    .where('organization_id', '=', organizationId)
+    .executeTakeFirstOrThrow()
+  return bytes
 }
 
 async function insertResults(db: Database, job: JobRow, results: readonly JobResult[]): Promise<void> {
