@@ -1,93 +1,15 @@
 import type { DnsClient, QueryOptions } from '#server/dns/client.ts'
 import type { Exchange, Outcome, Question as ProductQuestion, Reply, ServerAddress } from '#server/dns/outcome.ts'
 import type { VirtualClock } from './clock.ts'
-import { askHost, isDuring } from './dns/host.ts'
 import type { Question, RecordType, Response, RRset } from './dns/message.ts'
-import { MODELS } from './dns/policies.ts'
-import { createResolver, type Resolver } from './dns/resolver.ts'
-import type { Random } from './random.ts'
-import { type Internet, ROOT_IPS } from './world/internet.ts'
-import { sampleValue, type World, ZONE } from './world/world.ts'
+import type { Network } from './network.ts'
 
-/** Forged records, and the address that a captive portal gives to every name. */
-export const FORGED = 251
-const CAPTIVE = '10.99.99.99'
-const LATENCY_MS = 30
-
-/** The product's DNS client, over the servers of a world instead of sockets. */
-export type SimulatedDns = { client: DnsClient; sent(): number; onQuery?: (text: string) => void }
-
-export function createSimulatedDns(
-  world: World,
-  internet: Internet,
-  clock: VirtualClock,
-  random: Random,
-): SimulatedDns {
-  const addresses = world.resolvers.map(({ isLocal }, index): ServerAddress => {
-    return { ip: isLocal ? `192.168.1.${index + 1}` : `9.9.9.${index + 1}`, port: 53 }
-  })
-  const resolvers = world.resolvers.map((_, index) => resolverOf(index))
-  const indexOf = new Map(addresses.map(({ ip }, index) => [ip, index]))
-  const poison = [...world.poisoned]
-  const recent = new Map<string, { second: number; count: number }>()
+/**
+ * What the product's DNS client does, without packets: it fails over from one server to the next. `wire-client.ts` is the real one,
+ * which takes too long for every world.
+ */
+export function createFastClient(network: Network, clock: VirtualClock, onQuery: (text: string) => void): DnsClient {
   let nextFirst = 0
-  let sent = 0
-  const dns: SimulatedDns = {
-    client: { servers: addresses, query, statuses: () => [], close: async () => {} },
-    sent: () => sent,
-  }
-
-  function resolverOf(index: number): Resolver {
-    const { model, caches, isPopular, isLocal, rewritesNxdomain } = world.resolvers[index]!
-    const policy = { ...MODELS[model]!, ...(rewritesNxdomain ? { rewritesNxdomain: '203.0.113.222' } : {}) }
-    const privateZones = world.privateZone ? [{ zone: ZONE, ips: internet.privateIps }] : []
-    const ask = (ip: string, question: Question, time: number) =>
-      isLocal && isDuring(world.outages, time) ? undefined : askServer(ip, question, time)
-    return createResolver({ policy, caches, isPopular, privateZones, rootIps: ROOT_IPS }, ask, random)
-  }
-
-  function askServer(ip: string, question: Question, time: number): Response | undefined {
-    const host = internet.hosts.get(ip)
-    if (!host) return undefined
-    if (host.perSecond !== undefined && isLimited(ip, host.perSecond, time)) return undefined
-    return askHost(host, { ...question, client: '' }, time, random)
-  }
-
-  /** Response rate limiting: what is more than the limit in a second gets no response. */
-  function isLimited(ip: string, limit: number, time: number): boolean {
-    const second = Math.floor(time / 1_000)
-    const counted = recent.get(ip)
-    const count = counted?.second === second ? counted.count + 1 : 1
-    recent.set(ip, { second, count })
-    return count > limit
-  }
-
-  /** `undefined`: no response. */
-  function receive(ip: string, question: Question, checkingDisabled: boolean, timeoutMs: number) {
-    const time = clock.elapsed()
-    const index = indexOf.get(ip)
-    const outage = world.outages.find(({ from, to }) => time >= from && time < to)
-    const isLocal = index === undefined ? ip.startsWith('10.') : world.resolvers[index]!.isLocal
-    if (outage && (outage.reach === 'all' || !isLocal)) return undefined
-    if (isDuring(world.captive, time)) return captivePortal(question)
-    if (world.loss > 0 && random.chance(world.loss)) return undefined
-    if (index === undefined) {
-      const response = isDuring(world.closed, time) ? undefined : askServer(ip, question, time)
-      return response && { response, ms: LATENCY_MS }
-    }
-    const { status } = world.resolvers[index]!
-    if (status === 'silent') return undefined
-    if (status === 'lies') return { response: NXDOMAIN, ms: LATENCY_MS }
-    if (poison.length > 0 && time >= poison[0]!) poisonCache(resolvers[index]!, time)
-    const resolved = resolvers[index]!.query(question, time, checkingDisabled)
-    return resolved.ms > timeoutMs ? undefined : resolved
-  }
-
-  function poisonCache(resolver: Resolver, time: number): void {
-    poison.shift()
-    const { recordType: type, ttl } = world
-    resolver.poison({ name: `www.${ZONE}`, type, ttl: Math.max(ttl, 60), values: [sampleValue(type, FORGED)] }, time)
-  }
 
   async function query(asked: ProductQuestion, options: QueryOptions = {}): Promise<Reply> {
     const { recursionDesired = true, checkingDisabled = false, attempts = 3, accept, signal } = options
@@ -102,8 +24,7 @@ export function createSimulatedDns(
       const server = candidates.shift()
       if (!server) break
       const waitMs = Math.min(timeoutMs, remainingMs)
-      sent += 1
-      const received = receive(server.ip, question, checkingDisabled, waitMs)
+      const received = network.receive(server.ip, question, checkingDisabled, waitMs)
       const ms = received?.ms ?? waitMs
       const waiting = received ? clock.pass(ms) : clock.sleep(ms, signal)
       if (waiting) await waiting
@@ -111,7 +32,7 @@ export function createSimulatedDns(
       remainingMs -= ms
       const exchange = toExchange(server, question, received?.response, ms, recursionDesired)
       evidence.push(exchange)
-      dns.onQuery?.(textOf(exchange, question, checkingDisabled))
+      onQuery(textOf(exchange, question, checkingDisabled))
       const outcome = exchange.outcome!
       const isFinal = outcome.kind === 'referral' ? !recursionDesired || outcome.chain.length > 0 : isUsable(outcome)
       if (accept ? accept(exchange) : isFinal) return { outcome, evidence }
@@ -123,18 +44,11 @@ export function createSimulatedDns(
   }
 
   function rotated(): ServerAddress[] {
-    const first = nextFirst++ % addresses.length
-    return [...addresses.slice(first), ...addresses.slice(0, first)]
+    const first = nextFirst++ % network.resolvers.length
+    return [...network.resolvers.slice(first), ...network.resolvers.slice(0, first)]
   }
 
-  return dns
-}
-
-const NXDOMAIN: Response = { rcode: 'NXDOMAIN', aa: false, answer: [], authority: [], additional: [], ede: [] }
-
-function captivePortal({ name, type }: Question): { response: Response; ms: number } {
-  const answer = type === 'A' ? [{ name, type, ttl: 60, values: [CAPTIVE] }] : []
-  return { response: { ...NXDOMAIN, rcode: 'NOERROR', answer }, ms: LATENCY_MS }
+  return { servers: network.resolvers, query, statuses: () => [], close: async () => {} }
 }
 
 function isUsable({ kind }: Outcome): boolean {

@@ -6,7 +6,7 @@ import type { Exchange, Outcome, Question, QuestionType, Reply, ServerAddress } 
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
 import { formatServer } from './server-address.ts'
 import { createSingleFlight } from './single-flight.ts'
-import { createUpstreams, mayQuery, type Upstream, type UpstreamStatus } from './upstreams.ts'
+import { createUpstreams, mayQuery, SOCKETS, type Transports, type Upstream, type UpstreamStatus } from './upstreams.ts'
 
 export type QueryOptions = {
   /** Replaces the default servers for this question. Queried in this order, failing ones last. */
@@ -42,7 +42,7 @@ export type DnsClient = {
   close(): Promise<void>
 }
 
-/** `formats`: how rdata is read. The last three are limits for each server. */
+/** `formats`: how rdata is read. `transports`: instead of sockets. */
 export type DnsClientOptions = {
   servers: readonly ServerAddress[]
   clock: Clock
@@ -54,6 +54,7 @@ export type DnsClientOptions = {
   queriesPerSecond?: number
   /** Called after every exchange. */
   onExchange?: ((exchange: Exchange) => void) | undefined
+  transports?: Transports
 }
 
 const DEFAULT_MAX_WAIT_MS = 20_000
@@ -69,10 +70,11 @@ export function createDnsClient({
   maxWaitingPerServer = 20_000,
   queriesPerSecond = Number.POSITIVE_INFINITY,
   onExchange = () => {},
+  transports = SOCKETS,
 }: DnsClientOptions): DnsClient {
   const deadlines = createDeadlines(clock)
   const limits = { maxInFlightPerServer, maxWaitingPerServer, queriesPerSecond }
-  const upstreams = createUpstreams(servers, clock, deadlines, limits)
+  const upstreams = createUpstreams(servers, clock, deadlines, limits, transports)
   const deps = { clock, deadlines, types: createRdataTypes(formats), onExchange }
   const singleFlight = createSingleFlight<Reply>()
   let nextFirst = 0

@@ -24,6 +24,11 @@ type FailureStreak = { failures: number; retryAt: number }
 
 export type UpstreamLimits = { maxInFlightPerServer: number; maxWaitingPerServer: number; queriesPerSecond: number }
 
+/** How packets are sent to a server. */
+export type Transports = { udp: typeof createUdpPool; tcp: typeof tcpTo }
+
+export const SOCKETS: Transports = { udp: createUdpPool, tcp: tcpTo }
+
 export type Upstreams = {
   get(server: ServerAddress): Upstream
   /** Of the permanent upstreams. */
@@ -46,6 +51,7 @@ export function createUpstreams(
   clock: Clock,
   deadlines: Deadlines,
   limits: UpstreamLimits,
+  transports: Transports = SOCKETS,
 ): Upstreams {
   const upstreams = new Map<string, Upstream>() // the least recently used first
   const permanent = new Map<string, Upstream>()
@@ -63,9 +69,9 @@ export function createUpstreams(
       limits.maxWaitingPerServer,
       LATE_FACTOR * limits.maxInFlightPerServer,
     )
-    const udp = createUdpPool(server, clock, deadlines)
+    const udp = transports.udp(server, clock, deadlines)
     const rateLimiter = createRateLimiter(limits.queriesPerSecond, clock)
-    return { address, semaphore, rateLimiter, udp, tcp: tcpTo(server), failureStreaks: new Map() }
+    return { address, semaphore, rateLimiter, udp, tcp: transports.tcp(server), failureStreaks: new Map() }
   }
 
   // Busy upstreams stay beyond the limit: there are at most as many as callers.

@@ -1,12 +1,11 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { type Answer, AUTHORITATIVE_ANSWER, decode, encode, type Question } from 'dns-packet'
+import { decode, encode } from 'dns-packet'
 import { askHost, type Host } from '../../../simulator/dns/host.ts'
-import type { RecordType, Response, RRset } from '../../../simulator/dns/message.ts'
+import type { RecordType } from '../../../simulator/dns/message.ts'
 import type { Random } from '../../../simulator/random.ts'
-
-const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
+import { encodeResponse, optRecord } from '../../../simulator/wire-format.ts'
 
 /** Serves the hosts of a simulated DNS on their own addresses, port 53, in real time. `now`: milliseconds of the timeline. */
 export async function serveHosts(hosts: readonly Host[], random: Random, now: () => number) {
@@ -23,7 +22,7 @@ async function serveHost(host: Host, random: Random, now: () => number): Promise
     const asked = { name: name === '.' ? '' : name, type: question.type as RecordType, client: '' }
     const reply = askHost(host, asked, now(), random)
     const hasEdns = query.additionals?.some(({ type }) => type === 'OPT') ?? false
-    return reply && encodeReply(query.id ?? 0, question, reply, hasEdns)
+    return reply && encodeResponse(query.id ?? 0, question, reply, { hasEdns, isRecursive: false })
   }
   const socket: Socket = createSocket('udp4')
   socket.on('message', (bytes, { port, address }) => {
@@ -47,49 +46,6 @@ async function serveHost(host: Host, random: Random, now: () => number): Promise
   }
 }
 
-function encodeReply(id: number, question: Question, reply: Response, hasEdns: boolean): Buffer {
-  const opt = {
-    type: 'OPT',
-    name: '.',
-    udpPayloadSize: 1232,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: 0,
-    flag_do: false,
-    options: [],
-  }
-  return encode({
-    type: 'response',
-    id,
-    flags: (reply.aa ? AUTHORITATIVE_ANSWER : 0) | RCODES[reply.rcode],
-    questions: [question],
-    answers: reply.answer.flatMap(toRecords),
-    authorities: reply.authority.flatMap(toRecords),
-    additionals: [...reply.additional.flatMap(toRecords), ...(hasEdns ? [opt as unknown as Answer] : [])],
-  })
-}
-
-function toRecords({ name, type, ttl, values, minimum }: RRset): Answer[] {
-  const owner = name || '.'
-  return values.map((value): Answer => {
-    if (type === 'SOA') {
-      const [mname, rname, serial] = value.split(' ')
-      const data = {
-        mname: mname!,
-        rname: rname!,
-        serial: Number(serial),
-        refresh: 3600,
-        retry: 600,
-        expire: 86_400,
-        minimum: minimum!,
-      }
-      return { name: owner, type, ttl, data }
-    }
-    if (type === 'MX') return { name: owner, type, ttl, data: { preference: 10, exchange: value } }
-    return { name: owner, type, ttl, data: value } as Answer
-  })
-}
-
 export type RealAnswer = {
   rcode: string
   answer: { name: string; type: string; ttl: number; value: string }[]
@@ -104,23 +60,13 @@ export async function queryResolver(
   waitMs: number,
 ): Promise<RealAnswer | undefined> {
   const socket = createSocket('udp4')
-  const opt = {
-    type: 'OPT',
-    name: '.',
-    udpPayloadSize: 1232,
-    extendedRcode: 0,
-    ednsVersion: 0,
-    flags: 0,
-    flag_do: false,
-    options: [],
-  }
   const id = 1 + Math.floor(Math.random() * 65_000)
   const packet = encode({
     type: 'query',
     id,
     flags: 256,
     questions: [{ name, type }],
-    additionals: [opt as unknown as Answer],
+    additionals: [optRecord()],
   })
   socket.send(packet, 53, ip)
   try {
