@@ -55,6 +55,9 @@ const SCHEMA = {
   too_few: entry('The list is too short.', ['min'], ({ min }) =>
     min === 1 ? 'must have at least 1 entry.' : `must have at least ${min} entries.`,
   ),
+  too_many_metadata_filters: entry('The query has too many filters of metadata.', ['max'], ({ max }) => {
+    return `is one filter too many. At most ${max} pairs of metadata are allowed.`
+  }),
   too_many: entry('The list is too long.', ['max'], ({ max }) => `must have at most ${max} entries.`),
   repeated: plain('A parameter or header was sent more than once.', 'was given more than once. Send it once.'),
   invalid_format: entry('The text does not have the required format.', ['format', 'given'], ({ format, given }) => {

@@ -1,11 +1,18 @@
 import { type RawBuilder, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import { EXTERNAL_ID, MAX_METADATA_PAIRS, METADATA_KEY, METADATA_PREFIX, type Metadata } from '#contract/labels.ts'
+import {
+  EXTERNAL_ID,
+  MAX_METADATA_PAIRS,
+  MAX_TAGS,
+  METADATA_KEY,
+  METADATA_PREFIX,
+  type Metadata,
+} from '#contract/labels.ts'
 import type { Tenant } from '../context.ts'
 import { deleteEach, insertEach, isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { LabelColumns } from '../database/schema.ts'
-import { conflict, type FieldErrors } from '../problem.ts'
+import { conflict, type FieldErrors, throwIfInvalid } from '../problem.ts'
 
 /** The labels of a monitor or group in a request. Null means the same as absent. */
 export type LabelInput = {
@@ -75,11 +82,15 @@ export const metadataLabel = (key: string, value: string) => `${key}=${value}`
 /** The labels that a query filters by. `tag=a,b` requires both. */
 export function requestedLabels(query: object): string[] {
   const { tag = '' } = query as { tag?: string }
-  const pairs = Object.entries(query).flatMap(([name, value]) =>
-    name.startsWith(METADATA_PREFIX) ? [metadataLabel(name.slice(METADATA_PREFIX.length), String(value))] : [],
-  )
-  const tags = tag.split(',').filter((name) => name !== '')
-  return [...new Set([...tags.map(tagLabel), ...pairs])].sort()
+  const pairs = Object.entries(query).filter(([name]) => name.startsWith(METADATA_PREFIX))
+  const tags = new Set(tag.split(',').filter((name) => name !== ''))
+  const errors: FieldErrors = {}
+  if (tags.size > MAX_TAGS) errors.tag = fieldError('too_many', { max: MAX_TAGS })
+  const [excess] = pairs[MAX_METADATA_PAIRS] ?? []
+  if (excess !== undefined) errors[excess] = fieldError('too_many_metadata_filters', { max: MAX_METADATA_PAIRS })
+  throwIfInvalid(errors)
+  const metadata = pairs.map(([name, value]) => metadataLabel(name.slice(METADATA_PREFIX.length), String(value)))
+  return [...new Set([...[...tags].map(tagLabel), ...metadata])].sort()
 }
 
 /** The condition that a listed object has the label. */

@@ -19,6 +19,21 @@ const idsOf = async ({ call }: TestApp, query: string) => {
 }
 
 onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
+  test('a list has at most as many filters of tags and of metadata as a monitor can have', async () => {
+    const world = await givenApp(engine)
+    const tags = Array.from({ length: 21 }, (_, index) => `t${index}`)
+    const metadata = tags.map((name) => `metadata.${name}=x`)
+    for (const list of ['/monitors', '/groups']) {
+      const answer = await world.call(`${list}?tag=${tags.join()}&${metadata.join('&')}`)
+      expect([list, answer.status, answer.body.errors]).toEqual([
+        list,
+        400,
+        { tag: 'must have at most 20 entries.', 'metadata.t20': expect.stringContaining('At most 20 pairs') },
+      ])
+      expect((await world.call(`${list}?tag=${tags.slice(1)}&${metadata.slice(1).join('&')}`)).status).toBe(200)
+    }
+  })
+
   test('are stored, included on request, changed and cleared', async () => {
     const world = await givenApp(engine)
     const made = await post(world, `/monitors?${INCLUDE}`, { ...WWW, ...LABELS, tags: ['prod', 'eu', 'prod'] })

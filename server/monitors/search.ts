@@ -188,7 +188,7 @@ const trigramsOf = (form: string) => {
 const quoted = (term: string) => `"${term.replaceAll('"', '""')}"`
 
 /** The beginnings of the words that are looked up in the index. */
-function indexed(words: Search['words']): string[][] {
+export function indexed(words: Search['words']): string[][] {
   const length = Math.max(TRIGRAM_LENGTH, Math.floor(MAX_TRIGRAMS / words.length))
   const longWords = words.filter(isLong).slice(0, MAX_TRIGRAMS / TRIGRAM_LENGTH)
   return longWords.map((forms) => forms.map((form) => Array.from(form).slice(0, length).join('')))
