@@ -19,7 +19,7 @@ test('too many levels are refused with the chain of files', () => {
   ])
 })
 
-test('tests and the simulator do not count', () => {
+test('tests do not count', () => {
   const outside = [{ path: 'server/checks/x.test.ts', text: "import { a } from '../a.ts'" }]
 
   expect(tooManyLevels([...FILES, ...outside], 3)).toEqual([])

@@ -53,6 +53,5 @@ function staticImportsOf({ path, text }: File): string[] {
   })
 }
 
-/** Tests and the simulator may import everything. */
-const isProduct = ({ path }: File) =>
-  path.startsWith('server/') && !/\.test\.ts$|^server\/testing\/|^server\/checks\/simulator\//.test(path)
+/** Tests may import everything. */
+const isProduct = ({ path }: File) => path.startsWith('server/') && !/\.test\.ts$|^server\/testing\//.test(path)

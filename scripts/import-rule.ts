@@ -148,6 +148,7 @@ const JUDGED = [
   'server/dns/network-check.ts',
   'server/dns/outcome.ts',
   'server/dns/resolver/authoritative-client.ts',
+  'server/dns/transport.ts',
   'server/monitors/record-types/record-types.ts',
 ]
 

@@ -68,7 +68,7 @@ function toExchange(
   const base = { server: address, transport: 'udp' as const, ms }
   if (!response) return { ...base, rcode: null, flags: [], ede: [], outcome: { kind: 'timeout' } }
   const ede = response.ede.map((code) => ({ code, text: '' }))
-  const flags = [...(response.aa ? ['aa'] : []), ...(isRecursive ? ['rd', 'ra'] : [])]
+  const flags = [...(response.aa ? ['aa'] : []), ...(isRecursive ? ['rd', 'ra'] : []), ...(response.ad ? ['ad'] : [])]
   return { ...base, rcode: response.rcode, flags, ede, outcome: toOutcome(response, question, ede) }
 }
 

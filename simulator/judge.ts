@@ -35,7 +35,7 @@ const WIRE_SHARE = 10
 const MAX_QUERIES = 200
 const MAX_CHECK_MS = 55_000
 
-export type FaultKind = 'false event' | 'missed change' | 'late change' | 'costly check'
+export type FaultKind = 'false event' | 'missed change' | 'late change' | 'costly check' | 'crash'
 export type Fault = { kind: FaultKind; at: number; text: string }
 
 /** `kind`: of the change; `ms`: from the change itself until it was recorded. */
@@ -76,17 +76,7 @@ export async function judge(world: World, clock: VirtualClock, isTraced = false)
       ? createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage: () => {}, onRecovery: () => {} })
       : undefined,
   }
-  const report: Report = {
-    world,
-    faults: [],
-    detections: [],
-    checks: 0,
-    queries: 0,
-    events: 0,
-    changes: { all: 0, counted: 0, rotating: 0, countedRotating: 0 },
-    undecidable: cases.map((one) => one.case),
-    trace,
-  }
+  const report = { ...newReport(world), undecidable: cases.map((one) => one.case), trace }
   const end = world.days * DAY
   const interval = world.frequency * MINUTE
   const steps = [...world.clockSteps]
@@ -97,6 +87,7 @@ export async function judge(world: World, clock: VirtualClock, isTraced = false)
     clock.goTo(time)
     while (steps.length > 0 && time >= steps[0]!.at) clock.step(steps.shift()!.by)
     const sentBefore = network.sent()
+    network.allow(10 * MAX_QUERIES)
     const result = await check(recorded)
     report.checks += 1
     const now = clock.elapsed()
@@ -117,7 +108,7 @@ export async function judge(world: World, clock: VirtualClock, isTraced = false)
       if (!isPermitted) report.faults.push({ kind: 'false event', at: now, text: reason! })
     }
     open.look(now, recorded)
-    time = Math.max(now, Math.min(next, now + afterMs))
+    time = Math.min(next, now + Math.max(afterMs, 1_000))
   }
   open.close(end)
   report.queries = network.sent()
@@ -250,28 +241,34 @@ function newRecorded(world: World): Recorded {
   }
 }
 
+function newReport(world: World): Report {
+  const changes = { all: 0, counted: 0, rotating: 0, countedRotating: 0 }
+  return { world, faults: [], detections: [], checks: 0, queries: 0, events: 0, changes, undecidable: [], trace: [] }
+}
+
+/** An exception of the product is a fault of its own. */
+function crashed(world: World, error: Error): Report {
+  return { ...newReport(world), faults: [{ kind: 'crash', at: 0, text: error.stack ?? error.message }] }
+}
+
 // Running
 
 /** Runs the worlds at the same time: their promises settle together, which is cheaper than one after the other. */
 export async function judgeAll(worlds: readonly World[], isTraced = false): Promise<Report[]> {
   const clocks = worlds.map(() => createVirtualClock(START))
   let running = worlds.length
-  let failure: unknown
   const reports = worlds.map((world, index) =>
-    judge(world, clocks[index]!, isTraced).finally(() => {
-      running -= 1
-    }),
+    judge(world, clocks[index]!, isTraced)
+      .catch((error: Error) => crashed(world, error))
+      .finally(() => {
+        running -= 1
+      }),
   )
-  const all = Promise.all(reports).catch((error) => {
-    failure = error
-    return [] as Report[]
-  })
-  while (running > 0 && failure === undefined) {
+  while (running > 0) {
     await new Promise((resolve) => setImmediate(resolve))
     for (const clock of clocks) clock.advance()
   }
-  if (failure !== undefined) throw failure
-  return await all
+  return await Promise.all(reports)
 }
 
 // Text

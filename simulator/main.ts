@@ -57,10 +57,7 @@ async function replay(seed: number): Promise<void> {
 
 async function runWorlds(from: number, worlds: number): Promise<void> {
   const startedAt = process.hrtime.bigint()
-  const jobs = Array.from({ length: Math.ceil(worlds / BATCH_SIZE) }, (_, index): Job => {
-    return { from: from + index * BATCH_SIZE, worlds: Math.min(BATCH_SIZE, worlds - index * BATCH_SIZE) }
-  })
-  const parts = await inThreads(jobs, (job, part) => {
+  const parts = await inThreads(batches(from, worlds), (job, part) => {
     const seeds = `seeds ${job.from} to ${job.from + job.worlds - 1}`
     process.stderr.write([`${seeds}: ${part.failed.length} failed`, ...part.failed.map(failureText), ''].join('\n'))
   })
@@ -71,12 +68,19 @@ async function runWorlds(from: number, worlds: number): Promise<void> {
   if (totals.failed.length > 0 || tooLittle.length > 0) process.exitCode = 1
 }
 
-/** Breaks one rule or threshold after the other. Each must cause a fault in one of the worlds. */
+function batches(from: number, worlds: number): Job[] {
+  return Array.from({ length: Math.ceil(worlds / BATCH_SIZE) }, (_, index): Job => {
+    return { from: from + index * BATCH_SIZE, worlds: Math.min(BATCH_SIZE, worlds - index * BATCH_SIZE) }
+  })
+}
+
+/** Breaks one rule or threshold after the other. Each must cause a fault in a world that has none without it. */
 async function runMutants(only: string | undefined): Promise<void> {
+  const unbroken = merge(await inThreads(batches(1, MUTANT_WORLDS), () => {}))
+  const skip = unbroken.failed.map(({ seed }) => seed)
+  for (const failure of unbroken.failed) print(`Without a mutant: ${failureText(failure)}`)
   const chosen = RULE_MUTANTS.filter((mutant) => only === undefined || nameOf(mutant).includes(only))
-  const jobs = chosen.map(
-    (mutant): Job => ({ from: mutant.seed ?? 1, worlds: MUTANT_WORLDS, mutant, stopsAtFault: true }),
-  )
+  const jobs = chosen.map((mutant): Job => ({ from: mutant.seed ?? 1, worlds: MUTANT_WORLDS, mutant, skip }))
   let survivors = 0
   await inThreads(jobs, ({ mutant }, { failed: [failure], worlds }) => {
     if (!failure) survivors += 1
@@ -84,7 +88,7 @@ async function runMutants(only: string | undefined): Promise<void> {
     print(`${nameOf(mutant!)}: ${result}`)
   })
   print(`\n${chosen.length - survivors} of ${chosen.length} mutants were found.`)
-  if (survivors > 0) process.exitCode = 1
+  if (survivors > 0 || skip.length > 0) process.exitCode = 1
 }
 
 /** Runs the jobs until none is left. A mutant has a thread of its own, because modules are loaded once. */

@@ -20,6 +20,8 @@ export type Network = {
   resolvers: readonly Address[]
   /** How many queries were sent. */
   sent(): number
+  /** From now on, more queries than this throw: a check that never ends. */
+  allow(queries: number): void
   /** The response to a query that is sent now, and how long it takes. Undefined if none comes within the time. */
   receive(ip: string, question: Question, checkingDisabled: boolean, timeoutMs: number): Received | undefined
 }
@@ -34,21 +36,22 @@ export function createNetwork(world: World, internet: Internet, clock: VirtualCl
   const poison = [...world.poisoned]
   const recent = new Map<string, { second: number; count: number }>()
   let sent = 0
+  let maxSent = Number.POSITIVE_INFINITY
 
   function resolverOf(index: number): Resolver {
-    const { model, caches, isPopular, isLocal, rewritesNxdomain } = world.resolvers[index]!
+    const { model, caches, isPopular, isLocal, region, rewritesNxdomain } = world.resolvers[index]!
     const policy = { ...MODELS[model]!, ...(rewritesNxdomain ? { rewritesNxdomain: '203.0.113.222' } : {}) }
     const privateZones = world.privateZone ? [{ zone: ZONE, ips: internet.privateIps }] : []
     const ask = (ip: string, question: Question, time: number) =>
-      isLocal && isDuring(world.outages, time) ? undefined : askServer(ip, question, time)
+      isLocal && isDuring(world.outages, time) ? undefined : askServer(ip, question, time, region)
     return createResolver({ policy, caches, isPopular, privateZones, rootIps: ROOT_IPS }, ask, random)
   }
 
-  function askServer(ip: string, question: Question, time: number): Response | undefined {
+  function askServer(ip: string, question: Question, time: number, client: string): Response | undefined {
     const host = internet.hosts.get(ip)
     if (!host) return undefined
     if (host.perSecond !== undefined && isLimited(ip, host.perSecond, time)) return undefined
-    return askHost(host, { ...question, client: '' }, time, random)
+    return askHost(host, { ...question, client }, time, random)
   }
 
   /** Response rate limiting: what is more than the limit in a second gets no response. */
@@ -62,6 +65,7 @@ export function createNetwork(world: World, internet: Internet, clock: VirtualCl
 
   function receive(ip: string, question: Question, checkingDisabled: boolean, timeoutMs: number): Received | undefined {
     sent += 1
+    if (sent > maxSent) throw new Error('a check sends queries without end')
     const time = clock.elapsed()
     const index = indexOf.get(ip)
     const outage = world.outages.find(({ from, to }) => time >= from && time < to)
@@ -70,7 +74,7 @@ export function createNetwork(world: World, internet: Internet, clock: VirtualCl
     if (isDuring(world.captive, time)) return captivePortal(question)
     if (world.loss > 0 && random.chance(world.loss)) return undefined
     if (index === undefined) {
-      const response = isDuring(world.closed, time) ? undefined : askServer(ip, question, time)
+      const response = isDuring(world.closed, time) ? undefined : askServer(ip, question, time, '')
       return response && { response, ms: LATENCY_MS }
     }
     const { status } = world.resolvers[index]!
@@ -88,7 +92,14 @@ export function createNetwork(world: World, internet: Internet, clock: VirtualCl
     resolver.poison({ name, type, ttl: Math.max(ttl, 60), values: [sampleValue(type, FORGED)] }, time)
   }
 
-  return { resolvers: addresses, sent: () => sent, receive }
+  return {
+    resolvers: addresses,
+    sent: () => sent,
+    allow(queries) {
+      maxSent = sent + queries
+    },
+    receive,
+  }
 }
 
 const NXDOMAIN: Response = { rcode: 'NXDOMAIN', aa: false, answer: [], authority: [], additional: [], ede: [] }

@@ -6,6 +6,8 @@ export type Random = {
   below(limit: number): number
   chance(probability: number): boolean
   pick<T>(from: readonly T[]): T
+  /** In place. */
+  shuffle<T>(list: T[]): T[]
 }
 
 /** Mulberry32: short, and with the same results on every machine. */
@@ -18,5 +20,18 @@ export function createRandom(seed: number): Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const below = (limit: number) => Math.floor(next() * limit)
-  return { next, below, chance: (probability) => next() < probability, pick: (from) => from[below(from.length)]! }
+  const shuffle = <T>(list: T[]): T[] => {
+    for (let index = list.length - 1; index > 0; index--) {
+      const other = below(index + 1)
+      ;[list[index], list[other]] = [list[other]!, list[index]!]
+    }
+    return list
+  }
+  return {
+    next,
+    below,
+    chance: (probability) => next() < probability,
+    pick: (from) => from[below(from.length)]!,
+    shuffle,
+  }
 }

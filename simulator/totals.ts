@@ -91,7 +91,8 @@ export function table(totals: Totals, seconds: number, threads: number): string 
     ['false events', String(count('false event'))],
     ['missed changes', String(count('missed change'))],
     ['late changes', String(count('late change'))],
-    ['checks with too many queries', String(count('costly check'))],
+    ['costly checks', String(count('costly check'))],
+    ['crashes', String(count('crash'))],
     ['changes that can count', `${changes.counted} of ${changes.all} (${percent(changes.counted, changes.all)})`],
     [
       '  of rotations',

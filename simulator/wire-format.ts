@@ -1,4 +1,11 @@
-import { type Answer, AUTHORITATIVE_ANSWER, encode, type Question, RECURSION_AVAILABLE } from 'dns-packet'
+import {
+  type Answer,
+  AUTHENTIC_DATA,
+  AUTHORITATIVE_ANSWER,
+  encode,
+  type Question,
+  RECURSION_AVAILABLE,
+} from 'dns-packet'
 import type { Response, RRset } from './dns/message.ts'
 
 const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const
@@ -11,7 +18,7 @@ export function encodeResponse(id: number, question: Question, response: Respons
   return encode({
     type: 'response',
     id,
-    flags: mode | RCODES[response.rcode],
+    flags: mode | (response.ad ? AUTHENTIC_DATA : 0) | RCODES[response.rcode],
     questions: [question],
     answers: response.answer.flatMap(toRecords),
     authorities: response.authority.flatMap(toRecords),

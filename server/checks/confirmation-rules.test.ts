@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { UNDECIDABLE } from '../../simulator/world/undecidable.ts'
 import type { Outcome, Reply } from '../dns/outcome.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { CheckSoFar, Observation, Recorded } from './check-state.ts'
@@ -8,7 +9,6 @@ import { fingerprint } from './fingerprint.ts'
 import { RESOLVER_RULES } from './resolver-rules.ts'
 import { CHANGE_RULES, MEMBER_RULES } from './rotation-rules.ts'
 import { SAMPLING_RULES } from './sampling.ts'
-import { UNDECIDABLE } from './simulator/truth.ts'
 
 const document = await readFile(new URL('../../docs/explanation/checks.md', import.meta.url), 'utf8')
 

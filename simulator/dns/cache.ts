@@ -11,6 +11,8 @@ export type CacheEntry = {
   storedAt: number
   until: number
   trust: Trust
+  /** A validated signature covers it. */
+  isSecure?: boolean
 }
 
 /** One cache of a resolver. Expired entries stay, because some resolvers serve them. */

@@ -24,6 +24,8 @@ export type Host = {
   loss?: number
   down?: readonly TimeRange[]
   perSecond?: number
+  /** Its answers with records do not arrive: they are truncated, and it does not answer over TCP. */
+  isTruncating?: true
 }
 
 /** Undefined if no response comes. */
@@ -40,8 +42,10 @@ export function askHost(host: Host, query: Query, time: number, random: Random):
       return response('SERVFAIL', false)
     case 'upward':
       return response('NOERROR', false, { authority: [{ name: '', type: 'NS', ttl: 3_600_000, values: ['a.root'] }] })
-    default:
-      return answerFromZone(content, query, query.client, (rrset, client) => drawValues(rrset, client, random))
+    default: {
+      const reply = answerFromZone(content, query, query.client, (rrset, client) => drawValues(rrset, client, random))
+      return host.isTruncating && reply.answer.length > 0 ? undefined : reply
+    }
   }
 }
 

@@ -25,10 +25,11 @@ export type RRset = {
 /** `client`: the region of the end user, as EDNS Client Subset or the location of the resolver shows it. RFC 7871. */
 export type Query = Question & { client: string; checkingDisabled?: boolean }
 
-/** `ede`: codes of RFC 8914. */
+/** `ede`: codes of RFC 8914. `ad`: a validating resolver found everything signed. RFC 4035 section 3.2.3. */
 export type Response = {
   rcode: Rcode
   aa: boolean
+  ad?: boolean
   answer: readonly RRset[]
   authority: readonly RRset[]
   additional: readonly RRset[]

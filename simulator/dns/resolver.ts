@@ -103,15 +103,17 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
     const answer: RRset[] = []
     let ede: readonly number[] = []
     let name = first
+    let ad = policy.validates && !run.isUnvalidated
     for (let links = 0; links <= MAX_LINKS; links++) {
       const found = find(cache, name, type, run)
       if (found.kind === 'failure') return response('SERVFAIL', false, { ede: found.ede })
-      const { rrset, rcode } = found.entry
+      const { rrset, rcode, isSecure = false } = found.entry
+      ad &&= isSecure
       if (found.isStale && policy.serveStale?.isDeclared) ede = [3]
       const ttl = found.isStale ? policy.serveStale!.answerTtl : remaining(found.entry, run.time)
-      if (!rrset) return response(rcode, false, { answer, ede })
+      if (!rrset) return response(rcode, false, { answer, ede, ad })
       answer.push({ ...rrset, ttl })
-      if (rrset.type !== 'CNAME' || type === 'CNAME') return response('NOERROR', false, { answer, ede })
+      if (rrset.type !== 'CNAME' || type === 'CNAME') return response('NOERROR', false, { answer, ede, ad })
       name = rrset.values[0]!
     }
     return response('SERVFAIL', false, {})
@@ -216,7 +218,7 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
       }
     }
     const isAvoided = (ip: string) => (cache.avoidUntil.get(ip) ?? 0) > run.time
-    const shuffled = shuffle(found)
+    const shuffled = random.shuffle(found)
     return cache.avoidUntil.size === 0
       ? shuffled
       : [...shuffled.filter((ip) => !isAvoided(ip)), ...shuffled.filter(isAvoided)]
@@ -225,14 +227,6 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
   function addressOf(cache: Cache, server: string, time: number): readonly string[] | undefined {
     const entry = cache.entries.get(`${server} A`)
     return entry && entry.until > time ? entry.rrset?.values : undefined
-  }
-
-  function shuffle(list: string[]): string[] {
-    for (let index = list.length - 1; index > 0; index--) {
-      const other = random.below(index + 1)
-      ;[list[index], list[other]] = [list[other]!, list[index]!]
-    }
-    return list
   }
 
   /** The answer of the first server that helps, or the zone to which it refers. */
@@ -280,11 +274,12 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
         if (ns.type === 'NS' && ns.name === zone) putChildNs(cache, ns, run)
       }
     }
+    const isSecure = isSigned(cache, zone, run)
     let result: CacheEntry | undefined
     let last: RRset | undefined
     for (const rrset of reply.answer) {
       if (!isWithin(rrset.name, zone)) break
-      const entry = put(cache, rrset, TRUST.answer, run)
+      const entry = Object.assign(put(cache, rrset, TRUST.answer, run), { isSecure })
       last = rrset
       result ??= entry
     }
@@ -296,7 +291,13 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
       return { kind: 'entry', entry: result }
     }
     const soa = reply.authority.find((rrset) => rrset.type === 'SOA')
-    return { kind: 'entry', entry: denyBy(cache, name, type, soa, reply, run) }
+    return { kind: 'entry', entry: Object.assign(denyBy(cache, name, type, soa, reply, run), { isSecure }) }
+  }
+
+  /** The root is signed, and the zones whose parents have DS records for them. */
+  function isSigned(cache: Cache, zone: string, { time, isUnvalidated }: Run): boolean {
+    if (!policy.validates || isUnvalidated) return false
+    return zone === '' || findEntry(cache, zone, 'DS', time)?.rrset !== undefined
   }
 
   function denyBy(cache: Cache, name: string, type: RecordType, soa: RRset | undefined, { rcode }: Response, run: Run) {

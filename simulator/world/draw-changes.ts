@@ -19,11 +19,11 @@ export function drawChanges(world: World, initial: Publication, random: Random):
     changes.push(drawn.change)
     current = drawn.after
     if (drawn.isTemporary) {
-      const until = Math.max(...drawn.change.steps.map((step) => step.at)) + (random.chance(0.04) ? SHORT_GAP : gap)
+      const until = Math.max(...drawn.change.steps.map((step) => step.at)) + (random.chance(0.02) ? SHORT_GAP : gap)
       if (until < end) changes.push({ kind: drawn.change.kind, steps: restore(current, until, world) })
       at = until
     }
-    at += (random.chance(0.03) ? SHORT_GAP : gap) + random.below(DAY)
+    at += (random.chance(0.015) ? SHORT_GAP : gap) + random.below(DAY)
   }
   return changes
 }
@@ -176,7 +176,7 @@ function moveZone(world: World, current: Current, at: number, random: Random): D
     { at, delegation: [to] },
   ]
   // The old provider: knows the new NS records, keeps its copy, or ends its service, before or after the parent follows.
-  const offset = random.pick([-20 * MINUTE, 0, HOUR, 3 * DAY])
+  const offset = random.pick([-20 * MINUTE, 0, 0, HOUR, HOUR, 6 * HOUR, 3 * DAY])
   const end = random.pick(['copy', 'copy', 'new_ns', 'refused', 'silent'] as const)
   const old = { at: at + offset, provider: from }
   if (end === 'new_ns') steps.push({ ...old, publication: { ...current.publication, ns: [to] } })

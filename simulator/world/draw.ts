@@ -7,9 +7,11 @@ import {
   DAY,
   HOUR,
   MINUTE,
+  OTHER_REGION,
   type Outage,
   type Publication,
   type ResolverInWorld,
+  regionalValue,
   type ServerSetup,
   sampleValue,
   type World,
@@ -53,23 +55,25 @@ export function drawWorld(seed: number): World {
     publications: providers.map(() => publication),
     changes: [],
     resolvers: drawResolvers(random, isSigned),
-    roots: random.chance(0.99),
+    roots: random.chance(0.993),
     canaries: random.chance(0.99),
     loss: random.chance(0.1) ? random.pick([0.01, 0.03, 0.1]) : 0,
     outages: random.chance(0.12) ? drawOutages(random, days) : [],
     captive: random.chance(0.02) ? drawRanges(random, days, 1, HOUR) : [],
     closed: random.chance(0.015) ? drawRanges(random, days, 2, 8 * HOUR) : [],
     poisoned: random.chance(0.05) ? [random.below(days * DAY)] : [],
+    truncates: false,
     clockSteps: random.chance(0.05)
       ? [{ at: random.below(days * DAY), by: random.pick([-DAY, -HOUR, HOUR, DAY]) }]
       : [],
   }
-  if (!isSigned && recordType !== 'NS' && random.chance(0.012)) makePrivate(world, random)
+  if (!isSigned && recordType !== 'NS' && random.chance(0.008)) makePrivate(world, random)
   // Both providers at once: up to 13 servers.
   if (!world.privateZone && random.chance(0.08)) {
     world.delegation = [0, 1]
     publication.ns = [0, 1]
   }
+  if (!world.privateZone && recordType !== 'NS') drawOddities(world, publication, random)
   world.changes = drawChanges(world, publication, random)
   world.expected = drawExpected(world, publication, random)
   return world
@@ -80,6 +84,18 @@ function makePrivate(world: World, random: Random): void {
   world.privateZone = random.pick(['denied', 'other_version'] as const)
   world.resolution = random.pick(['auto', 'resolvers'] as const)
   world.isVanity = true
+}
+
+/** Other answers in another region, a server with its own answer, and records that do not fit into a UDP response. */
+function drawOddities(world: World, { isAlias }: Publication, random: Random): void {
+  const servers = world.providers[0]!
+  if (!isAlias && random.chance(0.05)) for (const resolver of world.resolvers) resolver.region = OTHER_REGION
+  else if (servers.length > 2 && random.chance(0.03)) servers[0]!.region = regionalValue(world.recordType)
+  if (!random.chance(0.05)) return
+  world.truncates = true
+  for (const list of world.providers) {
+    for (const [index, server] of list.entries()) if (index > 0 && random.chance(0.3)) server.isUdpOnly = true
+  }
 }
 
 function drawType(random: Random): World['recordType'] {
@@ -94,9 +110,11 @@ function drawMembers(type: World['recordType'], isRotating: boolean, random: Ran
         ? random.pick([2, 2, 2, 3, 3, 4, 5, 6, 8, 8, 12, 20])
         : random.pick([1, 1, 1, 2, 3, 4])
   const isSkewed = isRotating && random.chance(0.25)
+  const isRare = isSkewed && count > 3 && random.chance(0.08)
   return Array.from({ length: count }, (_, index) => {
-    // The last one is in at least 8 % of the answers.
-    const weight = isSkewed && index === count - 1 ? Math.max(0.1 * (count - 1), 0.3) : 1
+    // The last one is in at least 8 % of the answers, unless it is rare.
+    const least = isRare ? 0.02 * (count - 1) : Math.max(0.1 * (count - 1), 0.3)
+    const weight = isSkewed && index === count - 1 ? least : 1
     return { value: sampleValue(type, index + 1), weight }
   })
 }
@@ -116,7 +134,7 @@ function drawExpected(world: World, { members }: Publication, random: Random): s
   return values.slice(-1 - random.below(Math.min(values.length, 3))).sort()
 }
 
-function drawProviders(random: Random): ServerSetup[][] {
+function drawProviders(random: Random) {
   return Array.from({ length: 3 }, (_, provider) => {
     // Two providers together have at most 13 servers.
     const count = random.pick(provider === 0 ? [1, 2, 2, 2, 3, 4, 4, 6, 7] : [2, 2, 3, 4, 6])
@@ -139,7 +157,7 @@ function drawResolvers(random: Random, isSigned: boolean): ResolverInWorld[] {
     const candidates = names.filter((name) => isStale || !name.includes('stale'))
     const validating = candidates.filter((name) => name.includes('validating'))
     return {
-      model: random.pick(isSigned && index === 0 ? validating : candidates),
+      model: random.pick(isSigned && index === 0 && !random.chance(0.03) ? validating : candidates),
       caches: random.chance(0.2) ? 2 + random.below(3) : 1,
       isPopular: random.chance(0.4),
       isLocal: random.chance(0.4),

@@ -1,7 +1,17 @@
 import type { Content, Host, Timeline } from '../dns/host.ts'
 import type { RRset, Signature } from '../dns/message.ts'
 import { newZone, type ZoneData, type ZoneRRset } from '../dns/zone.ts'
-import { OWNER, type Publication, type ServerStatus, type Step, stepsOf, type World, ZONE } from './world.ts'
+import {
+  OTHER_REGION,
+  OWNER,
+  type Publication,
+  regionalValue,
+  type ServerStatus,
+  type Step,
+  stepsOf,
+  type World,
+  ZONE,
+} from './world.ts'
 
 export const ROOT_IPS = ['9.0.0.1', '9.0.0.2']
 const TLD_IPS = ['9.0.1.1', '9.0.1.2', '9.0.1.3', '9.0.1.4']
@@ -19,6 +29,8 @@ export type Internet = {
   parents: readonly Timeline[]
   /** The timelines of the machines of a server, by its name. */
   machinesOf: ReadonlyMap<string, readonly Timeline[]>
+  /** The names of servers whose answers with records do not arrive. */
+  truncating: ReadonlySet<string>
   /** The private servers of the zone, if there are some. */
   privateIps: readonly string[]
   /** All instants at which a server begins to answer something else. */
@@ -42,6 +54,7 @@ export function buildInternet(world: World): Internet {
     hosts.push({ ip: TLD_IPS[index]!, name: `ns${index + 1}.demo`, services: [{ zone: 'demo', machines: [timeline] }] })
   }
   const cache = new Map<string, ZoneData>()
+  const truncating = new Set<string>()
   for (const [provider, servers] of world.providers.entries()) {
     for (const [server, setup] of servers.entries()) {
       const { region } = setup
@@ -50,13 +63,15 @@ export function buildInternet(world: World): Internet {
       )
       const name = nameOfServer(world, provider, server)
       machinesOf.set(name, machines)
-      const loss = 1 - (1 - (setup.loss ?? 0)) * (1 - world.loss)
+      if (setup.isUdpOnly && world.truncates) truncating.add(name)
+      const { loss } = world
       hosts.push({
         ip: ipOfServer(world, provider, server),
         name,
         services: [{ zone: ZONE, machines }],
         ...(loss > 0 ? { loss } : {}),
         ...(setup.perSecond === undefined ? {} : { perSecond: setup.perSecond }),
+        ...(setup.isUdpOnly && world.truncates ? { isTruncating: true as const } : {}),
       })
     }
   }
@@ -72,6 +87,7 @@ export function buildInternet(world: World): Internet {
     hosts: new Map(hosts.map((host) => [host.ip, host])),
     parents,
     machinesOf,
+    truncating,
     privateIps,
     instants: instants.filter((at) => at >= 0).sort((one, other) => one - other),
   }
@@ -216,7 +232,9 @@ function ownerRecords(world: World, { content, members, size, isAlias }: Publica
   if (content === 'nodata') return [{ name: OWNER, type: type === 'TXT' ? 'A' : 'TXT', ttl, values: ['192.0.2.253'] }]
   if (isAlias) return [{ name: OWNER, type: 'CNAME', ttl, values: [aliasOf(members)] }]
   const values = members.map(({ value }) => value).sort()
-  return [{ name: OWNER, type, ttl, values, members, size }]
+  const isRegional = world.resolvers.some(({ region }) => region !== '')
+  const regions = isRegional ? { regions: { [OTHER_REGION]: [regionalValue(type)] } } : {}
+  return [{ name: OWNER, type, ttl, values, members, size, ...regions }]
 }
 
 /** The name in another zone that has these records. */

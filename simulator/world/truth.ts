@@ -94,7 +94,7 @@ function votesOf(world: World, internet: Internet, { servers, ds }: Delegation, 
   let isSpreading = false
   for (const server of servers) {
     const machines = internet.machinesOf.get(server) ?? []
-    const published = machines.map((timeline) => publishedBy(world, internet, atTime(timeline, at), ds, at))
+    const published = machines.map((timeline) => publishedBy(world, internet, server, atTime(timeline, at), ds, at))
     const first = published[0] ?? { kind: 'failing' as const }
     if (published.some((one) => !isSamePublished(one, first))) {
       isSpreading = true
@@ -120,7 +120,14 @@ function decide({ votes, delegated }: Votes): Published | undefined {
   return first!.servers * 2 > count ? first!.published : undefined
 }
 
-function publishedBy(world: World, internet: Internet, content: Content, ds: readonly string[], at: number): Published {
+function publishedBy(
+  world: World,
+  internet: Internet,
+  server: string,
+  content: Content,
+  ds: readonly string[],
+  at: number,
+): Published {
   if (typeof content === 'string') return { kind: 'failing' }
   const type: RecordType = world.recordType
   const whole = (rrset: ZoneRRset): RRset => rrset
@@ -129,6 +136,7 @@ function publishedBy(world: World, internet: Internet, content: Content, ds: rea
   const last = reply.answer.at(-1)
   if (last?.type === 'CNAME' && type !== 'CNAME') reply = followAlias(internet, last.values[0]!, type) ?? reply
   const records = reply.answer.findLast((rrset) => rrset.type === type) as ZoneRRset | undefined
+  if (reply.answer.length > 0 && internet.truncating.has(server)) return { kind: 'failing' }
   if (!records) return { kind: reply.rcode === 'NXDOMAIN' ? 'nxdomain' : 'nodata', isBogus }
   const members = records.members ?? records.values.map((value) => ({ value, weight: 1 }))
   return { kind: 'records', values: [...records.values].sort(), members, size: records.size ?? members.length, isBogus }

@@ -1,7 +1,7 @@
 import { MODELS } from '../dns/policies.ts'
 import { isRotatingWorld, isSourceHidden, type JudgedEvent, usualMembers } from './judgement.ts'
 import { FAILURES, type Truth } from './truth.ts'
-import { MINUTE, type World } from './world.ts'
+import { MINUTE, regionalValue, type World } from './world.ts'
 
 /** A case in which every strategy can be wrong. docs/explanation/checks.md has the rule for each. */
 export type Undecidable = {
@@ -17,7 +17,7 @@ export type Undecidable = {
 export const UNDECIDABLE: readonly Undecidable[] = [
   {
     case: 'Name servers of a zone disagree permanently, with as many on each side',
-    maxPercent: 4,
+    maxPercent: 1,
     isIn: (_, truths) =>
       truths.some((truth) => {
         const working = truth.votes.filter(({ published }) => published.kind !== 'failing')
@@ -27,7 +27,7 @@ export const UNDECIDABLE: readonly Undecidable[] = [
   },
   {
     case: 'Fewer than half of the name servers answer',
-    maxPercent: 2,
+    maxPercent: 1,
     isIn: (_, truths) =>
       truths.some((truth) => {
         const failing = truth.votes.find(({ published }) => published.kind === 'failing')?.servers ?? 0
@@ -55,6 +55,12 @@ export const UNDECIDABLE: readonly Undecidable[] = [
       return isBogus && validating.length === 0
     },
     permits: (_, truths, event) => isPublished(truths, event),
+  },
+  {
+    case: 'Resolvers receive the records of another region, and the zone cannot be queried',
+    maxPercent: 1,
+    isIn: (world) => world.resolvers.some(({ region }) => region !== '') && (isSourceHidden(world) || world.truncates),
+    permits: ({ recordType }, _, { values = [] }) => values.length === 1 && values[0] === regionalValue(recordType),
   },
   {
     case: 'A rotation, or a resolver that lies or has a forged answer, is seen only through caches',

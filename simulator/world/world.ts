@@ -53,7 +53,13 @@ export type Change = { kind: ChangeKind; steps: readonly Step[] }
  * One name server. `delayMs`: how long after a change of its provider it answers the new records; for each machine behind the
  * address. `region`: it always answers this value, because it is in another region.
  */
-export type ServerSetup = { delaysMs: readonly number[]; region?: string; loss?: number; perSecond?: number }
+export type ServerSetup = {
+  delaysMs: readonly number[]
+  region?: string
+  perSecond?: number
+  /** It does not answer over TCP, so it never returns records that do not fit into a UDP response. */
+  isUdpOnly?: true
+}
 
 /** `status`: `lies`: it denies every name. `isLocal`: it is in the own network, and answers from its cache while the uplink fails. */
 export type ResolverInWorld = {
@@ -61,6 +67,7 @@ export type ResolverInWorld = {
   caches: number
   isPopular: boolean
   isLocal: boolean
+  /** The zone's servers give it the value of this region. EDNS Client Subset (RFC 7871), or its own location. */
   region: string
   status: 'ok' | 'silent' | 'lies'
   rewritesNxdomain?: true
@@ -105,6 +112,8 @@ export type World = {
   /** When a forged record enters one cache. */
   poisoned: readonly number[]
   clockSteps: readonly { at: number; by: number }[]
+  /** The records do not fit into a UDP response. */
+  truncates: boolean
   /** As the monitor says it. */
   resolution: 'auto' | 'public' | 'resolvers'
   /** The zone exists only inside: the resolvers know its servers, and the public DNS denies it or has another version. */
@@ -119,6 +128,10 @@ export function stepsOf({ changes }: Pick<World, 'changes'>): Step[] {
 export function rotates({ members, size, content }: Publication): boolean {
   return content === 'records' && size < members.length
 }
+
+/** What the zone's servers answer to a client in another region. */
+export const OTHER_REGION = 'elsewhere'
+export const regionalValue = (type: World['recordType']) => sampleValue(type, 245)
 
 /** The n-th value of a type. Values from 100 on belong to changes. */
 export function sampleValue(type: World['recordType'], number: number): string {

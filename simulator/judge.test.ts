@@ -1,0 +1,111 @@
+import { expect, test } from 'vitest'
+import { judgeAll } from './judge.ts'
+import { NOON, published, quietWorld } from './quiet-world.ts'
+import { drawWorld } from './world/draw.ts'
+import { buildInternet } from './world/internet.ts'
+import { boundOf, changesOf, falseEvent } from './world/judgement.ts'
+import { truthsOf } from './world/truth.ts'
+import { UNDECIDABLE } from './world/undecidable.ts'
+import { type Change, DAY, HOUR, MINUTE, type Publication, type World } from './world/world.ts'
+
+async function eventsOf(world: World): Promise<string[]> {
+  const [report] = await judgeAll([world], true)
+  expect(report!.faults).toEqual([])
+  return report!.trace.flatMap((line) => line.match(/EVENT (\w+ → \w+.*)$/)?.[1]?.trim() ?? [])
+}
+
+const change = (kind: Change['kind'], ...steps: Change['steps']): Change => ({ kind, steps })
+const FIRST = 'UNSET → VALID 203.0.113.1'
+
+test('a quiet world has one event', async () => {
+  expect(await eventsOf(quietWorld())).toEqual([FIRST])
+})
+
+test('a move to another provider with the same records is no event, whatever resolvers still hold', async () => {
+  const move = change('move', { at: NOON, delegation: [1] })
+  expect(await eventsOf(quietWorld({ changes: [move] }))).toEqual([FIRST])
+})
+
+test('a signature that expires is seen although another resolver does not validate', async () => {
+  const signedBy = { key: 'key-1', from: -DAY, until: NOON }
+  const signed: Publication = { ...published(['203.0.113.1']), signedBy }
+  const [first] = quietWorld().resolvers
+  const world = quietWorld({
+    ds: ['key-1'],
+    publications: [signed, signed, signed],
+    resolvers: [{ ...first!, model: 'unbound, validating' }, first!],
+    changes: [],
+  })
+  expect(await eventsOf(world)).toEqual([FIRST, 'VALID → INVALID'])
+})
+
+test.each(['all', 'uplink'] as const)('nothing is reported while our own network fails (%s)', async (reach) => {
+  const [first] = quietWorld().resolvers
+  const resolvers = [
+    { ...first!, isLocal: true, isPopular: true },
+    { ...first!, isLocal: true },
+  ]
+  const world = quietWorld({ resolvers, outages: [{ from: NOON, to: NOON + 3 * HOUR, reach }] })
+  expect(await eventsOf(world)).toEqual([FIRST])
+})
+
+// The judge itself
+
+test('an event is false unless servers that count publish it', () => {
+  const changes = [change('records', { at: NOON, provider: 0, publication: published(['203.0.113.9']) })]
+  const world = quietWorld({ changes })
+  const truths = truthsOf(world, buildInternet(world))
+  const event = { at: NOON - HOUR, startedAt: NOON - HOUR, state: 'VALID' as const, values: ['203.0.113.1'] }
+  expect(falseEvent(world, truths, event)).toBeUndefined()
+  expect(falseEvent(world, truths, { ...event, at: NOON + HOUR, startedAt: NOON + HOUR })).toContain('203.0.113.9')
+  expect(falseEvent(world, truths, { ...event, state: 'NOT_FOUND', values: [] })).toContain('NOT_FOUND')
+  expect(falseEvent(world, truths, { ...event, state: 'MISMATCH', values: ['203.0.113.9'] })).toContain('MISMATCH')
+})
+
+test('the truth of a move changes when most servers of the parent have the new delegation', () => {
+  const world = quietWorld({
+    parentDelaysMs: [0, MINUTE, HOUR],
+    changes: [
+      change(
+        'move',
+        { at: 0, provider: 1, publication: published(['203.0.113.7'], [1]) },
+        { at: NOON, delegation: [1] },
+      ),
+    ],
+  })
+  const changes = changesOf(truthsOf(world, buildInternet(world)))
+  expect(changes.map(({ from }) => from)).toEqual([0, NOON + MINUTE])
+})
+
+test('a stuck secondary does not change the truth, and half of the servers leave it undecided', () => {
+  const servers = [{ delaysMs: [0] }, { delaysMs: [0] }, { delaysMs: [0] }]
+  const stuck = (server: number) => ({ at: HOUR, provider: 0, server, status: 'stuck' as const })
+  const update = { at: NOON, provider: 0, publication: published(['203.0.113.7']) }
+  const worldOf = (list: typeof servers) =>
+    quietWorld({ providers: [list, list, list], changes: [change('records', stuck(0), update)] })
+  const ofThree = worldOf(servers)
+  expect(changesOf(truthsOf(ofThree, buildInternet(ofThree)))).toHaveLength(2)
+  const ofTwo = worldOf(servers.slice(1))
+  const truths = truthsOf(ofTwo, buildInternet(ofTwo))
+  expect(truths.at(-1)!.decided).toBeUndefined()
+  expect(UNDECIDABLE[0]!.isIn(ofTwo, truths)).toBe(true)
+})
+
+test('the bound is the interval, an hour, and the confirmation', () => {
+  expect(boundOf(quietWorld({ frequency: 120 }), false)).toBe(2 * HOUR + HOUR + 10 * MINUTE)
+})
+
+test('the same seed gives the same queries and answers', async () => {
+  const [one] = await judgeAll([drawWorld(7)], true)
+  const [other] = await judgeAll([drawWorld(7)], true)
+  expect(one!.trace).toEqual(other!.trace)
+})
+
+test('each undecidable case is at most as frequent as documented, and most changes can count', () => {
+  const worlds = Array.from({ length: 1_500 }, (_, index) => drawWorld(index + 1))
+  const truths = worlds.map((world) => truthsOf(world, buildInternet(world)))
+  const tooMany = UNDECIDABLE.filter(({ isIn, maxPercent }) => {
+    return worlds.filter((world, index) => isIn(world, truths[index]!)).length > (maxPercent / 100) * worlds.length
+  })
+  expect(tooMany.map((undecidable) => undecidable.case)).toEqual([])
+})
