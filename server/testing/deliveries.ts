@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino'
+import { pino } from 'pino'
 import { onTestFinished } from 'vitest'
 import type { NewWebhook } from '#contract/webhooks.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
@@ -21,7 +21,6 @@ const HOUR_MS = 60 * 60_000
 const LIMITS = { total: 200, perWebhook: 8 }
 /** The dispatcher is idle after so many equal polls, or a quarter of them if nothing is claimed. */
 const IDLE_POLLS = 32
-const silent: Logger = pino({ level: 'silent' })
 
 /** A real dispatcher on a real database, with scripted receivers and a manual clock: two days of retries pass in a moment. */
 export async function givenDeliveries(db: Database, { limits = LIMITS, processes = 1 } = {}) {
@@ -38,6 +37,8 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   let inProgress = 0
   let maxInProgress = 0
   let eventCount = 0
+  const logged: { msg: string }[] = []
+  const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
 
   const safeFetch: SafeFetch = {
     put: () => Promise.reject(new Error('webhooks are sent with POST')),
@@ -72,7 +73,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
   const signals = { stop: stop.signal, abandon: stop.signal }
   const loops = wakeUpsOfProcesses.map((wakeUps, index) =>
     runDispatcher(
-      { db, clock, keyring, safeFetch, wakeUps, log: silent, loopHealth: new LoopHealth(), process: index + 1 },
+      { db, clock, keyring, safeFetch, wakeUps, log, loopHealth: new LoopHealth(), process: index + 1 },
       signals,
       limits,
     ),
@@ -126,6 +127,8 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     clock,
     keyring,
     sent,
+    /** What the dispatcher logged. */
+    logged,
     organizationId: organization.id,
     settle,
     maxInProgress: () => maxInProgress,

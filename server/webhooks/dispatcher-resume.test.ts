@@ -23,6 +23,21 @@ async function givenPaused(db: Parameters<typeof givenDeliveries>[0], kept = 3) 
 }
 
 onBothEngines('a paused webhook', (fresh) => {
+  test('is logged with the reason: 410 Gone, or failures for almost two days', async () => {
+    const { world: gone } = await givenPaused(await fresh(), 0)
+    expect(gone.logged.map(({ msg }) => msg)).toEqual([
+      'A webhook is paused: its endpoint answered 410 Gone. Its requests are queued.',
+    ])
+    const world = await givenDeliveries(await fresh())
+    const webhook = await world.webhook()
+    webhook.answers(500)
+    await world.events()
+    await world.pass(48 * HOUR_MS)
+    expect(world.logged.map(({ msg }) => msg)).toEqual([
+      'A webhook is paused: its endpoint failed for almost two days. Its requests are queued.',
+    ])
+  })
+
   test('sends retries that are not due yet once it is active again, in the order of their creation', async () => {
     const world = await givenDeliveries(await fresh(), { limits: { total: 200, perWebhook: 1 } })
     const webhook = await world.webhook()

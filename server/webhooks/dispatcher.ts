@@ -163,8 +163,12 @@ async function record(items: ProcessedRequest[], { db, clock, log, wakeUps }: Di
   if (changes.length > 0) wakeUps.mails.send()
   // Requests of a resumed webhook and released requests are due now.
   if (changes.length > 0 || items.some(({ result }) => result === null)) wakeUps.requests.receive()
-  for (const { state, ...webhook } of changes) {
+  for (const { state, isGone, ...webhook } of changes) {
     if (state === 'active') log.info(webhook, 'A webhook is active again. Its queued requests are being sent.')
-    else log.warn(webhook, 'A webhook is paused because its endpoint failed for too long. Its requests are queued.')
+    else
+      log.warn(
+        webhook,
+        `A webhook is paused: ${isGone ? 'its endpoint answered 410 Gone' : 'its endpoint failed for almost two days'}. Its requests are queued.`,
+      )
   }
 }

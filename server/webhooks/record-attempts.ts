@@ -24,8 +24,8 @@ type AttemptUpdate = {
   deliveredAt: number | null
 }
 
-/** A webhook that was paused or resumed, for the log. */
-export type StateChange = { webhookId: string; state: 'active' | 'paused'; error: string | null }
+/** A webhook that was paused or resumed, for the log. `isGone`: a 410 paused it, not the retry schedule. */
+export type StateChange = { webhookId: string; state: 'active' | 'paused'; error: string | null; isGone: boolean }
 
 /**
  * Records attempts in one transaction: the request, the attempt and the webhook. Writes nothing for a lost lease.
@@ -205,8 +205,8 @@ function stateChangeOf(
   pausing: AttemptResult | undefined,
   isPaused: boolean,
 ): StateChange | undefined {
-  if (last.delivered) return isPaused ? { webhookId, state: 'active', error: null } : undefined
-  return pausing && !isPaused ? { webhookId, state: 'paused', error: pausing.error } : undefined
+  if (last.delivered) return isPaused ? { webhookId, state: 'active', error: null, isGone: false } : undefined
+  return pausing && !isPaused ? { webhookId, state: 'paused', error: pausing.error, isGone: pausing.gone } : undefined
 }
 
 async function notifyOwners(
