@@ -5,6 +5,7 @@ import { type AlertMessage, DATA_FACTS, messageLinks, plainText } from './alert-
 const SUBJECT_PREFIXES: Record<AlertMessage['kind'], string> = {
   failing: '[Failing] ',
   recovered: '[Recovered] ',
+  information: '',
   summary: '',
   test: '',
 }

@@ -3,9 +3,12 @@ import { durationText, plural, STATE_LABELS } from '#contract/wording.ts'
 import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
 import { oneLine, truncate } from '../text.ts'
 
+/** `information`: how a planned change or a wait ended. */
+export type MessageKind = AlertKind | 'information'
+
 /** What an alert says, before a channel type formats it. All texts can contain DNS data that anyone may have written. */
 export type AlertMessage = {
-  kind: AlertKind
+  kind: MessageKind
   /** The id of the alert. */
   id: string
   /** The same in every attempt, so that a provider recognizes a message it already has; a repeated message has another one. */
@@ -219,7 +222,7 @@ export function informationMessage(information: Information, context: MessageCon
   const { title, text, remedy } = INFORMATION_TEXTS[what]
   return {
     ...commonFields(context),
-    kind: 'summary',
+    kind: 'information',
     title: `${name} ${recordType}: ${title}`,
     text,
     facts: [

@@ -28,6 +28,7 @@ onBothEngines('information', (_fresh, engine) => {
     await insertInformationAlerts(world.deps.db, monitor, FOUND, world.deps.clock.now())
     await send()
     expect(receiver.titles()).toEqual(['shop.example.com A: record found'])
+    expect(receiver.last().kind).toBe('information')
     const { data } = (await world.call(`/alerts?channel_id=${channel}`)).body
     expect(data).toMatchObject([{ kind: 'information', status: 'SENT', incident_id: null }])
 

@@ -79,7 +79,7 @@ async function sendByHttp(
   results.push(await send(message))
   // The provider also refuses a reply to a deleted message.
   if (results.at(-1)!.kind === 'failed' && reference !== undefined) results.push(await send(withoutReference))
-  const hasRecovery = message.kind !== 'test' && message.kind !== 'summary'
+  const hasRecovery = message.kind === 'failing' || message.kind === 'recovered'
   if (results.at(-1)!.kind !== 'sent' || closesAfterMs === undefined || hasRecovery) return joinResults(results)
   await deps.clock.sleep(closesAfterMs, signal)
   const closed = await send({ ...message, kind: 'recovered' })

@@ -1,8 +1,7 @@
 import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { ChannelType } from '#contract/alerts.ts'
-import type { AlertKind } from '../../database/schema-alerts.ts'
 import { truncate } from '../../text.ts'
-import type { AlertMessage } from '../alert-message.ts'
+import type { AlertMessage, MessageKind } from '../alert-message.ts'
 
 /** A POST by default. */
 export type HttpRequest = { method?: 'PUT' | 'PATCH'; url: string; headers?: Record<string, string>; body: string }
@@ -85,7 +84,13 @@ export const providerError = (provider: string, { json }: HttpResponse, field: s
   }
 }
 
-export const STATE_EMOJI: Record<AlertKind, string> = { failing: '🔴 ', recovered: '✅ ', summary: '', test: '' }
+export const STATE_EMOJI: Record<MessageKind, string> = {
+  failing: '🔴 ',
+  recovered: '✅ ',
+  information: '',
+  summary: '',
+  test: '',
+}
 
 /** For providers that render Markdown: DNS data must not become links, images or mentions. */
 export const escapeMarkdown = (text: string): string =>

@@ -10,6 +10,7 @@ const API = 'https://ntfy.sh'
 const TAGS = {
   failing: 'red_circle',
   recovered: 'white_check_mark',
+  information: 'information_source',
   summary: 'information_source',
   test: 'information_source',
 }

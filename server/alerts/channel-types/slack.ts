@@ -9,6 +9,7 @@ const MAX_FIELD_CHARACTERS = 2000
 const EMOJI = {
   failing: ':red_circle:',
   recovered: ':white_check_mark:',
+  information: ':information_source:',
   summary: ':information_source:',
   test: ':information_source:',
 }
