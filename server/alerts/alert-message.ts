@@ -112,8 +112,8 @@ export function failingMessage(
     ...commonFields(context),
     kind: 'failing',
     key: incident.id,
-    title: `${subject}: ${label}`,
-    text: `${lasting}${escalated}${monitors[0]?.cause ?? `State: ${label}.`}`,
+    title: oneLine(`${subject}: ${label}`),
+    text: `${lasting}${escalated}${oneLine(monitors[0]?.cause ?? `State: ${label}.`)}`,
     facts: [...facts, { name: 'State', value: `${label} (${state})` }, { name: 'Since', value: formatTime(openedAt) }],
     remedy: REMEDIES[state] ?? null,
     link,
@@ -134,7 +134,7 @@ export function recoveryMessage(
     ...commonFields(context),
     kind: 'recovered',
     key: incident.id,
-    title: `${subject}: ${left >= incident.monitors ? 'closed' : 'recovered'}`,
+    title: oneLine(`${subject}: ${left >= incident.monitors ? 'closed' : 'recovered'}`),
     text: recoveryText(incident.monitors, left),
     facts: [
       { name: 'Since', value: formatTime(openedAt) },
@@ -223,7 +223,7 @@ export function informationMessage(information: Information, context: MessageCon
   return {
     ...commonFields(context),
     kind: 'information',
-    title: `${name} ${recordType}: ${title}`,
+    title: oneLine(`${name} ${recordType}: ${title}`),
     text,
     facts: [
       { name: 'Expected', value: listValues(expected) },
@@ -308,7 +308,7 @@ function listValues(values: readonly string[]): string {
 
 function listNames(monitors: readonly MonitorSummary[], count: number): string {
   const names = monitors.map(({ name, recordType }) => `${name} ${recordType}`)
-  return [...names, ...andMore(count - names.length)].join(', ')
+  return oneLine([...names, ...andMore(count - names.length)].join(', '))
 }
 
 const andMore = (count: number): string[] => (count > 0 ? [`and ${count} more`] : [])

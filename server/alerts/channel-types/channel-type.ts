@@ -92,13 +92,5 @@ export const STATE_EMOJI: Record<MessageKind, string> = {
   test: '',
 }
 
-/** For providers that render Markdown: DNS data must not become links, images or mentions. */
-export const escapeMarkdown = (text: string): string =>
-  text.replace(/[\\[\]*_`~|<>]/g, '\\$&').replaceAll('@', '@\u200b')
-
-/** Also the three characters that Slack's text format reserves. */
-export const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-
 /** `base` may end with a slash. */
 export const joinUrl = (base: string, path: string): string => `${base.endsWith('/') ? base.slice(0, -1) : base}${path}`

@@ -1,6 +1,7 @@
 import { truncate } from '../../text.ts'
 import type { AlertMessage } from '../alert-message.ts'
-import { escapeMarkdown, httpChannelType, SecretUrl, Settings } from './channel-type.ts'
+import { httpChannelType, SecretUrl, Settings } from './channel-type.ts'
+import { escapeMarkdown } from './escape.ts'
 
 /** An embed has at most 256 characters in its title, 4,096 in its description, 25 fields of 1,024, and 6,000 in total. */
 const MAX_TITLE_CHARACTERS = 256
@@ -36,7 +37,7 @@ function discordMessage({ kind, title, text, facts, remedy, link, acknowledge, a
     allowed_mentions: { parse: [] },
     embeds: [
       {
-        title: truncate(title, MAX_TITLE_CHARACTERS),
+        title: truncate(escapeMarkdown(title), MAX_TITLE_CHARACTERS),
         url: link.href,
         description: [
           truncate(escapeMarkdown(text), MAX_DESCRIPTION_CHARACTERS),

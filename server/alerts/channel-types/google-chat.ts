@@ -1,9 +1,10 @@
 import { truncate } from '../../text.ts'
 import { messageLinks } from '../alert-message.ts'
-import { escapeHtml, httpChannelType, SecretUrl, Settings } from './channel-type.ts'
+import { httpChannelType, SecretUrl, Settings } from './channel-type.ts'
+import { breakMarkup, escapeHtml } from './escape.ts'
 
-/** A message has at most 32,000 bytes: title, cause, five facts and the remedy. Escaping makes up to five bytes of a character. */
-const MAX_TEXT_CHARACTERS = 700
+/** A message has at most 32,000 bytes: title, cause, five facts and the remedy. Escaping makes up to six bytes of a character. */
+const MAX_TEXT_CHARACTERS = 600
 
 /**
  * A webhook of a space. Messages about one incident share a thread. 429: more than one message per second, from all webhooks of
@@ -38,9 +39,9 @@ export const googleChat = httpChannelType({
     ]
     const url = new URL(webhook_url)
     url.searchParams.set('messageReplyOption', 'REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD')
-    const card = { header: { title: truncate(title, 200) }, sections: [{ widgets }] }
+    const card = { header: { title: breakMarkup(truncate(title, 200)) }, sections: [{ widgets }] }
     const body = {
-      text: truncate(title, MAX_TEXT_CHARACTERS),
+      text: breakMarkup(truncate(title, MAX_TEXT_CHARACTERS)),
       cardsV2: [{ cardId: key, card }],
       thread: { threadKey: key },
     }

@@ -1,16 +1,7 @@
 import { truncate } from '../../text.ts'
 import { type AlertMessage, linkLines, messageLinks, textWithoutLink } from '../alert-message.ts'
-import {
-  escapeHtml,
-  type HttpRequest,
-  httpChannelType,
-  joinUrl,
-  Secret,
-  Settings,
-  STATE_EMOJI,
-  Text,
-  Url,
-} from './channel-type.ts'
+import { type HttpRequest, httpChannelType, joinUrl, Secret, Settings, STATE_EMOJI, Text, Url } from './channel-type.ts'
+import { breakMarkup, escapeHtml } from './escape.ts'
 
 /** An event has at most 65,536 bytes. */
 const MAX_TEXT_CHARACTERS = 4000
@@ -65,9 +56,14 @@ function put(settings: MatrixSettings, transactionId: string, content: object): 
 
 const matrixMessage = (message: AlertMessage) => ({
   msgtype: 'm.text',
-  body: truncate([message.title, textWithoutLink(message), ...linkLines(message)].join('\n'), MAX_TEXT_CHARACTERS),
+  body: truncate(
+    [breakMarkup(`${message.title}\n${textWithoutLink(message)}`), ...linkLines(message)].join('\n'),
+    MAX_TEXT_CHARACTERS,
+  ),
   format: 'org.matrix.custom.html',
   formatted_body: toHtml(message),
+  // Without it, programs look for `@room` and for names of users in the body.
+  'm.mentions': {},
 })
 
 function toHtml(message: AlertMessage): string {
@@ -83,5 +79,4 @@ function toHtml(message: AlertMessage): string {
   return lines.join('<br>')
 }
 
-const toPart = (text: string): string =>
-  escapeHtml(truncate(text, MAX_PART_CHARACTERS)).replaceAll('"', '&quot;').replaceAll('\n', '<br>')
+const toPart = (text: string): string => escapeHtml(truncate(text, MAX_PART_CHARACTERS)).replaceAll('\n', '<br>')

@@ -1,6 +1,7 @@
 import { truncate } from '../../text.ts'
 import { textWithoutLink } from '../alert-message.ts'
-import { escapeMarkdown, httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
+import { httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
+import { breakMarkup, escapeMarkdown } from './escape.ts'
 
 /** A text has at most 16,383 characters in Mattermost, and 5,000 in Rocket.Chat. */
 const MAX_TEXT_CHARACTERS = 4000
@@ -23,9 +24,9 @@ export const mattermost = httpChannelType({
       username: 'Zonewatch',
       attachments: [
         {
-          fallback: truncate(message.title, MAX_TEXT_CHARACTERS),
+          fallback: truncate(breakMarkup(message.title), MAX_TEXT_CHARACTERS),
           color: message.kind === 'recovered' ? '#2eb67d' : message.kind === 'failing' ? '#e01e5a' : '#4a90d9',
-          title: truncate(message.title, 250),
+          title: truncate(escapeMarkdown(message.title), 250),
           title_link: message.link.href,
           text: [
             truncate(escapeMarkdown(textWithoutLink(message)), MAX_TEXT_CHARACTERS),

@@ -1,6 +1,7 @@
 import { truncate } from '../../text.ts'
 import { linkLines, textWithoutLink } from '../alert-message.ts'
 import { ApiUrl, httpChannelType, joinUrl, Secret, Settings } from './channel-type.ts'
+import { breakMarkup } from './escape.ts'
 
 /** `message` has at most 130 characters, `alias` 512, `description` 15,000. */
 const MAX_MESSAGE_CHARACTERS = 130
@@ -20,12 +21,19 @@ export const opsgenie = httpChannelType({
     const headers = { authorization: `GenieKey ${api_key}` }
     if (message.kind === 'recovered') {
       const path = `/v2/alerts/${encodeURIComponent(message.key)}/close?identifierType=alias`
-      return { url: joinUrl(api_url, path), headers, body: JSON.stringify({ source: 'Zonewatch', note: message.text }) }
+      return {
+        url: joinUrl(api_url, path),
+        headers,
+        body: JSON.stringify({ source: 'Zonewatch', note: breakMarkup(message.text) }),
+      }
     }
     const body = {
-      message: truncate(message.title, MAX_MESSAGE_CHARACTERS),
+      message: truncate(breakMarkup(message.title), MAX_MESSAGE_CHARACTERS),
       alias: message.key,
-      description: truncate([textWithoutLink(message), ...linkLines(message)].join('\n'), MAX_DESCRIPTION_CHARACTERS),
+      description: truncate(
+        [breakMarkup(textWithoutLink(message)), ...linkLines(message)].join('\n'),
+        MAX_DESCRIPTION_CHARACTERS,
+      ),
       source: 'Zonewatch',
       priority: message.kind === 'failing' ? 'P2' : 'P5',
     }

@@ -1,6 +1,7 @@
 import { truncate } from '../../text.ts'
 import { type AlertMessage, DATA_FACTS, messageLinks } from '../alert-message.ts'
-import { escapeHtml, httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
+import { httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
+import { escapeEntities } from './escape.ts'
 
 /** Block Kit: a header has at most 150 characters, a text 3,000, and a section 10 fields of 2,000. */
 const MAX_HEADER_CHARACTERS = 150
@@ -32,7 +33,7 @@ export function slackMessage(message: AlertMessage) {
   const { kind, title, text, facts, remedy, organization } = message
   return {
     // For notifications, which show no blocks.
-    text: truncate(escapeHtml(`${title}. ${text}`), MAX_TEXT_CHARACTERS),
+    text: truncate(escapeEntities(`${title}. ${text}`), MAX_TEXT_CHARACTERS),
     blocks: [
       {
         type: 'header',
@@ -57,7 +58,9 @@ export function slackMessage(message: AlertMessage) {
       },
       {
         type: 'context',
-        elements: [{ type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeHtml(organization)}`, MAX_FIELD_CHARACTERS) }],
+        elements: [
+          { type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeEntities(organization)}`, MAX_FIELD_CHARACTERS) },
+        ],
       },
     ],
   }
@@ -65,11 +68,11 @@ export function slackMessage(message: AlertMessage) {
 
 /** Record data is code, in which Slack interprets no format. It is truncated before the closing backtick. */
 function factText(name: string, value: string): string {
-  const text = truncate(escapeHtml(value), MAX_FIELD_CHARACTERS - 100)
+  const text = truncate(escapeEntities(value), MAX_FIELD_CHARACTERS - 100)
   return DATA_FACTS.has(name) ? `\`${text.replaceAll('`', 'ˋ')}\`` : text
 }
 
 const remedySection = (remedy: string) => ({
   type: 'section',
-  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeHtml(remedy)}`, MAX_TEXT_CHARACTERS) },
+  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeEntities(remedy)}`, MAX_TEXT_CHARACTERS) },
 })

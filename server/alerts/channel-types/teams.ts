@@ -1,6 +1,7 @@
 import { truncate } from '../../text.ts'
 import { messageLinks } from '../alert-message.ts'
-import { escapeMarkdown, type HttpResponse, httpChannelType, SecretUrl, Settings } from './channel-type.ts'
+import { type HttpResponse, httpChannelType, SecretUrl, Settings } from './channel-type.ts'
+import { escapeMarkdown } from './escape.ts'
 
 /** A message has at most 28 KB. */
 const MAX_TEXT_CHARACTERS = 2000

@@ -1,16 +1,7 @@
 import { truncate } from '../../text.ts'
 import { type AlertMessage, linkLines, messageLinks } from '../alert-message.ts'
-import {
-  ApiUrl,
-  escapeHtml,
-  httpChannelType,
-  joinUrl,
-  providerError,
-  Secret,
-  Settings,
-  STATE_EMOJI,
-  Text,
-} from './channel-type.ts'
+import { ApiUrl, httpChannelType, joinUrl, providerError, Secret, Settings, STATE_EMOJI, Text } from './channel-type.ts'
+import { escapeHtml } from './escape.ts'
 
 /** A message has at most 4,096 characters after its entities are parsed. */
 const MAX_PART_CHARACTERS = 700

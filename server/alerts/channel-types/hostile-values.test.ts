@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest'
+import { CHANNEL_TYPES, type ChannelType } from '#contract/alerts.ts'
+import { CONTRACTS } from '../../testing/channel-contracts.ts'
+import { oneLine } from '../../text.ts'
+import { mailOf } from '../alert-mail.ts'
+import { type AlertMessage, failingMessage } from '../alert-message.ts'
+import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
+
+/** What anyone can write into a record: mentions, links, images, tags, and marks that change the direction of text. */
+const HOSTILE =
+  '@room @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x \u202eabc\u0007 dmarc@example.com'
+
+const incident = {
+  ...{ id: 'inc_1', zone: HOSTILE, state: 'MISMATCH', openedAt: 0, resolvedAt: null, monitors: 2, failing: 2 },
+  ...{ causeKind: 'value' as const, causeValue: HOSTILE },
+}
+const monitor = {
+  ...{ id: 'mon_1', name: HOSTILE, recordType: 'TXT', expected: [HOSTILE], found: [HOSTILE], cause: HOSTILE },
+}
+const context = { id: 'alr_1', organization: 'Acme', baseUrl: 'https://dns.example.com', now: 0 }
+const several = failingMessage(incident, [monitor], context)
+const single = failingMessage({ ...incident, monitors: 1 }, [monitor], context)
+const MESSAGES: AlertMessage[] = [single, several]
+
+const MENTION = /(?<!\w)@\w/
+const TAG = /<b>bold|<users|<!channel|<@U|<https:/
+const MARKDOWN_LINK = /(?<!\\)\]\(/
+/** What each medium would interpret, beside texts that it shows as they are. */
+const INTERPRETED: Record<ChannelType, { texts: (body: string) => unknown; active: RegExp[] }> = {
+  email: { texts: (body) => body, active: [TAG, /"onload/] },
+  slack: { texts: slackTexts, active: [TAG] },
+  slack_app: { texts: slackTexts, active: [TAG] },
+  discord: { texts: (body) => JSON.parse(body).embeds[0], active: [MENTION, MARKDOWN_LINK, /(?<!\\)</] },
+  teams: { texts: (body) => JSON.parse(body).attachments[0].content.body, active: [MENTION, MARKDOWN_LINK] },
+  telegram: { texts: (body) => JSON.parse(body).text, active: [MENTION, TAG] },
+  mattermost: { texts: (body) => JSON.parse(body).attachments[0], active: [MENTION, MARKDOWN_LINK] },
+  google_chat: {
+    // Cards are HTML, where a Markdown link is text.
+    texts: (body) => [JSON.parse(body).text, JSON.stringify(JSON.parse(body).cardsV2).replaceAll('](', '')],
+    active: [MENTION, TAG, MARKDOWN_LINK],
+  },
+  matrix: { texts: (body) => [JSON.parse(body).body, JSON.parse(body).formatted_body], active: [MENTION, TAG] },
+  opsgenie: { texts: (body) => JSON.parse(body), active: [TAG] },
+  // These show texts as they are: Pushover without `html`, ntfy without `markdown`.
+  pushover: { texts: (body) => JSON.parse(body).html ?? '', active: [/./] },
+  ntfy: { texts: (body) => JSON.parse(body).markdown ?? '', active: [/./] },
+  pagerduty: { texts: () => '', active: [] },
+  twilio: { texts: (body) => new URLSearchParams(body).get('Body'), active: [/[^\x20-\x7e]/] },
+  http: { texts: () => '', active: [] },
+}
+
+/** Texts of the type `plain_text` are shown as they are. */
+function slackTexts(body: string): unknown {
+  const { text, blocks } = JSON.parse(body)
+  const ofType = (value: unknown): unknown[] =>
+    typeof value !== 'object' || value === null
+      ? []
+      : [...('type' in value && value.type === 'mrkdwn' ? [value] : []), ...Object.values(value).flatMap(ofType)]
+  return [text, ofType(blocks)]
+}
+
+test.each(CHANNEL_TYPES)('DNS data becomes no mention, link or tag in a message of %s', (type) => {
+  for (const message of MESSAGES) {
+    const bodies =
+      type === 'email'
+        ? [mailOf(message, 'https://dns.example.com/u').html]
+        : requestsOf(type, message).map(({ body }) => body)
+    for (const body of bodies) {
+      const { texts, active } = INTERPRETED[type]
+      const shown = allTexts(texts(body)).join('\n')
+      for (const pattern of active) expect([type, shown.match(pattern)]).toEqual([type, null])
+      expect(body).not.toMatch(/\u202e/)
+    }
+  }
+})
+
+/** The texts of an object, without those that no provider formats: its addresses. */
+function allTexts(value: unknown): string[] {
+  if (typeof value === 'string') return value.startsWith('https://dns.example.com') ? [] : [value]
+  return typeof value !== 'object' || value === null ? [] : Object.values(value).flatMap(allTexts)
+}
+
+function requestsOf(type: Exclude<ChannelType, 'email'>, message: AlertMessage) {
+  const { request, update } = HTTP_CHANNEL_TYPES[type]
+  const settings = CONTRACTS[type].settings('https://x.example')
+  const recovered: AlertMessage = { ...message, kind: 'recovered', title: HOSTILE_TITLE }
+  return [request(message, settings), ...(update ? [update(recovered, settings, '1')] : [])]
+}
+
+const HOSTILE_TITLE = oneLine(HOSTILE)
+
+test('an address in a record can be copied', () => {
+  const { body } = HTTP_CHANNEL_TYPES.telegram.request(single, CONTRACTS.telegram.settings('https://x.example'))
+  expect(body).toContain('dmarc@example.com')
+})
