@@ -68,7 +68,11 @@ export type NewChannel = Static<typeof NewChannel>
 export const ChannelChange = StrictObject(
   {
     name: Type.Optional(Name),
-    settings: Type.Optional(Settings('Replaced as a whole. A secret that is left out or masked keeps its value.')),
+    settings: Type.Optional(
+      Settings(
+        'Replaced as a whole. A secret that is left out or masked keeps its value, unless the address changes: then it is needed again.',
+      ),
+    ),
     is_active: Type.Optional(Type.Boolean({ description: 'Alerts of a channel that is not active are canceled.' })),
   },
   {

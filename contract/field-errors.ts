@@ -230,6 +230,12 @@ const WEBHOOKS = {
 } as const
 
 const ALERTS = {
+  secret_needed_again: entry(
+    'The address changes, and the secret is masked or missing.',
+    ['field'],
+    ({ field }) =>
+      `must be sent again, because ${field} changes: a stored secret is sent only to the address that it was saved with.`,
+  ),
   too_far_ahead: entry('The time is too far in the future.', ['days'], ({ days }) => {
     return `must be within ${days} days from now.`
   }),

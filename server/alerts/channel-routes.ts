@@ -76,7 +76,8 @@ export function channelRoutes(deps: Deps): Routes {
     const change = {
       operationId: 'updateChannel',
       summary: 'Update a channel',
-      description: 'Fields you leave out keep their values. `settings` is replaced as a whole, except secrets.',
+      description:
+        'Fields you leave out keep their values. `settings` is replaced as a whole, except secrets. A new address needs the secrets again.',
       params,
       body: ChannelChange,
       response: Responses(200, Channel),
@@ -88,8 +89,9 @@ export function channelRoutes(deps: Deps): Routes {
         const { params, body, context, match } = request
         const hasSettings = typeof body.settings === 'object' && body.settings !== null
         const input = hasSettings ? body.settings! : {}
-        const { type, settings } = await mergeSettings(db, keyring, context, params.channel, input)
-        const errors = hasSettings ? await settingsErrors(deps, context, type, settings) : {}
+        const merged = await mergeSettings(db, keyring, context, params.channel, input)
+        const { type, settings } = merged
+        const errors = hasSettings ? { ...(await settingsErrors(deps, context, type, settings)), ...merged.errors } : {}
         throwIfInvalid({ ...errors, ...schemaErrors(request) })
         const changed = hasSettings ? { ...body, settings } : body
         await updateChannel(db, keyring, context, params.channel, changed, match)

@@ -85,7 +85,10 @@ const normalizeSettings = (settings: ChannelSettings): ChannelSettings =>
     ? { ...settings, addresses: [...new Set(settings.addresses.map(normalizeAddress))] }
     : settings
 
-/** The settings after a change: secrets that are left out or masked keep their values. Throws `not_found`. */
+/**
+ * The settings after a change: secrets that are left out or masked keep their values. `errors`: secrets that a change of address
+ * needs again, because whoever changes it could otherwise read them there. Throws `not_found`.
+ */
 export async function mergeSettings(
   db: Database,
   keyring: Keyring,
@@ -98,10 +101,16 @@ export async function mergeSettings(
   const unchanged = secretNames(row.type).filter(
     (name) => stored[name] !== undefined && (changed[name] === undefined || changed[name] === MASK),
   )
-  return {
-    type: row.type as ChannelType,
-    settings: { ...changed, ...Object.fromEntries(unchanged.map((name) => [name, stored[name]!])) },
+  const settings: ChannelSettings = {
+    ...changed,
+    ...Object.fromEntries(unchanged.map((name) => [name, stored[name]!])),
   }
+  const before = openedSettings(row, keyring)
+  const moved = urlNames(row.type).find((name) => settings[name] !== before[name])
+  const errors: FieldErrors = {}
+  if (moved !== undefined)
+    for (const name of unchanged) errors[`settings.${name}`] = fieldError('secret_needed_again', { field: moved })
+  return { type: row.type as ChannelType, settings, errors }
 }
 
 /** Throws 409 at the limit. */

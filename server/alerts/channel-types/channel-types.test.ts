@@ -181,14 +181,43 @@ test('a secret that is masked or left out is kept, and a new one replaces it', a
     authorization: '********',
   })
 
-  await send('PATCH', `/channels/${id}`, { settings: { endpoint: `${receiver.url}/two`, authorization: '********' } })
+  await send('PATCH', `/channels/${id}`, { settings: { endpoint: '********', authorization: '********' } })
   await send('POST', `/channels/${id}/test`)
   await send('PATCH', `/channels/${id}`, { settings: { authorization: 'Bearer second' } })
   await send('POST', `/channels/${id}/test`)
   expect(receiver.received.map(({ path, headers }) => [path, headers.authorization])).toEqual([
-    ['/two', 'Bearer first'],
-    ['/two', 'Bearer second'],
+    ['/one', 'Bearer first'],
+    ['/one', 'Bearer second'],
   ])
+})
+
+test('a new address of a channel needs every secret again, so that nobody reads them there', async () => {
+  const world = await givenApp('sqlite')
+  const [receiver, attacker] = [await startReceiver(), await startReceiver()]
+  for (const type of types) {
+    const settings = CONTRACTS[type].settings(receiver.url)
+    const { id } = (await world.call('/channels', { method: 'POST', body: { name: type, type, settings } })).body
+    const masked = (await world.call(`/channels/${id}`)).body.settings
+    const moved = CONTRACTS[type].settings(attacker.url)
+    const secrets = Object.keys(masked).filter((name) => masked[name] === '********')
+    // Of slack and others the address is the secret, so there is no other.
+    const others = secrets.filter((name) => !String(moved[name]).startsWith(attacker.url))
+    const changes = Object.fromEntries(
+      Object.keys(moved).map((name) => [name, others.includes(name) ? masked[name] : moved[name]]),
+    )
+    const withoutSecrets = Object.fromEntries(Object.entries(changes).filter(([name]) => !others.includes(name)))
+    for (const change of [changes, withoutSecrets]) {
+      const { status, body } = await world.call(`/channels/${id}`, { method: 'PATCH', body: { settings: change } })
+      expect([type, status, Object.keys(body.errors ?? {})]).toEqual([
+        type,
+        others.length > 0 ? 400 : 200,
+        others.map((name) => `settings.${name}`),
+      ])
+    }
+    const again = { ...moved, ...Object.fromEntries(others.map((name) => [name, moved[name]])) }
+    expect((await world.call(`/channels/${id}`, { method: 'PATCH', body: { settings: again } })).status).toBe(200)
+  }
+  expect(attacker.received).toEqual([])
 })
 
 test('invalid settings are refused, each with its field', async () => {
