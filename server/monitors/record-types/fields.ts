@@ -99,7 +99,7 @@ function parseFields(definition: FieldRecordType, text: string, isExactMatch: bo
 
 /** Of a record that was copied from a zone file with several lines. The last line may have a comment only beside others. */
 function withoutComments(text: string): string {
-  return text.includes('\n') ? text.replace(/("(?:[^"\\]|\\.)*")|;[^\n]*/gs, (_, string) => string ?? '') : text
+  return text.includes('\n') ? text.replace(/("(?:[^"\\]|\\.)*"?)|;[^\n]*/gs, (_, string) => string ?? '') : text
 }
 
 export function parseField(field: Field, token: Token, isExactMatch: boolean): ParsedValue {

@@ -99,7 +99,12 @@ export function straightenQuotes(text: string): string {
   return text.replace(/^(\s*)[\u201c\u201d\u201e\u201f](.*)[\u201c\u201d](\s*)$/su, '$1"$2"$3')
 }
 
-const withoutFinalBreaks = (text: string) => text.replace(/[\r\n]+$/, '')
+// Not by a regular expression, which takes quadratic time for breaks in the middle.
+function withoutFinalBreaks(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '\n' || text[end - 1] === '\r') end--
+  return text.slice(0, end)
+}
 
 // The owner name, TTL, class and type of a record line, before its first string. RFC 1035 section 5.1.
 const RECORD_HEAD = /^(?:[^\s"();]+\s+)?(?:\d+\s+)?(?:IN\s+)?(?:\d+\s+)?TXT\s*(?=[("])/i
@@ -109,8 +114,15 @@ export function isUnquotedRecordLine(text: string): boolean {
   return /^[^\s"();=]+\s+(?:\d+\s+)?IN\s+(?:\d+\s+)?TXT\s+\S/i.test(text.trim()) && quotedStrings(text) === undefined
 }
 
-// A comment after the last string or parenthesis of a line. Neither a string nor the text of a comment contains the other's mark.
-const COMMENT = /(["()]\s*);[^"\n]*(?=\n|$)/g
+/** Without the comments after the last string or parenthesis of each line. A comment has no quotation mark. */
+function withoutComments(data: string): string {
+  const lines = data.split('\n').map((line) => {
+    const end = Math.max(0, line.lastIndexOf('"'))
+    const comment = /["()]\s*;/.exec(line.slice(end))
+    return comment ? line.slice(0, end + comment.index + comment[0].length - 1) : line
+  })
+  return lines.join('\n')
+}
 
 // Spaces, the content of a string and its closing quote. Sticky, so that its cost is linear.
 const STRING = /\s*"((?:[^"\\]|\\.)*)("?)/suy
@@ -118,7 +130,7 @@ const STRING = /\s*"((?:[^"\\]|\\.)*)("?)/suy
 /** The contents of one or more quoted strings, as in dig and zone files. Undefined for other text. */
 function quotedStrings(text: string): string[] | undefined {
   const data = straightenQuotes(text.trim().replace(RECORD_HEAD, ''))
-  return stringsOf(data) ?? stringsOf(data.replace(COMMENT, '$1').trim()) ?? stringsOf(withOuterQuotes(data))
+  return stringsOf(data) ?? stringsOf(withoutComments(data).trim()) ?? stringsOf(withOuterQuotes(data))
 }
 
 /** Chunks that were copied without the first and the last quotation mark: `AAAA" "BBBB`. */
