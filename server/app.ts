@@ -1,6 +1,7 @@
 import { accountRoutes } from './accounts/account-routes.ts'
 import { agentRoutes } from './accounts/agent-routes.ts'
 import { apiKeyRoutes } from './accounts/api-key-routes.ts'
+import { attemptLimiter } from './accounts/attempt-limits.ts'
 import { authenticator } from './accounts/authenticate.ts'
 import { organizationMailRoutes } from './accounts/organization-mail-routes.ts'
 import { type Passwords, scryptPasswords } from './accounts/passwords.ts'
@@ -84,7 +85,7 @@ export async function createApp(deps: Deps, passwords: Passwords = scryptPasswor
     await api.register(agentRoutes(deps))
     await api.register(apiKeyRoutes(deps))
     await api.register(organizationMailRoutes(deps))
-    await api.register(organizationRoutes(deps, payments))
+    await api.register(organizationRoutes(deps, payments, attemptLimiter(deps)))
     await api.register(subscriptionRoutes(deps, payments))
     await api.register(serverStatusRoutes(deps))
     await api.register(dashboardRoutes(deps, live, identify))

@@ -49,6 +49,14 @@ export async function countAttempts(
   }
 }
 
+/** Counts an attempt for each subject, with 5 free ones, for routes of other folders. */
+export const attemptLimiter = (deps: AttemptDeps) => (reply: FastifyReply, subjects: readonly string[]) =>
+  countAttempts(
+    deps,
+    reply,
+    subjects.map((subject) => ({ subject, free: 5 })),
+  )
+
 /** Providers assign up to a /48, which has 65,536 networks. Several customers may share it, so it has more free attempts. */
 const SITE = { bits: 48, factor: 5 }
 

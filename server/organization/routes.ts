@@ -1,9 +1,8 @@
+import type { FastifyReply } from 'fastify'
 import { AuditEntry, AuditLogQuery } from '#contract/audit-log.ts'
 import { PageOf } from '#contract/common.ts'
 import { Billing, BillingChange, Organization, OrganizationChange } from '#contract/organization.ts'
-import { countAttempts } from '../accounts/attempt-limits.ts'
 import { listAuditLog } from '../audit-log.ts'
-import type { RequestContext } from '../context.ts'
 import type { Deps } from '../deps.ts'
 import { requireWriteRole } from '../http/authorization.ts'
 import { Responses, type Routes, tagRoutes } from '../http/routes.ts'
@@ -14,11 +13,10 @@ import { getOrganizationDetails, organizationErrors, updateOrganization } from '
 import type { Payments } from './payments.ts'
 import { sendBillingToStripe } from './purchase.ts'
 
-/** A 409 says that another organization has the slug, so nobody may try many. */
-const slugCounters = ({ organizationId, userId }: RequestContext) =>
-  [organizationId, userId].flatMap((who) => (who === undefined ? [] : [{ subject: `slug of ${who}`, free: 5 }]))
+/** Throws 429 after many attempts of one of the subjects. */
+export type LimitAttempts = (reply: FastifyReply, subjects: string[]) => Promise<void>
 
-export function organizationRoutes(deps: Deps, payments: Payments | null): Routes {
+export function organizationRoutes(deps: Deps, payments: Payments | null, limitAttempts: LimitAttempts): Routes {
   const { db, config, keyring } = deps
   return async (app) => {
     tagRoutes(app, 'Organization')
@@ -55,7 +53,9 @@ export function organizationRoutes(deps: Deps, payments: Payments | null): Route
         const { body, context } = request
         const errors = schemaErrors(request)
         throwIfInvalid({ ...organizationErrors(body), ...errors })
-        if (body.slug !== undefined) await countAttempts(deps, reply, slugCounters(context))
+        // A 409 says that another organization has the slug, so nobody may try many.
+        const { organizationId, userId = organizationId } = context
+        if (body.slug !== undefined) await limitAttempts(reply, [`slug of ${organizationId}`, `slug by ${userId}`])
         return await updateOrganization(db, config.plans, context, body, request.match)
       },
     )
