@@ -19,6 +19,7 @@ import { handleConditionalRequests } from './conditional.ts'
 import { createClientErrorHandler, handleErrors, sendError } from './errors.ts'
 import { handleIdempotencyKeys } from './idempotency.ts'
 import { acceptOnlyJson } from './json.ts'
+import { limitLargeBodies } from './large-bodies.ts'
 import { runPeriodicCleanup } from './periodic-cleanup.ts'
 import { Limiter } from './rate-limiter.ts'
 import { limitHeaders, unlimitedStatus } from './rate-limits.ts'
@@ -86,6 +87,7 @@ export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify
     deps.metrics.request(method, request.is404 ? undefined : route, reply.statusCode, reply.elapsedTime)
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
   })
+  limitLargeBodies(app)
   acceptOnlyJson(app)
   refuseUnreadableInput(app)
   handleConditionalRequests(app)
