@@ -163,6 +163,33 @@ test('errors of a query name unknown and repeated parameters and the allowed val
   expect(Object.keys(await errorsOf('=1'))).toEqual(['query'])
 })
 
+test('a list names every wrong parameter at once, those of the schema and those that only its handler knows', async () => {
+  const world = await givenApp('sqlite')
+  const webhook = (await world.call('/webhooks', { method: 'POST', body: { url: 'https://a.example' } })).body.id
+  const monitor = (await world.call('/monitors', { method: 'POST', body: MONITOR })).body.id
+  const wrong: Record<string, string> = {
+    '/monitors': 'state=x&limit=0&include=y&colour=red&full_domain=a..b',
+    '/monitors?group=none': 'state=x,VALID&limit=x&order_by=colour&order_way=up',
+    '/groups/default/monitors': 'state=x&limit=0&subdomain=a..b',
+    '/events': 'occurred_after=soon&limit=0&new_state=x',
+    [`/monitors/${monitor}/events`]: 'occurred_before=soon&limit=101&old_state=x',
+    [`/webhooks/${webhook}/requests`]: 'created_after=soon&limit=0&status=LOST',
+    '/webhook-requests': 'since=soon&limit=0&status=LOST',
+    '/audit-log': 'limit=0&colour=red',
+  }
+  for (const [path, query] of Object.entries(wrong)) {
+    const answer = await world.call(`${path}${path.includes('?') ? '&' : '?'}${query}`)
+    const names = query.split('&').map((each) => each.split('=')[0])
+    expect([path, answer.status, Object.keys(answer.body.errors ?? {}).sort()]).toEqual([path, 400, names.sort()])
+  }
+  const errorsOf = async (query: string) => Object.keys((await world.call(`/monitors?${query}`)).body.errors).sort()
+  expect(await errorsOf('after=x&before=y&limit=0')).toEqual(['after', 'before', 'limit'])
+  expect(await errorsOf('after=x&include=y&colour=red')).toEqual(['after', 'colour', 'include'])
+  // Whether a cursor is right depends on the filters.
+  expect(await errorsOf('after=x&state=y')).toEqual(['state'])
+  expect((await world.call('/webhooks/whk_none/requests?limit=0')).status).toBe(400)
+})
+
 test('a number in a query has only decimal digits', async () => {
   const { call } = await givenApp('sqlite')
   expect((await call('/groups?limit=010')).body.limit).toBe(10)

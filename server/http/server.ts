@@ -20,6 +20,7 @@ import { createClientErrorHandler, handleErrors, sendError } from './errors.ts'
 import { handleIdempotencyKeys } from './idempotency.ts'
 import { acceptOnlyJson } from './json.ts'
 import { limitLargeBodies } from './large-bodies.ts'
+import { reportAllQueryErrors } from './list-query-errors.ts'
 import { runPeriodicCleanup } from './periodic-cleanup.ts'
 import { Limiter } from './rate-limiter.ts'
 import { limitHeaders, unlimitedStatus } from './rate-limits.ts'
@@ -92,6 +93,7 @@ export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify
   refuseUnreadableInput(app)
   handleConditionalRequests(app)
   handleIdempotencyKeys(app, deps)
+  reportAllQueryErrors(app)
   limitUnreadResponses(app)
   runPeriodicCleanup(app, deps)
   return app
