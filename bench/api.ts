@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { systemClock } from '../server/clock.ts'
 import type { Engine } from '../server/database/database.ts'
@@ -11,8 +10,9 @@ import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { fill, monitorBody } from './api-data.ts'
+import { readOptions } from './options.ts'
 
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },

@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { parseArgs } from 'node:util'
 import { runCheckWorker } from '../server/checks/worker.ts'
 import type { Engine } from '../server/database/database.ts'
 import { blackbox } from './blackbox.ts'
 import { nameOf, type Setup, withSetup } from './checks-setup.ts'
 import { measureLateness, measureThroughput, scheduleAll, type Watched, watch } from './checks-workloads.ts'
 import { dnsperfPerSecond, plainUdp } from './dnsperf.ts'
+import { readOptions } from './options.ts'
 
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },

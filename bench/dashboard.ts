@@ -1,14 +1,14 @@
-import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'
 import { openBrowser } from '../e2e/dashboard/browser.ts'
 import prepare from '../e2e/dashboard/prepare.ts'
 import { startShowcase } from '../e2e/dashboard/showcase.ts'
+import { readOptions } from './options.ts'
 
 /**
  * `npm run bench -- dashboard [--monitors N] [--rounds N] [--json]`: the table of monitors in a real browser. From the click to the
  * first row painted; then the longest time for which a frame was held up while it is scrolled.
  */
-const { values } = parseArgs({
+const { values } = readOptions({
   options: {
     monitors: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '10' },

@@ -1,15 +1,15 @@
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { systemClock } from '../server/clock.ts'
 import type { Engine } from '../server/database/database.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { type ServerProcess, startServer } from '../server/testing/server-process.ts'
 import { cpuOf } from './cpu.ts'
+import { readOptions } from './options.ts'
 
 /** The start of a server with one worker and no monitors, and the CPU time and memory of its idle processes. Needs Linux. */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite,postgres' },

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks'
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { evaluateSoon } from '../server/alerts/events-to-incidents.ts'
 import { runAlertWorker, runEvaluation } from '../server/alerts/worker.ts'
@@ -8,12 +7,13 @@ import { type Database, type Engine, inTransaction } from '../server/database/da
 import { insertEvents, newEventIds } from '../server/events/store.ts'
 import { startReceiver } from '../server/testing/receiver.ts'
 import { type Setup, withSetup } from './checks-setup.ts'
+import { readOptions } from './options.ts'
 
 /**
  * All monitors of a zone fail and recover at once: the number of incidents and messages, their delay, and the time of checks
  * and pages meanwhile. One process does everything: it records results of checks, creates incidents, sends and serves the API.
  */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     monitors: { type: 'string', default: '100000' },
     engine: { type: 'string', default: 'sqlite,postgres' },

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import type { NewJob } from '#contract/jobs.ts'
 import { systemClock } from '../server/clock.ts'
@@ -18,9 +17,10 @@ import { GAP_MS } from '../server/jobs/worker.ts'
 import { createKeyring } from '../server/keyring.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { fill } from './api-data.ts'
+import { readOptions } from './options.ts'
 
 /** Jobs over all monitors, and their undo: monitors per second including pauses, and the duration of one batch. */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     monitors: { type: 'string', default: '100000' },
     engine: { type: 'string', default: 'sqlite' },

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { KyselyPlugin, OperationNode, RawNode } from 'kysely'
 import type { MonitorQuery } from '#contract/monitor-list.ts'
 import { systemClock } from '../server/clock.ts'
@@ -12,9 +11,10 @@ import { createKeyring } from '../server/keyring.ts'
 import { listMonitors } from '../server/monitors/list.ts'
 import { parseInclude } from '../server/monitors/monitor.ts'
 import { fill } from './api-data.ts'
+import { readOptions } from './options.ts'
 
 /** The effect of the index hints of lists on SQLite: the same pages with and without `indexed by`. */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     monitors: { type: 'string', default: '1000000' },
     rounds: { type: 'string', default: '15' },

@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { systemClock } from '../server/clock.ts'
 import { type Database, engineOf } from '../server/database/database.ts'
@@ -13,9 +12,10 @@ import { startPostgres } from '../server/testing/postgres.ts'
 import { fill, nameOf, startCheckpointer, startResponder } from './checks-setup.ts'
 import { cpuOf, databaseCpu } from './cpu.ts'
 import { dnsperfPerSecond } from './dnsperf.ts'
+import { readOptions } from './options.ts'
 
 /** 1, 2 and 4 worker processes that share one database, PostgreSQL by default, work off the same overdue checks. */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'postgres' },

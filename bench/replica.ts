@@ -1,5 +1,4 @@
 import { tmpdir } from 'node:os'
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { pino } from 'pino'
 import { createApp } from '../server/app.ts'
@@ -15,9 +14,10 @@ import { lowestIdAt } from '../server/ids.ts'
 import { startPostgres, startReplica } from '../server/testing/postgres.ts'
 import { fill } from './checks-setup.ts'
 import { databaseCpu } from './cpu.ts'
+import { readOptions } from './options.ts'
 
 /** The cost of an API list on the primary and the replica: without DATABASE_READ_URL, with it, and after a change of the organization. */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     monitors: { type: 'string', default: '20000' },
     /** Requests of each kind, one after the other. */

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { insertOrganization } from '../server/accounts/organizations.ts'
 import { systemClock } from '../server/clock.ts'
@@ -14,12 +13,13 @@ import { parseMonitor } from '../server/monitors/parse-monitor.ts'
 import { SELF_HOSTED } from '../server/plan.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { databaseCpu } from './cpu.ts'
+import { readOptions } from './options.ts'
 
 /**
  * The cost of retention on PostgreSQL with a year of events: deletion in batches and the vacuum after it. And the cost of a page
  * of events if its table is divided into partitions by time, which retention could drop (docs/decisions/0017-no-partitions-by-time-yet.md).
  */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     events: { type: 'string', default: '1000000' },
     /** Bytes of an event's evidence. */

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import {
   BATCH_SIZE,
   GATHER_MS,
@@ -8,12 +7,13 @@ import {
   SLOW_AFTER_MS,
 } from '../server/checks/worker.ts'
 import { BUSY_MS } from '../server/database/worker-loop.ts'
+import { readOptions } from './options.ts'
 
 /**
  * Simulates the schedule and the queue in virtual time, without network and database: nodes claim due checks from one PostgreSQL
  * with the batches, pauses and limits of the real workers. The costs of a row and of a statement come from `npm run bench -- nodes`.
  */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     monitors: { type: 'string', default: '100000000' },

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { insertOrganization } from '../server/accounts/organizations.ts'
 import { systemClock } from '../server/clock.ts'
@@ -17,9 +16,10 @@ import { readDatabaseSize } from '../server/operations/database-size.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { insertRequests } from '../server/webhooks/new-requests.ts'
 import { insertWebhook } from '../server/webhooks/webhook-store.ts'
+import { readOptions } from './options.ts'
 
 /** The size of a monitor, an event and a delivered webhook request in the database, with their indexes. */
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite,postgres' },

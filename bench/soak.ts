@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { systemClock } from '../server/clock.ts'
 import type { Database, Engine } from '../server/database/database.ts'
 import { migrate } from '../server/database/migrate.ts'
@@ -9,10 +8,11 @@ import { openDatabase } from '../server/database/open.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
 import { type ServerProcess, type Settings, startServer } from '../server/testing/server-process.ts'
 import { fill, startResponder } from './checks-setup.ts'
+import { readOptions } from './options.ts'
 import { type Expectations, findFaults, newExpectations, randomFrom } from './soak-expectations.ts'
 import { planRound, roundIsOver } from './soak-rounds.ts'
 
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },

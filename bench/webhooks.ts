@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { Agent } from 'undici'
 import { insertOrganization } from '../server/accounts/organizations.ts'
@@ -26,8 +25,9 @@ import { insertRequests, type ReportedEvent } from '../server/webhooks/new-reque
 import { readBody } from '../server/webhooks/request-body.ts'
 import { newWebhookSecret, signatureHeaders } from '../server/webhooks/signature.ts'
 import { insertWebhook } from '../server/webhooks/webhook-store.ts'
+import { readOptions } from './options.ts'
 
-const { values: options } = parseArgs({
+const { values: options } = readOptions({
   options: {
     json: { type: 'boolean', default: false },
     engine: { type: 'string', default: 'sqlite' },

@@ -57,6 +57,17 @@ test('size: a monitor, an event and a request take the space that docs/explanati
   for (const [at, gigabytes] of measured.entries()) expectBetween(gigabytes, shown[at]! * 0.85, shown[at]! * 1.15)
 })
 
+test.each([
+  [['--help'], 0, 'stdout', 'Name a benchmark: npm run bench -- api, checks,'],
+  [['laps'], 1, 'stderr', 'There is no benchmark laps. Name a benchmark:'],
+  [['size', '--help'], 0, 'stdout', '  --engine <sqlite,postgres>'],
+  [['jobs', '--speed', '9'], 1, 'stderr', "Unknown option '--speed'"],
+] as const)('%j prints the usage', async (args, code, stream, text) => {
+  const ended = await run(['npm', 'run', '--silent', 'bench', '--', ...args], {}).ended
+  expect(ended).toMatchObject({ code, [stream]: expect.stringContaining(text) })
+  expect(ended.stderr).not.toContain('node:internal')
+})
+
 type Row = Record<string, string | number | boolean | null>
 
 /** The table that it prints. */
