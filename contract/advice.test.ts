@@ -25,6 +25,7 @@ const VERDICTS: VerdictReason[] = [
   { code: 'no_records', params: absent },
   { code: 'no_records_at_target', params: { ...absent, target: 'lb.example' } },
   { code: 'several_spf_records', params: values },
+  { code: 'several_dmarc_records', params: values },
   { code: 'cname_loop', params: chain },
   { code: 'cname_chain_too_long', params: chain },
   { code: 'lame_delegation', params: { ...detail, zone: 'example.com', name_servers: ['ns1.example.net'] } },

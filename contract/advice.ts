@@ -113,6 +113,7 @@ export function adviceFor({ code, params }: VerdictReason): Advice | null {
     case 'no_records_at_target':
       return newAdvice('fix_cname_target', params)
     case 'several_spf_records':
+    case 'several_dmarc_records':
       return newAdvice('keep_one_record', recordParams(params))
     case 'cname_loop':
       return newAdvice('break_cname_loop', params)

@@ -135,6 +135,11 @@ export const VERDICT_REASONS = {
     Values,
     ({ name, counts }) => `${name} has ${counts.observed} SPF records; only one is allowed.`,
   ),
+  several_dmarc_records: entry(
+    'BAD_SETUP: receivers apply no policy if there is more than one DMARC record, RFC 7489 section 6.6.3.',
+    Values,
+    ({ name, counts }) => `${name} has ${counts.observed} DMARC records; only one is allowed.`,
+  ),
   cname_loop: entry('BAD_SETUP: the CNAME chain is a loop.', Chain, ({ name, chain }) => {
     return `CNAME loop at ${name} (${pathOf(chain)}).`
   }),

@@ -89,6 +89,27 @@ describe('the verdict and its sentence', () => {
       'www.example.com has 2 SPF records; only one is allowed.',
     ],
     [
+      { recordType: recordTypeOf('TXT'), expectedValues: ['v=spf1 mx -all'], isExactMatch: false },
+      answer('TXT', ['token=1', 'v=spf1 mx -all', 'v=spf1 -all']),
+      'BAD_SETUP',
+      undefined,
+      'www.example.com has 2 SPF records; only one is allowed.',
+    ],
+    [
+      { recordType: recordTypeOf('TXT'), expectedValues: ['v=DMARC1; p=reject'], isExactMatch: false },
+      answer('TXT', ['token=1', 'v=DMARC1; p=none', 'V=DMARC1; p=reject; rua=mailto:a@x.example']),
+      'BAD_SETUP',
+      undefined,
+      'www.example.com has 2 DMARC records; only one is allowed.',
+    ],
+    [
+      { recordType: recordTypeOf('TXT'), expectedValues: ['token=1'], isExactMatch: false },
+      answer('TXT', ['token=1', 'v=DMARC1; p=none', 'v=DMARC1; p=reject']),
+      'VALID',
+      ['token=1', 'v=DMARC1; p=none', 'v=DMARC1; p=reject'],
+      'www.example.com answers token=1, "v=DMARC1; p=none" and "v=DMARC1; p=reject", as expected.',
+    ],
+    [
       {},
       { kind: 'cname_loop', chain: [...ALIASES, { name: 'pop7.cdn.example', target: 'edge.cdn.example', ttl: 1 }] },
       'BAD_SETUP',
@@ -279,3 +300,15 @@ test('an answer that fails DNSSEC validation is INVALID, and a lame zone is BAD_
 function answer(type: QuestionType, values: string[], ttl = 60) {
   return { kind: 'answer' as const, rrset: { name: 'www.example.com', type, ttl, values }, chain: [] }
 }
+
+test('of several DMARC records, those that do not match are to be removed', () => {
+  const texts = ['v=DMARC1; p=none', 'v=DMARC1; p=reject']
+  const expectation = {
+    ...EXPECTATION,
+    recordType: recordTypeOf('TXT'),
+    expectedValues: [texts[1]!],
+    isExactMatch: false,
+  }
+  const { params } = evaluate(expectation, answer('TXT', ['token=1', ...texts])).reason
+  expect(params).toMatchObject({ observed: texts, unexpected: [texts[0]], matched: [texts[1]], missing: [] })
+})

@@ -120,15 +120,28 @@ function evaluateAnswer(expectation: Expectation, name: string, answer: Answer):
   const observed = recordType.observe(answer)
   if (observed.length === 0) return noData(expectation, name, answer.chain)
   const difference = findDifference(expectation, answer)
-  const params = valueParams(expectation, name, answer, observed, difference)
-  // Receivers treat two SPF records as an error. RFC 7208 section 4.5.
-  if (recordType.name === 'SPF' && observed.length > 1) {
-    return { state: 'BAD_SETUP', reason: { code: 'several_spf_records', params } }
+  const conflict = recordType.conflict?.(expectation.expectedValues, observed, expectation.isExactMatch)
+  if (conflict) {
+    const { code, values } = conflict
+    const params = valueParams(expectation, name, answer, values, {
+      ...difference,
+      extra: redundant(expectation, values),
+    })
+    return { state: 'BAD_SETUP', reason: { code, params } }
   }
+  const params = valueParams(expectation, name, answer, observed, difference)
   const state = isMatch(difference) ? 'VALID' : 'MISMATCH'
   if (expectation.change) return { state, values: observed, reason: reasonOfChange(expectation.change, state, params) }
   if (state === 'VALID') return { state, values: observed, reason: { code: 'as_expected', params } }
   return { state, values: observed, reason: { code: mismatchCode(difference), params } }
+}
+
+/** Of records of which only one may exist, those to remove: all but the first that matches. */
+function redundant({ recordType, expectedValues, isExactMatch }: Expectation, values: readonly string[]): string[] {
+  const isWanted = (value: string) =>
+    recordType.difference(expectedValues, [value], isExactMatch, []).missing.length < expectedValues.length
+  const kept = values.findIndex(isWanted)
+  return values.filter((_, index) => index !== kept)
 }
 
 function reasonOfChange(

@@ -31,6 +31,18 @@ test('the RRset is sorted, without duplicates, with its lowest TTL', () => {
   expect(classifyResponse(message({ answer }), question)).toEqual({ kind: 'answer', rrset, chain: [] })
 })
 
+test('of a CNAME record and others at one name, what comes first is followed, as resolvers do', () => {
+  const cname = record('www.example.com', 'CNAME', 'real.example.com')
+  const own = record('www.example.com', 'A', '192.0.2.138')
+  const target = record('real.example.com', 'A', '192.0.2.1')
+  const chain = [{ name: 'www.example.com', target: 'real.example.com', ttl: 300 }]
+  const values = (answer: ResourceRecord[]) => classifyResponse(message({ answer }), question)
+  expect(values([cname, own, target])).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] }, chain })
+  expect(values([target, cname, own])).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.1'] }, chain })
+  expect(values([cname, own])).toMatchObject({ kind: 'referral', chain })
+  expect(values([own, cname, target])).toMatchObject({ kind: 'answer', rrset: { values: ['192.0.2.138'] }, chain: [] })
+})
+
 test('an alias chain is followed whatever the order of the records', () => {
   const answer = [...links.slice(0, 16), record('n16.example.com', 'A', '192.0.2.1')]
   fc.assert(

@@ -4,14 +4,14 @@ import { isSubdomain } from './names.ts'
 import type { CnameChain, Outcome, Question, QuestionType, RRset } from './outcome.ts'
 
 /**
- * The outcome that a response means for the question, whatever the order of its records. For a CNAME question the first CNAME is
+ * The outcome that a response means for the question. The order of its records counts only if the name has a CNAME record beside others. For a CNAME question the first CNAME is
  * the RRset, and `chain` is as much of the rest of the chain as the response contains.
  */
 export function classifyResponse(message: Message, question: Question): Outcome {
   const { rcode, ede } = message
   if (rcode !== 'NOERROR' && rcode !== 'NXDOMAIN') return { kind: 'failure', rcode, ede }
 
-  const direct = rrsetOf(message.answer, question.name, question.type)
+  const direct = directRrset(message.answer, question)
   if (direct && question.type === 'CNAME') return cnameAnswer(message.answer, direct)
   const chain = direct ? [] : followCnameChain(message.answer, question.name)
   if (!Array.isArray(chain)) return chain
@@ -22,6 +22,12 @@ export function classifyResponse(message: Message, question: Question): Outcome 
   if (rcode === 'NXDOMAIN') return rrset ? malformed('NXDOMAIN with an answer') : { kind: 'nxdomain', chain }
   if (rrset) return { kind: 'answer', rrset, chain }
   return withoutRecords(message, question, chain, last)
+}
+
+/** The name's own records. Beside a CNAME, which RFC 1034 section 3.6.2 forbids, resolvers follow what comes first in the answer. */
+function directRrset(answer: ResourceRecord[], { name, type }: Question): RRset | undefined {
+  const first = answer.find((record) => record.name === name && (record.type === type || record.type === 'CNAME'))
+  return first?.type === type ? rrsetOf(answer, name, type) : undefined
 }
 
 function cnameAnswer(answer: ResourceRecord[], rrset: RRset): Outcome {

@@ -52,7 +52,7 @@ function toRecord(monitor: PageMonitor): PublicRecord {
   }
 }
 
-/** The stored verdict of several SPF records. */
+/** The stored verdict of several SPF or DMARC records. */
 type Verdict = { code?: string; params?: { observed?: string[]; unexpected?: string[] } }
 
 /** Null before the first regular check. */
@@ -60,7 +60,7 @@ function regularResult({ state, expected_values, current_values, diagnosis }: Pa
   if (state === 'UNSET') return null
   const { code, params }: Verdict = (diagnosis === null ? null : JSON.parse(diagnosis).verdict) ?? {}
   // Not the values of the monitor, but the records that the customer has to change.
-  if (state === 'BAD_SETUP' && code === 'several_spf_records')
+  if (state === 'BAD_SETUP' && (code === 'several_spf_records' || code === 'several_dmarc_records'))
     return { state, values: params?.observed ?? [], unexpected: params?.unexpected ?? [] }
   const expected: string[] = JSON.parse(expected_values)
   const values: string[] = current_values === null || state === 'BAD_SETUP' ? [] : JSON.parse(current_values)

@@ -133,6 +133,9 @@ onBothEngines('setup pages', (_fresh, engine) => {
       .execute()
     const several = { state: 'wrong', found: observed, unexpected: [observed[1]], checked }
     expect(await now('BAD_SETUP', [])).toEqual(several)
+    const dmarc = JSON.stringify({ verdict: { ...verdict, code: 'several_dmarc_records' } })
+    await db.updateTable('monitors').set({ diagnosis: dmarc }).execute()
+    expect(await now('BAD_SETUP', [])).toEqual(several)
 
     const change = (body: object) => world.call(`/monitors/${monitor.id}`, { method: 'PATCH', body })
     await change({ until: 'valid' })

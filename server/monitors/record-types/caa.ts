@@ -1,5 +1,5 @@
 import { fieldError } from '#contract/field-errors.ts'
-import { parseDomainName } from '../../dns/names.ts'
+import { OCTET_TEXT, parseDomainName } from '../../dns/names.ts'
 import type { RdataReader } from '../../dns/rdata.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { quoteOctets, straightenQuotes, unescapeOctets } from './presentation.ts'
@@ -46,12 +46,11 @@ const EXACT: Comparison<Property | undefined, Property | undefined> = {
 /** RFC 8659 section 4.1: one octet holds the length. */
 const MAX_TAG_LENGTH = 255
 
-// RFC 8659 section 4.1.1. Letter case matters in the value, not in the tag.
+// RFC 8659 section 4.1.1. Letter case matters in the value, not in the tag. A property with another tag matches no expected value.
 function read(rdata: RdataReader): string {
   const flags = rdata.uint8()
-  const tag = rdata.characterString().toString('latin1').toLowerCase()
-  if (!/^[a-z0-9]+$/.test(tag)) throw rdata.malformed('a CAA tag is not made of letters and digits')
-  return `${flags} ${tag} ${quoteOctets(rdata.remaining())}`
+  const tag = Array.from(rdata.characterString(), (octet) => OCTET_TEXT[octet]).join('')
+  return `${flags} ${tag || '""'} ${quoteOctets(rdata.remaining())}`
 }
 
 function parseExpected(text: string): ParsedValue {

@@ -30,6 +30,9 @@ describe('rdata has one canonical text', () => {
     ['CAA', [0, 5, 'issue', 'ca.example'], '0 issue "ca.example"'],
     ['CAA', [128, 5, 'IODEF', 'a"b\\c', 7], '128 iodef "a\\"b\\\\c\\007"'],
     ['CAA', [0, 5, 'issue'], '0 issue ""'],
+    ['CAA', [0, 12, 'ca-Extension', 'x'], '0 ca-extension "x"'],
+    ['CAA', [0, 3, 'a b', 'x'], '0 a\\032b "x"'],
+    ['CAA', [0, 0, 'x'], '0 "" "x"'],
     [
       'SOA',
       [1, 'M', 0, 1, 'r', 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 255, 255, 255, 255],
@@ -53,9 +56,7 @@ describe('rdata that does not fit its type is malformed', () => {
     ['TXT', []],
     ['TXT', [5, 'four']],
     ['CAA', [0]],
-    ['CAA', [0, 0, 'x']],
     ['CAA', [0, 9, 'issue']],
-    ['CAA', [0, 3, 'a b']],
     ['SOA', [0, 0, 0, 0, 0, 1]],
   ])('%s %j', (type, octets) => {
     expect(() => textOf(type, octets)).toThrow()

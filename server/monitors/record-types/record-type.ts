@@ -13,6 +13,9 @@ export type ParsedValue = { ok: true; value: string } | { ok: false; reason: Fie
 /** The apex of a zone, a service (`_443._tcp.www`), a reverse name (below arpa), or any other name. */
 export type NameKind = 'apex' | 'service' | 'address' | 'host'
 
+/** Records of which only one may exist. `values`: all of them. */
+export type Conflict = { code: 'several_spf_records' | 'several_dmarc_records'; values: string[] }
+
 /** How a record type is monitored. Its texts are in `contract/record-types.ts`. Every function is pure. */
 export type MonitoredType = {
   name: MonitorRecordType
@@ -31,6 +34,8 @@ export type MonitoredType = {
     isExactMatch: boolean,
     chain: CnameChain,
   ): Difference
+  /** Records that make each other invalid, although they may match. Parameters as for `difference`. */
+  conflict?(expected: readonly string[], observed: readonly string[], isExactMatch: boolean): Conflict | undefined
   /** Whether `value` lacks its priority, which providers show in a separate column. */
   lacksPriority?(value: string): boolean
   /** An observed value as an expected value. Default: unchanged. */

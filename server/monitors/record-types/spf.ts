@@ -2,7 +2,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import { canonicalAddress } from '../../dns/ip-addresses.ts'
 import { type Comparison, compareBy, observeAll } from './compare.ts'
 import { parsePastedText } from './presentation.ts'
-import { type MonitoredType, type ParsedValue, refused } from './record-type.ts'
+import { type Conflict, type MonitoredType, type ParsedValue, refused } from './record-type.ts'
 
 /** The TXT records that are SPF (RFC 7208). Exact mode ignores repeated spaces. Flexible mode requires every expected term. */
 export const spf: MonitoredType = {
@@ -13,6 +13,7 @@ export const spf: MonitoredType = {
   observe: (answer) => observeAll(answer).filter(isSpf),
   difference: (expected, observed, isExactMatch) =>
     isExactMatch ? compareBy(TEXTS, expected, observed, true) : compareBy(TERMS, expected, observed, false),
+  conflict: (_, observed) => spfConflict(observed),
 }
 
 const TEXTS: Comparison<string, string> = {
@@ -41,6 +42,12 @@ function collapseSpaces(text: string): string {
 /** Whether a text is an SPF record: the version, then a space or the end. RFC 7208 section 4.5. */
 export function isSpf(text: string): boolean {
   return /^v=spf1(?: |$)/i.test(text)
+}
+
+/** Receivers treat two SPF records as an error. RFC 7208 section 4.5. */
+export function spfConflict(texts: readonly string[]): Conflict | undefined {
+  const values = texts.filter(isSpf)
+  return values.length > 1 ? { code: 'several_spf_records', values } : undefined
 }
 
 /** The mechanisms and modifiers of an SPF record in comparable form. */
