@@ -2,7 +2,8 @@ import { Readable } from 'node:stream'
 import type { Page } from '../database/pagination.ts'
 
 const MAX_ROWS = 100_000
-const PAGE_SIZE = 500
+/** Of rows that have some hundred KiB each in the worst case. */
+const PAGE_SIZE = 100
 
 type CsvExport<T> = {
   columns: readonly string[]

@@ -35,6 +35,8 @@ const INITIAL_BATCH_SIZE = 200
 const MIN_BATCH_SIZE: Record<Engine, number> = { sqlite: 50, postgres: 400 }
 /** Ids that one transaction lists. */
 const LIST_BATCH_SIZE = JOB_BATCH_SIZE
+/** Rows of one statement, which have some hundred KiB each in the worst case. */
+const MAX_LISTED_ROWS = 100
 /** A job fails after so many unexpected errors in a row. */
 const MAX_FAILURES = 5
 
@@ -138,7 +140,10 @@ async function fullPage(
 ): Promise<IdPage> {
   const ids: string[] = []
   for (let after = start; ; ) {
-    const page = await read({ limit: LIST_BATCH_SIZE - ids.length, ...(after === null ? {} : { after }) })
+    const page = await read({
+      limit: Math.min(MAX_LISTED_ROWS, LIST_BATCH_SIZE - ids.length),
+      ...(after === null ? {} : { after }),
+    })
     ids.push(...page.data.map(({ id }) => id))
     after = page.after
     if (after === null || ids.length === LIST_BATCH_SIZE) return { ids, after }

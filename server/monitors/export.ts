@@ -22,7 +22,8 @@ import { absoluteHost, parsePastedText, toQuotedStrings } from './record-types/p
 import { findZoneType } from './record-types/record-types.ts'
 import { getMonitors } from './store.ts'
 
-const BATCH_SIZE = 500
+/** Of monitors that have 320 KiB each in the worst case. */
+const BATCH_SIZE = 100
 const WRITERS: Record<ExportFormat, () => Writer> = {
   json: jsonWriter,
   csv: () => csvWriter(COLUMNS),
