@@ -84,7 +84,8 @@ export const USER_TEXTS: readonly UserText[] = [
   {
     text: 'Name pattern of an alert rule or window',
     work: 'comparison with each monitor that fails',
-    bound: '253 characters, each part between two `*` is searched once; 50 rules and 50 windows',
+    bound:
+      '253 characters, each part between two `*` is searched once, in a statement with at most 253 × 253 comparisons; 50 rules and 50 windows',
     steps: () => {
       const name = new CountedText('a'.repeat(253))
       matchesPattern(`${'*a'.repeat(126)}b`, name as never)
