@@ -127,6 +127,15 @@ export class Supervisor {
     this.#ended.resolve()
   }
 
+  /** Ends all processes at once, and `run()` with this message. For a loss that more work would only make larger. */
+  abort(message: string): void {
+    if (this.#stop.signal.aborted) return
+    this.#deps.log.fatal(message)
+    this.#stop.abort()
+    for (const { process } of this.#children.values()) process.kill('SIGKILL')
+    this.#ended.reject(new CliError(message))
+  }
+
   #start(index: number): void {
     const { fork, clock, processes } = this.#deps
     const childProcess = fork(processes[index]!)

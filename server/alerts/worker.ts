@@ -54,12 +54,16 @@ export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): P
 
 /** Sends due alerts until `stop`. Attempts that are still running then are abandoned when `abandon` is aborted. */
 export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: Signals): Promise<void> {
-  const { db, clock, process, wakeUps, config, log } = deps
+  const { db, clock, process, wakeUps, config, log, loopHealth } = deps
   const sendMail = config.smtp ? createMailSender(config.smtp) : null
   const inFlight = new Map<string, Promise<void>>()
   const start = (claim: Claim<'due_alerts'>) => {
     const sending = sendAlert(deps, sendMail, claim, abandon)
-      .catch((err) => log.error({ err, alert: claim.alert_id }, 'An alert could not be recorded. It will be repeated.'))
+      .then(() => loopHealth.recorded('alerts'))
+      .catch((err) => {
+        loopHealth.notRecorded('alerts', clock.elapsed())
+        log.error({ err, alert: claim.alert_id }, 'An alert could not be recorded. It will be repeated.')
+      })
       .finally(() => {
         inFlight.delete(claim.alert_id)
         wakeUps.alerts.receive()

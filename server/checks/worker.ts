@@ -33,7 +33,7 @@ export const CLOCK_STEP_REPAIR: Waits = {
 
 /** Claims due checks, runs and records them. Runs until `stop`; `abandon` aborts checks in progress. */
 export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: Signals): Promise<void> {
-  const { db, clock, log, wakeUps, process, metrics } = deps
+  const { db, clock, log, loopHealth, wakeUps, process, metrics } = deps
   const inFlight = new InFlight()
   const records = new WriteBatches<MonitorCheckResult>(
     async (results) => {
@@ -47,7 +47,11 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
     {
       clock,
       gatherMs: GATHER_MS,
-      onGivenUp: (err) => log.error({ err }, 'A check could not be recorded. It will be repeated.'),
+      onWritten: () => loopHealth.recorded('checker'),
+      onGivenUp: (err) => {
+        loopHealth.notRecorded('checker', clock.elapsed())
+        log.error({ err }, 'A check could not be recorded. It will be repeated.')
+      },
     },
   )
   const load = monitorLoader(db, clock)

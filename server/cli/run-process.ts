@@ -95,8 +95,11 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   // In a process without loops, `deps.loopHealth` holds the loops of the other processes: they are not its own to report.
   const loopHealth = workers ? deps.loopHealth : new LoopHealth()
   const describe = () => JSON.stringify(reportOf(deps, roles))
+  const wrote = (elapsed: number) => deps.loopHealth.wrote(elapsed)
+  wrote(clock.elapsed()) // the process has just registered itself
+  const followKey = keyFollower(deps, secret)
   const loops = [
-    runHeartbeat({ ...deps, loopHealth, self, process: id, describe, followKey: keyFollower(deps, secret) }, signals),
+    runHeartbeat({ ...deps, loopHealth, self, process: id, describe, followKey, wrote }, signals),
     runSizeHistory(deps, signals),
   ]
   if (workers) loops.push(...workers.runLoops({ ...deps, process: id }, roles, signals))

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { systemClock } from '../clock.ts'
 import { isStartedBySystemd } from '../config/config.ts'
 import { startCheckpoints } from '../database/sqlite-checkpoints.ts'
+import { watchSqliteFile } from '../database/sqlite-file.ts'
 import { sqlitePathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
@@ -25,7 +26,10 @@ export async function serve(): Promise<void> {
     fork: (roles) => fork(process.argv[1]!, ['process', roles.join(',')], { execArgv: EXEC_ARGV }),
     onPrepared: () => {
       const path = sqlitePathOf(config.databaseUrl)
-      if (path !== undefined) stopCheckpoints = startCheckpoints(path)
+      if (path !== undefined) {
+        stopCheckpoints = startCheckpoints(path)
+        watchSqliteFile(path, (message) => supervisor.abort(message))
+      }
       if (config.backupDir !== null) void runBackups(config.backupDir, config.backupEveryMs, log, stop.signal)
     },
     onReady: () => notifyServiceManager('READY=1', log),

@@ -20,6 +20,8 @@ export type HeartbeatDeps = {
   /** The report of the instance, as JSON. */
   describe?: () => string
   keyring: Pick<Keyring, 'keyId' | 'keyIds'>
+  /** This process has written to the database. */
+  wrote?: (elapsed: number) => void
   /** Switches to the key that the database names. */
   followKey(): Promise<unknown>
 }
@@ -69,6 +71,7 @@ export async function runHeartbeat(deps: HeartbeatDeps, { stop }: { stop: AbortS
     try {
       await deps.followKey()
       await report(deps)
+      deps.wrote?.(clock.elapsed())
       await releaseSilent(db, process, clock.now())
     } catch (err) {
       log.error({ err }, 'The heartbeat of this process could not be written. Retrying.')

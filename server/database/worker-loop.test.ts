@@ -54,6 +54,33 @@ onBothEngines('the loop of a worker', (fresh) => {
   })
 })
 
+onBothEngines('the health of a loop', (fresh) => {
+  test('only passes that complete count as work', async () => {
+    let isBroken = true
+    const { run, loopHealth } = givenWorker(await fresh(), async () => {
+      if (isBroken) throw new Error('permission denied for table monitors')
+      return IDLE
+    })
+    const hanging = () => loopHealth.hangingLoops(60_000, 30_000)
+    await run({ sleeps: 40 }) // each sleep is a second
+    expect([hanging(), loopHealth.runningLoops(40_000, 30_000)]).toEqual([['test'], []])
+    isBroken = false
+    await run({ sleeps: 50 })
+    expect(hanging()).toEqual([])
+  })
+})
+
+test('a loop whose results cannot be recorded does not run, until one is recorded', () => {
+  const health = new LoopHealth()
+  health.begin('checker', 0)
+  health.notRecorded('checker', 5_000)
+  health.notRecorded('checker', 39_000)
+  health.report('checker', 40_000)
+  expect(health.hangingLoops(40_000, 30_000)).toEqual(['checker'])
+  health.recorded('checker')
+  expect([health.hangingLoops(40_000, 30_000), health.runningLoops(40_000, 30_000)]).toEqual([[], ['checker']])
+})
+
 test('signals to other processes are paced: the first at once, those of the next moment as one', async () => {
   const timers: (() => void)[] = []
   const sleep = () => new Promise<void>((resolve) => timers.push(resolve))
@@ -73,19 +100,22 @@ test('signals to other processes are paced: the first at once, those of the next
 function givenWorker(db: Database, pass: (wakeUp: WakeUp) => ReturnType<Worker['pass']>, held = new Set<unknown>()) {
   const slept: number[] = []
   const logged: string[] = []
+  const loopHealth = new LoopHealth()
+  let elapsed = 0
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const run = async ({ sleeps }: { sleeps: number }) => {
     const stop = new AbortController()
     const clock: Clock = {
       now: () => NOW,
-      elapsed: () => 0,
+      elapsed: () => elapsed,
       sleep: async (ms) => {
         slept.push(ms)
+        elapsed += ms
         if (--sleeps === 0) stop.abort()
       },
     }
     const wakeUp = new WakeUp()
-    const deps = { db, clock, log, loopHealth: new LoopHealth(), process: 1 }
+    const deps = { db, clock, log, loopHealth, process: 1 }
     await runWorker(deps, stop.signal, {
       name: 'test',
       table: 'due_checks',
@@ -96,7 +126,7 @@ function givenWorker(db: Database, pass: (wakeUp: WakeUp) => ReturnType<Worker['
       held: () => held,
     })
   }
-  return { run, slept, logged }
+  return { run, slept, logged, loopHealth }
 }
 
 async function insertDue(db: Database, slot: number, due_at: number): Promise<void> {

@@ -48,8 +48,8 @@ export async function runWorker(deps: WorkerDeps, stop: AbortSignal, worker: Wor
   const wasSetBack = watchForStepBack(clock)
   let mustRepair = true
   let mayHoldUnknown = false
+  loopHealth.begin(name, clock.elapsed())
   while (!stop.aborted) {
-    loopHealth.report(name, clock.elapsed())
     try {
       if (wasSetBack()) mustRepair = true
       if (mustRepair) await worker.repair({ now: clock.now(), process })
@@ -57,6 +57,7 @@ export async function runWorker(deps: WorkerDeps, stop: AbortSignal, worker: Wor
       if (mayHoldUnknown) await releaseUnknown(db, table, { process, held: worker.held(), now: clock.now() })
       mayHoldUnknown = false
       const { restMs, isIdle } = await worker.pass()
+      loopHealth.report(name, clock.elapsed()) // only now: a pass that fails is no work
       if (restMs > 0) await clock.sleep(restMs, stop)
       if (isIdle) await wakeUp.wait(await idleMs(deps, worker), clock, stop)
     } catch (err) {

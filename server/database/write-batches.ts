@@ -8,6 +8,7 @@ type Options = {
   /** Items of one batch at most; a full batch is written at once. */
   maxBatchSize?: number
   onGivenUp: (error: unknown, items: number) => void
+  onWritten?: () => void
 }
 
 /**
@@ -61,13 +62,15 @@ export class WriteBatches<T> {
   async #writeWithRetries(items: T[]): Promise<void> {
     for (const delayMs of RETRY_DELAYS_MS) {
       try {
-        return await this.#write(items)
+        await this.#write(items)
+        return this.#options.onWritten?.()
       } catch (error) {
         if (!isDatabaseUnavailable(error)) throw error
         await this.#options.clock.sleep(delayMs)
       }
     }
     await this.#write(items)
+    this.#options.onWritten?.()
   }
 }
 

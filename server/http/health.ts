@@ -48,7 +48,7 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
       operationId: 'getReadiness',
       summary: 'Check that the server can serve requests',
       description:
-        'Returns 200 while the database answers, all migrations have run and every background loop has reported within 30 seconds. Otherwise returns 503 with the problems.',
+        'Returns 200 while the database answers, all migrations have run, a write succeeded within 15 seconds and every background loop completed a pass within 30 seconds. Otherwise returns 503 with the problems.',
       response: {
         200: Ready,
         503: Type.Union([NotReady, ErrorBody], {
@@ -67,8 +67,10 @@ export function healthRoutes(deps: Deps): FastifyPluginAsync {
   }
 }
 
-/** A loop hangs if it did not report for this time. */
+/** A loop hangs if it completed no pass, or recorded none of its results, for this time. */
 const HANG_TIMEOUT_MS = 30_000
+/** Seven heartbeats, each of which is a write. A write may wait 5 s for the lock of SQLite. */
+const WRITE_TIMEOUT_MS = 15_000
 
 /** Empty if the process is ready. */
 export async function readinessProblems({
@@ -84,6 +86,10 @@ export async function readinessProblems({
   const migrated = await isMigrated(db).catch(() => null)
   if (migrated === null) problems.push('the database does not answer')
   if (migrated === false) problems.push('database migrations are pending')
-  for (const loop of loopHealth.hangingLoops(clock.elapsed(), HANG_TIMEOUT_MS)) problems.push(`the ${loop} hangs`)
+  const elapsed = clock.elapsed()
+  if (migrated !== null && !loopHealth.isWriting(elapsed, WRITE_TIMEOUT_MS)) {
+    problems.push('the database accepts no writes')
+  }
+  for (const loop of loopHealth.hangingLoops(elapsed, HANG_TIMEOUT_MS)) problems.push(`the ${loop} completes no work`)
   return problems
 }

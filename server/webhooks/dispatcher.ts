@@ -41,7 +41,7 @@ export async function runDispatcher(
   { stop, abandon }: Signals,
   limits: DispatcherLimits,
 ): Promise<void> {
-  const { clock, log, wakeUps } = deps
+  const { clock, log, loopHealth, wakeUps } = deps
   const queues = new InMemoryQueues(limits)
   const targets = new Targets(deps.db, deps.keyring)
   const inFlight = new Set<Promise<void>>()
@@ -49,7 +49,11 @@ export async function runDispatcher(
     clock,
     gatherMs: RECORD_DELAY_MS,
     maxBatchSize: RECORD_BATCH_SIZE,
-    onGivenUp: (err) => log.error({ err }, 'A delivery attempt could not be recorded. It will be repeated.'),
+    onWritten: () => loopHealth.recorded('delivery'),
+    onGivenUp: (err) => {
+      loopHealth.notRecorded('delivery', clock.elapsed())
+      log.error({ err }, 'A delivery attempt could not be recorded. It will be repeated.')
+    },
   })
 
   /** Null: the request may not be sent any more, or not in the time left. */
