@@ -83,7 +83,16 @@ async function* measure(engine: Engine, url: string, count: number): AsyncGenera
   await db.destroy()
   const limits = { READ_LIMIT: '0', WRITE_LIMIT: '0', CREATE_LIMIT: '0' }
   const server = fork(new URL('./api-server.ts', import.meta.url), {
-    env: { ...process.env, DATA_DIR: tmpdir(), DATABASE_URL: url, SECRET, DNS_SERVERS: '127.0.0.1:1', ...limits },
+    env: {
+      ...process.env,
+      DATA_DIR: tmpdir(),
+      DATABASE_URL: url,
+      SECRET,
+      DNS_SERVERS: '127.0.0.1:1',
+      DNS_ROOTS: 'off',
+      DNS_CANARIES: 'off',
+      ...limits,
+    },
   })
   const ended = once(server, 'exit')
   try {

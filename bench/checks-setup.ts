@@ -49,6 +49,8 @@ export async function withSetup<T>(engine: Engine, count: number, work: (setup: 
     DATABASE_URL: postgres ? `${postgres.url}/postgres` : `sqlite:${join(folder, 'bench.db')}`,
     SECRET,
     DNS_SERVERS: `127.0.0.1:${port}`,
+    DNS_ROOTS: 'off',
+    DNS_CANARIES: 'off',
     DNS_PER_SECOND: '1000000',
     READ_LIMIT: '0',
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',

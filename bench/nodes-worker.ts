@@ -6,7 +6,14 @@ import { closeDeps, openDeps } from '../server/deps.ts'
 /** The checks of one node, without API and deliveries, until the parent disconnects. */
 const [url = '', port = '', number = ''] = process.argv.slice(2)
 const SECRET = 'a secret of the benchmark, longer than 32 characters'
-const config = readConfig({ DATABASE_URL: url, SECRET, DNS_SERVERS: `127.0.0.1:${port}`, DNS_PER_SECOND: '1000000' })
+const config = readConfig({
+  DATABASE_URL: url,
+  SECRET,
+  DNS_SERVERS: `127.0.0.1:${port}`,
+  DNS_PER_SECOND: '1000000',
+  DNS_ROOTS: 'off',
+  DNS_CANARIES: 'off',
+})
 const deps = openDeps(config, SECRET, pino({ level: 'warn' }))
 const stop = new AbortController()
 process.once('disconnect', () => stop.abort())

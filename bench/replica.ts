@@ -73,6 +73,8 @@ async function measure(
     ...(readUrl && { DATABASE_READ_URL: readUrl }),
     SECRET: 'a secret of the benchmark, longer than 32 characters',
     DNS_SERVERS: '127.0.0.1:1',
+    DNS_ROOTS: 'off',
+    DNS_CANARIES: 'off',
     READ_LIMIT: '0',
   })
   const deps = openDeps(config, config.secret!, pino({ level: 'silent' }))

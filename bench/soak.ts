@@ -47,6 +47,8 @@ async function main() {
     DATABASE_URL: url,
     SECRET: 'a secret of the benchmark, longer than 32 characters',
     DNS_SERVERS: `127.0.0.1:${port}`,
+    DNS_ROOTS: 'off',
+    DNS_CANARIES: 'off',
     DNS_PER_SECOND: '1000000',
     ROLES: 'checker',
     WORKERS: '1',

@@ -5,10 +5,10 @@ import { Nullable, StrictObject } from './common.ts'
 export const MAX_COUNTED_BACKLOG = 10_000
 
 /**
- * `well`: a canary name resolves. `captive`: the canary names resolve to the same as a name that cannot exist, as in a network
- * with a login page, so no answer counts. `gone`: no canary name resolves, so failures and denials do not count.
+ * `ok`: a canary name resolves, and a name below it that is in no cache is answered. `captive_portal`: the canary names resolve to the same as a name that cannot exist, as in a network
+ * with a login page, so no answer counts. `offline`: none does, so failures and denials do not count.
  */
-export const NETWORK_STATES = ['well', 'captive', 'gone'] as const
+export const NETWORK_STATES = ['ok', 'captive_portal', 'offline'] as const
 export type NetworkState = (typeof NETWORK_STATES)[number]
 
 const Instant = Type.String()

@@ -17,7 +17,14 @@ const STOP_MS = 12_000
 export async function startAndStop(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'zonewatch-check-'))
   const port = await freePort()
-  const environment = { PATH: process.env.PATH, DATA_DIR: folder, PORT: String(port), DNS_SERVERS: '127.0.0.1:9' }
+  const environment = {
+    PATH: process.env.PATH,
+    DATA_DIR: folder,
+    PORT: String(port),
+    DNS_SERVERS: '127.0.0.1:9',
+    DNS_ROOTS: 'off',
+    DNS_CANARIES: 'off',
+  }
   const server = spawn(process.execPath, ['server/main.ts', 'serve'], { env: environment })
   let output = ''
   for (const stream of [server.stdout, server.stderr]) {

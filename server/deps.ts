@@ -117,12 +117,21 @@ export function openDns(
   })
   const roots = config.dnsRoots
   const names = config.dnsCanaries
+  const authoritativeClient =
+    roots.length > 0 ? createAuthoritativeClient({ dns: authoritativeDns, clock, roots }) : undefined
+  const networkCheck = () =>
+    createNetworkCheck({
+      dns,
+      clock,
+      canaries: names,
+      isOptional: config.areCanariesOptional,
+      ...(authoritativeClient && { areRootsLost: authoritativeClient.areRootsLost }),
+      ...logOutages(log, names),
+    })
   return {
     dns,
-    authoritativeClient:
-      roots.length > 0 ? createAuthoritativeClient({ dns: authoritativeDns, clock, roots }) : undefined,
-    networkCheck:
-      names.length > 0 ? createNetworkCheck({ dns, clock, canaries: names, ...logOutages(log, names) }) : undefined,
+    authoritativeClient,
+    networkCheck: names.length > 0 ? networkCheck() : undefined,
     closeDns: async () => void (await Promise.all([dns.close(), authoritativeDns.close()])),
   }
 }

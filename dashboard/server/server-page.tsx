@@ -137,7 +137,7 @@ function InstanceState({ instance: { alive, network, seen_at } }: { instance: Se
       </span>
     )
   }
-  if (network !== null && network !== 'well') return <Badge tone="warn" label="No network" />
+  if (network !== null && network !== 'ok') return <Badge tone="warn" label="No network" />
   return <Badge tone="good" label="Running" />
 }
 

@@ -12,7 +12,7 @@ const instance: ServerStatus['instances'][number] = {
   version: '0.1.0',
   started_at: AT,
   seen_at: AT,
-  network: 'well',
+  network: 'ok',
   memory: 1_000,
   checks: 5,
   most_late_ms: 3,
@@ -40,7 +40,7 @@ test('a healthy server has no findings', () => {
 test.each<[Partial<ServerStatus>, string]>([
   [{ instances: [{ ...instance, roles: ['api', 'delivery'] }] }, 'No process checks monitors.'],
   [{ instances: [instance, { ...instance, version: '0.2.0' }] }, 'Instances run different versions: 0.1.0, 0.2.0.'],
-  [{ instances: [{ ...instance, network: 'gone' }] }, 'Canary names do not resolve.'],
+  [{ instances: [{ ...instance, network: 'offline' }] }, 'Canary names do not resolve.'],
   [{ checks: { due: 3, overdue: 3, oldest_ms: 61_000 } }, 'Checks are late.'],
   [{ upstreams: [{ ...healthy.upstreams[0]!, failed: 21 }] }, 'The resolver 192.0.2.53:53 leaves queries unanswered.'],
   [{ deliveries: { ...healthy.deliveries, oldest_ms: 121_000 } }, 'Webhook requests are late.'],

@@ -20,7 +20,7 @@ export function serverFindings(status: ServerStatus): Finding[] {
     if (!starting && !alive.some(({ roles }) => roles.includes(role)))
       add('bad', title, `Start a node with ${role} in ROLES.`)
   }
-  if (alive.some(({ network }) => network !== null && network !== 'well'))
+  if (alive.some(({ network }) => network !== null && network !== 'ok'))
     add('bad', 'Canary names do not resolve.', 'Check the network of the server and DNS_SERVERS.')
   if (checks.oldest_ms > LATE_MS)
     add('bad', 'Checks are late.', 'Check the resolvers and the database first. Then raise WORKERS or add a node.')

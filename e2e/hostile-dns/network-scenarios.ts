@@ -132,6 +132,20 @@ export const NETWORK_SCENARIOS: Scenario[] = [
     },
     becomes: 'VALID',
   },
+  ...([true, false] as const).map(
+    (roots): Scenario => ({
+      name: `the network of Zonewatch is down, and the canary comes from a cache${roots ? '' : ', without roots'}`,
+      lab: { canaries: true, roots },
+      fault: (lab) => {
+        block(lab)
+        for (const server of lab.resolvers) {
+          server.fail('*', 'SERVFAIL')
+          server.delay(CANARY, 0) // answers as before
+        }
+      },
+      becomes: 'VALID',
+    }),
+  ),
   {
     name: 'port 53 is blocked, and the record changes',
     before: block,

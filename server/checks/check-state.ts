@@ -180,7 +180,7 @@ export function requireNetwork(check: Check, stage: 'first' | 'report', isEviden
   const checked = observations.find((observation, index) => index > since && 'network' in observation)
   if (!checked || !('network' in checked)) return sendQueries({ purpose: 'network' })
   const { network } = checked
-  if (network === 'well' || (network === 'gone' && isEvidence)) return undefined
+  if (network === 'ok' || (network === 'offline' && isEvidence)) return undefined
   return { kind: 'withheld', afterMs: WITHHELD_DELAY_MS, confirmation: CONFIRMATIONS.ownNetworkDown }
 }
 

@@ -82,7 +82,7 @@ test('with canaries nothing that differs is looked at before the network is know
   const capabilities = { ...given([]).capabilities, hasNetworkCheck: true }
   const observations = [first({ kind: 'timeout' })]
   expect(decide(given(observations, { capabilities }))).toMatchObject({ queries: [{ purpose: 'network' }] })
-  const gone: Observation = { query: { purpose: 'network' }, network: 'gone', ...at }
+  const gone: Observation = { query: { purpose: 'network' }, network: 'offline', ...at }
   expect(decide(given([...observations, gone], { capabilities }))).toMatchObject({ kind: 'withheld', afterMs: 5_000 })
 })
 

@@ -80,6 +80,7 @@ export async function runCheck<Row>(
     const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
     const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }, first)
     if (isKnown && claim.planned_change_id === null) return resultOf({ kind: 'unchanged' })
+    if (!isKnown && !isUsable(first.outcome)) deps.networkCheck?.noteFailure(claim.owner)
     const loaded = await load(claim)
     if (!loaded) return resultOf({ kind: 'deleted' })
     const { recorded, row, planned: change } = loaded

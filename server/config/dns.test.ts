@@ -11,12 +11,12 @@ test('iterative resolution starts at the root servers by default, over IPv4 and 
 })
 
 test.each([['10.0.0.53'], ['127.0.0.1:5353,[fd00::1]'], ['192.168.1.1,172.16.0.1']])(
-  'with only private DNS_SERVERS (%s), roots and canaries are off unless set',
+  'with only private DNS_SERVERS (%s), roots and canaries are on, and the canaries need no public DNS',
   (servers) => {
-    expect(read({ DNS_SERVERS: servers })).toMatchObject({ dnsRoots: [], dnsCanaries: [] })
-    const set = read({ DNS_SERVERS: servers, DNS_ROOTS: 'public', DNS_CANARIES: 'example.com' })
-    expect(set.dnsRoots).toHaveLength(26)
-    expect(set.dnsCanaries).toEqual(['example.com'])
+    const { dnsRoots, dnsCanaries, areCanariesOptional } = read({ DNS_SERVERS: servers })
+    expect([dnsRoots.length, dnsCanaries.length, areCanariesOptional]).toEqual([26, 3, true])
+    const set = read({ DNS_SERVERS: servers, DNS_ROOTS: 'off', DNS_CANARIES: 'example.com' })
+    expect(set).toMatchObject({ dnsRoots: [], dnsCanaries: ['example.com'], areCanariesOptional: false })
   },
 )
 

@@ -8,6 +8,8 @@ import { InvalidSetting, parseInteger, parseServers, type ReadSetting, splitList
 /** Names of three operators. Their TTLs are short, so that a cache does not answer for long while the network is down. */
 const DEFAULT_CANARIES = 'www.google.com,www.cloudflare.com,www.amazon.com'
 
+const OPTIONAL_CANARIES: readonly string[] = DEFAULT_CANARIES.split(',')
+
 export function readDnsSettings(read: ReadSetting) {
   const dnsServers = read(
     'DNS_SERVERS',
@@ -15,24 +17,27 @@ export function readDnsSettings(read: ReadSetting) {
     "recursive resolvers: ip[:port], comma-separated; the system's when empty",
     parseServers,
   )
-  // Private servers may resolve names that are not public, or no public names at all: docs/decisions/0010-split-horizon.md.
+  // Private servers may resolve no public names at all.
   const isPrivate = dnsServers?.every(({ ip }) => isSpecialAddress(ip)) ?? false
+  const dnsCanaries = read(
+    'DNS_CANARIES',
+    isPrivate ? 'auto' : DEFAULT_CANARIES,
+    'names that always resolve; while none does, the network of this server is down and failures are not recorded; auto: the default names, unless there is no public DNS; off',
+    parseCanaries,
+  )
   return {
     /** Null: the system's resolvers. */
     dnsServers,
     /** All on the same port. Empty: recursive servers alone decide. */
     dnsRoots: read(
       'DNS_ROOTS',
-      isPrivate ? 'off' : 'public',
+      'public',
       'name servers at which iterative resolution starts: ip[:port], comma-separated; public for the root servers; off',
       parseRoots,
     ),
-    dnsCanaries: read(
-      'DNS_CANARIES',
-      isPrivate ? 'off' : DEFAULT_CANARIES,
-      'names that always resolve; while none does, the network of this server is down and failures are not recorded; off',
-      parseCanaries,
-    ),
+    dnsCanaries,
+    /** Private resolvers may have no public DNS. */
+    areCanariesOptional: dnsCanaries === OPTIONAL_CANARIES,
     dnsTimeoutMs: read('DNS_TIMEOUT_MS', '2000', 'timeout of one query attempt', (text) =>
       parseInteger(text, 10, 30_000),
     ),
@@ -67,6 +72,7 @@ function parseRoots(text: string): readonly ServerAddress[] {
 
 function parseCanaries(text: string): readonly string[] {
   if (text === 'off') return []
+  if (text === 'auto') return OPTIONAL_CANARIES
   return splitList(text).map((entry) => {
     const parsed = parseDomainName(entry)
     if (!parsed.ok) throw new InvalidSetting(`has an invalid name: ${parsed.reason.text}`)

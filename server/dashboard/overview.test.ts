@@ -255,7 +255,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     const process = await registerProcess(db, self, clock.now())
     const working = async () => (await world.call(PATH)).body.processes
     expect(await working()).toEqual({ checking: 1, cut_off: 0, delivering: 1 })
-    let network: 'well' | 'gone' = 'well'
+    let network: 'ok' | 'offline' = 'ok'
     const say = () =>
       report({
         db,
@@ -270,7 +270,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     loopHealth.report('checker', clock.elapsed())
     await say()
     expect(await working()).toEqual({ checking: 1, cut_off: 0, delivering: 0 })
-    network = 'gone'
+    network = 'offline'
     await say()
     expect(await working()).toEqual({ checking: 1, cut_off: 1, delivering: 0 })
     world.pass(9_000)

@@ -39,7 +39,7 @@ onBothEngines('processes that share a database', (fresh, engine) => {
     await db.deleteFrom('processes').execute()
     let probes = 0
     const network = async () => probes++
-    await report({ ...deps, networkCheck: { lastState: () => 'gone', state: network } })
+    await report({ ...deps, networkCheck: { lastState: () => 'offline', state: network } })
     expect(probes).toBe(1)
     expect(await countWorking(db, 68_000)).toEqual({ checking: 1, cutOff: 1, delivering: 0 })
     expect(await countWorking(db, 68_001)).toEqual({ checking: 0, cutOff: 0, delivering: 0 })

@@ -91,11 +91,11 @@ export async function report({
   keyring,
 }: Omit<HeartbeatDeps, 'followKey'>): Promise<void> {
   // Notices the end of an outage even if no check runs. Rejects while the DNS client is being closed.
-  if (networkCheck && networkCheck.lastState() !== 'well') void networkCheck.state().catch(() => {})
+  if (networkCheck && networkCheck.lastState() !== 'ok') void networkCheck.state().catch(() => {})
   const columns = {
     seen_at: clock.now(),
     loops: loopHealth.runningLoops(clock.elapsed(), HANGS_MS).join(),
-    network: networkCheck?.lastState() ?? null,
+    network_state: networkCheck?.lastState() ?? null,
     report: describe?.() ?? null,
     secret_keys: keyring.keyIds().join(),
     secret_key: keyring.keyId,
@@ -108,8 +108,8 @@ export async function report({
   if (numUpdatedRows > 0n) return
   const overriding = engineOf(db) === 'postgres' ? sql`overriding system value` : sql``
   await sql`insert into processes
-    (id, pid, machine, started_at, seen_at, loops, network, report, secret_keys, secret_key) ${overriding}
-    values (${process}, ${self.pid}, ${self.machine}, ${columns.seen_at}, ${columns.seen_at}, ${columns.loops}, ${columns.network},
+    (id, pid, machine, started_at, seen_at, loops, network_state, report, secret_keys, secret_key) ${overriding}
+    values (${process}, ${self.pid}, ${self.machine}, ${columns.seen_at}, ${columns.seen_at}, ${columns.loops}, ${columns.network_state},
       ${columns.report}, ${columns.secret_keys}, ${columns.secret_key})`.execute(db)
 }
 
@@ -119,13 +119,13 @@ export type ProcessCounts = { checking: number; cutOff: number; delivering: numb
 export async function countWorking(db: Database, now: number): Promise<ProcessCounts> {
   const rows = await db
     .selectFrom('processes')
-    .select(['loops', 'network'])
+    .select(['loops', 'network_state as network'])
     .where('seen_at', '>=', now - ALIVE_MS)
     .execute()
   // A process that has not reported its loops yet has just started.
   const running = (loop: string) => rows.filter(({ loops }) => loops === null || loops.split(',').includes(loop))
   const checking = running('checker')
-  const cutOff = checking.filter(({ network }) => network !== null && network !== 'well')
+  const cutOff = checking.filter(({ network }) => network !== null && network !== 'ok')
   return { checking: checking.length, cutOff: cutOff.length, delivering: running('delivery').length }
 }
 

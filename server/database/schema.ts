@@ -263,8 +263,10 @@ export type ProcessesTable = {
   seen_at: number
   /** The running loops, separated by commas; null until the first report. */
   loops: Generated<string | null>
+  /** Of the previous version. */
+  network: Generated<string | null>
   /** The result of the canary names; null if there are none. */
-  network: Generated<NetworkState | null>
+  network_state: Generated<NetworkState | null>
   /** The report for the Server page; null until the first one. */
   report: Generated<Json | null>
   /** The ids of the keys that it knows, separated by commas, and of the key that it uses. */

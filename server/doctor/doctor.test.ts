@@ -137,13 +137,13 @@ test('root servers: reachable, closed off, intercepted, and without TCP', async 
   expect(await roots(await givenResolver())).toMatch(
     /^failure: something else answers for the root server 127\.0\.0\.1/,
   )
-  expect(lineOf(await checkRoots([], { clock: systemClock }), 'roots')).toMatch(/^ok: off/)
+  expect(lineOf(await checkRoots([], { clock: systemClock }), 'roots')).toMatch(/^warning: off/)
   // As on a machine without IPv6: the system refuses to connect, and sends nothing.
   const withoutRoute = [{ ip: '255.255.255.255', port: 53 }]
   expect(lineOf(await checkRoots(withoutRoute, { clock: systemClock }), 'roots')).toMatch(/^failure: none of 1 root/)
 })
 
-test('canary names: resolving, gone and captive', async () => {
+test('canary names: resolving, offline and captive portal', async () => {
   const dns = await givenResolver()
   const names = ['www.example.com']
   const line = async () => {
@@ -170,7 +170,7 @@ test('canary names: resolving, gone and captive', async () => {
   expect(await line()).toMatch(/^failure: they resolve to the same address as every other name/)
   dns.drop('*')
   expect(await line()).toMatch(/^failure: none of www\.example\.com resolves/)
-  expect(lineOf([await checkCanaries(undefined, [])], 'canaries')).toMatch(/^ok: off/)
+  expect(lineOf([await checkCanaries(undefined, [])], 'canaries')).toMatch(/^warning: off/)
 })
 
 test('the mail server works, refuses the password, does not support TLS, or is unreachable', async () => {

@@ -9,17 +9,21 @@ export async function checkCanaries(
 ): Promise<Finding> {
   const check = 'canaries'
   if (!networkCheck)
-    return ok(check, 'off (DNS_CANARIES): an outage of your network looks like failures of the monitored names')
+    return warning(
+      check,
+      'off (DNS_CANARIES): an outage of your network looks like failures of the monitored names',
+      'Remove DNS_CANARIES, or set it to names that your resolvers always know.',
+    )
   switch (await networkCheck.state()) {
-    case 'well':
-      return ok(check, `${names.join(', ')}: at least one resolves`)
-    case 'captive':
+    case 'ok':
+      return ok(check, `${names.join(', ')}: at least one resolves, past the cache of the resolver`)
+    case 'captive_portal':
       return failure(
         check,
         'they resolve to the same address as every other name',
         'The network requires a login first (captive portal). Log in, or use another resolver.',
       )
-    case 'gone':
+    case 'offline':
       return failure(
         check,
         `none of ${names.join(', ')} resolves`,

@@ -138,7 +138,10 @@ export async function checkRoots(
   { clock, timeoutMs = TIMEOUT_MS }: Pick<UpstreamOptions, 'clock' | 'timeoutMs'>,
 ): Promise<Finding[]> {
   const check = 'roots'
-  if (roots.length === 0) return [ok(check, 'off (DNS_ROOTS): recursive resolvers alone confirm changes')]
+  if (roots.length === 0) {
+    const remedy = 'Remove DNS_ROOTS, unless your resolvers override names of public zones.'
+    return [warning(check, 'off (DNS_ROOTS): recursive resolvers alone confirm changes', remedy)]
+  }
   const query = { name: '', type: NS, recursionDesired: false, transport: 'udp' as const }
   const probes = await Promise.all(
     roots.map(async (root) => ({ root, response: await probe(root, query, clock, timeoutMs) })),

@@ -99,14 +99,14 @@ test('resolvers and canaries are read at the moment of the scrape', async () => 
   const metrics = new Metrics([RESOLVER])
   const status: DnsStatus = {
     upstreams: [{ address: RESOLVER, inFlight: 3, queued: 2, setAside: 1 }],
-    canaries: 'gone',
+    canaries: 'offline',
   }
   metrics.readDnsStatus(() => status)
 
   expect(await seriesOf(metrics, 'zonewatch_canary_state')).toEqual([
-    'zonewatch_canary_state{state="well"} 0',
-    'zonewatch_canary_state{state="captive"} 0',
-    'zonewatch_canary_state{state="gone"} 1',
+    'zonewatch_canary_state{state="ok"} 0',
+    'zonewatch_canary_state{state="captive_portal"} 0',
+    'zonewatch_canary_state{state="offline"} 1',
   ])
   expect(await seriesOf(metrics, 'zonewatch_dns_queries_in_flight')).toEqual([
     `zonewatch_dns_queries_in_flight{upstream="${RESOLVER}"} 3`,
@@ -117,8 +117,8 @@ test('resolvers and canaries are read at the moment of the scrape', async () => 
   expect(await seriesOf(metrics, 'zonewatch_dns_upstream_set_aside')).toEqual([
     `zonewatch_dns_upstream_set_aside{upstream="${RESOLVER}"} 1`,
   ])
-  status.canaries = 'well'
-  expect((await seriesOf(metrics, 'zonewatch_canary_state'))[0]).toBe('zonewatch_canary_state{state="well"} 1')
+  status.canaries = 'ok'
+  expect((await seriesOf(metrics, 'zonewatch_canary_state'))[0]).toBe('zonewatch_canary_state{state="ok"} 1')
 })
 
 test('a scraper that knows OpenMetrics gets it, with counters under one suffix', async () => {

@@ -48,7 +48,7 @@ export const isInstanceAlive = ({ seen_at }: Pick<Instance, 'seen_at'>, now: num
 export async function readInstances(db: Database): Promise<Instance[]> {
   const rows = await db
     .selectFrom('processes')
-    .select(['id', 'pid', 'machine', 'started_at', 'seen_at', 'network', 'report'])
+    .select(['id', 'pid', 'machine', 'started_at', 'seen_at', 'network_state as network', 'report'])
     .orderBy('id', 'desc')
     .limit(MAX_INSTANCES)
     .execute()

@@ -48,6 +48,8 @@ export async function givenApp(engine: Engine, settings: Settings = {}, sharedUr
     DATABASE_URL: url,
     SECRET: 'a secret of the test, longer than 32 characters',
     DNS_SERVERS: '127.0.0.1:1',
+    DNS_ROOTS: 'off',
+    DNS_CANARIES: 'off',
     READ_LIMIT: '0',
     WRITE_LIMIT: '0',
     CREATE_LIMIT: '0',

@@ -13,6 +13,8 @@ import { type CachedView, createZoneViews, delegationTo, type ZoneView } from '.
 export type AuthoritativeClient = {
   /** Why authoritative name servers cannot be queried; undefined while they can. */
   findRootProblem(): Promise<RootProblem | undefined>
+  /** Whether the root servers answered in the last 10 minutes, and are silent now. */
+  areRootsLost(): Promise<boolean>
   /**
    * Resolves about within the resolution timeout. Equal questions with equal options share one resolution and one reply, which
    * must not be changed.
@@ -125,8 +127,10 @@ export function createAuthoritativeClient({
     return { outcome, evidence, zone: zone.zone, nameServers, nameServer, isFromCache }
   }
 
+  const rootReachability = createRootReachability({ dns, clock, roots, timeoutMs })
   return {
-    findRootProblem: createRootReachability({ dns, clock, roots, timeoutMs }).findProblem,
+    findRootProblem: rootReachability.findProblem,
+    areRootsLost: rootReachability.areLost,
     query(question, options = {}) {
       const { firstServer = 0, fresh = false, totalTimeoutMs = '', signal, since = '', at } = options
       // Views of one zone may differ.

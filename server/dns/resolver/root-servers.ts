@@ -41,12 +41,16 @@ export type RootProblem = 'root_servers_unreachable' | 'queries_intercepted'
 export type RootReachability = {
   /** Undefined while they can. Probes one at a time, and less often while probes fail. */
   findProblem(): Promise<RootProblem | undefined>
+  /** Whether none of them answers now, although one did in the last 10 minutes. */
+  areLost(): Promise<boolean>
 }
 
 const VALID_FOR_MS = 60_000
 const FIRST_RETRY_MS = 60_000
 const MAX_RETRY_MS = 15 * 60_000
 const PROBED_ROOTS = 4
+/** After this, silence is taken for a firewall that was closed. */
+const LOST_FOR_MS = 10 * 60_000
 
 export function createRootReachability({
   dns,
@@ -62,6 +66,7 @@ export function createRootReachability({
   let last: { problem: RootProblem | undefined; validUntil: number } | undefined
   let probing: Promise<RootProblem | undefined> | undefined
   let retryMs = FIRST_RETRY_MS
+  let answeredAt = Number.NEGATIVE_INFINITY
 
   async function probe(): Promise<RootProblem | undefined> {
     const results = await Promise.all(pickRoots(roots).map((server) => probeRoot(dns, server, timeoutMs)))
@@ -70,6 +75,7 @@ export function createRootReachability({
       : results.includes('other')
         ? 'queries_intercepted'
         : 'root_servers_unreachable'
+    if (problem === undefined) answeredAt = clock.elapsed()
     last = { problem, validUntil: clock.elapsed() + (problem === undefined ? VALID_FOR_MS : retryMs) }
     retryMs = problem === undefined ? FIRST_RETRY_MS : Math.min(2 * retryMs, MAX_RETRY_MS)
     return problem
@@ -82,6 +88,13 @@ export function createRootReachability({
         probing = undefined
       })
       return await probing
+    },
+    async areLost() {
+      if (clock.elapsed() - answeredAt > LOST_FOR_MS) return false
+      probing ??= probe().finally(() => {
+        probing = undefined
+      })
+      return (await probing) === 'root_servers_unreachable'
     },
   }
 }
