@@ -49,7 +49,7 @@ test('all invalid settings are reported together, one line each', async () => {
       .map((line) => line.trim().split(' ')[0])
       .sort(),
   ).toEqual(Object.keys(wrong).sort())
-  expect(lines.find((line) => line.includes('PORT'))).toContain('must be a whole number from 0 to 65535, not "eighty".')
+  expect(lines.find((line) => line.includes('PORT'))).toContain('must be a whole number from 1 to 65535, not "eighty".')
 })
 
 test('a server that waits for its database is alive and answers with Retry-After', async () => {

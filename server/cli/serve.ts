@@ -19,6 +19,9 @@ const EXEC_ARGV = ['--max-semi-space-size=64', '--v8-pool-size=2']
 export async function serve(): Promise<void> {
   const config = loadConfig()
   const log = await createLog(config)
+  for (const { name, nearest } of config.unknownSettings) {
+    log.warn(`${name} is not a setting of Zonewatch and has no effect. Did you mean ${nearest}?`)
+  }
   const stop = new AbortController()
   let stopCheckpoints = () => {}
   const supervisor = new Supervisor({

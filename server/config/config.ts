@@ -13,10 +13,12 @@ import {
   parseBaseUrl,
   parseCertificateAuthorities,
   parseDatabaseUrl,
+  parseDataDir,
   parseHost,
   parseInteger,
   parseLimit,
   parseOneOf,
+  parseOwnUrl,
   parsePlansSetting,
   parsePorts,
   parseProxy,
@@ -30,6 +32,7 @@ import {
   ROLES,
   type Role,
 } from './parse.ts'
+import { findUnknownSettings, type UnknownSetting } from './unknown-settings.ts'
 import { readWebhookSettings } from './webhooks.ts'
 
 export type Config = ReturnType<typeof readDnsSettings> &
@@ -67,6 +70,8 @@ export type Config = ReturnType<typeof readDnsSettings> &
     smtp: { url: string; from: string } | null
     /** Every setting as text. Values of secrets are hidden. */
     lines: readonly SettingLine[]
+    /** Variables of the environment that are probably mistyped settings. */
+    unknownSettings: UnknownSetting[]
     /** The files of the `…_FILE` settings. */
     secretFiles: readonly string[]
     logLevel: LogLevel
@@ -110,17 +115,20 @@ class SettingsReader {
     const read: ReadSetting = (...setting) => this.#read(...setting)
     const readSecret: ReadSecret = (...setting) => this.#secret(...setting)
     const host = this.#read('HOST', '127.0.0.1', 'the address to listen on; 0.0.0.0 for all interfaces', parseHost)
-    const port = this.#read('PORT', '8080', 'the port to listen on', (text) => parseInteger(text, 0, 65_535))
+    const port = this.#read('PORT', '8080', 'the port to listen on', (text) => parseInteger(text, 1, 65_535))
     const isLocalIpv4 = host === '127.0.0.1' || host === '0.0.0.0'
     const urlHost = isLocalIpv4 ? 'localhost' : host.includes(':') ? `[${host}]` : host
     const baseUrl = this.#read(
       'BASE_URL',
       `http://${urlHost}:${port}`,
       'the URL under which people reach this server; used in links',
-      parseBaseUrl,
+      parseOwnUrl,
     )
-    const dataDir = this.#read('DATA_DIR', './data', 'the folder of the SQLite file and the generated secret', (text) =>
-      resolve(text),
+    const dataDir = this.#read(
+      'DATA_DIR',
+      './data',
+      'the folder of the SQLite file and the generated secret',
+      parseDataDir,
     )
     const databaseUrl = this.#read(
       'DATABASE_URL',
@@ -136,6 +144,7 @@ class SettingsReader {
     )
     const config: Config = {
       lines: this.#lines,
+      unknownSettings: [],
       secretFiles: this.#secretFiles,
       host,
       port,
@@ -202,8 +211,13 @@ class SettingsReader {
       this.#errors.BACKUP_DIR ??=
         'is for SQLite; back up PostgreSQL with its own tools: docs/guides/back-up-and-restore.md.'
     }
+    const { metricsPort } = config
+    if (metricsPort?.port === port && config.roles.has('api') && isSameAddress(metricsPort.host, host)) {
+      this.#errors.METRICS_PORT ??= `is the port of the API too: ${port}. Set METRICS_PORT or PORT to another one.`
+    }
     if (Object.keys(this.#errors).length > 0) throw new InvalidConfig(this.#errors)
-    return config
+    const known = this.#lines.map(({ name }) => name)
+    return { ...config, unknownSettings: findUnknownSettings(Object.keys(this.#environment), known) }
   }
 
   #secretPrevious(): string[] {
@@ -325,6 +339,9 @@ class SettingsReader {
     }
   }
 }
+
+const isSameAddress = (one: string, other: string) =>
+  one === other || [one, other].some((host) => host === '0.0.0.0' || host === '::')
 
 /** URLs of databases and mail servers can contain a password. */
 function withoutPassword(text: string): string {

@@ -62,7 +62,7 @@ export function readOperationsSettings(read: ReadSetting, readSecret: ReadSecret
   }
 }
 
-const parsePort = (text: string): number | null => (text === '' ? null : parseInteger(text, 0, 65_535))
+const parsePort = (text: string): number | null => (text === '' ? null : parseInteger(text, 1, 65_535))
 
 function parseToken(text: string): string {
   if (!/^[\x21-\x7e]{16,}$/.test(text))

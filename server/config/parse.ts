@@ -62,7 +62,36 @@ export function parseOrigins(text: string): string[] {
 /** Returns the entries as text, because Fastify parses them itself. */
 export function parseProxies(text: string): string[] {
   parseAllowedNetworks(text)
-  return splitList(text)
+  const networks = splitList(text)
+  const widest = networks.find((network) => {
+    const [address = '', length] = network.split('/')
+    return length !== undefined && Number(length) < (isIP(address) === 4 ? 8 : 7)
+  })
+  if (widest !== undefined) {
+    throw new InvalidSetting(
+      `must name your proxies, not "${widest}": every client could choose the address that limits and logs see.`,
+    )
+  }
+  return networks
+}
+
+/** BASE_URL. Its pages, the API and its cookies are at the root of a host. */
+export function parseOwnUrl(text: string): string {
+  const url = parseBaseUrl(text)
+  const { pathname, search, hash } = new URL(url)
+  if (pathname === '/' && search === '' && hash === '') return url
+  throw new InvalidSetting(
+    `must be an address without a path, not "${text}". Give Zonewatch a host name, such as https://dns.example.com.`,
+  )
+}
+
+/** Absolute. */
+export function parseDataDir(text: string): string {
+  const folder = resolve(text)
+  if (/^\/(?:proc|sys)(?:\/|$)/.test(folder)) {
+    throw new InvalidSetting(`must be a folder on a disk, not "${folder}": the kernel makes the files there.`)
+  }
+  return folder
 }
 
 export function parseBaseUrl(text: string): string {

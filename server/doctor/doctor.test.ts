@@ -361,6 +361,7 @@ test('settings that are valid and dangerous are named', () => {
   expect(line({ BASE_URL: 'http://dns.example.com' }, 'BASE_URL')).toMatch(
     /^warning: .*passwords and API keys are sent without encryption/,
   )
+  expect(line({ READ_LIMT: '9' }, 'READ_LIMT')).toMatch(/^warning: .* Did you mean READ_LIMIT\?/)
   expect(line({ SIGN_UP: 'open' }, 'SIGN_UP')).toMatch(/^failure: open without SMTP_URL/)
 })
 

@@ -10,9 +10,15 @@ import { type Finding, failure, ok, warning } from './finding.ts'
 const MIB = 1_024 * 1_024
 
 /** Finds valid but dangerous settings. `count`: of all settings. */
-export function checkSettings(config: Pick<Config, 'baseUrl' | 'smtp' | 'signUp'>, count: number): Finding[] {
+export function checkSettings(
+  config: Pick<Config, 'baseUrl' | 'smtp' | 'signUp' | 'unknownSettings'>,
+  count: number,
+): Finding[] {
   const { protocol, hostname } = new URL(config.baseUrl)
   const found = [ok('settings', `${count} settings are valid`)]
+  for (const { name, nearest } of config.unknownSettings) {
+    found.push(warning(name, 'not a setting of Zonewatch, so it has no effect', `Did you mean ${nearest}?`))
+  }
   if (protocol === 'http:' && !/^(localhost|127\..*|\[::1\])$/.test(hostname)) {
     const remedy = 'Put a proxy with TLS in front, and set BASE_URL to its https address.'
     found.push(warning('BASE_URL', `${config.baseUrl}: passwords and API keys are sent without encryption`, remedy))
