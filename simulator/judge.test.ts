@@ -98,7 +98,9 @@ test('the bound is the interval, an hour, and the confirmation', () => {
 test('the same seed gives the same queries and answers', async () => {
   const [one] = await judgeAll([drawWorld(7)], true)
   const [other] = await judgeAll([drawWorld(7)], true)
-  expect(one!.trace).toEqual(other!.trace)
+  // Names that no cache has are random.
+  const [first, second] = [one!, other!].map(({ trace }) => trace.map((line) => line.replace(/zw-[0-9a-f]+/g, 'zw-')))
+  expect(first).toEqual(second)
 })
 
 test('each undecidable case is at most as frequent as documented, and most changes can count', () => {

@@ -123,6 +123,8 @@ export async function judge(world: World, clock: VirtualClock, isTraced = false)
       fingerprint: stored,
       inconclusive_count: current.inconclusiveCount,
       planned_change_id: null,
+      frequency: world.frequency,
+      slot: world.seed,
     } as unknown as Parameters<typeof runCheck>[0]
     return await runCheck(claim, deps, async () => ({ recorded: current, row: undefined }), NEVER.signal)
   }

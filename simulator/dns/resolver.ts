@@ -330,9 +330,9 @@ export function createResolver(setup: ResolverSetup, ask: Ask, random: Random): 
     return { storedAt: time, until: time + ttl * 1_000 }
   }
 
-  /** What was fetched without validation is not kept. */
+  /** Answers that were fetched without validation are not kept. Delegations are never validated. */
   function keep(cache: Cache, key: string, entry: CacheEntry, { isUnvalidated }: Run): CacheEntry {
-    if (!isUnvalidated) store(cache, key, entry)
+    if (!isUnvalidated || entry.trust === TRUST.referral) store(cache, key, entry)
     return entry
   }
 

@@ -87,10 +87,11 @@ function makePrivate(world: World, random: Random): void {
 }
 
 /** Other answers in another region, a server with its own answer, and records that do not fit into a UDP response. */
-function drawOddities(world: World, { isAlias }: Publication, random: Random): void {
+function drawOddities(world: World, { isAlias, members, size }: Publication, random: Random): void {
   const servers = world.providers[0]!
   if (!isAlias && random.chance(0.05)) for (const resolver of world.resolvers) resolver.region = OTHER_REGION
-  else if (servers.length > 2 && random.chance(0.03)) servers[0]!.region = regionalValue(world.recordType)
+  else if (servers.length > 2 && size === members.length && random.chance(0.03))
+    servers[0]!.region = regionalValue(world.recordType)
   if (!random.chance(0.05)) return
   world.truncates = true
   for (const list of world.providers) {

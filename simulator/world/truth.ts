@@ -110,15 +110,22 @@ function addVote(votes: Vote[], published: Published, servers: number): void {
   else votes.push({ published, servers })
 }
 
-/** What most of the working servers publish. Undefined on a tie, or if fewer than half of all work. */
+/**
+ * What most of the working servers publish. Undefined on a tie, or if fewer than half of all work. A validating resolver that
+ * receives a bogus answer queries the next server, so an answer is bogus only if all are.
+ */
 function decide({ votes, delegated }: Votes): Published | undefined {
-  const working = votes.filter(({ published }) => published.kind !== 'failing')
-  const count = working.reduce((sum, { servers }) => sum + servers, 0)
+  const answering = votes.filter(({ published }) => published.kind !== 'failing')
+  const valid = answering.filter(({ published }) => published.kind === 'failing' || !published.isBogus)
+  const working = valid.length > 0 ? valid : answering
+  const count = sum(working)
   if (count === 0) return { kind: 'failing' }
-  if (count * 2 < delegated) return undefined
+  if (sum(answering) * 2 < delegated) return undefined
   const [first] = working
   return first!.servers * 2 > count ? first!.published : undefined
 }
+
+const sum = (votes: readonly Vote[]) => votes.reduce((total, { servers }) => total + servers, 0)
 
 function publishedBy(
   world: World,
