@@ -391,9 +391,3 @@ export const MonitorAlertRules = StrictObject(
 )
 export type MonitorAlertRules = Static<typeof MonitorAlertRules>
 export type MonitorRule = Static<typeof MonitorRule>
-
-/** `GET` and `POST /alert-addresses/…/{token}`. */
-export const AddressAnswer = StrictObject(
-  { email: Type.String(), organization: Type.String() },
-  { title: 'AddressAnswer', examples: [{ email: 'ops@example.com', organization: 'Acme' }] },
-)

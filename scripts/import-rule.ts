@@ -102,7 +102,7 @@ const PARTS: Record<string, readonly string[]> = {
   events: ['audit-log', 'webhooks', 'monitors', 'groups', 'organization', 'deps', 'http', 'database'],
   webhooks: ['audit-log', 'groups', 'organization', 'mail', 'deps', 'safe-http', 'http', 'database', 'dns'],
   monitors: ['audit-log', 'record-types', 'groups', 'organization', 'deps', 'http', 'database', 'dns'],
-  organization: ['audit-log', 'groups', 'deps', 'http', 'database'],
+  organization: ['audit-log', 'groups', 'mail', 'deps', 'http', 'database'],
   groups: ['audit-log', 'deps', 'http', 'database'],
   alerts: [
     'audit-log',

@@ -50,7 +50,7 @@ export function agentRoutes(deps: Deps): Routes {
           response: Responses(200, Agent),
         },
       },
-      ({ params, body, context, match }) => updateAgent(db, context, params.agent, body, match),
+      ({ params, body, context, match }) => updateAgent({ db, keyring }, context, params.agent, body, match),
     )
 
     app.delete(

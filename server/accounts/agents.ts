@@ -9,7 +9,8 @@ import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import { refuseToGrant } from '../http/authorization.ts'
 import type { Keyring } from '../keyring.ts'
-import { conflict } from '../problem.ts'
+import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
+import { conflict, throwIfInvalid } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { limitKeysOfAgent } from './api-key-store.ts'
 import { revokeInvitationsOfAgent } from './invitations.ts'
@@ -36,11 +37,11 @@ export async function getAgent(db: Database, tenant: Tenant, id: string): Promis
 }
 
 /**
- * A lower role also lowers the agent's keys and revokes open invitations to higher roles. Throws 409 for the last owner, 403 if
+ * Asks a new `notification_email` to confirm. A lower role also lowers the agent's keys and revokes open invitations to higher roles. Throws 409 for the last owner, 403 if
  * only owners may do it.
  */
 export async function updateAgent(
-  db: Database,
+  { db, keyring }: { db: Database; keyring: Keyring },
   context: RequestContext,
   id: string,
   change: AgentChange,
@@ -54,10 +55,15 @@ export async function updateAgent(
     const role = change.role ?? row.role
     refuseToGrant(context.role, row.role, role)
     if (role !== 'owner') await refuseLastOwner(transaction, row)
+    const email = change.notification_email && normalizeAddress(change.notification_email)
     const set = {
       name: change.name ?? row.name,
       role,
-      notification_email: change.notification_email === undefined ? row.notification_email : change.notification_email,
+      notification_email: email === undefined ? row.notification_email : email,
+    }
+    if (email) {
+      throwIfInvalid(await addressErrors(transaction, organizationId, 'notification_email', [email]))
+      await requestConfirmations(transaction, keyring, context, [email])
     }
     await updateTenantRow(transaction, 'agents', context, id, { ...set, ...nextVersion })
     const object = { id, label: row.name }

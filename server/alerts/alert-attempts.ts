@@ -1,6 +1,7 @@
 import { sql, type Updateable } from 'kysely'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { countWithin } from '../database/hourly-counts.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
@@ -10,6 +11,7 @@ import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
 import type { AlertMessage, MessageContext } from './alert-message.ts'
 import {
   type AlertRow,
+  channelLimit,
   ensureSummary,
   insertDue,
   insertRecoveries,
@@ -73,8 +75,10 @@ export async function beginAttempt(
         return await hold(transaction, claim, alert, decision, now)
       case 'send': {
         const { message } = decision
-        const freeAt = isLimited(alert, channel) ? await limitedUntil(transaction, alert, options) : null
-        if (freeAt !== null) return await hold(transaction, claim, alert, { message, ruleId: null, dueAt: freeAt }, now)
+        // An alert that is exempt counts, but is sent above the limit as well.
+        const freeAt = await countWithin(transaction, [channelLimit(alert, options.alertsPerHour)], now)
+        if (freeAt !== undefined && isLimited(alert, channel))
+          return await hold(transaction, claim, alert, { message, ruleId: null, dueAt: freeAt }, now)
         const change = { attempts: sql<number>`attempts + 1`, last_attempt_at: now, title: message.title }
         await updateTenantRow(transaction, 'alerts', tenant, id, change)
         return { alert, channel, message }
@@ -98,25 +102,6 @@ async function messageContext(
 /** Summaries are exempt, and recoveries that close an alert: there are as few of them as of the alerts that were sent. */
 const isLimited = ({ kind }: AlertRow, channel: ChannelRow): boolean =>
   kind !== 'summary' && !(kind === 'recovered' && closesOnRecovery(channel))
-
-/** When the channel is below its limit again; null: now. Failed attempts count too. */
-export async function limitedUntil(
-  db: Database,
-  alert: Pick<AlertRow, 'organization_id' | 'channel_id'>,
-  { alertsPerHour, now }: Pick<AttemptOptions, 'alertsPerHour' | 'now'>,
-): Promise<number | null> {
-  if (alertsPerHour === 0) return null
-  const latest = await db
-    .selectFrom('alerts')
-    .select('last_attempt_at')
-    .where('organization_id', '=', alert.organization_id)
-    .where('channel_id', '=', alert.channel_id)
-    .where('last_attempt_at', '>', now - HOUR_MS)
-    .orderBy('last_attempt_at', 'desc')
-    .limit(alertsPerHour)
-    .execute()
-  return latest.length < alertsPerHour ? null : latest.at(-1)!.last_attempt_at! + HOUR_MS
-}
 
 /** An alert that was sent or has failed before keeps that status; only its repetition is canceled. */
 async function cancel(

@@ -4,12 +4,13 @@ import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
+import { fullUntil, type HourlyLimit } from '../database/hourly-counts.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
-import { conflict } from '../problem.ts'
+import { conflict, Problem } from '../problem.ts'
 import { MAX_DELAY_MS } from '../retry-schedule.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 
@@ -242,8 +243,27 @@ export async function getAlert(db: Database, tenant: Tenant, id: string): Promis
 /** Attempts stored for each alert. */
 export const MAX_STORED_ATTEMPTS = 50
 
-/** Makes the alert due now. Throws 409 for an alert that the worker did not send before, or is sending. */
-export async function retryAlert(db: Database, context: RequestContext, id: string): Promise<void> {
+/** The limit of a channel counts attempts: retries, repetitions and tests too, also those that failed. */
+export const channelLimit = (
+  { organization_id, channel_id }: Pick<AlertRow, 'organization_id' | 'channel_id'>,
+  alertsPerHour: number,
+): HourlyLimit => ({ subject: `alerts of ${organization_id} to ${channel_id}`, limit: alertsPerHour })
+
+export const channelFull = (alertsPerHour: number): Problem =>
+  new Problem(
+    429,
+    `The channel reached its limit of ${alertsPerHour} alerts per hour. Try again later, or ask the operator to raise ALERTS_PER_HOUR.`,
+  )
+
+/**
+ * Makes the alert due now. Throws 409 for an alert that the worker did not send before, or is sending, and 429 at the channel's limit.
+ */
+export async function retryAlert(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  { alertsPerHour }: { alertsPerHour: number },
+): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     await lockDue(transaction, organizationId, [id])
@@ -254,6 +274,8 @@ export async function retryAlert(db: Database, context: RequestContext, id: stri
     if (row.status === 'CANCELED') throw conflict('The alert was canceled, and has no message.')
     if (await isBeingSent(transaction, row, now))
       throw conflict('The alert is being sent at the moment. Try again in a minute.')
+    const isFull = (await fullUntil(transaction, channelLimit(row, alertsPerHour), now)) !== undefined
+    if (isFull) throw channelFull(alertsPerHour)
     const change = {
       status: 'RETRYING' as const,
       next_attempt_at: now,

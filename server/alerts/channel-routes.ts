@@ -1,3 +1,4 @@
+import { AddressStates } from '#contract/alert-addresses.ts'
 import { Channel, ChannelChange, ChannelQuery, ChannelTypes, NewChannel } from '#contract/alerts.ts'
 import { PageOf } from '#contract/common.ts'
 import { AlertInFull, AlertReplay, AlertsReplayed } from '#contract/incidents.ts'
@@ -5,6 +6,7 @@ import type { Deps } from '../deps.ts'
 import { runIdempotent, runIdempotentSteps } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
+import { listAddresses } from '../mail/addresses.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { parsePeriod } from '../times.ts'
 import { newAlertReplay, REPLAYED_STATUSES, replayAlertBatch } from './alert-replay.ts'
@@ -36,6 +38,17 @@ export function channelRoutes(deps: Deps): Routes {
       response: Responses(200, ChannelTypes),
     }
     app.get('/channel-types', { schema: types }, async () => ({ data: channelTypeInfos() }))
+
+    const addresses = {
+      operationId: 'listAlertAddresses',
+      summary: 'List mail addresses and whether they are confirmed',
+      description:
+        'The newest 200 addresses of channels, `notification_email` and `alert_emails`. An address receives alerts and notices after its holder opened the link of a confirmation mail, and none after unsubscribing.',
+      response: Responses(200, AddressStates),
+    }
+    app.get('/alert-addresses', { schema: addresses }, async ({ context }) => ({
+      data: await listAddresses(db, context),
+    }))
 
     const list = {
       operationId: 'listChannels',

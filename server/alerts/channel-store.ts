@@ -9,6 +9,7 @@ import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { findFieldErrors } from '../http/validation.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
+import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import {
@@ -24,7 +25,6 @@ import {
 } from './channel.ts'
 import { ALL_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 import { findTemplateError } from './channel-types/http.ts'
-import { addressErrors, sendConfirmations } from './email-recipients.ts'
 
 /** For each organization. */
 const MAX_CHANNELS = 100
@@ -73,12 +73,10 @@ export async function settingsErrors(
   if (type === 'email') {
     const { owners, addresses = [] } = settings as { owners?: boolean; addresses?: string[] }
     if (!owners && addresses.length === 0) errors['settings.addresses'] = fieldError('no_recipients')
-    Object.assign(errors, await addressErrors(db, organizationId, addresses.map(normalizeAddress)))
+    Object.assign(errors, await addressErrors(db, organizationId, 'settings.addresses', addresses))
   }
   return errors
 }
-
-const normalizeAddress = (email: string): string => email.trim().toLowerCase()
 
 const normalizeSettings = (settings: ChannelSettings): ChannelSettings =>
   Array.isArray(settings.addresses)
@@ -130,7 +128,8 @@ export async function insertChannel(
       .insertInto('channels')
       .values({ organization_id: organizationId, id, created_at: now, name, type, ...columns })
       .execute()
-    if (type === 'email') await sendConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
+    if (type === 'email')
+      await requestConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
     const after = { name, type, settings, is_active: true }
     await recordAudit(transaction, context, { action: 'channel.created', object: { id, label: name }, after })
     return id
@@ -159,7 +158,7 @@ export async function updateChannel(
       ...nextVersion,
     })
     if (settings && row.type === 'email')
-      await sendConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
+      await requestConfirmations(transaction, keyring, context, (settings.addresses ?? []) as string[])
     const after = { name, is_active, settings: settings ?? before.settings }
     const object = { id, label: row.name }
     await recordAudit(transaction, context, { action: 'channel.updated', object, before, after })

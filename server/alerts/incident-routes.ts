@@ -18,7 +18,7 @@ import { listEntries } from './incident-timeline.ts'
 
 const takesIfMatch = { takesIfMatch: true }
 
-export function incidentRoutes({ db, keyring }: Deps): Routes {
+export function incidentRoutes({ db, keyring, config }: Deps): Routes {
   const params = Params('incident')
   return async (app) => {
     tagRoutes(app, 'Alerts')
@@ -81,14 +81,14 @@ export function incidentRoutes({ db, keyring }: Deps): Routes {
       operationId: 'retryAlert',
       summary: 'Send an alert again',
       description:
-        'Sends the alert again, even if it was delivered. Returns 409 for a test, and for an alert that was not attempted yet.',
+        'Sends the alert again, even if it was delivered. Returns 409 for a test, and for an alert that was not attempted yet, and 429 at the hourly limit of the channel.',
       params: Params('alert'),
       response: Responses(202, AlertInFull),
     }
     app.post('/alerts/:alert/retry', { schema: retry }, (request, reply) => {
       const { params, context } = request
       return runIdempotent(request, reply, db, {
-        execute: (db) => retryAlert(db, context, params.alert),
+        execute: (db) => retryAlert(db, context, params.alert, config),
         respond: (db) => {
           reply.code(202)
           return getAlert(db, context, params.alert)

@@ -1,12 +1,12 @@
-import { AddressAnswer } from '#contract/alerts.ts'
+import { AddressAnswer } from '#contract/alert-addresses.ts'
 import { Acknowledgement } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
 import { clientNetwork, enforceLimit } from '../http/auth-and-rate-limit.ts'
 import { Limiter } from '../http/rate-limiter.ts'
 import { budgetOf } from '../http/rate-limits.ts'
 import { Params, Responses, type Routes } from '../http/routes.ts'
+import { applyAddressLink, getLinkedAddress } from '../mail/addresses.ts'
 import { acknowledgeByLink, getAcknowledgement } from './acknowledge.ts'
-import { applyAddressLink, getLinkedAddress } from './email-recipients.ts'
 
 /** The links in messages. They need no account, and only POST changes something, because mail scanners open every link. */
 export function messageLinkRoutes({ db, clock, keyring, config }: Deps): Routes {
@@ -26,9 +26,11 @@ export function messageLinkRoutes({ db, clock, keyring, config }: Deps): Routes 
     const address = { params: Params('token'), response: Responses(200, AddressAnswer) }
     for (const purpose of ['confirm', 'unsubscribe'] as const) {
       const path = `/alert-addresses/${purpose}/:token`
-      app.get(path, { schema: address }, ({ params }) => getLinkedAddress(db, keyring, purpose, params.token))
-      app.post(path, { schema: address }, ({ params }) =>
-        applyAddressLink(db, keyring, purpose, params.token, clock.now()),
+      app.get(path, { schema: address }, ({ params: { token } }) =>
+        getLinkedAddress(db, keyring, { purpose, token }, clock.now()),
+      )
+      app.post(path, { schema: address }, ({ params: { token } }) =>
+        applyAddressLink(db, keyring, { purpose, token }, clock.now()),
       )
     }
     const acknowledgement = { params: Params('token'), response: Responses(200, Acknowledgement) }

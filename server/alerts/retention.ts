@@ -4,12 +4,12 @@ import { DELETE_BATCH_SIZE, deleteBatch, deleteInBatches, forEachOrganization } 
 import type { Database } from '../database/database.ts'
 import { deleteTenantRow } from '../database/tenant-row.ts'
 import { lowestIdAt } from '../ids.ts'
+import { CONFIRMATION_MS } from '../mail/links.ts'
 import { eventRetentionDays } from '../organization/quota.ts'
 import { DAY_MS } from '../times.ts'
 
 /** Also for organizations that keep events longer. */
 const MAX_RETENTION_DAYS = 90
-const UNCONFIRMED_DAYS = 7
 
 /** Deletes old alerts and incidents in small batches, until `stop`, and what else organizations no longer need for alerts. */
 export async function deleteOldAlerts(
@@ -24,7 +24,7 @@ export async function deleteOldAlerts(
     await deleteInBatches(clock, stop, () => deleteIncidents(db, id, before))
     await deleteEndedWindows(db, id, before)
     await deleteClosedChanges(db, id, before)
-    await deleteUnconfirmedAddresses(db, id, clock.now() - UNCONFIRMED_DAYS * DAY_MS)
+    await deleteUnconfirmedAddresses(db, id, clock.now() - CONFIRMATION_MS)
   })
 }
 

@@ -2,6 +2,9 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
 import type { Database } from '../database/database.ts'
 import type { Keyring } from '../keyring.ts'
+import { addressHash, listOwnerEmails, recipientsOf } from '../mail/addresses.ts'
+import { unsubscribeHeaders, unsubscribeLink, unsubscribeToken } from '../mail/links.ts'
+import { countMail, OVER_LIMIT } from '../mail/mail-limits.ts'
 import type { SendMail } from '../mail/smtp.ts'
 import { parseRetryAfter } from '../retry-schedule.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
@@ -12,14 +15,13 @@ import type { AlertMessage } from './alert-message.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
 import { type HttpChannelType, type HttpRequest, newResponse } from './channel-types/channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
-import { mailId, recipientsOf, unsubscribeToken } from './email-recipients.ts'
 
 export type SendDeps = {
   db: Database
   clock: Clock
   keyring: Keyring
   safeFetch: SafeFetch
-  config: Pick<Config, 'baseUrl'>
+  config: Pick<Config, 'baseUrl' | 'mailLimits'>
   /** Null if no mail server is configured. */
   sendMail: SendMail | null
 }
@@ -187,7 +189,9 @@ async function sendByMail(
     totalMs: Math.round(clock.elapsed() - startedAt),
   })
   if (!sendMail) return result('failed', 'this server sends no mail: set SMTP_URL and MAIL_FROM')
-  const { recipients, unconfirmed } = await recipientsOf(db, organizationId, JSON.parse(channel.settings), at)
+  const { owners = false, addresses = [] }: { owners?: boolean; addresses?: string[] } = JSON.parse(channel.settings)
+  const emails = [...(owners ? await listOwnerEmails(db, organizationId) : []), ...addresses]
+  const { recipients, refused: unconfirmed } = await recipientsOf(db, organizationId, emails, at)
   log.push(...unconfirmed.map((email) => `${email}: not confirmed, or unsubscribed`))
   if (recipients.length === 0)
     return result(
@@ -197,18 +201,22 @@ async function sendByMail(
   let isAnySent = progress.length > 0
   let deferred: string | undefined
   let refused: string | undefined
+  let freeAt: number | undefined
   for (const { email, addressId } of recipients) {
     if (done.includes(email)) continue
-    const token = unsubscribeToken(keyring, organizationId, addressId)
-    const headers = {
-      'List-Unsubscribe': `<${config.baseUrl}/alert-addresses/unsubscribe/${token}>`,
-      'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+    const limitedUntil = await countMail(db, config.mailLimits, { organizationId, email }, clock.now())
+    if (limitedUntil !== undefined) {
+      log.push(`${email}: not sent, ${OVER_LIMIT}`)
+      freeAt = Math.max(freeAt ?? 0, limitedUntil)
+      continue
     }
+    const token = unsubscribeToken(keyring, organizationId, addressId)
     const acknowledge =
       message.acknowledge && acknowledgeLink({ keyring, config }, { ...channel, id: message.id }, addressId)
-    const unsubscribeUrl = `${config.baseUrl}/dashboard/alert-address/unsubscribe/${token}`
-    const mail = mailOf({ ...message, acknowledge }, unsubscribeUrl)
-    const sending = await sendMail({ id: mailId(message.messageId, email), to: email, at, headers }, mail, signal)
+    const mail = mailOf({ ...message, acknowledge }, unsubscribeLink(config.baseUrl, token))
+    const envelope = { id: `${message.messageId}.${addressHash(email)}`, to: email, at }
+    const headers = unsubscribeHeaders(config.baseUrl, token)
+    const sending = await sendMail({ ...envelope, headers }, mail, signal)
     log.push(`${email}: ${sending.kind === 'sent' ? 'accepted' : sending.reason}`)
     if (sending.kind === 'deferred') deferred = sending.reason
     else done.push(email)
@@ -216,6 +224,7 @@ async function sendByMail(
     if (sending.kind === 'sent') isAnySent = true
   }
   if (deferred !== undefined) return result('retry', deferred)
+  if (freeAt !== undefined) return { ...result('retry', OVER_LIMIT), retryAfterMs: freeAt - clock.now() }
   if (refused !== undefined && !isAnySent) return result('failed', refused)
   return result('sent', null)
 }

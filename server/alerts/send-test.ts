@@ -1,13 +1,14 @@
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext } from '../context.ts'
 import { type Database, inTransaction } from '../database/database.ts'
+import { countWithin } from '../database/hourly-counts.ts'
 import { getTenantRow, organizationName } from '../database/tenant-row.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
 import { createMailSender } from '../mail/smtp.ts'
-import { Problem } from '../problem.ts'
-import { insertAttempt, limitedUntil, updateChannelStatus } from './alert-attempts.ts'
+import { insertAttempt, updateChannelStatus } from './alert-attempts.ts'
 import { testMessage } from './alert-message.ts'
+import { channelFull, channelLimit } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { type AttemptResult, sendMessage } from './send-message.ts'
 
@@ -15,18 +16,14 @@ const DEADLINE_MS = 30_000
 
 export type SentTest = { id: string; title: string; channel: ChannelRow; result: AttemptResult }
 
-/** Sends an example alert and waits for the result. Writes nothing. Throws `not_found`, and 429 at the channel's limit. */
+/** Sends an example alert and waits for the result. Only counts it. Throws `not_found`, and 429 at the channel's limit. */
 export async function sendTest(deps: Deps, context: RequestContext, channelId: string): Promise<SentTest> {
   const { db, config } = deps
   const { organizationId, now } = context
   const channel = await getTenantRow(db, 'channels', context, channelId)
   const { alertsPerHour, baseUrl } = config
-  const limited = { organization_id: organizationId, channel_id: channelId }
-  if ((await limitedUntil(db, limited, { alertsPerHour, now })) !== null)
-    throw new Problem(
-      429,
-      `The channel reached its limit of ${alertsPerHour} alerts per hour. Try again later, or ask the operator to raise ALERTS_PER_HOUR.`,
-    )
+  const limit = channelLimit({ organization_id: organizationId, channel_id: channelId }, alertsPerHour)
+  if ((await countWithin(db, [limit], now)) !== undefined) throw channelFull(alertsPerHour)
   const id = newId('alr', now)
   const organization = await organizationName(db, organizationId)
   const message = testMessage({ id, organization, baseUrl, now })

@@ -15,7 +15,7 @@ import { sendMessage } from './send-message.ts'
 import { renewExpansions } from './stored-occurrences.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {
-  config: Pick<Config, 'baseUrl' | 'smtp' | 'alertsPerHour'>
+  config: Pick<Config, 'baseUrl' | 'smtp' | 'alertsPerHour' | 'mailLimits'>
   keyring: Keyring
   safeFetch: SafeFetch
   wakeUps: WakeUps

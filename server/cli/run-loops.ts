@@ -4,6 +4,7 @@ import { runWaitWorker } from '../checks/wait-worker.ts'
 import { runCheckWorker } from '../checks/worker.ts'
 import type { Config } from '../config/config.ts'
 import type { Role } from '../config/parse.ts'
+import { deleteOldCounts } from '../database/hourly-counts.ts'
 import { runEvery, type Signals } from '../database/worker-loop.ts'
 import type { Deps } from '../deps.ts'
 import { deleteOldEvents } from '../events/retention.ts'
@@ -35,6 +36,12 @@ const RETENTION: Retention[] = [
     everyMs: 60 * MINUTE_MS,
     failure: 'Old emails could not be deleted. The next attempt is in an hour.',
     work: deleteOldMails,
+  },
+  {
+    role: 'delivery',
+    everyMs: 60 * MINUTE_MS,
+    failure: 'Old counts of mails and alerts could not be deleted. The next attempt is in an hour.',
+    work: deleteOldCounts,
   },
   {
     role: 'delivery',

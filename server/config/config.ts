@@ -68,6 +68,8 @@ export type Config = ReturnType<typeof readDnsSettings> &
     stripe: { secretKey: string; webhookSecret: string; apiBase: URL } | null
     /** Null: emails are logged and stored for the dashboard. */
     smtp: { url: string; from: string } | null
+    /** In an hour. 0: no limit. */
+    mailLimits: { address: number; organization: number; server: number }
     /** Every setting as text. Values of secrets are hidden. */
     lines: readonly SettingLine[]
     /** Variables of the environment that are probably mistyped settings. */
@@ -190,6 +192,7 @@ class SettingsReader {
       plans: this.#plans(),
       stripe: this.#stripe(),
       smtp: this.#smtp(),
+      mailLimits: this.#mailLimits(),
       ...readHttpSettings(read),
       ...readOperationsSettings(read, readSecret, host),
       logLevel: this.#read('LOG_LEVEL', 'info', `log level: ${LOG_LEVELS.join(', ')}`, (text) =>
@@ -299,6 +302,16 @@ class SettingsReader {
     if (url === null) return null
     if (from === '') this.#errors.MAIL_FROM ??= 'is required together with SMTP_URL.'
     return { url, from }
+  }
+
+  #mailLimits(): Config['mailLimits'] {
+    const read = (name: string, preset: string, what: string) =>
+      this.#read(name, preset, `mails of organizations in an hour ${what}; the others wait; 0 = no limit`, parseLimit)
+    return {
+      address: read('MAIL_ADDRESS_LIMIT', '100', 'to one address'),
+      organization: read('MAIL_ORGANIZATION_LIMIT', '2000', 'for one organization'),
+      server: read('MAIL_SERVER_LIMIT', '20000', 'in total'),
+    }
   }
 
   #read<T>(name: string, preset: string, about: string, parse: (text: string) => T): T {

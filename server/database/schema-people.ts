@@ -61,6 +61,13 @@ export type AttemptsTable = {
   next_attempt_at: number
 }
 
+/** How often something happened since the period began: mails to an address, for example. */
+export type HourlyCountsTable = {
+  subject: Once<string>
+  since: number
+  count: number
+}
+
 /** A user's membership in an organization. `email` is a copy of the user's, so that an index can order lists by it. */
 export type AgentsTable = {
   id: Once<string>

@@ -46,6 +46,7 @@ export type Tables = {
   stripe_events: people.StripeEventsTable
   mails: people.MailsTable
   due_mails: people.DueMailsTable
+  hourly_counts: people.HourlyCountsTable
   processes: ProcessesTable
   secret_check: SecretCheckTable
   last_backup: LastBackupTable

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Keyring, SIGNATURE_BYTES } from '../keyring.ts'
 import { notFound } from '../problem.ts'
+import { DAY_MS } from '../times.ts'
 
 /** The token of a link in a mail about an account: 128 bits that only this server can compute, so no text of it is kept. */
 export function accountToken(keyring: Keyring, linkId: string, keyId?: string): string {
@@ -20,6 +21,31 @@ export function alertToken(
 ): string {
   const signature = keyring.sign(`${purpose} ${organizationId} ${id}`, keyId).toString('base64url')
   return `${organizationId}.${id}.${signature}`
+}
+
+/** How long the link of a confirmation works, and how long an address stays unconfirmed before it is forgotten. */
+export const CONFIRMATION_MS = 7 * DAY_MS
+
+/** Of a confirmation: for the last one that was sent, until it expires. */
+export const confirmationToken = (
+  keyring: Keyring,
+  { organizationId, addressId, issuedAt }: { organizationId: string; addressId: string; issuedAt: number },
+  keyId?: string,
+): string => alertToken(keyring, 'confirm', organizationId, `${addressId}~${issuedAt}`, keyId)
+
+export const unsubscribeToken = (keyring: Keyring, organizationId: string, addressId: string): string =>
+  alertToken(keyring, 'unsubscribe', organizationId, addressId)
+
+/** The page with a button. */
+export const unsubscribeLink = (baseUrl: string, token: string): string =>
+  `${baseUrl}/dashboard/alert-address/unsubscribe/${token}`
+
+/** Headers for the unsubscribe button of mail programs: RFC 8058. */
+export function unsubscribeHeaders(baseUrl: string, token: string): Record<string, string> {
+  return {
+    'List-Unsubscribe': `<${baseUrl}/alert-addresses/unsubscribe/${token}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  }
 }
 
 /** Throws `not_found` for a token that is not one of this server for this purpose. */

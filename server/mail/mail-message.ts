@@ -3,8 +3,8 @@ import { oneLine, truncate } from '../text.ts'
 export type Block = string | { label: string; href: string }
 export type Message = { subject: string; text: string; html: string }
 
-/** A message as text and HTML. Escapes the blocks. */
-export function newMessage(subject: string, blocks: readonly Block[]): Message {
+/** A message as text and HTML. Escapes the blocks. `unsubscribe`: the link for the end. */
+export function newMessage(subject: string, blocks: readonly Block[], unsubscribe?: string): Message {
   const text = blocks.map((block) => (typeof block === 'string' ? block : `${block.label}:\n${block.href}`))
   const first = blocks.findIndex((block) => typeof block !== 'string')
   const html = blocks.map((block, index) =>
@@ -13,8 +13,15 @@ export function newMessage(subject: string, blocks: readonly Block[]): Message {
   const preview = blocks.find((block) => typeof block === 'string') ?? ''
   return {
     subject: truncate(oneLine(subject), 200),
-    text: `${text.join('\n\n')}\n`,
-    html: frame({ title: subject, preview, kind: 'plain', body: html.join(''), footer: 'Sent by Zonewatch.' }),
+    text: `${text.join('\n\n')}\n${unsubscribe === undefined ? '' : `\n--\nUnsubscribe: ${unsubscribe}\n`}`,
+    html: frame({
+      title: subject,
+      preview,
+      kind: 'plain',
+      body: html.join(''),
+      footer: 'Sent by Zonewatch.',
+      ...(unsubscribe === undefined ? {} : { unsubscribe }),
+    }),
   }
 }
 

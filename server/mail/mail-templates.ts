@@ -1,15 +1,24 @@
 import type { AgentRole } from '#contract/agents.ts'
 import type { Keyring } from '../keyring.ts'
 import { oneLine, truncate } from '../text.ts'
-import { accountToken, alertToken, invitationLink, invitationToken } from './links.ts'
+import {
+  accountToken,
+  CONFIRMATION_MS,
+  confirmationToken,
+  invitationLink,
+  invitationToken,
+  unsubscribeLink,
+  unsubscribeToken,
+} from './links.ts'
 import { type Block, type Message, newMessage } from './mail-message.ts'
 
 /** The content of a mail as stored in the outbox, without secrets. The text is rendered when it is sent. `keyId`: of the key that signs its link. */
 export type MailContent =
   | { kind: 'invitation'; organization: string; role: AgentRole; issue: number; expiresAt: number; keyId?: string }
-  /** To an address that does not belong to a member. */
-  | { kind: 'alert_address'; organization: string; organizationId: string; keyId?: string }
-  | (WebhookNotice & { organization: string })
+  /** To an address that does not belong to a member. `issuedAt`: absent in mails of earlier versions. */
+  | { kind: 'alert_address'; organization: string; organizationId: string; issuedAt?: number; keyId?: string }
+  /** `address`: of the recipient, for the link to unsubscribe. */
+  | (WebhookNotice & { organization: string; address?: { organizationId: string; addressId: string } })
   | AccountMail
 
 /** To the owners about a webhook. `dropped`: requests so far. */
@@ -27,9 +36,14 @@ export type AccountMail =
   | { kind: 'account_exists' }
   | { kind: 'password_changed' }
 
-export type RenderContext = { baseUrl: string; keyring: Keyring; about: string }
+/** `hidesTokens`: for readers who are not the recipient. */
+export type RenderContext = { baseUrl: string; keyring: Keyring; about: string; hidesTokens?: boolean }
 
-export function renderMail(content: MailContent, { baseUrl, keyring, about }: RenderContext): Message {
+export function renderMail(content: MailContent, context: RenderContext): Message {
+  const { baseUrl, about, hidesTokens = false } = context
+  // Every token comes from here, so that a new kind of mail cannot show one to others.
+  const keyring = hidesTokens ? withoutSignatures(context.keyring) : context.keyring
+  const unsubscribe = unsubscribeLinkOf(content, { baseUrl, keyring })
   const dashboard: Block = { label: 'Open the webhook', href: `${baseUrl}/dashboard/webhooks/${about}` }
   switch (content.kind) {
     case 'invitation': {
@@ -44,31 +58,45 @@ export function renderMail(content: MailContent, { baseUrl, keyring, about }: Re
     }
     case 'alert_address': {
       const organization = quotedName(content.organization)
-      const token = alertToken(keyring, 'confirm', content.organizationId, about, content.keyId)
+      const { organizationId, issuedAt = 0, keyId } = content
+      const token = confirmationToken(keyring, { organizationId, addressId: about, issuedAt }, keyId)
+      const day = new Date(issuedAt + CONFIRMATION_MS).toISOString().slice(0, 10)
       return newMessage(`Confirm that ${organization} may send you alerts`, [
         `The organization ${organization} wants to send Zonewatch alerts to this address.`,
         { label: 'Receive alerts', href: `${baseUrl}/dashboard/alert-address/confirm/${token}` },
-        'If you did not expect this, ignore this email; no alert is sent to you.',
+        `The link expires on ${day} (UTC). If you did not expect this, ignore this email; no alert is sent to you.`,
       ])
     }
     case 'webhook_paused':
-      return newMessage(`A webhook of ${quotedName(content.organization)} is paused`, [
-        `The webhook ${about} to ${urlWithoutQuery(content.url)} is paused. ${content.statusCode === 410 ? 'Its endpoint responded with 410 Gone.' : 'Its endpoint failed for almost two days.'}`,
-        `Last error: ${truncate(oneLine(content.error), 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
-        'Zonewatch queues its requests and retries once an hour. When your endpoint responds with 2xx again, all queued requests are sent. A successful test or manual retry resumes the webhook at once.',
-        dashboard,
-      ])
+      return newMessage(
+        `A webhook of ${quotedName(content.organization)} is paused`,
+        [
+          `The webhook ${about} to ${urlWithoutQuery(content.url)} is paused. ${content.statusCode === 410 ? 'Its endpoint responded with 410 Gone.' : 'Its endpoint failed for almost two days.'}`,
+          `Last error: ${truncate(oneLine(content.error), 500)}${content.statusCode === null ? '' : ` (status ${content.statusCode})`}`,
+          'Zonewatch queues its requests and retries once an hour. When your endpoint responds with 2xx again, all queued requests are sent. A successful test or manual retry resumes the webhook at once.',
+          dashboard,
+        ],
+        unsubscribe,
+      )
     case 'webhook_active':
-      return newMessage(`A webhook of ${quotedName(content.organization)} is active again`, [
-        `The webhook ${about} to ${urlWithoutQuery(content.url)} responds again. Queued requests are being sent, oldest first.`,
-        dashboard,
-      ])
+      return newMessage(
+        `A webhook of ${quotedName(content.organization)} is active again`,
+        [
+          `The webhook ${about} to ${urlWithoutQuery(content.url)} responds again. Queued requests are being sent, oldest first.`,
+          dashboard,
+        ],
+        unsubscribe,
+      )
     case 'webhook_dropped':
-      return newMessage(`Requests of a webhook of ${content.organization} were dropped`, [
-        `The webhook ${about} to ${urlWithoutQuery(content.url)} exceeded the limits of this server for queued requests. Requests dropped so far, oldest first: ${content.dropped}.`,
-        'The events are still in the event list. Fix your endpoint and resume the webhook, or delete it.',
-        dashboard,
-      ])
+      return newMessage(
+        `Requests of a webhook of ${content.organization} were dropped`,
+        [
+          `The webhook ${about} to ${urlWithoutQuery(content.url)} exceeded the limits of this server for queued requests. Requests dropped so far, oldest first: ${content.dropped}.`,
+          'The events are still in the event list. Fix your endpoint and resume the webhook, or delete it.',
+          dashboard,
+        ],
+        unsubscribe,
+      )
     case 'password_reset':
       return newMessage('Reset your Zonewatch password', [
         'Someone requested a password reset for your account.',
@@ -116,6 +144,20 @@ export function renderMail(content: MailContent, { baseUrl, keyring, about }: Re
       ])
   }
 }
+
+/** The token of the recipient of a mail that can be unsubscribed from. */
+export function unsubscribeTokenOf(content: MailContent, keyring: Keyring): string | undefined {
+  if (!('address' in content) || content.address === undefined) return undefined
+  return unsubscribeToken(keyring, content.address.organizationId, content.address.addressId)
+}
+
+function unsubscribeLinkOf(content: MailContent, { baseUrl, keyring }: Pick<RenderContext, 'baseUrl' | 'keyring'>) {
+  const token = unsubscribeTokenOf(content, keyring)
+  return token && unsubscribeLink(baseUrl, token)
+}
+
+/** Links end where their tokens would begin. */
+const withoutSignatures = (keyring: Keyring): Keyring => ({ ...keyring, sign: () => Buffer.alloc(0) })
 
 /** Text of users is quoted and in one line, so that it cannot look like a sentence of this server. */
 const quotedName = (name: string): string => {

@@ -2,10 +2,11 @@ import type { Tenant } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { lowestIdAt } from '../ids.ts'
 import { DAY_MS } from '../times.ts'
+import { listOwnerEmails, recipientsOf } from './addresses.ts'
 import type { WebhookNotice } from './mail-templates.ts'
 import { queueMail } from './outbox.ts'
 
-/** Notifies the owners and `alert_emails` of the organization. Call it in the transaction that changes the webhook. */
+/** Notifies the owners and `alert_emails` of the organization, if they are confirmed. Call it in the transaction that changes the webhook. */
 export async function notifyAboutWebhook(
   db: Database,
   { organizationId, webhookId }: Tenant & { webhookId: string },
@@ -19,25 +20,13 @@ export async function notifyAboutWebhook(
     .where('id', '=', organizationId)
     .executeTakeFirst()
   if (!organization) return
-  const ownerEmails = await listOwnerEmails(db, organizationId)
-  const recipients = [...ownerEmails, ...(JSON.parse(organization.alert_emails) as string[])]
-  const content = { ...notice, organization: organization.name }
-  await queueMail(db, organizationId, { about: webhookId, recipients, content }, now)
-}
-
-const MAX_OWNERS = 20
-
-/** The addresses for notifications to the owners of an organization. */
-export async function listOwnerEmails(db: Database, organizationId: string): Promise<string[]> {
-  const owners = await db
-    .selectFrom('agents')
-    .select(['email', 'notification_email'])
-    .where('organization_id', '=', organizationId)
-    .where('role', '=', 'owner')
-    .orderBy('id')
-    .limit(MAX_OWNERS)
-    .execute()
-  return owners.map(({ email, notification_email }) => notification_email ?? email)
+  const alertEmails: string[] = JSON.parse(organization.alert_emails)
+  const addresses = [...(await listOwnerEmails(db, organizationId)), ...alertEmails]
+  const { recipients } = await recipientsOf(db, organizationId, addresses, now)
+  for (const { email, addressId } of recipients) {
+    const content = { ...notice, organization: organization.name, address: { organizationId, addressId } }
+    await queueMail(db, organizationId, { about: webhookId, recipients: [email], content }, now)
+  }
 }
 
 /**

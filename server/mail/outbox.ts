@@ -81,8 +81,8 @@ export async function claimMails(
   })
 }
 
-/** `logged`: written to the log, because there is no mail server. */
-export type MailOutcome = SendResult | { kind: 'logged' }
+/** `logged`: written to the log, because there is no mail server. `postponed`: not attempted, because a limit is reached. */
+export type MailOutcome = SendResult | { kind: 'logged' } | { kind: 'postponed'; until: number; reason: string }
 export type MailStatus = 'waiting' | 'sent' | 'kept' | 'failed'
 
 /** Records the result of an attempt. Returns the status of the mail, or undefined if the lease was lost. */
@@ -93,8 +93,9 @@ export async function recordMail(
   now: number,
 ): Promise<MailStatus | undefined> {
   const { claim } = mail
-  const attempts = mail.attempts + 1
-  const next = outcome.kind === 'deferred' ? nextAttemptAt(attempts, now) : null
+  const isPostponed = outcome.kind === 'postponed'
+  const attempts = mail.attempts + (isPostponed ? 0 : 1)
+  const next = isPostponed ? outcome.until : outcome.kind === 'deferred' ? nextAttemptAt(attempts, now) : null
   const status = statusAfter(outcome, next)
   return await inTransaction(db, async (transaction) => {
     const owned =
@@ -134,6 +135,8 @@ function statusAfter(outcome: MailOutcome, next: number | null): MailStatus {
       return 'sent'
     case 'logged':
       return 'kept'
+    case 'postponed':
+      return 'waiting'
     case 'deferred':
       return next === null ? 'failed' : 'waiting'
     case 'refused':

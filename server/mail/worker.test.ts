@@ -179,6 +179,11 @@ onBothEngines('mail', (fresh) => {
     await db.updateTable('agents').set({ notification_email: 'pager@example.com' }).execute()
     const alerts = JSON.stringify(['team@example.com', 'pager@example.com'])
     await db.updateTable('organizations').set({ alert_emails: alerts }).execute()
+    for (const email of ['pager@example.com', 'team@example.com'])
+      await db
+        .insertInto('alert_addresses')
+        .values({ organization_id: organizationId, id: `adr_${email}`, created_at: now, email, confirmed_at: now })
+        .execute()
 
     const webhook = { organizationId, webhookId: 'whk_1' }
     await notifyAboutWebhook(db, webhook, PAUSED, now)
@@ -228,12 +233,20 @@ onBothEngines('mail', (fresh) => {
   })
 })
 
-async function givenOutbox(db: Database, server: Pick<MailServer, 'url'> | null, { organization = true } = {}) {
+async function givenOutbox(
+  db: Database,
+  server: Pick<MailServer, 'url'> | null,
+  { organization = true, mailLimits = {} } = {},
+) {
   let now = Date.UTC(2026, 10, 21, 9, 30)
   const lines: string[] = []
   const smtp = server ? { url: server.url, from: 'Zonewatch <alerts@example.com>' } : null
   const deps = {
-    config: { baseUrl: 'https://dns.example.com', smtp },
+    config: {
+      baseUrl: 'https://dns.example.com',
+      smtp,
+      mailLimits: { address: 0, organization: 0, server: 0, ...mailLimits },
+    },
     db,
     clock: { ...systemClock, now: () => now },
     log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),

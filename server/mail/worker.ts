@@ -5,12 +5,14 @@ import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loo
 import type { Keyring } from '../keyring.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { WakeUps } from '../wake-up.ts'
-import { renderMail } from './mail-templates.ts'
+import { unsubscribeHeaders } from './links.ts'
+import { countMail, OVER_LIMIT } from './mail-limits.ts'
+import { renderMail, unsubscribeTokenOf } from './mail-templates.ts'
 import { type ClaimedMail, claimMails, type MailOutcome, RETRY_WAITS, recordMail } from './outbox.ts'
 import { createMailSender, type SendMail } from './smtp.ts'
 
 export type MailWorkerDeps = WorkerDeps & {
-  config: Pick<Config, 'baseUrl' | 'smtp'>
+  config: Pick<Config, 'baseUrl' | 'smtp' | 'mailLimits'>
   keyring: Keyring
   wakeUps: WakeUps
   metrics?: Metrics
@@ -63,7 +65,7 @@ export async function sendDueMails(
 }
 
 async function sendClaimedMail(
-  { config, clock, keyring, log }: MailWorkerDeps,
+  { db, config, clock, keyring, log }: MailWorkerDeps,
   sendMail: SendMail | null,
   { claim, recipient, about, content }: ClaimedMail,
   abandon: AbortSignal,
@@ -74,6 +76,14 @@ async function sendClaimedMail(
     log.info({ to: recipient, subject, text }, 'Email not sent because SMTP_URL is not set.')
     return { kind: 'logged' }
   }
-  const mail = { id: claim.mail_id, to: recipient, at: clock.now() }
+  const now = clock.now()
+  const { organization_id: organizationId } = claim
+  if (organizationId !== '') {
+    const until = await countMail(db, config.mailLimits, { organizationId, email: recipient }, now)
+    if (until !== undefined) return { kind: 'postponed', until, reason: OVER_LIMIT }
+  }
+  const token = unsubscribeTokenOf(content, keyring)
+  const headers = token === undefined ? {} : unsubscribeHeaders(config.baseUrl, token)
+  const mail = { id: claim.mail_id, to: recipient, at: now, headers }
   return await withDeadline(clock, DEADLINE_MS, abandon, (signal) => sendMail(mail, message, signal))
 }

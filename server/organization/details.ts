@@ -7,6 +7,8 @@ import type { RequestContext, Tenant } from '../context.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import type { OrganizationsTable } from '../database/schema.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import type { Keyring } from '../keyring.ts'
+import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
 import type { Plans } from '../plan.ts'
 import { conflict, type FieldErrors, notFound, Problem } from '../problem.ts'
 import { toIso } from '../times.ts'
@@ -36,6 +38,17 @@ export function organizationErrors({ settings }: OrganizationChange): FieldError
   return errors
 }
 
+/** Too many unconfirmed addresses. Ignores values of a wrong type: the schema reports them. */
+export async function alertEmailErrors(
+  db: Database,
+  { organizationId }: Tenant,
+  { settings }: OrganizationChange,
+): Promise<FieldErrors> {
+  const emails: unknown = settings?.alert_emails
+  const texts = Array.isArray(emails) ? emails.slice(0, 20).filter((email) => typeof email === 'string') : []
+  return await addressErrors(db, organizationId, 'settings.alert_emails', texts)
+}
+
 /** The first bytes of a file. Not SVG, which can contain scripts and references. */
 const SIGNATURES: Record<string, (bytes: Buffer) => boolean> = {
   png: (bytes) => bytes.toString('latin1', 1, 4) === 'PNG',
@@ -50,10 +63,9 @@ function isImage(dataUrl: string): boolean {
   return type !== undefined && bytes.length <= MAX_LOGO_BYTES && SIGNATURES[type]!(bytes)
 }
 
-/** `change`: validated. Absent fields keep their values. Throws 409 for a taken slug, 402 if the plan has a shorter event retention. */
+/** `change`: validated. Absent fields keep their values. New `alert_emails` are asked to confirm. Throws 409 for a taken slug, 402 if the plan has a shorter event retention. */
 export async function updateOrganization(
-  db: Database,
-  plans: Plans,
+  { db, keyring, plans }: { db: Database; keyring: Keyring; plans: Plans },
   context: RequestContext,
   change: OrganizationChange,
   match?: Match,
@@ -66,12 +78,13 @@ export async function updateOrganization(
     refuseStale(row, match)
     if (slug !== undefined && slug !== row.slug) await refuseTakenSlug(transaction, slug)
     const { timezone, event_retention_days, alert_emails, logo } = settings
+    const emails = alert_emails === undefined ? undefined : [...new Set((alert_emails ?? []).map(normalizeAddress))]
     const set = {
       name: name ?? row.name,
       slug: slug ?? row.slug,
       timezone: timezone === undefined ? row.timezone : findTimeZone(timezone)!,
       event_retention_days: event_retention_days === undefined ? row.event_retention_days : event_retention_days,
-      alert_emails: alert_emails === undefined ? row.alert_emails : JSON.stringify([...new Set(alert_emails ?? [])]),
+      alert_emails: emails === undefined ? row.alert_emails : JSON.stringify(emails),
       logo: logo === undefined ? row.logo : logo,
     }
     await transaction
@@ -79,6 +92,7 @@ export async function updateOrganization(
       .set({ ...set, ...nextVersion })
       .where('id', '=', organizationId)
       .execute()
+    if (emails !== undefined) await requestConfirmations(transaction, keyring, context, emails)
     const before = toOrganization(row)
     const after = toOrganization({ ...row, ...set, version: row.version + 1 })
     await recordAudit(transaction, context, {

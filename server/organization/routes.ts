@@ -9,7 +9,7 @@ import { Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { billingErrors, getBilling, updateBilling } from './billing.ts'
-import { getOrganizationDetails, organizationErrors, updateOrganization } from './details.ts'
+import { alertEmailErrors, getOrganizationDetails, organizationErrors, updateOrganization } from './details.ts'
 import type { Payments } from './payments.ts'
 import { sendBillingToStripe } from './purchase.ts'
 
@@ -51,12 +51,12 @@ export function organizationRoutes(deps: Deps, payments: Payments | null, limitA
       },
       async (request, reply) => {
         const { body, context } = request
-        const errors = schemaErrors(request)
-        throwIfInvalid({ ...organizationErrors(body), ...errors })
+        const emailErrors = await alertEmailErrors(db, context, body)
+        throwIfInvalid({ ...organizationErrors(body), ...emailErrors, ...schemaErrors(request) })
         // A 409 says that another organization has the slug, so nobody may try many.
         const { organizationId, userId = organizationId } = context
         if (body.slug !== undefined) await limitAttempts(reply, [`slug of ${organizationId}`, `slug by ${userId}`])
-        return await updateOrganization(db, config.plans, context, body, request.match)
+        return await updateOrganization({ db, keyring, plans: config.plans }, context, body, request.match)
       },
     )
 

@@ -98,7 +98,7 @@ export function sampleMails(): Record<string, Message> {
   return {
     ...Object.fromEntries(alerts),
     confirm_address: renderMail(
-      { kind: 'alert_address', organization: 'Acme & Sons', organizationId: 'org_1' },
+      { kind: 'alert_address', organization: 'Acme & Sons', organizationId: 'org_1', issuedAt: 1_772_000_000_000 },
       rendering,
     ),
     password_reset: renderMail({ kind: 'password_reset' }, rendering),

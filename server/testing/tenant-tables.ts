@@ -21,6 +21,7 @@ export const GLOBAL_TABLES: Record<string, string> = {
   invoices: 'ids of Stripe, which reports them without the organization',
   stripe_events: 'ids of Stripe, before the organization is known',
   mails: 'a mail to a user about their account belongs to no organization',
+  hourly_counts: 'counts mails by address and for the whole server, too',
   rate_log: 'counts by key and address',
   processes: 'of the installation',
   secret_check: 'of the installation',

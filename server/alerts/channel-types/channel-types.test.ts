@@ -3,7 +3,6 @@ import { CHANNEL_TYPES } from '#contract/alerts.ts'
 import { CONTRACTS, TOKEN, HTTP_TYPES as types } from '../../testing/channel-contracts.ts'
 import { startReceiver } from '../../testing/receiver.ts'
 import { SAMPLE_MESSAGES } from '../../testing/sample-messages.ts'
-import { startMailServer } from '../../testing/smtp.ts'
 import { givenApp } from '../../testing/test-app.ts'
 import { sendMessage } from '../send-message.ts'
 import { newResponse } from './channel-type.ts'
@@ -261,60 +260,4 @@ test('invalid settings are refused, each with its field', async () => {
   expect(await errorsOf('http', { endpoint, template: '{"a": "{{colour}}"}' })).toMatchObject({
     'settings.template': expect.stringContaining('colour'),
   })
-})
-
-test('an address receives no alerts before its owner confirms it, and none after unsubscribing', async () => {
-  const mail = await startMailServer()
-  const world = await givenApp('sqlite', { SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
-  const { db, keyring } = world.deps
-  const settings = { addresses: ['Stranger@example.org', 'owner@first.example'] }
-  const { id } = (await world.call('/channels', { method: 'POST', body: { name: 'Mail', type: 'email', settings } }))
-    .body
-  const test = async () => {
-    mail.received.length = 0
-    const { body } = await world.call(`/channels/${id}/test`, { method: 'POST' })
-    const isMissing = !mail.received.some(({ to }) => to[0] === 'stranger@example.org')
-    expect(body.log[0].request.includes('stranger@example.org: not confirmed, or unsubscribed')).toBe(isMissing)
-    return mail.received.map(({ to }) => to[0]).sort()
-  }
-  expect(await test()).toEqual(['owner@first.example'])
-  const asked = await db.selectFrom('mails').selectAll().where('recipient', '=', 'stranger@example.org').execute()
-  expect(asked).toHaveLength(1)
-
-  const { alertToken } = await import('../../mail/links.ts')
-  const { id: organizationId } = await world.organization()
-  const confirm = `/alert-addresses/confirm/${alertToken(keyring, 'confirm', organizationId, asked[0]!.about)}`
-  const open = (path: string, method: string, headers = {}) =>
-    world.call(path, {
-      method,
-      key: null,
-      headers,
-      ...(method === 'POST' ? { raw: 'List-Unsubscribe=One-Click' } : {}),
-    })
-  expect((await open(confirm, 'GET')).body).toMatchObject({ email: 'stranger@example.org' })
-  expect(await test()).toEqual(['owner@first.example'])
-  const form = { 'content-type': 'application/x-www-form-urlencoded' }
-  expect((await open(confirm, 'POST', form)).status).toBe(200)
-  expect(await test()).toEqual(['owner@first.example', 'stranger@example.org'])
-
-  const source = mail.received.find(({ to }) => to[0] === 'stranger@example.org')!.source.replaceAll(/=\r\n|\r\n /g, '')
-  const path = /List-Unsubscribe: ?<[^>]*?(\/alert-addresses\/unsubscribe\/[^>]+)>/.exec(source)![1]!
-  expect((await open(path.replace(/.$/, 'A').replace('adr_', 'adr_0'), 'POST', form)).status).toBe(404)
-  expect((await open(path, 'POST', form)).status).toBe(200)
-  expect(await test()).toEqual(['owner@first.example'])
-
-  // Who adds the address again does not subscribe it: its owner gets one mail a day that asks.
-  const asks = async () =>
-    (await db.selectFrom('mails').select('id').where('recipient', '=', 'stranger@example.org').execute()).length
-  for (const [hours, mails] of [
-    [1, 1],
-    [24, 2],
-    [1, 2],
-  ] as const) {
-    world.pass(hours * 3_600_000)
-    await world.call(`/channels/${id}`, { method: 'PATCH', body: { settings } })
-    expect([hours, await test(), await asks()]).toEqual([hours, ['owner@first.example'], mails])
-  }
-  expect((await open(confirm, 'POST', form)).status).toBe(200)
-  expect(await test()).toEqual(['owner@first.example', 'stranger@example.org'])
 })
