@@ -130,7 +130,11 @@ export const ResetRequest = StrictObject({ email: Type.String({ minLength: 1, ma
 /** `reset-password`: the token of `/dashboard/reset-password/<token>`. Ends all sessions. */
 export const Reset = StrictObject({ token: Type.String({ maxLength: 200 }), newPassword: Password })
 /** `verify-email`: the token of `/dashboard/verify-email/<token>`. Activates the new address or account. */
-export const EmailConfirmation = StrictObject({ token: Type.String({ maxLength: 200 }) })
+/** `password`: of the sign-up that is confirmed. Not for a new address of an account. */
+export const EmailConfirmation = StrictObject({
+  token: Type.String({ maxLength: 200 }),
+  password: Type.Optional(Type.String({ maxLength: 128 })),
+})
 
 /** `change-password`; ends all other sessions. `sign-out`, `revoke-other-sessions`: without a body. `update-user`: NewName. */
 export const PasswordChange = StrictObject({ currentPassword: Type.String({ maxLength: 128 }), newPassword: Password })

@@ -77,6 +77,10 @@ const verifyEmail = createRoute({
   ...publicPage('verify-email/$token'),
   component: lazy(() => import('./account/verify-email-page.tsx'), 'VerifyEmailPage'),
 })
+const confirmSignUp = createRoute({
+  ...publicPage('confirm-sign-up/$token'),
+  component: lazy(() => import('./account/verify-email-page.tsx'), 'ConfirmSignUpPage'),
+})
 const confirmAddress = createRoute({
   ...publicPage('alert-address/confirm/$token'),
   component: lazy(() => import('./alerts/address-page.tsx'), 'ConfirmAddressPage'),
@@ -197,6 +201,7 @@ const tree = root.addChildren([
   forgot,
   reset,
   verifyEmail,
+  confirmSignUp,
   confirmAddress,
   unsubscribe,
   acknowledgement,

@@ -129,19 +129,24 @@ onBothEngines('signing up', (_fresh, engine) => {
     const world = await givenApp(engine, { ...SMTP, SIGN_UP: 'open' })
     const browser = openBrowser(world)
     expect((await browser.call(SIGN_UP, { body })).body).toEqual({ confirm: true })
-    const token = await mailedToken(world, 'ada@example.com', 'verify-email')
+    const token = await mailedToken(world, 'ada@example.com', 'confirm-sign-up')
     const [text] = await mailsTo(world, 'ada@example.com')
     expect(text).not.toContain('Acme')
     const sign = { email: 'ada@example.com', password: PASSWORD }
     expect((await browser.call('/dashboard/auth/sign-in/email', { body: sign })).status).toBe(401)
 
-    const confirm = () => browser.call('/dashboard/auth/verify-email', { body: { token } })
-    expect((await confirm()).status).toBe(200)
+    const confirm = (password?: string) =>
+      browser.call('/dashboard/auth/verify-email', { body: { token, ...(password && { password }) } })
+    // The holder of the address, who did not sign up, does not know the password.
+    expect((await confirm()).status).toBe(400)
+    expect((await confirm('a password of the holder')).body.errors).toEqual({ password: 'is wrong.' })
+    expect((await browser.call('/dashboard/auth/sign-in/email', { body: sign })).status).toBe(401)
+    expect((await confirm(PASSWORD)).status).toBe(200)
     await signIn(browser, 'ada@example.com')
     expect((await browser.call('/dashboard/api/me')).body.organizations).toMatchObject([
       { name: 'Acme', role: 'owner' },
     ])
-    expect((await confirm()).status).toBe(400)
+    expect((await confirm(PASSWORD)).status).toBe(400)
   })
 
   test('does not disclose whether an address has an account', async () => {

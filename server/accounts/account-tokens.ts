@@ -41,6 +41,23 @@ export async function findTokenOwner(db: Database, purpose: TokenPurpose, token:
   return row?.person_id ?? undefined
 }
 
+/** The content of a valid token, which stays valid. */
+export async function findTokenContent<T>(
+  db: Database,
+  purpose: TokenPurpose,
+  token: string,
+  now: number,
+): Promise<T | undefined> {
+  const row = await db
+    .selectFrom('account_tokens')
+    .select('content')
+    .where('token_hash', '=', hashOfToken(token))
+    .where('purpose', '=', purpose)
+    .where('expires_at', '>', now)
+    .executeTakeFirst()
+  return row && (JSON.parse(row.content) as T)
+}
+
 /** Returns the content of a token and deletes it, so that it works once. Undefined for a used or expired token. */
 export async function consumeToken<T>(db: Database, purpose: TokenPurpose, token: string, now: number) {
   const row = await db

@@ -9,7 +9,14 @@ import type { AccountMail } from '../mail/mail-templates.ts'
 import { queueMail } from '../mail/outbox.ts'
 import { invalid } from '../problem.ts'
 import { changeEmail, mailUser, replacePassword } from './account-changes.ts'
-import { consumeAccountToken, consumeToken, findTokenOwner, insertToken, type TokenPurpose } from './account-tokens.ts'
+import {
+  consumeAccountToken,
+  consumeToken,
+  findTokenContent,
+  findTokenOwner,
+  insertToken,
+  type TokenPurpose,
+} from './account-tokens.ts'
 import { insertOwnedOrganization } from './organizations.ts'
 import type { Passwords } from './passwords.ts'
 import { findUser, insertUser, lockAccount, normalizeEmail } from './users.ts'
@@ -81,15 +88,30 @@ export async function resetPassword(
   })
 }
 
-/** Creates the account or changes the address that a link stands for. Throws 400 for a used or expired link. */
-export async function confirmEmail(db: Database, token: string, origin: Origin): Promise<void> {
+/**
+ * Creates the account that a link stands for. Asks for the password that was chosen: somebody else may have signed up with the address, and
+ * would know the password of an account that its holder confirms. Throws 400 for a wrong password, and for a used or expired link.
+ */
+export async function confirmSignUp(
+  { db, passwords }: { db: Database; passwords: Passwords },
+  { token, password }: { token: string; password: string },
+  origin: Origin,
+): Promise<void> {
+  const { passwordHash: hash } = (await findTokenContent<SignUp>(db, 'sign-up', token, origin.now)) ?? {}
+  if (hash === undefined) throw badLink()
+  if (!(await passwords.verify({ hash, password }))) throw invalid({ password: fieldError('wrong_password') })
   await inTransaction(db, async (transaction) => {
     const signUp = await consumeToken<SignUp>(transaction, 'sign-up', token, origin.now)
-    if (signUp) {
-      const { organization, ...newUser } = signUp
-      const user = await insertUser(transaction, { ...newUser, isVerified: true }, origin.now)
-      return void (await insertOwnedOrganization(transaction, user, organization, origin))
-    }
+    if (!signUp) throw badLink()
+    const { organization, ...newUser } = signUp
+    const user = await insertUser(transaction, { ...newUser, isVerified: true }, origin.now)
+    await insertOwnedOrganization(transaction, user, organization, origin)
+  })
+}
+
+/** Changes the address that a link stands for. Throws 400 for a used or expired link. */
+export async function confirmEmail(db: Database, token: string, origin: Origin): Promise<void> {
+  await inTransaction(db, async (transaction) => {
     const link = await consumeAccountToken<{ email: string }>(transaction, 'change-email', token, origin.now)
     if (!link) throw badLink()
     await changeEmail(transaction, { ...link, email: link.content.email, isVerified: true }, origin)

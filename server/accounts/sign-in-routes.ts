@@ -15,7 +15,7 @@ import {
   userAttempt,
 } from './attempt-limits.ts'
 import { readCookie, setCookie, setSessionCookie } from './cookies.ts'
-import { confirmEmail, resetPassword, sendResetLink } from './mailed-links.ts'
+import { confirmEmail, confirmSignUp, resetPassword, sendResetLink } from './mailed-links.ts'
 import type { Passwords } from './passwords.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession } from './request-session.ts'
 import { deleteSession } from './sessions.ts'
@@ -119,8 +119,17 @@ export function signInRoutes(deps: Deps, passwords: Passwords, background: Backg
     app.post(
       `${AUTH_PATH}/verify-email`,
       { schema: { body: contract.EmailConfirmation, response: Responses(200, contract.Done) } },
-      async (request) => {
-        await confirmEmail(db, request.body.token, requestOrigin(request, clock.now()))
+      async (request, reply) => {
+        const { token, password } = request.body
+        const origin = requestOrigin(request, clock.now())
+        if (password === undefined) await confirmEmail(db, token, origin)
+        else {
+          const primary = { subject: hashedSubject('sign-up link', token), free: 5 }
+          const others = addressCounters('sign-in', request.ip, 20)
+          await limitAttempts(deps, reply, { primary, others }, () =>
+            confirmSignUp({ db, passwords }, { token, password }, origin),
+          )
+        }
         return DONE
       },
     )

@@ -110,10 +110,10 @@ onBothEngines('the addresses of an organization', (_fresh, engine) => {
     const { world, mail, pass, linkFrom, post } = await givenMail(engine)
     const { id: organizationId } = await world.organization()
     const notice = async () => {
-      mail.received.length = 0
+      const before = mail.received.length
       await notifyAboutWebhook(world.deps.db, { organizationId, webhookId: 'whk_1' }, PAUSED, world.deps.clock.now())
       await pass()
-      const notices = mail.received.filter(({ source }) => source.includes('whk_1'))
+      const notices = mail.received.slice(before).filter(({ source }) => source.includes('webhooks/whk_1'))
       return notices.map(({ to }) => to[0]!).sort()
     }
     const [{ id: agent }] = (await world.call('/agents')).body.data

@@ -121,9 +121,9 @@ export function renderMail(content: MailContent, context: RenderContext): Messag
         'Someone signed up for Zonewatch with this address.',
         {
           label: 'Confirm email address',
-          href: `${baseUrl}/dashboard/verify-email/${accountToken(keyring, about, content.keyId)}`,
+          href: `${baseUrl}/dashboard/confirm-sign-up/${accountToken(keyring, about, content.keyId)}`,
         },
-        'The link works once and expires in one hour. If you did not sign up, ignore this email; no account is created.',
+        'The link asks for the password that was chosen, works once and expires in one hour. If you did not sign up, ignore this email; no account is created.',
       ])
     case 'account_exists':
       return newMessage('You already have a Zonewatch account', [
