@@ -1,3 +1,5 @@
+import { extendedErrorName } from './extended-errors.ts'
+
 // How reasons show DNS data in sentences.
 
 /** How much of DNS data a text shows: entries of a list, and characters of each. */
@@ -32,10 +34,13 @@ export function pathOf(chain: readonly string[]): string {
 
 type FailureParams = { rcode: string; extended_errors: readonly { code: number; text: string }[] }
 
-/** The response code and the extended errors: "SERVFAIL, EDE 7: signature expired". */
+/** The response code and the extended errors: "SERVFAIL, Signature Expired (EDE 7): expired on May 1". */
 export function errorCodes({ rcode, extended_errors }: FailureParams): string {
   const errors = extended_errors.slice(0, 3)
-  return [rcode, ...errors.map(({ code, text }) => `EDE ${code}${text === '' ? '' : `: ${plain(text)}`}`)].join(', ')
+  return [
+    rcode,
+    ...errors.map(({ code, text }) => `${extendedErrorName(code)}${text === '' ? '' : `: ${plain(text)}`}`),
+  ].join(', ')
 }
 
 /** The text of a server, shortened, without control characters and without the final full stop. */

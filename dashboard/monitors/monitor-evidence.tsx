@@ -1,6 +1,7 @@
 import { ArrowRight, Server, Waypoints } from 'lucide-react'
 import { useState } from 'react'
 import type { DiagnosisPath } from '#contract/diagnosis.ts'
+import { extendedErrorName } from '#contract/extended-errors.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Time } from '../ui/time.tsx'
@@ -95,7 +96,7 @@ function Answer({ path }: { path: DiagnosisPath }) {
       {ttl !== undefined && <p className="text-xs text-faint tabular-nums">TTL {ttl} s</p>}
       {path.ede.map(({ code, text }) => (
         <p key={`${code} ${text}`} className="text-xs text-soft">
-          <span className="text-faint">Extended error {code}</span>
+          <span className="text-faint">{extendedErrorName(code)}</span>
           {text && `: ${text}`}
         </p>
       ))}

@@ -224,7 +224,7 @@ export const NETWORK_SCENARIOS: Scenario[] = [
     lab: { roots: false },
     fault: bogus,
     becomes: 'INVALID',
-    diagnosisContains: 'EDE 7: signature expired',
+    diagnosisContains: 'Signature Expired (EDE 7): signature expired',
   },
   ...([true, false] as const).map(
     (roots): Scenario => ({
@@ -233,7 +233,7 @@ export const NETWORK_SCENARIOS: Scenario[] = [
       before: ({ resolvers }) => givenValidating(resolvers[0]!, true),
       fault: ({ resolvers }) => resolvers[0]!.validate(NAME, { code: 7, text: 'signature expired' }),
       becomes: 'INVALID',
-      diagnosisContains: 'EDE 7: signature expired',
+      diagnosisContains: 'Signature Expired (EDE 7): signature expired',
     }),
   ),
   {

@@ -137,7 +137,10 @@ function serversDisagree(samples: Samples): Step | undefined {
   const isSure = rounds > (hasDenial ? DENIAL_DISAGREEMENT_ROUNDS : DISAGREEMENT_ROUNDS)
   if (nextRound && !isSure) return nextRound
   if (!isSure && isKnownToRotate()) return undefined
-  return isMajorityDue(check) ? sampling.decideDisagreement() : inconclusive(check, CONFIRMATIONS.nameServersDisagree)
+  const { nameServersDisagree, resolversDisagree } = CONFIRMATIONS
+  return isMajorityDue(check)
+    ? sampling.decideDisagreement()
+    : inconclusive(check, sampling.isByZone ? nameServersDisagree : resolversDisagree)
 }
 
 /** A recorded rotation of which this check has not seen all members: they may still appear. */

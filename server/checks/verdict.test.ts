@@ -128,7 +128,7 @@ describe('the verdict and its sentence', () => {
       },
       'INVALID',
       undefined,
-      'www.example.com cannot be resolved: no name server of the zone can be reached (SERVFAIL, EDE 7: signature expired, EDE 22).',
+      'www.example.com cannot be resolved: no name server of the zone can be reached (SERVFAIL, Signature Expired (EDE 7): signature expired, No Reachable Authority (EDE 22)).',
     ],
     [
       {},
@@ -290,7 +290,7 @@ test('an answer that fails DNSSEC validation is INVALID, and a lame zone is BAD_
   const bogus: Outcome = { kind: 'failure', rcode: 'SERVFAIL', ede: [{ code: 6, text: '' }], bogus: true }
   const failed = evaluate(EXPECTATION, bogus)
   expect([failed.state, failed.reason.code]).toEqual(['INVALID', 'dnssec_failed'])
-  expect(textOf(failed.reason)).toBe('www.example.com fails DNSSEC validation (SERVFAIL, EDE 6).')
+  expect(textOf(failed.reason)).toBe('www.example.com fails DNSSEC validation (SERVFAIL, DNSSEC Bogus (EDE 6)).')
   const lame: Outcome = { kind: 'lame', zone: 'example.com', nameServers: [], reason: 'nobody serves it' }
   const broken = evaluate(EXPECTATION, lame)
   expect([broken.state, broken.reason.code]).toEqual(['BAD_SETUP', 'lame_delegation'])
