@@ -120,6 +120,14 @@ test('FORMERR needs neither question nor readable records', () => {
   expect(decodeResponse(packet, question, TYPES)).toMatchObject({ ok: true, message: { rcode: 'FORMERR' } })
 })
 
+test.each(['81', '84'])('FORMERR and NOTIMP for another question are refused (%s)', (flags) => {
+  const packet = Buffer.from(`00078${flags === '81' ? '181' : '184'}000100000000000001620000010001`, 'hex')
+  expect(decodeResponse(packet, question, TYPES)).toMatchObject({
+    ok: false,
+    reason: 'the answer is for another question',
+  })
+})
+
 test('a TTL with its first bit set counts as zero', () => {
   const decoded = decodeResponse(response({ answers: [{ ...address, ttl: 0x80000000 } as Answer] }), question, TYPES)
   expect(decoded.ok && decoded.message.answer[0]!.ttl).toBe(0)

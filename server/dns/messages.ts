@@ -23,6 +23,7 @@ export type Message = Header & {
 /** `header`: undefined if the packet is shorter than one. */
 type Decoded = { ok: true; message: Message } | { ok: false; reason: string; header: Header | undefined }
 
+const HEADER_LENGTH = 12
 const SECTIONS = [
   ['answer', 6],
   ['authority', 8],
@@ -76,10 +77,11 @@ function readMessage(packet: Packet, header: Header, question: Question, types: 
   if (bits & OPCODE) throw new MalformedPacket('the message has another opcode')
   const { rcode, flags } = header
   const message: Message = { rcode, flags, ede: [], answer: [], authority: [], additional: [] }
-  // A server without EDNS support often returns the query unchanged, so only the response code counts.
-  if (rcode === 'FORMERR' || rcode === 'NOTIMP') return message
-
+  const isUnread = rcode === 'FORMERR' || rcode === 'NOTIMP'
+  if (isUnread && packet.octets.length === HEADER_LENGTH) return message
   let at = readQuestion(packet, header, question, types)
+  // A server without EDNS support often returns the rest of the query unchanged.
+  if (isUnread) return message
   if (flags.includes('tc')) return message
   const end = packet.octets.length
   let edns: Edns | undefined

@@ -232,12 +232,13 @@ export function mixCase(query: Buffer): boolean {
 
 /**
  * Whether a packet with the query's id has the query's question. RFC 5452 section 9.1. `otherCase`: it differs only in letter case.
- * A failure may omit the question, and a server without EDNS support may return anything.
+ * A failure may omit the question.
  */
 export function compareQuestion(query: Buffer, packet: Buffer): 'same' | 'otherCase' | 'other' {
   if (packet.length < HEADER_LENGTH || (packet[2]! & QR_AND_OPCODE) !== RESPONSE_TO_QUERY) return 'other'
   const rcode = packet[3]! & 0x0f
-  if (rcode === FORMERR || rcode === NOTIMP) return 'same'
+  // Servers that cannot read the query may return only its header.
+  if ((rcode === FORMERR || rcode === NOTIMP) && packet.length === HEADER_LENGTH) return 'same'
   if (packet.readUInt16BE(4) === 0) return rcode === 0 || rcode === NXDOMAIN ? 'other' : 'same'
   let match: 'same' | 'otherCase' = 'same'
   const end = endOfQuestion(query)
