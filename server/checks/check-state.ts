@@ -188,6 +188,15 @@ export function sendQueries(...queries: Query[]): Step {
   return { kind: 'query', queries }
 }
 
+type Waiting = { inconclusive_count: number; last_checked_at: number | null; frequency: number }
+
+/** Whether a check comes before the wait after an inconclusive one is over, as one that somebody starts. It does not count as a wait. */
+export function isBeforeWaitEnds({ inconclusive_count, last_checked_at, frequency }: Waiting, now: number): boolean {
+  if (inconclusive_count === 0 || last_checked_at === null) return false
+  const waitMs = INCONCLUSIVE_DELAYS_MS[Math.min(inconclusive_count, MAX_INCONCLUSIVE) - 1]!
+  return now - last_checked_at < Math.min(waitMs, frequency * 60_000)
+}
+
 /** `servers`: the zone's name servers that gave the outcome. An outcome that the own network may have caused is not reported. */
 export function verdict(
   check: Check,

@@ -13,6 +13,7 @@ import {
   type OpenChange,
   type Progress,
 } from '../planned-changes/planned-change.ts'
+import { isBeforeWaitEnds } from './check-state.ts'
 import { evidenceOf, newDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { storedFingerprint } from './fingerprint.ts'
 import type { CheckResult } from './run-check.ts'
@@ -61,7 +62,8 @@ function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
       // There is no result, so only the next time changes.
       return { result, schedule: { ...regular, due_at: soon(result.afterMs), ...postponed(claim, at) } }
     case 'inconclusive': {
-      const schedule = { ...regular, due_at: soon(result.afterMs), inconclusive_count: inconclusive_count + 1 }
+      const counted = inconclusive_count + (isBeforeWaitEnds(claim, at) ? 0 : 1)
+      const schedule = { ...regular, due_at: soon(result.afterMs), inconclusive_count: counted }
       return { result, schedule, columns: { ...latestOf(result), rotation: json(result.rotation) } }
     }
     case 'verdict':

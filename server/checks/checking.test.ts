@@ -108,6 +108,27 @@ onBothEngines('checking', (fresh) => {
     expect((await events(id)).map((event) => event.new_state)).toEqual(['VALID'])
   })
 
+  test('checks that somebody starts do not count as waits while the resolvers disagree', async () => {
+    const db = await fresh()
+    const { servers, set, monitor, check } = await givenChecks(db, { resolvers: 2 })
+    set('www.example.com', 'A', ['192.0.2.1'])
+    await monitor({ record_type: 'A', expected_value: ['192.0.2.1'] })
+    await check()
+    for (const server of servers) server.set('www.example.com', 'A', ['192.0.2.9'])
+    servers[0]!.fail('www.example.com', 'NXDOMAIN')
+    const counts: number[] = []
+    for (const afterMs of [360_000, 2_000, 2_000, 2_000, 2_000, 30_000, 2_000, 60_000]) {
+      await db.updateTable('due_checks').set({ due_at: 0 }).execute()
+      expect(await check({ afterMs })).toBe(0)
+      const { inconclusive_count } = await db
+        .selectFrom('due_checks')
+        .select('inconclusive_count')
+        .executeTakeFirstOrThrow()
+      counts.push(inconclusive_count)
+    }
+    expect(counts).toEqual([1, 1, 1, 1, 1, 2, 2, 3])
+  })
+
   test('paths that keep disagreeing make no event at first and never one without a majority', async () => {
     const { servers, set, monitor, check, events } = await givenChecks(await fresh(), { resolvers: 2 })
     set('www.example.com', 'A', ['192.0.2.1'])

@@ -6,7 +6,7 @@ import type { Claim } from '../database/lease-queue.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { changePhase, type PlannedChange } from '../planned-changes/planned-change.ts'
 import { findOpenChange } from '../planned-changes/store.ts'
-import type { Recorded } from './check-state.ts'
+import { isBeforeWaitEnds, type Recorded } from './check-state.ts'
 import type { MonitorRow } from './check-write.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 import { oldAndNewValues, type StartedChange } from './planned-change-match.ts'
@@ -33,9 +33,9 @@ export function monitorLoader(
     batch ??= nextBatch()
     batch.ids.push(claim.monitor_id)
     const row = (await batch.rows).get(claim.monitor_id)
-    if (!row || claim.planned_change_id === null) return row && { recorded: recordedOf(row, claim), row }
+    if (!row || claim.planned_change_id === null) return row && { recorded: recordedOf(row, claim, clock.now()), row }
     const planned = await findOpenChange(db, row)
-    return { recorded: recordedOf(row, claim, toStartedChange(planned, clock.now())), row, planned }
+    return { recorded: recordedOf(row, claim, clock.now(), toStartedChange(planned, clock.now())), row, planned }
   }
 }
 
@@ -51,7 +51,7 @@ function toStartedChange(change: PlannedChange | undefined, now: number): Starte
   return { id, oldValues, newValues, isOver: changePhase(change, now) === 'after' }
 }
 
-function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: StartedChange): Recorded {
+function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, now: number, change?: StartedChange): Recorded {
   const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
   return {
     owner: row.owner,
@@ -68,6 +68,9 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, change?: Starte
     fingerprint,
     isRotating,
     rotation: row.rotation === null ? null : JSON.parse(row.rotation),
-    inconclusiveCount: claim.inconclusive_count,
+    // Not 0, because then the first answer would end the check.
+    inconclusiveCount: isBeforeWaitEnds(claim, now)
+      ? Math.max(1, claim.inconclusive_count - 1)
+      : claim.inconclusive_count,
   }
 }
