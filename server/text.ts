@@ -8,3 +8,16 @@ export const wholeCharacters = (text: string): string => text.toWellFormed().rep
 
 /** Without control characters, line separators and marks that change the direction of text. */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
+
+/** Masks secrets in a text, also as they are written in JSON and in a URL. Shorter ones than `minLength` would be replaced in ordinary text. */
+export function newRedactor(secrets: readonly string[], minLength = 4): (text: string) => string {
+  const variants = secrets.flatMap((text) => [
+    text,
+    encodeURIComponent(text.toWellFormed()),
+    JSON.stringify(text).slice(1, -1),
+  ])
+  const longestFirst = [...new Set(variants)]
+    .filter(({ length }) => length >= minLength)
+    .sort((a, b) => b.length - a.length)
+  return (text) => longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '********'), text)
+}

@@ -33,6 +33,25 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect(mails).toMatchObject([{ recipient: 'ada@example.com', about: body.id, status: 'waiting' }])
   })
 
+  test('an admin key that expires invites no owner, who would stay', async () => {
+    const { world } = await givenTeam(engine)
+    const expiring = await world.key('admin', { expiresAt: Date.now() + DAY_MS })
+    const lasting = await world.key('admin')
+    const invite = async ({ key }: { key: string }, role: string) => {
+      const body = { email: `${role}@example.com`, role }
+      return await world.call('/agents/invitations', { method: 'POST', key, body })
+    }
+    expect([(await invite(expiring, 'owner')).status, (await invite(expiring, 'admin')).status]).toEqual([403, 201])
+    const invited = await invite(lasting, 'owner')
+    expect(invited.status).toBe(201)
+    const resend = `/agents/invitations/${invited.body.id}/resend`
+    expect((await world.call(resend, { method: 'POST', key: expiring.key })).status).toBe(403)
+    const mia = await givenAgent(world, { name: 'Mia' })
+    const promote = { method: 'PATCH', body: { role: 'owner' } }
+    expect((await world.call(`/agents/${mia}`, { ...promote, key: expiring.key })).status).toBe(403)
+    expect((await world.call(`/agents/${mia}`, { ...promote, key: lasting.key })).status).toBe(200)
+  })
+
   test('neither the database nor the response contains the token', async () => {
     const { world, invite, tokenOf } = await givenTeam(engine)
     const { body, text } = await invite({ email: 'ada@example.com' })

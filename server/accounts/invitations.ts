@@ -101,7 +101,7 @@ export async function resendInvitation(
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getTenantRow(transaction, 'invitations', context, id)
-    refuseToGrant(context.role, row.role)
+    refuseToGrant(await findActorRole(transaction, context, context.actor.id), row.role)
     refuseEnded(row, now)
     await refuseTooManyInvitations(transaction, organizationId, limit, now)
     await refuseSecondInvitation(transaction, organizationId, row.email, now, id)
@@ -126,7 +126,8 @@ export async function resendInvitation(
 export async function revokeInvitation(db: Database, context: RequestContext, id: string): Promise<void> {
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
-    refuseToGrant(context.role, (await getTenantRow(transaction, 'invitations', context, id)).role)
+    const { role } = await getTenantRow(transaction, 'invitations', context, id)
+    refuseToGrant(await findActorRole(transaction, context, context.actor.id), role)
     const query = updateOpenInvitation(transaction, organizationId, id).set({ revoked_at: now })
     const { numUpdatedRows } = await query.executeTakeFirst()
     const row = await getTenantRow(transaction, 'invitations', context, id)

@@ -63,7 +63,10 @@ export async function findActorRole(db: Database, tenant: Tenant, actor: string)
   const agent = await findTenantRow(db, 'agents', tenant, actor)
   if (agent) return agent.role
   const key = await findTenantRow(db, 'api_keys', tenant, actor)
-  return key?.revoked_at === null ? AGENT_ROLE_BY_KEY_ROLE[key.role] : undefined
+  if (key?.revoked_at !== null) return undefined
+  const role = AGENT_ROLE_BY_KEY_ROLE[key.role]
+  // An owner would stay after the key has expired.
+  return role === 'owner' && key.expires_at !== null ? 'admin' : role
 }
 
 /** An admin key may use the whole API, including billing. */

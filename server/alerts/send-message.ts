@@ -8,12 +8,12 @@ import { countMail, OVER_LIMIT } from '../mail/mail-limits.ts'
 import type { SendMail } from '../mail/smtp.ts'
 import { parseRetryAfter } from '../retry-schedule.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
-import { truncate } from '../text.ts'
+import { newRedactor, truncate } from '../text.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { mailOf } from './alert-mail.ts'
 import type { AlertMessage } from './alert-message.ts'
 import { type ChannelRow, openedSettings, secretsOf } from './channel.ts'
-import { type HttpChannelType, type HttpRequest, newResponse } from './channel-types/channel-type.ts'
+import { type HttpChannelType, newResponse } from './channel-types/channel-type.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types/channel-types.ts'
 
 export type SendDeps = {
@@ -44,8 +44,6 @@ export type AttemptResult = {
 }
 
 const MAX_LOG_LENGTH = 4000
-/** Shorter secrets would be replaced in ordinary text. */
-const MIN_SECRET_LENGTH = 4
 
 /** Sends a message to a channel once. Network errors are results, not exceptions. `progress`: the recipients to skip. */
 export async function sendMessage(
@@ -118,7 +116,9 @@ async function sendRequest(
   const request = build(message, openedSettings(channel, keyring))
   // Everyone who reads the log, even a viewer, could acknowledge with this token.
   const acknowledgeToken = message.acknowledge === null ? [] : [message.acknowledge.split('/').at(-1)!]
-  const redact = newRedactor([...Object.values(secretsOf(channel, keyring)), ...acknowledgeToken], request)
+  const { authorization } = request.headers ?? {}
+  const authorizations = authorization === undefined ? [] : [authorization, authorization.split(' ').at(-1)!]
+  const redact = newRedactor([...Object.values(secretsOf(channel, keyring)), ...acknowledgeToken, ...authorizations])
   const at = clock.now()
   const headers = { 'content-type': 'application/json', 'accept-encoding': 'identity', 'user-agent': 'Zonewatch' }
   const { method = 'POST' } = request
@@ -153,17 +153,6 @@ async function sendRequest(
 
 /** The path may contain a token. */
 const redactedUrl = (url: string): string => (URL.canParse(url) ? `${new URL(url).origin}/********` : '********')
-
-/** Returns a function that masks secrets in a text, also as they are written in JSON, in a URL and in a form. */
-function newRedactor(secrets: readonly string[], { headers = {} }: HttpRequest): (text: string) => string {
-  const variants = secrets.flatMap((text) => [text, encodeURIComponent(text), JSON.stringify(text).slice(1, -1)])
-  const { authorization } = headers
-  if (authorization !== undefined) variants.push(authorization, authorization.split(' ').at(-1)!)
-  const longestFirst = [...new Set(variants)]
-    .filter(({ length }) => length >= MIN_SECRET_LENGTH)
-    .sort((a, b) => b.length - a.length)
-  return (text) => longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, '********'), text)
-}
 
 /** Sends a separate mail to each recipient, so that nobody sees the other addresses and everybody can unsubscribe. */
 async function sendByMail(

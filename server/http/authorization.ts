@@ -29,7 +29,7 @@ export function authorize({ context, method, routeOptions }: FastifyRequest): vo
   const { writeRole = 'member', readRole } = routeOptions.config
   const required = READ_METHODS.has(method) ? readRole : writeRole
   if (required === undefined || RANKS[role] >= RANKS[required]) return
-  throw forbidden(userId === undefined ? keyText(required) : USER_TEXTS[required](role))
+  throw forbidden(userId === undefined ? keyText(required, READ_METHODS.has(method)) : USER_TEXTS[required](role))
 }
 
 /** Whether a caller may grant this role, change or remove agents who have it, and see invitation links that grant it. */
@@ -42,10 +42,10 @@ export function refuseToGrant(callerRole: AgentRole | undefined, ...roles: Agent
   throw forbidden('Only owners can invite, change and remove owners. Ask an owner of the organization.')
 }
 
-const keyText = (required: RequiredRole) =>
+const keyText = (required: RequiredRole, isRead: boolean) =>
   required === 'member'
     ? 'This API key is read-only. Use a key with the role write or admin.'
-    : 'This API key cannot change this resource. Use a key with the role admin.'
+    : `This API key cannot ${isRead ? 'read' : 'change'} this resource. Use a key with the role admin.`
 
 const USER_TEXTS: Record<RequiredRole, (role: AgentRole) => string> = {
   member: () => 'Your role viewer is read-only. Ask an admin of the organization for the role member.',

@@ -56,6 +56,19 @@ describe('an attempt', () => {
     })
   })
 
+  test('keeps no secret that the endpoint repeats', async () => {
+    const headers = { Authorization: 'Bearer 0123456789', 'X-Key': 'a "quoted" key', 'X-Debug': 'true' }
+    const { receiver, request, send } = await givenAttempts({ headers, previousSecret: newWebhookSecret() })
+    const repeated = [...Object.values(headers), request.secret, request.previousSecret]
+    receiver.answers({ status: 500, body: JSON.stringify({ token: '0123456789', repeated }) })
+
+    const { excerpt } = await send()
+    expect(JSON.parse(excerpt!)).toEqual({
+      token: '********',
+      repeated: ['********', '********', 'true', '********', '********'],
+    })
+  })
+
   test('is verified by the published Standard Webhooks library', async () => {
     const { receiver, request, send } = await givenAttempts({}, patientClock)
 

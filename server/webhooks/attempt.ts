@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import type { DeliveryResult } from '../metrics/metrics.ts'
 import { parseRetryAfter } from '../retry-schedule.ts'
 import type { PostResult, SafeFetch, Timings } from '../safe-http/safe-fetch.ts'
+import { newRedactor } from '../text.ts'
 import { signatureHeaders } from './signature.ts'
 
 /** The same bytes under the same id in every attempt. */
@@ -35,6 +36,9 @@ export type AttemptResult = {
   retryAfterMs?: number
 }
 
+/** A shorter value of a header is more likely a word than a secret. */
+const MIN_SECRET_LENGTH = 8
+
 const USER_AGENT = `Zonewatch/${packageJson.version}`
 
 /**
@@ -61,7 +65,13 @@ export async function attempt(
   if (result.kind !== 'response') {
     return { at, timings, statusCode: null, error: result.reason, excerpt: null, delivered: false, gone: false }
   }
-  const { status, excerpt } = result
+  const { status } = result
+  // Everyone who reads the log could use what an endpoint repeats.
+  const sent = Object.values(request.headers).flatMap((value) => [value, value.split(' ').at(-1)!])
+  const excerpt = newRedactor(
+    [...sent, secret, ...(previousSecret ? [previousSecret] : [])],
+    MIN_SECRET_LENGTH,
+  )(result.excerpt)
   const retryAfterMs = retryAfterOf(result, clock.now())
   return {
     at,

@@ -56,19 +56,25 @@ export const maskedHeaders = (headers: Headers): Record<string, string> =>
 
 /**
  * The headers to store when `requested` replaces `stored`. A value that is the mask of the stored value keeps it, so that a
- * client can send back what it read. Any other mask is an error.
+ * client can send back what it read. Any other mask is an error. `isNewUrl`: no stored value is kept, because it would be sent to another
+ * address than the one that it was saved for.
  */
 export function unmaskedHeaders(
-  requested: Headers,
+  requested: Headers | undefined,
   stored: Headers,
+  isNewUrl = false,
 ): { headers: Record<string, string>; errors: FieldErrors } {
   const storedValues = new Map(Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]))
   const headers: Record<string, string> = {}
   const errors: FieldErrors = {}
-  for (const [name, value] of Object.entries(requested)) {
+  if (requested === undefined && isNewUrl && storedValues.size > 0)
+    errors.headers = fieldError('secret_needed_again', { field: 'url' })
+  for (const [name, value] of Object.entries(requested ?? {})) {
     const before = storedValues.get(name.toLowerCase())
-    headers[name] = before !== undefined && value === masked(before) ? before : value
-    if (headers[name] === value && isMask(value)) {
+    const isKept = before !== undefined && value === masked(before)
+    headers[name] = isKept ? before : value
+    if (isKept && isNewUrl) errors[`headers.${name}`] = fieldError('secret_needed_again', { field: 'url' })
+    else if (headers[name] === value && isMask(value)) {
       errors[`headers.${name}`] = fieldError('masked_value', { header: name, value })
     }
   }

@@ -124,7 +124,7 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     const path = `/webhooks/${webhook.id}`
     const patch = async (body: object) => (await world.call(path, { method: 'PATCH', body })).body
 
-    expect(await patch({ url: 'http://127.0.0.1:10/' })).toMatchObject({
+    expect(await patch({ url: 'http://127.0.0.1:10/', headers: { A: '1', B: '2' } })).toMatchObject({
       url: 'http://127.0.0.1:10/',
       headers: { A: '********', B: '********' },
       groups: webhook.groups,
@@ -137,6 +137,29 @@ onBothEngines('the webhooks API', (_fresh, engine) => {
     expect(await patch({})).toMatchObject({ is_active: false, url: 'http://127.0.0.1:10/' })
     expect((await patch({ url: null })).errors).toHaveProperty('url')
     expect((await patch({ secret: 'a new secret of ours' })).errors).toHaveProperty('secret')
+  })
+
+  test('a new url needs the values of the headers again, so that no stored value is sent to another place', async () => {
+    const world = await givenApp(engine)
+    const headers = { Authorization: 'Bearer 0123456789' }
+    const { id, url } = await made(world, { headers })
+    const patch = (body: object) => world.call(`/webhooks/${id}`, { method: 'PATCH', body })
+    const evil = 'http://127.0.0.1:666/'
+
+    const error = expect.stringContaining('must be sent again, because url changes')
+    expect((await patch({ url: evil })).body.errors).toEqual({ headers: error })
+    expect((await patch({ url: evil, headers: { authorization: '********6789' } })).body.errors).toEqual({
+      'headers.authorization': error,
+    })
+    expect((await world.call(`/webhooks/${id}`)).body).toMatchObject({ url })
+
+    expect((await patch({ url })).status).toBe(200)
+    expect((await patch({ url: evil, headers })).body).toMatchObject({
+      url: evil,
+      headers: { Authorization: '********6789' },
+    })
+    expect((await patch({ url, headers: null })).body).toMatchObject({ url, headers: {} })
+    expect((await patch({ url: evil })).status).toBe(200)
   })
 
   test('a header that is sent with its mask keeps its value, in any letter case, and another mask is refused', async () => {

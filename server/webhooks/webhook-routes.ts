@@ -83,7 +83,7 @@ export function webhookRoutes(deps: Deps): Routes {
       operationId: 'updateWebhook',
       summary: 'Update a webhook',
       description:
-        'Fields you leave out keep their values. `headers` and `groups` are replaced as a whole. A header with its masked value keeps its value. If the url or headers of a paused webhook change, Zonewatch attempts a request immediately.',
+        'Fields you leave out keep their values. `headers` and `groups` are replaced as a whole. A header with its masked value keeps its value. A change of `url` needs the values of the headers again, or `headers` without them. If the url or headers of a paused webhook change, Zonewatch attempts a request immediately.',
       params,
       body: WebhookChange,
       response: Responses(200, Webhook),

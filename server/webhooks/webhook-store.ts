@@ -165,7 +165,8 @@ export async function updateWebhook(
     const row = await getTenantRow(transaction, 'webhooks', context, id, forUpdate(transaction))
     refuseStale(row, match)
     const before = auditOf(row, await groupIdsOf(transaction, organizationId, id), keyring)
-    const unmasked = unmaskedHeaders(headers ?? {}, openHeaders(row, keyring))
+    const isNewUrl = url !== undefined && url !== row.url
+    const unmasked = unmaskedHeaders(headers === null ? {} : headers, openHeaders(row, keyring), isNewUrl)
     throwIfInvalid(unmasked.errors)
     if (all_groups && row.all_groups === 0) await refuseTooManyOfAllGroups(transaction, context, limits)
     const set = {
