@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Alert, AlertInFull, AlertQuery } from '#contract/incidents.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
@@ -86,6 +86,7 @@ export async function insertDue(
       alerts.map(({ id, next_attempt_at }) => ({
         organization_id: organizationId,
         alert_id: id,
+        channel_id: channelOf(organizationId, id),
         due_at: next_attempt_at === null ? null : Math.min(next_attempt_at, now + MAX_DELAY_MS),
       })),
     )
@@ -96,6 +97,9 @@ export async function insertDue(
     )
     .execute()
 }
+
+const channelOf = (organizationId: string, alertId: string) =>
+  sql<string>`(select channel_id from alerts where organization_id = ${organizationId} and id = ${alertId})`
 
 /**
  * Locks the alerts' rows in the queue, so that no attempt begins or is recorded before the transaction ends. The lock order of all
@@ -138,7 +142,10 @@ export async function makeAlertsDue(
     .where('status', '=', 'CANCELED')
     .execute()
   const sent = await update.set({ next_attempt_at: now }).where('status', 'in', ['SENT', 'FAILED']).execute()
-  const rows = [...canceled, ...sent].map(({ id }) => ({ organization_id: organizationId, alert_id: id, due_at: now }))
+  const rows = [...canceled, ...sent].map(({ id }) => ({
+    ...{ organization_id: organizationId, alert_id: id, due_at: now },
+    channel_id: channelOf(organizationId, id),
+  }))
   if (rows.length === 0) return
   await db
     .insertInto('due_alerts')
@@ -198,7 +205,22 @@ export async function ensureSummary(
     .onConflict((conflict) => conflict.doNothing())
     .returning(['id', 'next_attempt_at'])
     .execute()
-  await insertDue(db, organizationId, inserted, now)
+  // A summary of information must not delay a failure that could be sent earlier.
+  const earlier =
+    inserted.length > 0
+      ? inserted
+      : await db
+          .updateTable('alerts')
+          .set({ next_attempt_at: dueAt })
+          .where('organization_id', '=', organizationId)
+          .where('channel_id', '=', channelId)
+          .where('digest_rule_id', ruleId === null ? 'is' : '=', ruleId)
+          .where('kind', '=', 'summary')
+          .where('status', '=', 'PENDING')
+          .where('next_attempt_at', '>', dueAt)
+          .returning(['id', 'next_attempt_at'])
+          .execute()
+  await insertDue(db, organizationId, earlier, now)
 }
 
 export async function listAlerts(

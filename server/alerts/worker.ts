@@ -1,17 +1,19 @@
 import { sql } from 'kysely'
 import { withDeadline } from '../clock.ts'
 import type { Config } from '../config/config.ts'
-import { type Claim, claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
+import { LEASE_MS, repairAfterClockStep, reschedule } from '../database/lease-queue.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import type { Keyring } from '../keyring.ts'
 import { createMailSender, type SendMail } from '../mail/smtp.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import type { WakeUps } from '../wake-up.ts'
+import { type Active, type ClaimTraits, type DispatcherLimits, InMemoryQueues } from '../webhooks/in-memory-queues.ts'
 import { acknowledgeLink } from './acknowledge.ts'
 import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './alert-attempts.ts'
+import { type AlertClaim, claimAlerts } from './claim-alerts.ts'
 import { evaluateDue } from './events-to-incidents.ts'
-import { sendMessage } from './send-message.ts'
+import { type AttemptResult, sendMessage } from './send-message.ts'
 import { renewExpansions } from './stored-occurrences.ts'
 
 export type AlertWorkerDeps = WorkerDeps & {
@@ -27,12 +29,24 @@ const EVALUATION_BATCH_SIZE = 8
 /** The pause between passes collects the events of several check batches, so that checks wait for fewer transactions. */
 const PAUSE_MS = 25
 const PAUSE_BEHIND_MS = 5
-const MAX_IN_FLIGHT = 64
+/** `perWebhook`: for each channel. One that does not respond has a single slot until it does. */
+const LIMITS: DispatcherLimits = { total: 64, perWebhook: 8 }
+/** Claims of one organization at a time: the others have channels too. */
+const MAX_PER_ORGANIZATION = 32
 const BATCH_SIZE = 16
+/** An older claim is released, because its attempt may take the rest of the lease. */
+const MAX_CLAIM_AGE_MS = 10_000
 /** The pause while the maximum is in flight. */
 const PAUSE_BUSY_MS = 50
 /** Shorter than the lease, so that no other process sends the alert during the attempt. */
 const DEADLINE_MS = 45_000
+
+/** Each channel has a queue. */
+const BY_CHANNEL: ClaimTraits<AlertClaim> = {
+  queueOf: ({ channel_id, alert_id }) => channel_id ?? alert_id,
+  idOf: ({ alert_id }) => alert_id,
+  isManual: () => false,
+}
 
 /** Turns events into incidents and alerts until `stop`. */
 export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): Promise<void> {
@@ -56,19 +70,38 @@ export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): P
 export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, config, log, loopHealth } = deps
   const sendMail = config.smtp ? createMailSender(config.smtp) : null
-  const inFlight = new Map<string, Promise<void>>()
-  const start = (claim: Claim<'due_alerts'>) => {
-    const sending = sendAlert(deps, sendMail, claim, abandon)
-      .then(() => loopHealth.recorded('alerts'))
-      .catch((err) => {
-        loopHealth.notRecorded('alerts', clock.elapsed())
-        log.error({ err, alert: claim.alert_id }, 'An alert could not be recorded. It will be repeated.')
-      })
-      .finally(() => {
-        inFlight.delete(claim.alert_id)
-        wakeUps.alerts.receive()
-      })
-    inFlight.set(claim.alert_id, sending)
+  const queues = new InMemoryQueues(LIMITS, BY_CHANNEL)
+  const heldByOrganization = new Map<string, number>()
+  const hold = ({ organization_id }: AlertClaim, change: 1 | -1) => {
+    const count = (heldByOrganization.get(organization_id) ?? 0) + change
+    if (count === 0) heldByOrganization.delete(organization_id)
+    else heldByOrganization.set(organization_id, count)
+  }
+  const inFlight = new Set<Promise<void>>()
+  const send = async (active: Active<AlertClaim>) => {
+    const { claimed } = active
+    let result: AttemptResult | null = null
+    try {
+      if (clock.now() <= claimed.due_at - LEASE_MS + MAX_CLAIM_AGE_MS)
+        result = await sendAlert(deps, sendMail, claimed, abandon)
+      else await reschedule(db, 'due_alerts', [{ claim: claimed, set: { due_at: claimed.was_due_at } }])
+      loopHealth.recorded('alerts')
+    } catch (err) {
+      loopHealth.notRecorded('alerts', clock.elapsed())
+      log.error({ err, alert: claimed.alert_id }, 'An alert could not be recorded. It will be repeated.')
+    }
+    queues.finish(active, result, clock.elapsed())
+    queues.release(claimed)
+    hold(claimed, -1)
+    wakeUps.alerts.receive()
+    startAll()
+  }
+  const startAll = () => {
+    if (stop.aborted) return
+    for (let active = queues.start(clock.elapsed()); active; active = queues.start(clock.elapsed())) {
+      const sent = send(active).finally(() => inFlight.delete(sent))
+      inFlight.add(sent)
+    }
   }
   await runWorker(deps, stop, {
     name: 'alerts',
@@ -77,25 +110,36 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
     failure: 'Due alerts could not be read. Retrying.',
     repair: (self) =>
       repairAfterClockStep(db, 'due_alerts', self, { longestMs: sql.raw(String(MAX_ATTEMPT_DELAY_MS)) }),
-    held: () => new Set(inFlight.keys()),
+    held: () => queues.held(),
     pass: async () => {
-      const limit = Math.min(BATCH_SIZE, MAX_IN_FLIGHT - inFlight.size)
+      const limit = Math.min(BATCH_SIZE, queues.capacity())
       if (limit === 0) return { restMs: PAUSE_BUSY_MS, isIdle: false }
-      const claims = await claimDue(db, 'due_alerts', { now: clock.now(), process, limit })
-      for (const claim of claims) start(claim)
+      const fullOrganizations = [...heldByOrganization].flatMap(([id, held]) =>
+        held >= MAX_PER_ORGANIZATION ? [id] : [],
+      )
+      const claims = await claimAlerts(db, {
+        now: clock.now(),
+        process,
+        limit,
+        fullChannels: queues.full(),
+        fullOrganizations,
+      })
+      for (const claim of claims) hold(claim, 1)
+      queues.take(claims, [])
+      startAll()
       return { restMs: 0, isIdle: claims.length === 0 }
     },
   })
-  await Promise.all(inFlight.values())
+  await Promise.all(inFlight)
 }
 
-/** Decides about a claimed alert, sends it and records the result. */
+/** Decides about a claimed alert, sends it and records the result. Returns null if nothing was sent. */
 export async function sendAlert(
   deps: AlertWorkerDeps,
   sendMail: SendMail | null,
-  claim: Claim<'due_alerts'>,
+  claim: AlertClaim,
   abandon: AbortSignal,
-): Promise<void> {
+): Promise<AttemptResult | null> {
   const { db, clock, config, log } = deps
   await renewExpansions(db, claim.organization_id, clock.now())
   const attemptToMake = await beginAttempt(db, claim, {
@@ -105,16 +149,17 @@ export async function sendAlert(
     acknowledgeLink: (alert) => acknowledgeLink(deps, alert),
     now: clock.now(),
   })
-  if (!attemptToMake) return
+  if (!attemptToMake) return null
   const { alert, channel, message } = attemptToMake
   const progress: string[] = alert.progress === null ? [] : JSON.parse(alert.progress)
   const result = await withDeadline(clock, DEADLINE_MS, abandon, (signal) =>
     sendMessage({ ...deps, sendMail }, channel, message, { signal, progress }),
   )
-  if (abandon.aborted && result.kind === 'retry') return // Abandoned: this process releases the lease.
+  if (abandon.aborted && result.kind === 'retry') return null // Abandoned: this process releases the lease.
   await recordAttempt(db, claim, attemptToMake, result, clock.now())
   deps.metrics?.alert(channel.type, result.kind)
   const fields = { alert: alert.id, channel: channel.id, error: result.error }
   if (result.kind === 'failed') log.error(fields, 'An alert could not be sent. No more retries.')
   if (result.kind === 'retry') log.warn(fields, 'An alert could not be sent. It will be retried.')
+  return result
 }

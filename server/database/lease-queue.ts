@@ -43,7 +43,7 @@ const QUEUES: Record<DueTable, Queue> = {
   },
   due_requests: { key: { webhook_id: 'text', request_id: 'text' }, read: {}, write: { is_manual: 'bigint' } },
   due_mails: { key: { mail_id: 'text' }, read: { organization_id: 'text' }, write: {} },
-  due_alerts: { key: { organization_id: 'text', alert_id: 'text' }, read: {}, write: {} },
+  due_alerts: { key: { organization_id: 'text', alert_id: 'text' }, read: { channel_id: 'text' }, write: {} },
   due_evaluations: { key: { organization_id: 'text' }, read: {}, write: { after_event_id: 'text' } },
   due_jobs: { key: { organization_id: 'text' }, read: {}, write: {} },
   due_waits: { key: { organization_id: 'text', monitor_id: 'text' }, read: {}, write: {} },

@@ -3,12 +3,13 @@ import { type Database, engineOf, inTransaction } from './database.ts'
 import { adoptionStatements, describeIncomplete, isAdoptable } from './migrations/0001-adopt.ts'
 import { baseline } from './migrations/0001-baseline.ts'
 import { boundedWork } from './migrations/0002-bounded-work.ts'
+import { fairAlerts } from './migrations/0003-fair-alerts.ts'
 import { hourlyCounts } from './migrations/0004-hourly-counts.ts'
 import { networkState } from './migrations/0009-network-state.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
-export const MIGRATIONS: readonly Migration[] = [baseline, boundedWork, networkState, hourlyCounts]
+export const MIGRATIONS: readonly Migration[] = [baseline, boundedWork, networkState, hourlyCounts, fairAlerts]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */
 const LOCK = 7_209_461

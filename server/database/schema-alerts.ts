@@ -182,6 +182,8 @@ export type AlertAttemptsTable = {
 export type DueAlertsTable = {
   organization_id: Once<string>
   alert_id: Once<string>
+  /** Null in rows that an older version wrote. */
+  channel_id: string | null
 } & LeaseColumns
 
 /** For each organization, the last event that its incidents include. Due if there are later ones. */

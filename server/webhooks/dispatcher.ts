@@ -11,7 +11,7 @@ import { type AttemptResult, attempt, metricResultOf } from './attempt.ts'
 import { type ClaimedRequest, claimRequests, WEBHOOK_BATCH_SIZE } from './claim-requests.ts'
 import { repairRequests } from './clock-step.ts'
 import { type FanOutPosition, fanOut } from './deferred-fan-out.ts'
-import { type ActiveRequest, type DispatcherLimits, InMemoryQueues } from './in-memory-queues.ts'
+import { type Active, type ClaimTraits, type DispatcherLimits, InMemoryQueues } from './in-memory-queues.ts'
 import { type ProcessedRequest, pausesWebhook, recordAttempts } from './record-attempts.ts'
 import { requestBody } from './request-body.ts'
 import { mayAttempt, Targets } from './targets.ts'
@@ -32,6 +32,13 @@ const CLAIM_PAUSE_MS = 5
 /** A claim that is older is released, because an attempt may take the rest of its lease. */
 const MAX_CLAIM_AGE_MS = 8_000
 
+/** Each webhook has a queue. */
+export const BY_WEBHOOK: ClaimTraits<ClaimedRequest> = {
+  queueOf: ({ claim }) => claim.webhook_id,
+  idOf: ({ claim }) => claim.request_id,
+  isManual: ({ claim }) => claim.trigger === 'manual',
+}
+
 /**
  * The loop that sends due requests. Each webhook has its own queue, so a slow or backlogged one takes no capacity of the
  * others. Runs until `stop`; then it finishes the attempts in progress, or aborts them when `abandon` is aborted.
@@ -42,7 +49,7 @@ export async function runDispatcher(
   limits: DispatcherLimits,
 ): Promise<void> {
   const { clock, log, loopHealth, wakeUps } = deps
-  const queues = new InMemoryQueues(limits)
+  const queues = new InMemoryQueues(limits, BY_WEBHOOK)
   const targets = new Targets(deps.db, deps.keyring)
   const inFlight = new Set<Promise<void>>()
   const records = new WriteBatches<ProcessedRequest>((items) => record(items, deps), {
@@ -91,7 +98,7 @@ export async function runDispatcher(
       gone: false,
     }
   }
-  const send = async (active: ActiveRequest) => {
+  const send = async (active: Active<ClaimedRequest>) => {
     const { claimed } = active
     const result = await attemptClaimed(claimed).catch((err) =>
       isDatabaseUnavailable(err) ? null : internalError(claimed, err),
@@ -134,7 +141,7 @@ export async function runDispatcher(
 }
 
 /** Claims requests up to the free capacity. Returns how many webhooks it checked. */
-async function claim({ db, clock, keyring, process }: DispatcherDeps, queues: InMemoryQueues): Promise<number> {
+async function claim({ db, clock, keyring, process }: DispatcherDeps, queues: InMemoryQueues<ClaimedRequest>): Promise<number> {
   const capacity = queues.capacity()
   if (capacity === 0) return 0
   const refill = queues.refill(WEBHOOK_BATCH_SIZE)

@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import type { AttemptResult } from './attempt.ts'
 import type { ClaimedRequest } from './claim-requests.ts'
-import { type ActiveRequest, InMemoryQueues } from './in-memory-queues.ts'
+import { BY_WEBHOOK } from './dispatcher.ts'
+import { type Active, InMemoryQueues } from './in-memory-queues.ts'
+
+type ActiveRequest = Active<ClaimedRequest>
+type RequestQueues = InMemoryQueues<ClaimedRequest>
 
 const LIMITS = { total: 4, perWebhook: 3 }
 const answered: AttemptResult = {
@@ -30,7 +34,7 @@ function claimed(webhookId: string, trigger: 'schedule' | 'manual' = 'schedule')
 
 const many = (count: number, webhookId: string) => Array.from({ length: count }, () => claimed(webhookId))
 
-function startAll(queues: InMemoryQueues, now = 0): ActiveRequest[] {
+function startAll(queues: RequestQueues, now = 0): ActiveRequest[] {
   const started: ActiveRequest[] = []
   for (let active = queues.start(now); active; active = queues.start(now)) started.push(active)
   return started
@@ -39,7 +43,7 @@ function startAll(queues: InMemoryQueues, now = 0): ActiveRequest[] {
 const webhooksOf = (active: ActiveRequest[]) => active.map(({ claimed }) => claimed.claim.webhook_id)
 
 test('a webhook starts with two concurrent requests and gets one more with each response, up to its limit', () => {
-  const queues = new InMemoryQueues({ total: 100, perWebhook: 3 })
+  const queues = new InMemoryQueues({ total: 100, perWebhook: 3 }, BY_WEBHOOK)
   queues.take(many(20, 'a'), [])
   const first = startAll(queues)
   expect(first).toHaveLength(2)
@@ -52,7 +56,7 @@ test('a webhook starts with two concurrent requests and gets one more with each 
 })
 
 test('a webhook that does not respond gets one request at a time until it responds', () => {
-  const queues = new InMemoryQueues({ total: 100, perWebhook: 3 })
+  const queues = new InMemoryQueues({ total: 100, perWebhook: 3 }, BY_WEBHOOK)
   queues.take(many(20, 'a'), [])
   const [one, other] = startAll(queues)
   queues.finish(one!, timedOut, 30_000)
@@ -65,14 +69,14 @@ test('a webhook that does not respond gets one request at a time until it respon
 })
 
 test('the queues are served in round-robin order', () => {
-  const queues = new InMemoryQueues(LIMITS)
+  const queues = new InMemoryQueues(LIMITS, BY_WEBHOOK)
   queues.take([...many(10, 'a'), ...many(10, 'b')], [])
 
   expect(webhooksOf(startAll(queues))).toEqual(['a', 'b', 'a', 'b'])
 })
 
 test('a request of more than 250 ms no longer counts against the concurrency of the others', () => {
-  const queues = new InMemoryQueues(LIMITS)
+  const queues = new InMemoryQueues(LIMITS, BY_WEBHOOK)
   queues.take([...many(2, 'a'), ...many(2, 'b'), ...many(2, 'c')], [])
   expect(startAll(queues)).toHaveLength(4)
 
@@ -81,7 +85,7 @@ test('a request of more than 250 ms no longer counts against the concurrency of 
 })
 
 test('the number of slow requests is limited', () => {
-  const queues = new InMemoryQueues({ total: 2, perWebhook: 1 })
+  const queues = new InMemoryQueues({ total: 2, perWebhook: 1 }, BY_WEBHOOK)
   queues.take(
     Array.from({ length: 50 }, (_, index) => claimed(`slow-${index}`)),
     [],
@@ -93,7 +97,7 @@ test('the number of slow requests is limited', () => {
 })
 
 test('a manual request is sent although the scheduled requests of the webhook are at the limit', () => {
-  const queues = new InMemoryQueues(LIMITS)
+  const queues = new InMemoryQueues(LIMITS, BY_WEBHOOK)
   queues.take(many(5, 'a'), [])
   startAll(queues)
 
@@ -102,7 +106,7 @@ test('a manual request is sent although the scheduled requests of the webhook ar
 })
 
 test('a webhook sends at most two manual requests at a time', () => {
-  const queues = new InMemoryQueues(LIMITS)
+  const queues = new InMemoryQueues(LIMITS, BY_WEBHOOK)
   queues.take([claimed('a', 'manual'), claimed('a', 'manual'), claimed('a', 'manual')], [])
 
   const started = startAll(queues)
@@ -112,7 +116,7 @@ test('a webhook sends at most two manual requests at a time', () => {
 })
 
 test('a webhook claims only what it can start soon', () => {
-  const queues = new InMemoryQueues({ total: 100, perWebhook: 2 })
+  const queues = new InMemoryQueues({ total: 100, perWebhook: 2 }, BY_WEBHOOK)
   expect(queues.capacityOf('a')).toBe(2)
   queues.take(many(2, 'a'), ['a'])
   const started = startAll(queues)
@@ -125,7 +129,7 @@ test('a webhook claims only what it can start soon', () => {
 })
 
 test('a webhook that takes a second for each request is not claimed far ahead', () => {
-  const queues = new InMemoryQueues({ total: 100, perWebhook: 2 })
+  const queues = new InMemoryQueues({ total: 100, perWebhook: 2 }, BY_WEBHOOK)
   queues.take(many(2, 'a'), ['a'])
   for (const active of startAll(queues)) queues.finish(active, answered, 1_000)
 
@@ -133,7 +137,7 @@ test('a webhook that takes a second for each request is not claimed far ahead', 
 })
 
 test('the number of claimed requests is limited in total', () => {
-  const queues = new InMemoryQueues({ total: 1, perWebhook: 1 })
+  const queues = new InMemoryQueues({ total: 1, perWebhook: 1 }, BY_WEBHOOK)
   const capacity = queues.capacity()
   const held = many(capacity, 'a')
   queues.take(held, [])

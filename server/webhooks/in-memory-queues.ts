@@ -1,11 +1,18 @@
-import type { AttemptResult } from './attempt.ts'
-import { type ClaimedRequest, MAX_MANUAL } from './claim-requests.ts'
+import { MAX_MANUAL } from './claim-requests.ts'
 
 export type DispatcherLimits = {
   /** Concurrent requests of all webhooks, not counting slow ones. */
   total: number
   /** Concurrent requests of one webhook. */
   perWebhook: number
+}
+
+/** What a claim is about: a request to a webhook, or an alert to a channel. */
+export type ClaimTraits<T> = {
+  /** The destination, which has a queue and a limit of its own. */
+  queueOf(claimed: T): string
+  idOf(claimed: T): string
+  isManual(claimed: T): boolean
 }
 
 /** A request that takes longer than this is slow, and another may start. */
@@ -20,9 +27,9 @@ const MAX_AHEAD = 1_024
 const FIRST_WINDOW = 2
 const MAX_QUEUES = 20_000
 
-type InMemoryQueue = {
-  waiting: ClaimedRequest[]
-  manual: ClaimedRequest[]
+type InMemoryQueue<T> = {
+  waiting: T[]
+  manual: T[]
   inFlight: number
   manualInFlight: number
   /** The current limit of concurrent requests: grows by one with every response, and is 1 after an attempt without one. */
@@ -34,16 +41,17 @@ type InMemoryQueue = {
 }
 
 /** A request in progress. */
-export type ActiveRequest = { claimed: ClaimedRequest; timing: Timing }
+export type Active<T> = { claimed: T; timing: Timing }
 type Timing = { startedAt: number; isSlow: boolean }
 
 /**
- * The claimed requests of this process, by webhook. Each webhook has its own queue and limit, and slow requests do not use up
- * the shared limit. Instants are those of `Clock.elapsed()`.
+ * The claimed requests of this process, by webhook, and its claimed alerts, by channel. Each destination has its own queue and limit,
+ * and slow requests do not use up the shared limit. Instants are those of `Clock.elapsed()`.
  */
-export class InMemoryQueues {
+export class InMemoryQueues<T> {
   readonly #limits: DispatcherLimits
-  readonly #queues = new Map<string, InMemoryQueue>()
+  readonly #traits: ClaimTraits<T>
+  readonly #queues = new Map<string, InMemoryQueue<T>>()
   /** Webhooks that may have a request to start, in round-robin order. */
   readonly #ready = new Set<string>()
   /** Webhooks that have more due requests in the database. */
@@ -56,8 +64,9 @@ export class InMemoryQueues {
   #slow = 0
   readonly #held = new Set<string>()
 
-  constructor(limits: DispatcherLimits) {
+  constructor(limits: DispatcherLimits, traits: ClaimTraits<T>) {
     this.#limits = limits
+    this.#traits = traits
   }
 
   /** How many more requests may be claimed in total. */
@@ -87,20 +96,20 @@ export class InMemoryQueues {
     return ids
   }
 
-  take(claimed: readonly ClaimedRequest[], backlogged: readonly string[]): void {
+  take(claimed: readonly T[], backlogged: readonly string[]): void {
     for (const request of claimed) {
-      const { webhook_id: id, trigger } = request.claim
+      const id = this.#traits.queueOf(request)
       const queue = this.#queueOf(id)
-      if (trigger === 'manual') queue.manual.push(request)
+      if (this.#traits.isManual(request)) queue.manual.push(request)
       else queue.waiting.push(request)
-      this.#held.add(request.claim.request_id)
+      this.#held.add(this.#traits.idOf(request))
       this.#ready.add(id)
     }
     for (const id of backlogged) this.#backlogged.add(id)
   }
 
   /** Starts the next request, or returns undefined if there is none or no capacity. */
-  start(now: number): ActiveRequest | undefined {
+  start(now: number): Active<T> | undefined {
     this.#moveSlow(now)
     if (this.#fast.size >= this.#limits.total) return undefined
     for (const id of this.#ready) {
@@ -121,10 +130,15 @@ export class InMemoryQueues {
    * Frees the capacity of a request. One that pauses its webhook stops the queue until it is released. Returns whether more
    * requests of the webhook can be claimed now.
    */
-  finish({ claimed, timing }: ActiveRequest, result: AttemptResult | null, now: number, isPausing = false): boolean {
-    const { claim } = claimed
-    const queue = this.#queues.get(claim.webhook_id)!
-    if (claim.trigger === 'manual') queue.manualInFlight--
+  finish(
+    { claimed, timing }: Active<T>,
+    result: { statusCode: number | null } | null,
+    now: number,
+    isPausing = false,
+  ): boolean {
+    const id = this.#traits.queueOf(claimed)
+    const queue = this.#queues.get(id)!
+    if (this.#traits.isManual(claimed)) queue.manualInFlight--
     else queue.inFlight--
     if (isPausing) queue.pausing++
     if (timing.isSlow) this.#slow--
@@ -134,18 +148,24 @@ export class InMemoryQueues {
       queue.averageMs = queue.averageMs === 0 ? Math.max(ms, 1) : queue.averageMs * 0.8 + ms * 0.2
       queue.window = result.statusCode === null ? 1 : Math.min(queue.window + 1, this.#limits.perWebhook)
     }
-    if (queue.waiting.length + queue.manual.length > 0) this.#ready.add(claim.webhook_id)
-    this.#keep(claim.webhook_id, queue)
-    return this.#backlogged.has(claim.webhook_id) && this.#isLow(claim.webhook_id)
+    if (queue.waiting.length + queue.manual.length > 0) this.#ready.add(id)
+    this.#keep(id, queue)
+    return this.#backlogged.has(id) && this.#isLow(id)
   }
 
   /** The request is recorded, and its lease is over. `isPausing`: the same as in `finish`. */
-  release({ claim }: ClaimedRequest, isPausing = false): void {
-    this.#held.delete(claim.request_id)
-    const queue = isPausing ? this.#queues.get(claim.webhook_id) : undefined
+  release(claimed: T, isPausing = false): void {
+    this.#held.delete(this.#traits.idOf(claimed))
+    const id = this.#traits.queueOf(claimed)
+    const queue = isPausing ? this.#queues.get(id) : undefined
     if (!queue) return
     queue.pausing--
-    this.#ready.add(claim.webhook_id)
+    this.#ready.add(id)
+  }
+
+  /** The destinations of which nothing more may be claimed now. */
+  full(): string[] {
+    return [...this.#queues.keys()].filter((id) => this.capacityOf(id) === 0)
   }
 
   /** The ids of the requests that this process has leased. */
@@ -153,16 +173,18 @@ export class InMemoryQueues {
     return this.#held
   }
 
-  #queueOf(webhookId: string): InMemoryQueue {
+  #queueOf(webhookId: string): InMemoryQueue<T> {
     const existing = this.#queues.get(webhookId)
     if (existing) return existing
     const window = Math.min(FIRST_WINDOW, this.#limits.perWebhook)
-    const queue = { waiting: [], manual: [], inFlight: 0, manualInFlight: 0, window, averageMs: 0, pausing: 0 }
+    const queue: InMemoryQueue<T> = {
+      ...{ waiting: [], manual: [], inFlight: 0, manualInFlight: 0, window, averageMs: 0, pausing: 0 },
+    }
     this.#queues.set(webhookId, queue)
     return queue
   }
 
-  #next(queue: InMemoryQueue): ClaimedRequest | undefined {
+  #next(queue: InMemoryQueue<T>): T | undefined {
     if (queue.manual.length > 0 && queue.manualInFlight < MAX_MANUAL) {
       queue.manualInFlight++
       return queue.manual.shift()
@@ -192,7 +214,7 @@ export class InMemoryQueues {
   }
 
   /** Keeps window and average of the webhooks used last for their next requests. */
-  #keep(webhookId: string, queue: InMemoryQueue): void {
+  #keep(webhookId: string, queue: InMemoryQueue<T>): void {
     if (isBusy(queue)) return
     this.#queues.delete(webhookId)
     this.#queues.set(webhookId, queue)
@@ -205,5 +227,5 @@ export class InMemoryQueues {
   }
 }
 
-const isBusy = ({ inFlight, manualInFlight, waiting, manual, pausing }: InMemoryQueue): boolean =>
+const isBusy = ({ inFlight, manualInFlight, waiting, manual, pausing }: InMemoryQueue<unknown>): boolean =>
   inFlight + manualInFlight + waiting.length + manual.length + pausing > 0
