@@ -151,16 +151,17 @@ async function applyReturned(db: Database, organizationId: string, monitorIds: r
 async function applyEvents(
   db: Database,
   organizationId: string,
-  events: readonly EventRow[],
+  recorded: readonly EventRow[],
   now: number,
   isNew = true,
 ): Promise<string> {
   const rules = await activeRules(db, organizationId)
-  const monitorIds = [...new Set(events.map(({ monitor_id }) => monitor_id))]
+  const monitorIds = [...new Set(recorded.map(({ monitor_id }) => monitor_id))]
   const open = await openMemberships(db, organizationId, monitorIds)
   const memberships = new Map(open.map((membership) => [membership.monitor_id, membership]))
+  const failingMonitors = await lockFailingMonitors(db, organizationId, recorded)
+  const events = recorded.map((event) => ({ ...event, old_state: stateBefore(event, failingMonitors) }))
   const incidents = await loadIncidentGrouping(db, organizationId, events)
-  const failingMonitors = await lockFailingMonitors(db, organizationId, events)
   const needsTags = rules.some(({ row }) => row.tags !== null)
   const tags = needsTags ? await tagsByMonitor(db, organizationId, monitorIds) : new Map<string, string[]>()
   const recoveries: Recovery[] = []
@@ -215,16 +216,22 @@ async function applyEvents(
   return last
 }
 
+/** A first result after the definition of a valid monitor changed is a failure for people, although its event begins at UNSET. */
+const stateBefore = (
+  { old_state, monitor_id }: EventRow,
+  monitors: ReadonlyMap<string, { was_valid: 0 | 1 }>,
+): string => (old_state === 'UNSET' && monitors.get(monitor_id)?.was_valid === 1 ? 'VALID' : old_state)
+
 /** Monitors of the failing events that are still active and unchanged. Locked, so that none leaves its incident before it joins. */
 async function lockFailingMonitors(
   db: Database,
   organizationId: string,
   events: readonly EventRow[],
-): Promise<Set<string>> {
+): Promise<Map<string, { was_valid: 0 | 1 }>> {
   const failing = events.filter(({ new_state }) => new_state !== 'VALID')
   const rows = await db
     .selectFrom('monitors')
-    .select('id')
+    .select(['id', 'was_valid'])
     .where('organization_id', '=', organizationId)
     .where(isOneOf(db, 'id', [...new Set(failing.map(({ monitor_id }) => monitor_id))]))
     .where('is_active', '=', 1)
@@ -232,7 +239,7 @@ async function lockFailingMonitors(
     .orderBy('id')
     .modifyEnd(forUpdate(db))
     .execute()
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 function newAlerts({ row, channelIds }: Rule, incidentId: string, event: EventRow, now: number): NewAlert[] {

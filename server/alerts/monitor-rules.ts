@@ -12,7 +12,10 @@ export async function getMonitorRules(db: Database, tenant: Tenant, monitorId: s
   const monitor = await getTenantRow(db, 'monitors', tenant, monitorId)
   const { group_id: groupId, owner: name, record_type: recordType } = monitor
   const attributes = { groupId, name, recordType, tags: JSON.parse(monitor.tags) }
-  const wasValid = monitor.state === 'VALID' || (await wasValidBeforeIncident(db, organizationId, monitorId))
+  const wasValid =
+    monitor.state === 'VALID' ||
+    monitor.was_valid === 1 ||
+    (await wasValidBeforeIncident(db, organizationId, monitorId))
   const rows = await db
     .selectFrom('alert_rules')
     .selectAll()

@@ -192,6 +192,8 @@ export type MonitorsTable = {
   /** The evidence of the check that found `state`. */
   diagnosis: Json | null
   rotation: Json | null // see checks/rotation.ts
+  /** Whether it was valid before its definition last changed. A first result that fails then opens an incident. */
+  was_valid: Generated<Bool>
   /** The key of the monitor's row in `due_checks`. */
   slot: number
   version: Generated<number>

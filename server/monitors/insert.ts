@@ -149,6 +149,7 @@ function newRow(organizationId: string, draft: MonitorDraft, group: GroupReferen
     incidence_count: 0,
     diagnosis: null,
     rotation: null,
+    was_valid: 0,
     slot: slotOf(id),
     last_checked_at: null,
     version: 1,

@@ -185,6 +185,7 @@ function newChange(row: MonitorRow, draft: MonitorDraft): ParsedChange {
     frequency: draft.frequency,
     ...labelColumnsOf(draft.labels),
     ...(resetsState && { state: 'UNSET', diagnosis: null }),
+    ...(resetsState && row.state === 'VALID' && { was_valid: 1 as const }),
     ...(isRecordChanged && { current_values: null, rotation: null }),
   }
   return changeOf(row, next, { resetsState, group: draft.group })

@@ -161,7 +161,9 @@ async function updateRows(db: Database, { organizationId }: Tenant, updates: rea
 
 const ID = { id: 'text', organization_id: 'text' } as const
 /** The other columns are texts. */
-const NUMBER_COLUMNS: Columns = { is_exact_match: 'bigint', is_active: 'bigint', frequency: 'bigint' }
+const NUMBER_COLUMNS: Columns = {
+  ...{ is_exact_match: 'bigint', is_active: 'bigint', frequency: 'bigint', was_valid: 'bigint' },
+}
 
 /** A planned change is based on the previous expectation. */
 async function cancelPlannedChanges(
