@@ -6,8 +6,8 @@ import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { AlertsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { MAX_DELAY_MS, nextRetryAt } from '../retry-schedule.ts'
-import { HOUR_MS } from '../times.ts'
-import { closesOnRecovery, decideAlert, heldAlerts } from './alert-decision.ts'
+import { MINUTE_MS } from '../times.ts'
+import { closesOnRecovery, decideAlert, findFailing } from './alert-decision.ts'
 import type { AlertMessage, MessageContext } from './alert-message.ts'
 import {
   type AlertRow,
@@ -21,6 +21,7 @@ import {
 import type { ChannelRow } from './channel.ts'
 import { insertEntries } from './incident-timeline.ts'
 import type { AttemptResult } from './send-message.ts'
+import { heldAlerts } from './summary.ts'
 
 /** `due_alerts` has no later times. An alert that waits longer is decided again then. */
 export const MAX_ATTEMPT_DELAY_MS = MAX_DELAY_MS
@@ -37,6 +38,9 @@ export type AttemptOptions = {
 }
 
 type AlertClaim = Claim<'due_alerts'>
+
+/** When the rest follows that one summary could not combine. */
+const NEXT_SUMMARY_MS = MINUTE_MS
 
 /**
  * Decides what to do with a claimed alert, and counts the attempt before it is made. Returns undefined if nothing is to be sent now;
@@ -77,7 +81,7 @@ export async function beginAttempt(
         const { message } = decision
         // An alert that is exempt counts, but is sent above the limit as well.
         const freeAt = await countWithin(transaction, [channelLimit(alert, options.alertsPerHour)], now)
-        if (freeAt !== undefined && isLimited(alert, channel))
+        if (freeAt !== undefined && !(await isExempt(transaction, alert, channel)))
           return await hold(transaction, claim, alert, { message, ruleId: null, dueAt: freeAt }, now)
         const change = { attempts: sql<number>`attempts + 1`, last_attempt_at: now, title: message.title }
         await updateTenantRow(transaction, 'alerts', tenant, id, change)
@@ -99,9 +103,15 @@ async function messageContext(
   return { id, messageId, organization, baseUrl, now, acknowledge: acknowledgeLink(alert) }
 }
 
-/** Summaries are exempt, and recoveries that close an alert: there are as few of them as of the alerts that were sent. */
-const isLimited = ({ kind }: AlertRow, channel: ChannelRow): boolean =>
-  kind !== 'summary' && !(kind === 'recovered' && closesOnRecovery(channel))
+/**
+ * Summaries are exempt, and the recovery of an alert that was a message of its own: there are as few of them as of the messages that
+ * were sent. The recoveries of alerts that a summary combined can be many.
+ */
+async function isExempt(db: Database, alert: AlertRow, channel: ChannelRow): Promise<boolean> {
+  if (alert.kind === 'summary') return true
+  if (alert.kind !== 'recovered' || alert.information !== null) return false
+  return closesOnRecovery(channel) || (await findFailing(db, alert))?.summary_id == null
+}
 
 /** An alert that was sent or has failed before keeps that status; only its repetition is canceled. */
 async function cancel(
@@ -277,8 +287,8 @@ async function releaseHeld(db: Database, summary: AlertRow, channel: ChannelRow,
   )
   await insertEntries(db, organizationId, entries, now)
   await scheduleRepetitions(db, organizationId, released, now)
-  if ((await heldAlerts(db, summary)).length > 0)
-    await ensureSummary(db, { organizationId, channelId, ruleId }, now + HOUR_MS, now)
+  if ((await heldAlerts(db, summary, 1)).length > 0)
+    await ensureSummary(db, { organizationId, channelId, ruleId }, now + NEXT_SUMMARY_MS, now)
 }
 
 /** Decides again about released alerts when their rules repeat them. */

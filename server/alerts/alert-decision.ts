@@ -1,6 +1,5 @@
 import { type Selectable, sql } from 'kysely'
 import { textOf } from '#contract/reasons.ts'
-import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
@@ -12,7 +11,6 @@ import {
   type MessageContext,
   type MonitorSummary,
   recoveryMessage,
-  summaryMessage,
 } from './alert-message.ts'
 import type { AlertRow } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
@@ -22,11 +20,12 @@ import { activeWindows } from './maintenance-store.ts'
 import { countWithdrawn } from './resolve-incidents.ts'
 import { matchesFailing } from './rule-matching.ts'
 import { digestAt, quietUntil } from './rule-schedule.ts'
+import { decideSummary, nextSummaryAt } from './summary.ts'
 
+/** How long a summary takes to be sent. */
+const SUMMARY_SENT_MS = 60_000
 /** Monitors that a message names. */
 const MAX_MONITORS = 5
-const MAX_SUMMARY_TITLES = 20
-const MAX_SUMMARY_ALERTS = 1000
 
 /**
  * What to do with a due alert. `cancel`: do not send it, or not again. `hold`: add it to the digest of this rule. `reason` of
@@ -182,15 +181,16 @@ async function decideRecovery(
   context: MessageContext,
 ): Promise<AlertDecision> {
   const monitors = await firstMonitors(db, alert, sql<boolean>`1 = 1`)
-  const failing = await db
-    .selectFrom('alerts')
-    .select(['title', 'sent_at', 'reference'])
-    .where('organization_id', '=', alert.organization_id)
-    .where('incident_id', '=', alert.incident_id)
-    .where('rule_id', '=', alert.rule_id)
-    .where('channel_id', '=', alert.channel_id)
-    .where('kind', '=', 'failing')
-    .executeTakeFirst()
+  const failing = await findFailing(db, alert)
+  // What a summary would say is decided when it is sent. Until then nobody knows whether there is anything to recover from.
+  if (failing?.status === 'HELD' && failing.digest_rule_id === null)
+    return {
+      kind: 'wait',
+      until: Math.max(context.now, await nextSummaryAt(db, alert)) + SUMMARY_SENT_MS,
+      reason: 'its failure is held',
+    }
+  if (failing?.status === 'CANCELED' && failing.sent_at === null)
+    return { kind: 'cancel', reason: 'superseded: its failure was not sent' }
   const { title = null, sent_at = null } = failing ?? {}
   const resolves = title !== null && sent_at !== null ? { title, at: sent_at } : undefined
   const left = await countWithdrawn(db, alert.organization_id, incident.id)
@@ -201,6 +201,18 @@ async function decideRecovery(
   if (alert.retry_requested_at !== null || closesOnRecovery(channel)) return { kind: 'send', message }
   return respectRuleTimes(message, rule, context.now)
 }
+
+/** The failing alert that a recovery follows. */
+export const findFailing = (db: Database, alert: AlertRow) =>
+  db
+    .selectFrom('alerts')
+    .select(['title', 'sent_at', 'reference', 'status', 'digest_rule_id', 'summary_id'])
+    .where('organization_id', '=', alert.organization_id)
+    .where('incident_id', '=', alert.incident_id)
+    .where('rule_id', '=', alert.rule_id)
+    .where('channel_id', '=', alert.channel_id)
+    .where('kind', '=', 'failing')
+    .executeTakeFirst()
 
 const replyTo = (first: Pick<AlertRow, 'reference'> | undefined): Pick<AlertMessage, 'reference'> =>
   first?.reference == null ? {} : { reference: first.reference }
@@ -223,42 +235,6 @@ export const closesOnRecovery = (channel: ChannelRow): boolean => closesAfterMs(
 
 const closesAfterMs = ({ type }: ChannelRow): number | undefined =>
   type === 'email' ? undefined : HTTP_CHANNEL_TYPES[type as keyof typeof HTTP_CHANNEL_TYPES].closesAfterMs
-
-async function decideSummary(db: Database, alert: AlertRow, context: MessageContext): Promise<AlertDecision> {
-  const { now } = context
-  if (alert.status === 'PENDING' && alert.next_attempt_at !== null && alert.next_attempt_at > now)
-    return { kind: 'wait', until: alert.next_attempt_at }
-  const tenant = { organizationId: alert.organization_id }
-  const rule = await findTenantRow(db, 'alert_rules', tenant, alert.digest_rule_id)
-  const until = rule && alert.retry_requested_at === null ? quietUntil(rule, now) : null
-  if (until !== null) return { kind: 'wait', until }
-  const held = await heldAlerts(db, alert)
-  if (held.length === 0) return { kind: 'cancel', reason: 'no alerts are held' }
-  const ids = held.map(({ id }) => id)
-  await db
-    .updateTable('alerts')
-    .set({ summary_id: alert.id })
-    .where('organization_id', '=', alert.organization_id)
-    .where(isOneOf(db, 'id', ids))
-    .execute()
-  const titles = held.slice(0, MAX_SUMMARY_TITLES).map(({ title }) => title ?? '')
-  const isDigest = alert.digest_rule_id !== null
-  return { kind: 'send', message: summaryMessage(titles, held.length, { ...context, isDigest }) }
-}
-
-/** The alerts that the next summary of the channel, or of the digest, combines. */
-export function heldAlerts(db: Database, { organization_id, channel_id, digest_rule_id }: AlertRow) {
-  return db
-    .selectFrom('alerts')
-    .select(['id', 'title'])
-    .where('organization_id', '=', organization_id)
-    .where('channel_id', '=', channel_id)
-    .where('status', '=', 'HELD')
-    .where('digest_rule_id', digest_rule_id === null ? 'is' : '=', digest_rule_id)
-    .orderBy('id')
-    .limit(MAX_SUMMARY_ALERTS)
-    .execute()
-}
 
 /** With the values of their last failure; with their current ones if that event was deleted. */
 async function firstMonitors(

@@ -235,13 +235,16 @@ export function informationMessage(information: Information, context: MessageCon
   }
 }
 
+/** Some of the alerts of a summary. `titles`: the first of them. */
+export type SummarySection = { name: string; titles: readonly string[]; count: number }
+
 /** Combines the alerts of a digest, or those beyond the channel's limit per hour. */
 export function summaryMessage(
-  titles: readonly string[],
-  count: number,
+  sections: readonly SummarySection[],
   context: MessageContext & { isDigest?: boolean },
 ): AlertMessage {
   const { isDigest = false, baseUrl } = context
+  const count = sections.reduce((sum, section) => sum + section.count, 0)
   return {
     ...commonFields(context),
     kind: 'summary',
@@ -251,7 +254,10 @@ export function summaryMessage(
     text: isDigest
       ? 'What failed and recovered since the last digest.'
       : 'This channel reached its limit of alerts per hour. This message combines the others.',
-    facts: [{ name: 'Alerts', value: [...titles, ...andMore(count - titles.length)].join('\n') }],
+    facts: sections.map(({ name, titles, count }) => ({
+      name,
+      value: [...titles, ...andMore(count - titles.length)].join('\n'),
+    })),
     remedy: null,
     link: { label: 'Open alerts', href: `${baseUrl}/dashboard/alerts` },
   }

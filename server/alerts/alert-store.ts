@@ -265,11 +265,18 @@ export async function getAlert(db: Database, tenant: Tenant, id: string): Promis
 /** Attempts stored for each alert. */
 export const MAX_STORED_ATTEMPTS = 50
 
-/** The limit of a channel counts attempts: retries, repetitions and tests too, also those that failed. */
-export const channelLimit = (
-  { organization_id, channel_id }: Pick<AlertRow, 'organization_id' | 'channel_id'>,
+/**
+ * The limit of a channel counts attempts: retries, repetitions and tests too, also those that failed. Failures, recoveries and
+ * information have a limit each, so that none of them holds a failure.
+ */
+export function channelLimit(
+  alert: Pick<AlertRow, 'organization_id' | 'channel_id'> & Partial<Pick<AlertRow, 'kind' | 'information'>>,
   alertsPerHour: number,
-): HourlyLimit => ({ subject: `alerts of ${organization_id} to ${channel_id}`, limit: alertsPerHour })
+): HourlyLimit {
+  const { organization_id, channel_id, kind, information = null } = alert
+  const things = information !== null ? 'information' : kind === 'recovered' ? 'recoveries' : 'alerts'
+  return { subject: `${things} of ${organization_id} to ${channel_id}`, limit: alertsPerHour }
+}
 
 export const channelFull = (alertsPerHour: number): Problem =>
   new Problem(

@@ -69,8 +69,14 @@ export const SAMPLE_MESSAGES: Record<string, AlertMessage> = {
     ...later,
     resolves: { title: 'www.example.com A: Mismatch', at: OPENED_AT },
   }),
-  digest: summaryMessage(TITLES, 12, { ...later, isDigest: true }),
-  summary: summaryMessage(TITLES, 3, later),
+  digest: summaryMessage([{ name: 'Alerts', titles: TITLES, count: 12 }], { ...later, isDigest: true }),
+  summary: summaryMessage(
+    [
+      { name: 'Still failing', titles: TITLES.slice(0, 2), count: 2 },
+      { name: 'Recovered', titles: TITLES.slice(2), count: 1 },
+    ],
+    later,
+  ),
   change_done: informationMessage(
     {
       ...{ what: 'change_done', monitorId: 'mon_1', name: 'www.example.com', recordType: 'A' },
