@@ -141,7 +141,10 @@ export async function runDispatcher(
 }
 
 /** Claims requests up to the free capacity. Returns how many webhooks it checked. */
-async function claim({ db, clock, keyring, process }: DispatcherDeps, queues: InMemoryQueues<ClaimedRequest>): Promise<number> {
+async function claim(
+  { db, clock, keyring, process }: DispatcherDeps,
+  queues: InMemoryQueues<ClaimedRequest>,
+): Promise<number> {
   const capacity = queues.capacity()
   if (capacity === 0) return 0
   const refill = queues.refill(WEBHOOK_BATCH_SIZE)
