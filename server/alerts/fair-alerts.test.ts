@@ -41,7 +41,7 @@ onBothEngines('fair alerts', (_fresh, engine) => {
         return { kind: 'response', status: 200, excerpt: '', timings: { totalMs: 1 } } as PostResult
       }
       silent.push(url)
-      await new Promise((resolve) => signal?.addEventListener('abort', resolve))
+      if (!signal?.aborted) await new Promise((resolve) => signal?.addEventListener('abort', resolve))
       return { kind: 'timeout', phase: 'answer', reason: 'no response', timings: { totalMs: 1 } } as PostResult
     }
     const stop = new AbortController()
