@@ -5,7 +5,12 @@ import type { Claim } from '../database/lease-queue.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { NetworkCheck } from '../dns/network-check.ts'
 import { isUsable, type Outcome, type Reply } from '../dns/outcome.ts'
-import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
+import type {
+  AuthoritativeClient,
+  AuthoritativeClientOptions,
+  AuthoritativeReply,
+} from '../dns/resolver/authoritative-client.ts'
+import { QueryBudget } from '../dns/resolver/query-budget.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
@@ -146,6 +151,8 @@ async function confirm(
   signal: AbortSignal,
 ): Promise<Decision | { kind: 'unchanged' }> {
   const { clock, dns, authoritativeClient, networkCheck } = deps
+  const budget = new QueryBudget()
+  const bounded = { ...deps, authoritativeClient: authoritativeClient && withOptions(authoritativeClient, { budget }) }
   const capabilities = {
     resolvers: dns.servers,
     hasAuthoritativeClient: authoritativeClient !== undefined,
@@ -157,7 +164,7 @@ async function confirm(
     const waitMs = (query.notBefore ?? 0) - clock.elapsed()
     if (waitMs > 0) await clock.sleep(waitMs, signal)
     signal.throwIfAborted()
-    const result = await send(query, recorded, monitorQuery, deps, signal)
+    const result = await send(query, recorded, monitorQuery, bounded, signal)
     return { query, ...result, ...instant() }
   }
   for (;;) {
@@ -210,8 +217,11 @@ async function send(
       const { server, fresh } = query
       return { nameServerReply: await queryNameServer(authoritativeClient!, monitorQuery, server, fresh, signal) }
     }
-    case 'name_server_sample':
-      return { nameServerReply: await queryNameServer(authoritativeClient!, monitorQuery, query.server, false, signal) }
+    case 'name_server_sample': {
+      // The first queries resolved the names of the name servers. Samples of a hostile zone must not do so again.
+      const sampled = withOptions(authoritativeClient!, { resolvesNameServers: false })
+      return { nameServerReply: await queryNameServer(sampled, monitorQuery, query.server, false, signal) }
+    }
     case 'zone_ns':
       return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'NS' }, { signal }) }
     case 'root_servers':
@@ -219,6 +229,13 @@ async function send(
     case 'network':
       return { network: await networkCheck!.state() }
   }
+}
+
+function withOptions(
+  client: AuthoritativeClient,
+  defaults: Pick<AuthoritativeClientOptions, 'budget' | 'resolvesNameServers'>,
+): AuthoritativeClient {
+  return { ...client, query: (question, options) => client.query(question, { ...options, ...defaults }) }
 }
 
 function monitoredNameOf(claim: Claim<'due_checks'>): MonitoredName {

@@ -4,6 +4,7 @@ import { type DnsTree, startDnsTree } from '../../testing/dns-server-tree.ts'
 import { patientClock } from '../../testing/patient-clock.ts'
 import type { Outcome } from '../outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './authoritative-client.ts'
+import { QueryBudget } from './query-budget.ts'
 
 const www = { name: 'www.example.test', type: 'A' } as const
 
@@ -248,6 +249,29 @@ describe('name servers', () => {
     expect(['timeout', 'lame']).toContain(outcome.kind)
     expect(root.queries.total - before).toBeLessThan(100)
   })
+})
+
+test('the resolutions of one check share a budget, and those after it are busy', async () => {
+  const { tree, root } = await givenTree()
+  const names = (level: number) => Array.from({ length: 13 }, (_, at) => [`n${at}.z${level + 1}.bomb`, []])
+  for (let level = 0; level < 6; level++) root.delegate(`z${level}.bomb`, Object.fromEntries(names(level)), { ttl: 0 })
+  const authorities = givenAuthorities(tree)
+  const before = root.queries.total
+  const budget = new QueryBudget()
+  const replies = []
+  for (let sample = 0; sample < 20; sample++) {
+    replies.push(await authorities.query({ name: `w${sample}.z0.bomb`, type: 'A' }, { budget }))
+  }
+  expect(root.queries.total - before).toBeLessThanOrEqual(220) // resolutions in parallel may exceed it by a few
+  expect(replies.at(-1)).toMatchObject({ isBusy: true })
+})
+
+test('name servers without a known address are not resolved if that is not wanted', async () => {
+  const { tree, root } = await givenTree()
+  root.delegate('glueless.test', { 'ns.z1.bomb': [] })
+  const before = root.queries.total
+  await givenAuthorities(tree).query({ name: 'www.glueless.test', type: 'A' }, { resolvesNameServers: false })
+  expect(root.queries.log.slice(before - root.queries.total).filter(({ name }) => name.endsWith('bomb'))).toEqual([])
 })
 
 describe('where port 53 is', () => {

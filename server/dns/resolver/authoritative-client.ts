@@ -6,6 +6,7 @@ import { createSingleFlight } from '../single-flight.ts'
 import { areInSameRange, isSpecialAddress } from '../special-addresses.ts'
 import { createDelegationCache, rootDelegation } from './delegation.ts'
 import { type Resolution, type ResolverDeps, resolve } from './iterative-resolver.ts'
+import type { QueryBudget } from './query-budget.ts'
 import { createRootReachability, type RootProblem } from './root-servers.ts'
 import { type CachedView, createZoneViews, delegationTo, type ZoneView } from './zone-view.ts'
 
@@ -38,6 +39,10 @@ export type AuthoritativeClientOptions = {
   since?: number
   /** Asks only the n-th name server of the zone. CNAME targets in other zones are resolved as usual. */
   at?: { view: ZoneView; server: number }
+  /** Of the check: shared by its questions. */
+  budget?: QueryBudget | undefined
+  /** False: only name servers with known addresses are queried. Default true. */
+  resolvesNameServers?: boolean | undefined
   /** If shorter than the resolution timeout. */
   totalTimeoutMs?: number | undefined
   signal?: AbortSignal | undefined
@@ -113,13 +118,15 @@ export function createAuthoritativeClient({
   }
 
   async function resolveQuestion(question: Question, options: AuthoritativeClientOptions): Promise<AuthoritativeReply> {
-    const { firstServer = 0, fresh = false, totalTimeoutMs, signal, at } = options
+    const { firstServer = 0, fresh = false, totalTimeoutMs, signal, at, budget, resolvesNameServers = true } = options
     const resolution = newResolution(firstServer, MAX_QUERIES, totalTimeoutMs)
+    Object.assign(resolution, { checkBudget: budget, resolvesNameServers })
     const { evidence, startedAt } = resolution
     resolution.since = fresh ? startedAt : options.since
     if (at) resolution.pinned = delegationTo(at.view, at.server)
     const resolved = await withinTimeout(signal, (both) => resolve(deps, question, { ...resolution, signal: both }))
-    if (resolved === 'busy') return { ...BUSY, evidence }
+    const isCutShort = resolved !== 'busy' && budget?.isExhausted() === true && resolved.nameServer === undefined
+    if (resolved === 'busy' || isCutShort) return { ...BUSY, evidence }
     const { outcome, zone, nameServer, isFromCache } = resolved
     // A reply of one server names all servers of its zone.
     const all = at && zone.zone === at.view.zone ? at.view : zone
@@ -132,10 +139,18 @@ export function createAuthoritativeClient({
     findRootProblem: rootReachability.findProblem,
     areRootsLost: rootReachability.areLost,
     query(question, options = {}) {
-      const { firstServer = 0, fresh = false, totalTimeoutMs = '', signal, since = '', at } = options
+      const {
+        firstServer = 0,
+        fresh = false,
+        totalTimeoutMs = '',
+        signal,
+        since = '',
+        at,
+        resolvesNameServers = true,
+      } = options
       // Views of one zone may differ.
       const pinned = at ? at.view.nameServers[at.server]?.name : ''
-      const key = `${firstServer} ${fresh} ${since} ${pinned} ${totalTimeoutMs} ${question.type} ${question.name}`
+      const key = `${resolvesNameServers} ${firstServer} ${fresh} ${since} ${pinned} ${totalTimeoutMs} ${question.type} ${question.name}`
       return singleFlight(key, signal, () => resolveQuestion(question, options))
     },
     async zoneView(question, { fresh, number = 0, signal }) {

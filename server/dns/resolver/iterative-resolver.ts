@@ -6,6 +6,7 @@ import { type CnameChain, type Exchange, isUsable, type Outcome, type Question }
 import { formatServer } from '../server-address.ts'
 import type { DelegationCache } from './delegation.ts'
 import { type Delegation, delegationOf, type NameServer, usableAddresses } from './delegation.ts'
+import type { QueryBudget } from './query-budget.ts'
 import { failureOf, isHelpful, isReferralDown, limitToZone } from './zone-response.ts'
 
 export type ResolverDeps = {
@@ -29,6 +30,10 @@ export type Resolution = {
   deadline: number
   startedAt: number
   budget: { queries: number }
+  /** Of the check that this resolution is part of. */
+  checkBudget?: QueryBudget | undefined
+  /** False: name servers whose addresses are not known yet are not queried. */
+  resolvesNameServers?: boolean
   /** The name servers whose addresses are being resolved, outermost first. */
   resolving: readonly string[]
   signal: AbortSignal | undefined
@@ -136,10 +141,15 @@ async function queryNameServers(
     servers.length === 1 ? addresses.length + 1 : 2 * addresses.length,
     MAX_ATTEMPTS,
     resolution.budget.queries,
+    resolution.checkBudget?.leftFor(zone.zone) ?? Number.POSITIVE_INFINITY,
     Math.floor((resolution.deadline - clock.elapsed()) / timeoutMs),
   )
   if (addresses.length > 0 && attempts < 1) return { outcome: { kind: 'timeout' }, nameServer: undefined }
-  resolution.budget.queries-- // at once, because other resolutions share the budget
+  const spend = (queries: number) => {
+    resolution.budget.queries -= queries
+    resolution.checkBudget?.spend(zone.zone, queries)
+  }
+  spend(1) // at once, because other resolutions share the budget
   const { evidence } = await dns.query(question, {
     servers: addresses.map(({ ip }) => ({ ip, port })),
     recursionDesired: false,
@@ -148,7 +158,7 @@ async function queryNameServers(
     attempts: Math.max(1, attempts),
     signal: resolution.signal,
   })
-  resolution.budget.queries -= Math.max(0, evidence.length - 1)
+  spend(Math.max(0, evidence.length - 1))
   const named = evidence.map((exchange): Exchange => {
     const name = names.get(exchange.server)
     return { ...exchange, path: 'authoritative', ...(name === undefined ? {} : { name }) }
@@ -166,6 +176,7 @@ export async function fillInAddresses(
   resolution: Resolution,
   limit = resolution.resolving.length === 0 ? 4 : 2,
 ): Promise<void> {
+  if (resolution.resolvesNameServers === false) return
   const unknown = servers.filter(({ ips }) => ips === undefined).slice(0, limit)
   await Promise.all(
     unknown.map(async (server) => {
