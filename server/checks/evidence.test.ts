@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import type { VerdictReason } from '#contract/reasons.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
-import { newDiagnosis, type TimestampedExchange, withLatest } from './evidence.ts'
+import type { Observation } from './check-state.ts'
+import { newDiagnosis, evidenceOf as pathsOf, type TimestampedExchange, withLatest } from './evidence.ts'
 import type { Confirmation } from './reasons.ts'
 import { evaluate } from './verdict.ts'
 
@@ -85,4 +86,29 @@ test('a reason with many long values is shortened and marked; its counts stay', 
   expect(JSON.stringify(verdict).length).toBeLessThanOrEqual(5_000)
   expect(verdict).toMatchObject({ code: 'extra_values', params: { truncated: true, counts: { observed: 2_000 } } })
   expect(newDiagnosis(WHY, []).verdict).toBe(REASON)
+})
+
+test('the queries for name servers, on which a verdict of split horizon rests, are in the evidence', () => {
+  const replyOf = (server: string) => {
+    const { at: _, ...exchange } = evidenceOf(server, [server])
+    return { outcome: exchange.outcome!, evidence: [exchange] }
+  }
+  const instant = { at: AT, elapsed: 0 }
+  const nsReply = {
+    ...replyOf('192.0.2.3:53'),
+    zone: 'example.com',
+    nameServers: [],
+    nameServer: 'ns',
+    isFromCache: false,
+  }
+  const observations: Observation[] = [
+    { query: { purpose: 'first' }, reply: replyOf('192.0.2.1:53'), ...instant },
+    {
+      query: { purpose: 'resolver_ns', name: 'example.com', servers: [], attempts: 1 },
+      reply: replyOf('192.0.2.2:53'),
+      ...instant,
+    },
+    { query: { purpose: 'zone_ns', name: 'example.com' }, nsReply, ...instant },
+  ]
+  expect(pathsOf(observations).map(({ server }) => server)).toEqual(['192.0.2.1:53', '192.0.2.2:53', '192.0.2.3:53'])
 })

@@ -20,8 +20,10 @@ export function evidenceOf(observations: readonly Observation[]): TimestampedExc
         ? observation.reply
         : 'nameServerReply' in observation
           ? observation.nameServerReply
-          : undefined
-    if (!reply || query.purpose === 'resolver_ns') continue
+          : 'nsReply' in observation
+            ? observation.nsReply
+            : undefined
+    if (!reply) continue
     if (query.purpose === 'cname_links' && reply.outcome.kind !== 'cname_loop') continue
     const isRepeated = query.purpose !== 'first' && query.purpose !== 'retry'
     let startedAt = at - reply.evidence.reduce((sum, { ms }) => sum + ms, 0)
