@@ -312,6 +312,10 @@ const ACCOUNTS = {
     'The link in an email is no longer valid.',
     'is invalid. The link was used, has expired, or the account has changed; request a new one.',
   ),
+  common_password: plain(
+    'The password is one of the most used ones.',
+    'is one of the most used passwords. Choose a longer one, such as several words.',
+  ),
   wrong_password: plain('The password is wrong.', 'is wrong.'),
   wrong_code: plain(
     'The code is wrong or expired.',

@@ -22,7 +22,7 @@ import { sendSignUpLink } from './mailed-links.ts'
 import { getMe } from './memberships.ts'
 import { signUp, signUpWithInvitation, signUpWithSetupLink } from './new-accounts.ts'
 import { insertOwnedOrganization } from './organizations.ts'
-import type { Passwords } from './passwords.ts'
+import { type Passwords, refuseCommonPassword } from './passwords.ts'
 import { profileRoutes } from './profile-routes.ts'
 import { browserOrigin, getSession, protectAccountRoutes } from './request-session.ts'
 import { extendSession } from './sessions.ts'
@@ -70,6 +70,7 @@ export function accountRoutes(deps: Deps, passwords: Passwords): Routes {
         if (!isOpen)
           throw forbidden('Sign-up is disabled on this server. Ask an admin of your organization for an invitation.')
         const { password, ...account } = request.body
+        refuseCommonPassword(password)
         const emailCounter = { subject: hashedSubject('sign-up', account.email), free: 3 }
         await countAttempts(deps, reply, [...addressCounters('sign-up', request.ip, 5), emailCounter])
         const newOwner = { ...account, passwordHash: await passwords.hash(password) }

@@ -18,7 +18,7 @@ import {
   type TokenPurpose,
 } from './account-tokens.ts'
 import { insertOwnedOrganization } from './organizations.ts'
-import type { Passwords } from './passwords.ts'
+import { type Passwords, refuseCommonPassword } from './passwords.ts'
 import { findUser, insertUser, lockAccount, normalizeEmail } from './users.ts'
 
 const LIFETIME_MS = 60 * 60_000
@@ -78,6 +78,7 @@ export async function resetPassword(
 ): Promise<{ email: string }> {
   // Checked first, because hashing costs CPU time that nobody may use up without a valid link.
   if ((await findTokenOwner(db, 'reset-password', token, origin.now)) === undefined) throw badLink()
+  refuseCommonPassword(newPassword, 'newPassword')
   const passwordHash = await passwords.hash(newPassword)
   return await inTransaction(db, async (transaction) => {
     const link = await consumeAccountToken(transaction, 'reset-password', token, origin.now)

@@ -6,7 +6,7 @@ import { forbidden, invalid } from '../problem.ts'
 import { hasOrganizations, isSetupToken, setUpOnce } from './first-owner.ts'
 import { acceptInvitation, getPendingInvitation } from './invitations.ts'
 import { insertOwnedOrganization } from './organizations.ts'
-import type { Passwords } from './passwords.ts'
+import { type Passwords, refuseCommonPassword } from './passwords.ts'
 import { type BrowserOrigin, insertSession, type StartedSession } from './sessions.ts'
 import { insertUser, type NewUser, refuseTakenEmail } from './users.ts'
 
@@ -39,6 +39,7 @@ export async function signUpWithSetupLink(
   getOrigin: () => BrowserOrigin,
 ): Promise<SignedUp> {
   if (!(await isSetupToken(db, keyring, token)) || (await hasOrganizations(db))) throw badLink()
+  refuseCommonPassword(password)
   const passwordHash = await passwords.hash(password)
   const origin = getOrigin()
   const signedUp = await setUpOnce(db, (transaction) => signUp(transaction, { ...account, passwordHash }, origin))
@@ -59,6 +60,7 @@ export async function signUpWithInvitation(
   const { email } = await getPendingInvitation(db, token, origin.now)
   await refuseTakenEmail(db, email)
   const { name, password } = nameAndPassword(acceptance)
+  refuseCommonPassword(password)
   const passwordHash = await passwords.hash(password)
   return await inTransaction(db, async (transaction) => {
     const user = await insertUser(transaction, { name, email, passwordHash }, origin.now)

@@ -15,7 +15,7 @@ import {
 import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './attempt-limits.ts'
 import { setSessionCookie } from './cookies.ts'
 import { sendEmailChangeLink } from './mailed-links.ts'
-import type { Passwords } from './passwords.ts'
+import { type Passwords, refuseCommonPassword } from './passwords.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
 import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes } from './second-factor.ts'
 import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
@@ -55,6 +55,7 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
       { schema: { body: contract.PasswordChange, response: Responses(200, contract.Done) } },
       async (request, reply) => {
         const { currentPassword, newPassword } = request.body
+        refuseCommonPassword(newPassword, 'newPassword')
         const check = {
           password: currentPassword,
           field: 'currentPassword',

@@ -83,7 +83,7 @@ export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify
     const { method } = request
     const route = request.routeOptions.url
     // The log must not contain secret links.
-    const url = route?.includes(':token') ? route : request.url
+    const url = route?.includes(':token') ? route : withoutLink(request.url)
     traceRequest(deps, request, reply)
     deps.metrics.request(method, request.is404 ? undefined : route, reply.statusCode, reply.elapsedTime)
     request.log.debug({ method, url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) }, 'answered')
@@ -98,6 +98,10 @@ export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify
   runPeriodicCleanup(app, deps)
   return app
 }
+
+/** Pages of the dashboard without what follows their names, which is the token of a link on some. */
+export const withoutLink = (url: string): string =>
+  url.replace(/^(\/dashboard\/(?!api\/|auth\/)[^/?]+)[/?].*$/s, '$1/…')
 
 function traceRequest({ tracing, clock }: Deps, request: FastifyRequest, reply: FastifyReply): void {
   if (!tracing) return
