@@ -66,16 +66,19 @@ export async function judge(world: World, clock: VirtualClock, isTraced = false)
   const note = (text: string) => void (isTraced && trace.push(`${clockText(clock.elapsed())} ${text}`))
   const isOnWire = world.seed % WIRE_SHARE === 0
   const dns = isOnWire ? createWireClient(network, clock, note) : createFastClient(network, clock, note)
-  const deps = {
-    dns,
-    clock,
-    authoritativeClient: world.roots
-      ? createAuthoritativeClient({ dns, clock, roots: ROOT_IPS.map((ip) => ({ ip, port: 53 })) })
-      : undefined,
-    networkCheck: world.canaries
-      ? createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage: () => {}, onRecovery: () => {} })
-      : undefined,
-  }
+  const roots = ROOT_IPS.map((ip) => ({ ip, port: 53 }))
+  const authoritativeClient = world.roots ? createAuthoritativeClient({ dns, clock, roots }) : undefined
+  const networkCheck = world.canaries
+    ? createNetworkCheck({
+        dns,
+        clock,
+        canaries: [CANARY],
+        ...(authoritativeClient && { areRootsLost: authoritativeClient.areRootsLost }),
+        onOutage: () => {},
+        onRecovery: () => {},
+      })
+    : undefined
+  const deps = { dns, clock, authoritativeClient, networkCheck }
   const report = { ...newReport(world), undecidable: cases.map((one) => one.case), trace }
   const end = world.days * DAY
   const interval = world.frequency * MINUTE

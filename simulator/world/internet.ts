@@ -13,7 +13,7 @@ import {
   ZONE,
 } from './world.ts'
 
-export const ROOT_IPS = ['9.0.0.1', '9.0.0.2']
+export const ROOT_IPS = ['9.0.0.1', '9.0.0.2', '9.0.0.3', '9.0.0.4']
 const TLD_IPS = ['9.0.1.1', '9.0.1.2', '9.0.1.3', '9.0.1.4']
 const STATIC_IPS = ['9.0.2.1', '9.0.2.2']
 const PARKED = '203.0.113.200'
@@ -288,7 +288,7 @@ function staticHosts(world: World): Host[] {
   ])
   const always = (zone: ZoneData) => ({ zone: zone.origin, machines: [[{ from: 0, content: zone }]] })
   return [
-    ...ROOT_IPS.map((ip, index) => ({ ip, name: `${'ab'[index]}.root`, services: [always(root)] })),
+    ...ROOT_IPS.map((ip, index) => ({ ip, name: `${'abcd'[index]}.root`, services: [always(root)] })),
     ...STATIC_IPS.map((ip, index) => ({
       ip,
       name: `ns${index + 1}.static.hosting`,
@@ -303,7 +303,7 @@ const ns = (name: string, ttl: number, values: readonly string[]): RRset => ({ n
 /** The apex of a zone that never changes, with its servers. */
 function apexOf(zone: string, ips: readonly string[]): RRset[] {
   const name = (index: number) =>
-    zone === '' ? `${'ab'[index]}.root` : zone === 'demo' ? `ns${index + 1}.demo` : staticName(index)
+    zone === '' ? `${'abcd'[index]}.root` : zone === 'demo' ? `ns${index + 1}.demo` : staticName(index)
   const isInside = zone === '' || zone === 'demo' || zone === 'hosting'
   const addresses = isInside ? ips.map((ip, index) => address(name(index), 2 * DAY_S, ip)) : []
   return [

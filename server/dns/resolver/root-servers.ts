@@ -49,6 +49,9 @@ const VALID_FOR_MS = 60_000
 const FIRST_RETRY_MS = 60_000
 const MAX_RETRY_MS = 15 * 60_000
 const PROBED_ROOTS = 4
+/** Root servers that answered within this time are expected to answer again: an outage ends at any moment. */
+const EXPECTED_FOR_MS = 24 * 3_600_000
+const EXPECTED_RETRY_MS = 10_000
 /** After this, silence is taken for a firewall that was closed. */
 const LOST_FOR_MS = 10 * 60_000
 
@@ -69,14 +72,18 @@ export function createRootReachability({
   let answeredAt = Number.NEGATIVE_INFINITY
 
   async function probe(): Promise<RootProblem | undefined> {
-    const results = await Promise.all(pickRoots(roots).map((server) => probeRoot(dns, server, timeoutMs)))
+    const isExpected = clock.elapsed() - answeredAt <= EXPECTED_FOR_MS
+    // Where they usually answer, silence may be a lost packet.
+    const attempts = isExpected ? 2 : 1
+    const results = await Promise.all(pickRoots(roots).map((server) => probeRoot(dns, server, timeoutMs, attempts)))
     const problem = results.includes('authoritative')
       ? undefined
       : results.includes('other')
         ? 'queries_intercepted'
         : 'root_servers_unreachable'
     if (problem === undefined) answeredAt = clock.elapsed()
-    last = { problem, validUntil: clock.elapsed() + (problem === undefined ? VALID_FOR_MS : retryMs) }
+    const validForMs = problem === undefined ? VALID_FOR_MS : isExpected ? EXPECTED_RETRY_MS : retryMs
+    last = { problem, validUntil: clock.elapsed() + validForMs }
     retryMs = problem === undefined ? FIRST_RETRY_MS : Math.min(2 * retryMs, MAX_RETRY_MS)
     return problem
   }
@@ -100,10 +107,10 @@ export function createRootReachability({
 }
 
 /** A root server answers for the root with the AA bit. A server that intercepts the query does not. */
-async function probeRoot(dns: DnsClient, server: ServerAddress, timeoutMs: number) {
+async function probeRoot(dns: DnsClient, server: ServerAddress, timeoutMs: number, attempts: number) {
   const { evidence } = await dns.query(
     { name: '', type: 'SOA' },
-    { servers: [server], recursionDesired: false, timeoutMs, attempts: 1, accept: () => true },
+    { servers: [server], recursionDesired: false, timeoutMs, attempts, accept: () => true },
   )
   const response = evidence.at(-1)
   if (response === undefined || response.rcode === null) return 'none'
