@@ -22,21 +22,29 @@ import { type NewEvent, reportEvents } from './report.ts'
  * Records a batch of checks: their next times and, if something changed, monitors, events and webhook requests. A check that lost
  * its lease records nothing. Returns the number of events.
  */
-export async function recordChecks(db: Database, results: readonly MonitorCheckResult[], now: number): Promise<number> {
+export async function recordChecks(
+  db: Database,
+  results: readonly MonitorCheckResult[],
+  now: number,
+  onLost: (leases: number) => void = () => {},
+): Promise<number> {
   const writes = results.filter(({ kind }) => kind !== 'deleted').map((result) => checkWriteOf(result, now))
   if (writes.some(({ columns }) => columns)) {
-    return await inTransaction(db, (transaction) => writeInTransaction(transaction, writes, now))
+    const { events, lost } = await inTransaction(db, (transaction) => writeInTransaction(transaction, writes, now))
+    onLost(lost)
+    return events
   }
   // Usually there is nothing else to write, and one statement needs no transaction.
-  await reschedule(
+  const held = await reschedule(
     db,
     'due_checks',
     writes.map(({ result, schedule }) => ({ claim: result.claim, set: schedule })),
   )
+  onLost(writes.length - held.length)
   return 0
 }
 
-async function writeInTransaction(db: Database, writes: readonly CheckWrite[], now: number): Promise<number> {
+async function writeInTransaction(db: Database, writes: readonly CheckWrite[], now: number) {
   const monitors = await lockMonitors(db, writes)
   const existing = writes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
   const schedules = existing.map(({ result, schedule }) => ({ claim: result.claim, set: schedule }))
@@ -54,7 +62,7 @@ async function writeInTransaction(db: Database, writes: readonly CheckWrite[], n
       await returnToIncidents(db, organization_id, [id], now)
   }
   await reportEvents(db, newEvents, now)
-  return newEvents.length
+  return { events: newEvents.length, lost: schedules.length - held.size }
 }
 
 async function recordPlannedChange(

@@ -37,7 +37,7 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
   const inFlight = new InFlight()
   const records = new WriteBatches<MonitorCheckResult>(
     async (results) => {
-      const events = await recordChecks(db, results, clock.now())
+      const events = await recordChecks(db, results, clock.now(), (leases) => metrics?.lostLeases(leases))
       if (metrics) observeChecks(metrics, results, events)
       if (events === 0) return
       wakeUps.requests.send()

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { CHANNEL_TYPES } from '#contract/alerts.ts'
 import { NETWORK_STATES, type NetworkState } from '#contract/server.ts'
 import { Recent, type RecentActivity } from './recent.ts'
 import { type MetricFamily, Registry } from './registry.ts'
@@ -36,10 +37,13 @@ const CHECK_OUTCOMES = [
   'deleted',
   'interrupted',
 ] as const
+const CONFIRMATION_REASONS = ['first_check', 'changed', 'stale', 'rotating', 'inconclusive'] as const
+const MAIL_RESULTS = ['sent', 'kept', 'waiting', 'failed'] as const
+const ALERT_RESULTS = ['sent', 'retry', 'failed'] as const
 const DELIVERY_RESULTS = ['delivered', 'rejected', 'gone', 'no_response', 'withdrawn'] as const
 export type CheckOutcome = (typeof CHECK_OUTCOMES)[number]
 export type DeliveryResult = (typeof DELIVERY_RESULTS)[number]
-export type ConfirmationReason = 'first_check' | 'changed' | 'stale' | 'rotating' | 'inconclusive'
+export type ConfirmationReason = (typeof CONFIRMATION_REASONS)[number]
 
 const LATENESS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900]
 const NETWORK_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5]
@@ -58,6 +62,8 @@ const RCODES = new Set([
   'NOTZONE',
   'BADVERS',
 ])
+/** What comes instead of a response. */
+const UNANSWERED = ['timeout', 'unreachable', 'malformed']
 /** The label of all authoritative name servers together, because their number has no bound. */
 const AUTHORITATIVE_LABEL = 'authoritative'
 
@@ -75,9 +81,22 @@ export class Metrics {
   /** `upstreams`: the configured recursive resolvers, `ip:port`. */
   constructor(upstreams: readonly string[] = []) {
     this.#upstreams = new Map(upstreams.map((address) => [address, new Recent()]))
-    // rate() needs a first value.
+    this.#startAtZero()
+  }
+
+  /** A counter that first appears at 1 hides the first failure: increase() and rate() need a value before it. */
+  #startAtZero(): void {
     for (const outcome of CHECK_OUTCOMES) this.#checks.add(0, outcome)
+    for (const reason of CONFIRMATION_REASONS) this.#confirmations.add(0, reason)
     for (const result of DELIVERY_RESULTS) this.#deliveries.add(0, result)
+    for (const result of MAIL_RESULTS) this.#mails.add(0, result)
+    for (const channel of CHANNEL_TYPES) {
+      for (const result of ALERT_RESULTS) this.#alerts.add(0, channel, result)
+    }
+    for (const upstream of [...this.#upstreams.keys(), AUTHORITATIVE_LABEL]) {
+      for (const result of ['NOERROR', ...UNANSWERED]) this.#queries.add(0, upstream, 'udp', result)
+    }
+    for (const result of ['ok', 'error']) this.#statements.startAtZero(result)
   }
 
   // Checks
@@ -97,6 +116,15 @@ export class Metrics {
     'zonewatch_events_total',
     'Events recorded: confirmed changes and first results.',
   )
+
+  readonly #lostLeases = this.#registry.counter(
+    'zonewatch_lost_leases_total',
+    'Results of checks that were not recorded, because the lease of the check had expired.',
+  )
+
+  lostLeases(count: number): void {
+    this.#lostLeases.add(count)
+  }
 
   checks(outcome: CheckOutcome, count: number): void {
     this.#checks.add(count, outcome)
@@ -178,7 +206,7 @@ export class Metrics {
     if (ms !== undefined) this.#deliveryDuration.observe(ms)
   }
 
-  mail(result: 'sent' | 'kept' | 'waiting' | 'failed'): void {
+  mail(result: (typeof MAIL_RESULTS)[number]): void {
     this.#mails.add(1, result)
   }
 
@@ -189,7 +217,7 @@ export class Metrics {
   )
 
   /** `channel`: its type, never its id. */
-  alert(channel: string, result: 'sent' | 'retry' | 'failed'): void {
+  alert(channel: string, result: (typeof ALERT_RESULTS)[number]): void {
     this.#alerts.add(1, channel, result)
   }
 

@@ -102,6 +102,11 @@ class Histogram {
     buckets.sum += seconds
   }
 
+  /** The series exists before its first value, so that rate() sees it. */
+  startAtZero(...values: string[]): void {
+    this.#bucketsOf(values)
+  }
+
   family(): MetricFamily {
     const values = [...this.#buckets.values()].flatMap((buckets) => this.#series(buckets))
     return { ...this.#description, type: 'histogram', aggregator: 'sum', values }

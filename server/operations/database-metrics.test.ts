@@ -113,7 +113,8 @@ test.each(['sqlite', 'postgres'] as const)(
     const found = Object.fromEntries(
       text.split('\n').flatMap((line) => (/^[a-z]/.test(line) ? [line.split(' ') as [string, string]] : [])),
     )
-    const { zonewatch_database_size_bytes: size, zonewatch_database_wal_bytes: wal, ...counts } = found
+    const { zonewatch_database_size_bytes: size, zonewatch_database_wal_bytes: wal, ...others } = found
+    const { zonewatch_database_disk_free_bytes: diskFree, ...counts } = others
     const heartbeat = (at: number, seconds: number) => [
       `zonewatch_instance_last_heartbeat_timestamp_seconds{id="${ids[at]!.id}"}`,
       String(ago(seconds) / 1_000),
@@ -139,7 +140,7 @@ test.each(['sqlite', 'postgres'] as const)(
     })
     expect(Number(size)).toBeGreaterThan(10_000)
     // Of a server that writes it is never empty.
-    if (engine === 'sqlite') expect(Number(wal)).toBeGreaterThan(1_000)
-    else expect(wal).toBeUndefined()
+    if (engine === 'sqlite') expect([Number(wal) > 1_000, Number(diskFree) > 1_000]).toEqual([true, true])
+    else expect([wal, diskFree]).toEqual([undefined, undefined])
   },
 )

@@ -51,6 +51,10 @@ export class DatabaseMetrics {
     'zonewatch_database_wal_bytes',
     "Size of SQLite's write-ahead log; absent on PostgreSQL.",
   )
+  readonly #diskFree = this.#registry.gauge(
+    'zonewatch_database_disk_free_bytes',
+    'Free space on the disk of the SQLite database; absent on PostgreSQL.',
+  )
   readonly #instances = this.#registry.gauge(
     'zonewatch_instances',
     'Processes that share the database and are alive, by role.',
@@ -99,10 +103,11 @@ export class DatabaseMetrics {
     for (const { field, gauge } of this.#backlog) {
       gauge.set(field.endsWith('_age') ? backlog[field] / 1_000 : backlog[field])
     }
-    const { bytes, walBytes } = await readDatabaseSize(db, config.databaseUrl)
+    const { bytes, walBytes, diskFreeBytes } = await readDatabaseSize(db, config.databaseUrl)
     this.#size.set(bytes)
     if (walBytes === null) this.#wal.clear()
     else this.#wal.set(walBytes)
+    set(this.#diskFree, diskFreeBytes ?? undefined)
     const instances = await readInstances(db)
     const alive = instances.filter((instance) => isInstanceAlive(instance, now))
     for (const role of ROLES) {

@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
+import { freeBytesOf } from '../backup/back-up.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import { sqlitePathOf } from '../database/url.ts'
@@ -8,15 +10,21 @@ import { DAY_MS, HOUR_MS } from '../times.ts'
 
 const RETENTION_MS = 90 * DAY_MS
 
-/** `walBytes`: SQLite's write-ahead log, which `bytes` does not include; null on PostgreSQL. */
-type DatabaseSize = { bytes: number; walBytes: number | null }
+/** `walBytes`: SQLite's write-ahead log, which `bytes` does not include. It and the free space of the disk are null on PostgreSQL. */
+type DatabaseSize = { bytes: number; walBytes: number | null; diskFreeBytes: number | null }
 
 /** `url`: DATABASE_URL. */
 export async function readDatabaseSize(db: Database, url: string): Promise<DatabaseSize> {
   const path = sqlitePathOf(url)
-  if (path !== undefined) return { bytes: fileSize(path), walBytes: fileSize(`${path}-wal`) }
+  if (path !== undefined) {
+    return {
+      bytes: fileSize(path),
+      walBytes: fileSize(`${path}-wal`),
+      diskFreeBytes: freeBytesOf(dirname(path)),
+    }
+  }
   const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db)
-  return { bytes: rows[0]!.bytes, walBytes: null }
+  return { bytes: rows[0]!.bytes, walBytes: null, diskFreeBytes: null }
 }
 
 const fileSize = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
