@@ -198,6 +198,10 @@ test('a refused backup or restore says why and changes nothing', async () => {
     return stderr
   }
   expect(await refusal(['backup', file], {})).toContain('already exists')
+  expect(await refusal(['backup', join(folder, 'none', 'x')], {})).toContain('is not a folder')
+  const database = new DatabaseSync(join(data, 'zonewatch.db'), { readOnly: true })
+  expect(database.prepare('select error from last_backup').all()).toEqual([{ error: null }])
+  database.close()
   expect(await refusal(['backup', join(folder, 'x')], { SECRET: 'y'.repeat(40) })).toContain(
     'The secret is not the one of the database.',
   )

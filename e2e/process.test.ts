@@ -7,11 +7,12 @@ import { NPM_START } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 test.each([
-  { how: 'the server', engine: 'postgres', options: {} },
-  { how: 'npm start', engine: 'sqlite', options: { command: NPM_START } },
+  { signal: 'SIGTERM', how: 'the server', engine: 'postgres', options: {} },
+  { signal: 'SIGHUP', how: 'the server', engine: 'sqlite', options: {} },
+  { signal: 'SIGTERM', how: 'npm start', engine: 'sqlite', options: { command: NPM_START } },
 ] as const)(
-  'SIGTERM to $how on $engine during a check and a delivery leaves no claims',
-  async ({ engine, options }) => {
+  '$signal to $how on $engine during a check and a delivery leaves no claims',
+  async ({ signal, engine, options }) => {
     const { dns, receiver, settings, databaseUrl } = await givenEnvironment(engine)
     dns.set('*.example.com', 'A', ['192.0.2.1'])
     const server = await givenServer({ ...settings, ...ADMIN }, options)
@@ -28,7 +29,7 @@ test.each([
       (count) => count > 0,
     )
 
-    server.send('SIGTERM')
+    server.send(signal)
     expect(await server.ended).toMatchObject({ code: 0, signal: null })
 
     const db = openDatabase(databaseUrl)

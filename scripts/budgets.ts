@@ -7,7 +7,7 @@ const BUDGETS = {
   'script of the first load': 200,
   'style of the first load': 20,
   'any page in addition': 63,
-  'search index of the documentation': 90,
+  'search index of the documentation': 95,
 }
 
 /** Builds the dashboard if needed, and lists the parts that exceed their budget. */

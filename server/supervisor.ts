@@ -85,6 +85,14 @@ const MAX_RESTARTS = 30
 /** A process that does not report its metrics within this time counts as down. */
 const COLLECT_TIMEOUT_MS = 3_000
 
+/** The supervisor sends SIGKILL only when it stops; so does nobody else, except an operator and the kernel without memory. */
+function reasonOf(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal === 'SIGKILL') return 'SIGKILL, probably by the kernel because memory ran out: give the server more memory'
+  if (signal === 'SIGABRT' || code === 134)
+    return 'SIGABRT, probably because V8 ran out of memory: see the output above'
+  return signal ?? `exit code ${code}`
+}
+
 /**
  * Starts the processes of a server, restarts those that end, and forwards wake-up signals. The first process prepares the
  * database, then the others start. The supervisor itself does not use the database.
@@ -152,7 +160,7 @@ export class Supervisor {
     childProcess.once('error', () => {}) // a process that could not be started also emits `exit`
     childProcess.once('exit', (code, signal) => {
       this.#children.delete(index)
-      void this.#onExit(index, child, signal ?? `exit code ${code}`)
+      void this.#onExit(index, child, reasonOf(code, signal))
     })
   }
 

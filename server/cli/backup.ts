@@ -1,4 +1,4 @@
-import { mkdirSync, type Stats, statSync } from 'node:fs'
+import { existsSync, mkdirSync, type Stats, statSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -27,6 +27,7 @@ export type BackupCommandOptions = { secret: boolean; json?: boolean }
 export async function backup(file: string, { secret: withSecret, json }: BackupCommandOptions): Promise<void> {
   const config = loadConfig()
   const target = resolve(file)
+  refuseMistypedTarget(target)
   const { bytes, rows } = await createBackup(config, target, { withSecret })
   if (json) return print(JSON.stringify({ file: target, octets: bytes, rows }))
   print(`${target}: ${formatBytes(bytes)}, verified. It holds ${rowCountsText(rows)}.
@@ -35,6 +36,15 @@ ${
     ? 'The file contains SECRET: anyone who reads it can read the secrets of all webhooks.'
     : 'The secret is not in it: to restore, set SECRET, or put the file "secret" into DATA_DIR first.'
 }`)
+}
+
+/** Before anything is recorded: a mistyped path is no failed backup, and raises no alert. */
+function refuseMistypedTarget(target: string): void {
+  if (existsSync(target)) throw new CliError(`${target} already exists. Use another file name, or remove that file.`)
+  const folder = dirname(target)
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new CliError(`${folder} is not a folder. Use the path of a new file in a folder that exists.`)
+  }
 }
 
 /** `zonewatch record-backup [FILE]`: records a backup that another program made, or that failed. */

@@ -171,7 +171,7 @@ function connectToSupervisor() {
     }
   })
   process.once('disconnect', () => end.resolve('orphaned'))
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end.resolve('ordered'))
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => end.resolve('ordered'))
   let hasStarted = false
   void start.promise.then(() => {
     hasStarted = true

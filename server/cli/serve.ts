@@ -15,7 +15,7 @@ import { loadConfig } from './load-config.ts'
  */
 const EXEC_ARGV = ['--max-semi-space-size=64', '--v8-pool-size=2']
 
-/** `zonewatch serve`: runs the server's processes until SIGTERM or SIGINT. */
+/** `zonewatch serve`: runs the server's processes until SIGTERM, SIGINT or SIGHUP (the terminal was closed). */
 export async function serve(): Promise<void> {
   const config = loadConfig()
   const log = await createLog(config)
@@ -40,7 +40,7 @@ export async function serve(): Promise<void> {
     log,
   })
   // Under npm, Ctrl-C sends two signals. The second must not interrupt the orderly stop.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       notifyServiceManager('STOPPING=1', log)
       supervisor.stop()
