@@ -199,9 +199,9 @@ test('a refused backup or restore says why and changes nothing', async () => {
   }
   expect(await refusal(['backup', file], {})).toContain('already exists')
   expect(await refusal(['backup', join(folder, 'none', 'x')], {})).toContain('is not a folder')
-  const database = new DatabaseSync(join(data, 'zonewatch.db'), { readOnly: true })
-  expect(database.prepare('select error from last_backup').all()).toEqual([{ error: null }])
-  database.close()
+  const database = openDatabase(`sqlite:${join(data, 'zonewatch.db')}`)
+  expect(await findLastBackup(database)).toMatchObject({ error: null })
+  await database.destroy()
   expect(await refusal(['backup', join(folder, 'x')], { SECRET: 'y'.repeat(40) })).toContain(
     'The secret is not the one of the database.',
   )
@@ -209,6 +209,12 @@ test('a refused backup or restore says why and changes nothing', async () => {
   await server.kill()
   const other = { DATA_DIR: join(folder, 'other') }
   expect(await refusal(['restore', join(folder, 'none')], other)).toContain('There is no file')
+  expect(await refusal(['restore', folder], other)).toContain('is a folder')
+  await writeFile(join(folder, 'damaged.db'), 'SQLite format 3\0 and nothing else')
+  const damaged = { DATABASE_URL: `sqlite:${join(folder, 'damaged.db')}` }
+  const refused = await refusal(['backup', join(folder, 'y')], damaged)
+  expect(refused).toContain('damaged.db is damaged')
+  expect(refused.trimEnd().split('\n')).toHaveLength(1)
   expect(await refusal(['restore', bare], other)).toContain('This backup was made without the secret. Set SECRET')
   expect(await refusal(['restore', file], { ...other, SECRET: 'y'.repeat(40) })).toContain(
     'SECRET is not the one of the backup.',

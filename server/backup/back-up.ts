@@ -64,7 +64,9 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
     moveIntoPlace(partial, target)
     return { bytes, rows }
   } catch (error) {
-    throw isDiskFull(error) ? new CliError(`${folder} is full. Free some space, or use another folder.`) : error
+    if (isDiskFull(error)) throw new CliError(`${folder} is full. Free some space, or use another folder.`)
+    if (isDamaged(error)) throw damagedError(source, (error as Error).message)
+    throw error
   } finally {
     for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
   }
@@ -95,9 +97,7 @@ async function copy({ source, secret, version, now }: BackupOptions, partial: st
     writeManifest(copy, { version, madeAt: now, secret, rows })
     const damage = findDamage(copy)
     if (damage !== undefined) {
-      throw new CliError(
-        `${source} is damaged (${damage}), and so is every copy of it. Keep the older backups, and restore the last good one.`,
-      )
+      throw damagedError(source, damage)
     }
     const copied = countRows(copy)
     const wrong = Object.keys(rows).find((table) => copied[table] !== rows[table])
@@ -142,6 +142,14 @@ export function isDiskFull(error: unknown): boolean {
   const { code, errcode } = error as { code?: unknown; errcode?: unknown }
   return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL
 }
+
+/** SQLITE_CORRUPT, SQLITE_NOTADB. */
+const DAMAGED = new Set([11, 26])
+const isDamaged = (error: unknown) => DAMAGED.has(Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff)
+const damagedError = (source: string, damage: string) =>
+  new CliError(
+    `${source} is damaged (${damage}), and so is every copy of it. Keep the older backups, and restore the last good one.`,
+  )
 
 const SQLITE_FULL = 13
 

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
@@ -28,6 +28,9 @@ const RECENT_MS = 10_000
 export async function restore({ archive, target, now, accept }: RestoreOptions): Promise<Manifest> {
   refuseDatabase(target, now)
   if (!existsSync(archive)) throw new CliError(`There is no file ${archive}. Use a file that zonewatch backup created.`)
+  if (!statSync(archive).isFile()) {
+    throw new CliError(`${archive} is a folder. Use a file that zonewatch backup created.`)
+  }
   const bytes = await verifyArchive(archive)
   const folder = dirname(target)
   const free = freeBytesOf(folder)

@@ -27,6 +27,7 @@ export type BackupCommandOptions = { secret: boolean; json?: boolean }
 export async function backup(file: string, { secret: withSecret, json }: BackupCommandOptions): Promise<void> {
   const config = loadConfig()
   const target = resolve(file)
+  requireSqlitePath(config)
   refuseMistypedTarget(target)
   const { bytes, rows } = await createBackup(config, target, { withSecret })
   if (json) return print(JSON.stringify({ file: target, octets: bytes, rows }))
