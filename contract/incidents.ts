@@ -2,12 +2,14 @@ import { type Static, Type } from 'typebox'
 import { Instant, Nullable, pageQuery, StrictObject, Time } from './common.ts'
 import { STATES } from './monitors.ts'
 
+const CAUSE_KINDS = ['zone', 'value', 'name_server', 'upstream'] as const
+
 export const Incident = StrictObject(
   {
     id: Type.String({ description: 'Begins with `inc_`.' }),
     zone: Type.String({ description: 'The domain of the monitors. With several domains: that of the first monitor.' }),
     state: Type.Enum(STATES, { type: 'string', description: 'The state of the first monitor when it failed.' }),
-    cause: Type.Enum(['zone', 'value', 'name_server', 'upstream'], {
+    cause: Type.Enum(CAUSE_KINDS, {
       type: 'string',
       description:
         'What the monitors share. `zone`: the domain. `value`, `name_server` and `upstream`: the same wrong records, failing name server or failing resolver, in several domains.',
@@ -77,6 +79,11 @@ export type IncidentChange = Static<typeof IncidentChange>
 export const IncidentQuery = StrictObject({
   ...pageQuery('IncidentOrder', ['opened']),
   is_open: Type.Optional(Type.Boolean({ description: 'Only open incidents (true), or only resolved ones (false).' })),
+  state: Type.Optional(
+    Type.Enum(STATES, { description: 'Only incidents whose first monitor failed with this state.' }),
+  ),
+  cause: Type.Optional(Type.Enum(CAUSE_KINDS, { description: 'Only incidents whose monitors share this.' })),
+  since: Type.Optional(Time('Only incidents opened at this time or later.')),
 })
 export type IncidentQuery = Static<typeof IncidentQuery>
 

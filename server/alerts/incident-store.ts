@@ -11,7 +11,7 @@ import { findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
 import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
-import { DAY_MS, parseTime, toIso, toIsoOrNull } from '../times.ts'
+import { DAY_MS, parseTime, parseTimes, toIso, toIsoOrNull } from '../times.ts'
 import { makeAlertsDue } from './alert-store.ts'
 import { insertEntries, type NewEntry } from './incident-timeline.ts'
 
@@ -23,15 +23,19 @@ export async function listIncidents(
   { organizationId }: Tenant,
   query: IncidentQuery,
 ): Promise<Page<Incident>> {
-  const { is_open } = query
+  const { is_open, state, cause } = query
+  const { since } = parseTimes(query, ['since'])
   let rows = db.selectFrom('incidents').selectAll('incidents').where('incidents.organization_id', '=', organizationId)
   if (is_open !== undefined) rows = rows.where('incidents.resolved_at', is_open ? 'is' : 'is not', null)
+  if (state !== undefined) rows = rows.where('incidents.state', '=', state)
+  if (cause !== undefined) rows = rows.where('incidents.cause_kind', '=', cause)
+  if (since !== undefined) rows = rows.where('incidents.opened_at', '>=', since)
   const page = await listPage<IncidentRow>(rows, {
     keyring,
     query,
     id: 'incidents.id',
     orders: { opened: { column: 'incidents.id' } },
-    scope: ['incidents', organizationId, is_open],
+    scope: ['incidents', organizationId, is_open, state, cause, since],
   })
   return { ...page, data: page.data.map(toIncident) }
 }

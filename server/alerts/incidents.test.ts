@@ -81,6 +81,25 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await incidents()).at(-1)).toMatchObject({ zone: 'example.org', cause: 'zone', monitors: 1 })
   })
 
+  test('the list filters by state, cause and time, and combines them', async () => {
+    const { world, change } = await givenAlertReceiver(engine, { delay: 0 })
+    const names = ['a.example.com', 'b.example.org', 'c.example.net']
+    const [one, two, three] = await Promise.all(names.map((name) => createMonitor(world, name)))
+    const wrong = { to: 'MISMATCH', currentValues: ['192.0.2.66'] }
+    await change({ monitor: one!, ...wrong }, { monitor: two!, ...wrong })
+    world.pass(HOUR_MS)
+    const since = new Date(world.deps.clock.now()).toISOString()
+    await change({ monitor: three!, to: 'NOT_FOUND' })
+    const zones = async (query: string) =>
+      (await world.call(`/incidents?${query}`)).body.data.map(({ zone }: Json) => zone)
+    expect(await zones('state=MISMATCH')).toEqual(['example.com'])
+    expect(await zones('cause=value')).toEqual(['example.com'])
+    expect(await zones('cause=zone')).toEqual(['example.net'])
+    expect(await zones(`since=${since}`)).toEqual(['example.net'])
+    expect(await zones(`since=${since}&state=MISMATCH`)).toEqual([])
+    expect((await world.call('/incidents?state=x&since=y&cause=z')).status).toBe(400)
+  })
+
   test('a failure after an hour, or after an acknowledgement or snooze, opens a new incident and alerts', async () => {
     const { world, receiver, incidents, change, passing } = await givenAlertReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.edu', 'e.example.info']
