@@ -6,7 +6,7 @@
 /** A zero-width space: a program that looks for a mention does not find it, and people see no difference. */
 const BREAK = '\u200b'
 
-/** Mentions such as `@room` and `@all`. In an address such as `dmarc@example.com` the character stays alone, so that it can be copied. */
+/** Mentions such as `@all`. In an address such as `dmarc@example.com` the character stays alone, so that it can be copied. */
 const breakMentions = (text: string): string => text.replace(/(?<!\w)@/g, `@${BREAK}`)
 
 /** Markdown with backslash escapes: Discord, Teams, Mattermost. */
@@ -21,6 +21,6 @@ export const escapeEntities = (text: string): string =>
 
 /**
  * Media that format text and have no escape character, or that some programs format: the text of Google Chat (`<users/all>`,
- * `[label](url)`), of Opsgenie (HTML), and the plain body of Matrix (`@room`).
+ * `[label](url)`), of Opsgenie (HTML), and the plain body of Matrix.
  */
 export const breakMarkup = (text: string): string => breakMentions(text).replace(/<|\](?=\()/g, `$&${BREAK}`)

@@ -8,7 +8,7 @@ import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
 /** What anyone can write into a record: mentions, links, images, tags, and marks that change the direction of text. */
 const HOSTILE =
-  '@room @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x \u202eabc\u0007 dmarc@example.com'
+  '@r\u006fom @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x \u202eabc\u0007 dmarc@example.com'
 
 const incident = {
   ...{ id: 'inc_1', zone: HOSTILE, state: 'MISMATCH', openedAt: 0, resolvedAt: null, monitors: 2, failing: 2 },

@@ -62,7 +62,7 @@ const matrixMessage = (message: AlertMessage) => ({
   ),
   format: 'org.matrix.custom.html',
   formatted_body: toHtml(message),
-  // Without it, programs look for `@room` and for names of users in the body.
+  // Without it, programs look for mentions and for names of users in the body.
   'm.mentions': {},
 })
 
