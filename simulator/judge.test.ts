@@ -92,7 +92,8 @@ test('a stuck secondary does not change the truth, and half of the servers leave
 })
 
 test('the bound is the interval, an hour, and the confirmation', () => {
-  expect(boundOf(quietWorld({ frequency: 120 }), false)).toBe(2 * HOUR + HOUR + 10 * MINUTE)
+  const change = { isOfRotation: false, isOfDnssec: false }
+  expect(boundOf(quietWorld({ frequency: 120 }), change)).toBe(2 * HOUR + HOUR + 10 * MINUTE)
 })
 
 test('the same seed gives the same queries and answers', async () => {

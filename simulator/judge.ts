@@ -199,7 +199,7 @@ class Judge {
 
   private boundFor(change: TrueChange, now: number): number {
     const isHidden = isSourceHidden({ ...this.world, closed: [] })
-    return boundOf(this.world, change.isOfRotation, isHidden) + disturbedMs(this.world, change.from, now)
+    return boundOf(this.world, change, isHidden) + disturbedMs(this.world, change.from, now)
   }
 
   private finish(end: number): void {

@@ -21,11 +21,17 @@ export const CONFIRMATION_MS = 10 * MINUTE
 /** How many answers prove a change of a rotating RRset. */
 const ROTATION_CHECKS = 40
 
-/** The documented bound: how long after a change it is recorded at the latest. Through caches, their TTLs come on top. */
-export function boundOf(world: World, isOfRotation: boolean, isSeenThroughCaches = isSourceHidden(world)): number {
-  const base = world.frequency * MINUTE + HOUR + CONFIRMATION_MS
-  const viaCaches = isSeenThroughCaches ? cacheLifetime(world) : 0
-  return base + viaCaches + (isOfRotation ? ROTATION_CHECKS * world.frequency * MINUTE : 0)
+type BoundOf = Pick<TrueChange, 'isOfRotation' | 'isOfDnssec'>
+
+/**
+ * The documented bound: how long after a change it is recorded at the latest. Through caches, their TTLs come on top. Only
+ * resolvers validate, one after the other, so this holds for DNSSEC too.
+ */
+export function boundOf(world: World, { isOfRotation, isOfDnssec }: BoundOf, isHidden = isSourceHidden(world)): number {
+  const interval = world.frequency * MINUTE
+  const viaCaches = isHidden ? cacheLifetime(world) : isOfDnssec ? recordLifetime(world) : 0
+  const inTurn = isOfDnssec ? world.resolvers.length * interval : 0
+  return interval + HOUR + CONFIRMATION_MS + viaCaches + inTurn + (isOfRotation ? ROTATION_CHECKS * interval : 0)
 }
 
 /** Whether only resolvers can be queried, always or within the time. */
@@ -40,13 +46,21 @@ export function isSourceHidden(
 
 /** How long after a change a resolver may answer as before: the record, and the delegation before it. */
 export function cacheLifetime(world: World): number {
+  const delegation = world.privateZone ? 0 : Math.max(world.delegationTtl, world.nsTtl)
+  return recordLifetime(world) + 1_000 * delegation
+}
+
+/** How long a resolver keeps a record, a denial or a key. */
+function recordLifetime(world: World): number {
   const lifetimes = world.resolvers.map(({ model }) => {
     const { minTtl, serveStale } = MODELS[model]!
-    return Math.max(world.ttl, world.negativeTtl, minTtl) + (serveStale?.maxStaleSeconds ?? 0)
+    return Math.max(world.ttl, world.negativeTtl, minTtl, KEY_TTL) + (serveStale?.maxStaleSeconds ?? 0)
   })
-  const delegation = world.privateZone ? 0 : Math.max(world.delegationTtl, world.nsTtl)
-  return 1_000 * (Math.max(...lifetimes) + delegation)
+  return 1_000 * Math.max(...lifetimes)
 }
+
+/** Of the DNSKEY records of the worlds, in seconds. */
+const KEY_TTL = 3_600
 
 export function isRotatingWorld(world: World): boolean {
   return [
@@ -103,7 +117,7 @@ function isTrue(world: World, published: Published, state: State, values: readon
 }
 
 /** How long members of a rotation may stay recorded after they were published last. */
-const memberLifetime = (world: World) => 2 * boundOf(world, true)
+const memberLifetime = (world: World) => 2 * boundOf(world, { isOfRotation: true, isOfDnssec: false })
 
 /** A rotation is seen member by member: each was published lately, and the state does not rest on a member that was missed. */
 function isPartlyTrue(world: World, truths: readonly Truth[], { at, state, values }: JudgedEvent): boolean {
@@ -136,7 +150,13 @@ export function textOf(published: Published): string {
 }
 
 /** A change of the truth that a monitor must record. `previous`: what was decided before. */
-export type TrueChange = { from: number; to: number; published: Published; isOfRotation: boolean }
+export type TrueChange = {
+  from: number
+  to: number
+  published: Published
+  isOfRotation: boolean
+  isOfDnssec: boolean
+}
 
 /**
  * The lasting states of the world. What is undecided, or lasts for less than its confirmation, belongs to the change that it
@@ -154,7 +174,8 @@ export function changesOf(truths: readonly Truth[]): TrueChange[] {
     const isOfRotation = [decided, last?.published].some(
       (one) => one?.kind === 'records' && one.size < one.members.length,
     )
-    changes.push({ from, to, published: decided, isOfRotation })
+    const isOfDnssec = [decided, last?.published].some((one) => one && one.kind !== 'failing' && one.isBogus)
+    changes.push({ from, to, published: decided, isOfRotation, isOfDnssec })
   }
   return changes
 }
