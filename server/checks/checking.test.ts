@@ -108,6 +108,29 @@ onBothEngines('checking', (fresh) => {
     expect((await events(id)).map((event) => event.new_state)).toEqual(['VALID'])
   })
 
+  test('one of four addresses at random from two resolvers is VALID as soon as all were seen', async () => {
+    const db = await fresh()
+    const { servers, monitor, check, read } = await givenChecks(db, { resolvers: 2 })
+    const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4']
+    const id = await monitor({ record_type: 'A', expected_value: addresses })
+    const states: string[] = []
+    for (const [one, other] of [
+      [0, 1],
+      [1, 0],
+      [2, 1],
+      [0, 3],
+      [3, 1],
+    ] as const) {
+      servers[0]!.set('www.example.com', 'A', [addresses[one]!], { ttl: 60 })
+      servers[1]!.set('www.example.com', 'A', [addresses[other]!], { ttl: 60 })
+      await db.updateTable('due_checks').set({ due_at: 0 }).execute()
+      await check({ afterMs: 10_000 })
+      states.push((await read(id)).state)
+    }
+    expect(states).toEqual(['UNSET', 'UNSET', 'UNSET', 'VALID', 'VALID'])
+    expect((await read(id)).current_value).toEqual(addresses)
+  })
+
   test('checks that somebody starts do not count as waits while the resolvers disagree', async () => {
     const db = await fresh()
     const { servers, set, monitor, check } = await givenChecks(db, { resolvers: 2 })

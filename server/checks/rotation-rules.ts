@@ -30,7 +30,7 @@ import {
   type Rotation,
   withoutMembers,
 } from './rotation.ts'
-import { evaluateWithDifference } from './verdict.ts'
+import { evaluateAtFirst, evaluateWithDifference } from './verdict.ts'
 
 /** Answers per check of a known rotation. In case of doubt, as many more several times. */
 export const USUAL_SAMPLES = 8
@@ -98,7 +98,9 @@ export const MEMBER_RULES: readonly Rule<Members>[] = [
     rationale: 'A replaced RRset shows none of its members again, but a few answers can miss them all by chance.',
     apply: (members) => {
       const isOpen = members.missed.length > 0 && !members.areMissedGone
-      return isOpen && inconclusiveChecks(members) < MAX_INCONCLUSIVE_REPLACED ? wait(members) : undefined
+      return isOpen && members.samples.check.recorded.inconclusiveCount < MAX_INCONCLUSIVE_REPLACED
+        ? wait(members)
+        : undefined
     },
   },
   {
@@ -166,17 +168,18 @@ function recordedOf({ members }: Change): Recorded {
   return members.samples.check.recorded
 }
 
-function inconclusiveChecks({ samples }: Members): number {
-  return samples.check.recorded.inconclusiveCount
-}
-
 // Members
 
 function membersOf(samples: Samples): Members {
   const { check, sampling, servers, answers } = samples
   const { recorded } = check
   const rotation = rotationWith(samples)
-  const { present, candidates, gone, overdue } = classifyMembers(rotation, servers.length)
+  const classified = classifyMembers(rotation, servers.length)
+  const seen = [...classified.present, ...classified.candidates]
+  const isComplete = evaluateAtFirst(check, answerWithMembers(answers[0]!, seen))?.state === 'VALID'
+  const { present, candidates, gone, overdue } = isComplete
+    ? { ...classified, present: seen, candidates: [] }
+    : classified
   const hasEnough = areSame(answers) || answers.length >= USUAL_SAMPLES
   const isCached = !sampling.isByZone && hasEnough && answers.some(({ rrset }) => rrset.ttl > 0)
   const missed = missedMembers(recorded, rotation, answers)

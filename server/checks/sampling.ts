@@ -23,7 +23,7 @@ import {
   rotationWith,
   USUAL_SAMPLES,
 } from './rotation-rules.ts'
-import { evaluateWithDifference } from './verdict.ts'
+import { evaluateAtFirst, evaluateWithDifference } from './verdict.ts'
 
 /** Of all servers together in one check. */
 const MAX_SAMPLES = 72
@@ -140,7 +140,17 @@ function serversDisagree(samples: Samples): Step | undefined {
   const { nameServersDisagree, resolversDisagree } = CONFIRMATIONS
   return isMajorityDue(check)
     ? sampling.decideDisagreement()
-    : inconclusive(check, sampling.isByZone ? nameServersDisagree : resolversDisagree)
+    : inconclusive(
+        check,
+        sampling.isByZone ? nameServersDisagree : resolversDisagree,
+        !hasDenial && mayBePartsAtFirst(samples) ? rotationWith(samples) : check.recorded.rotation,
+      )
+}
+
+/** Different answers with expected values alone may be parts of one RRset. Further checks then add to them. */
+function mayBePartsAtFirst({ check, answers }: Samples): boolean {
+  const isRotating = ROTATING_TYPES.includes(check.recorded.recordType.name)
+  return isRotating && evaluateAtFirst(check, mergeAnswers(answers))?.extra.length === 0
 }
 
 /** A recorded rotation of which this check has not seen all members: they may still appear. */

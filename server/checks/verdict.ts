@@ -73,6 +73,12 @@ export function evaluateWithDifference({ recorded }: Check, outcome: Outcome) {
   return { state, values, ...difference }
 }
 
+/** Before the first verdict, what was seen is compared with the whole of the expected values, also in flexible mode. */
+export function evaluateAtFirst(check: Check, answer: Answer) {
+  if (check.recorded.fingerprint !== null) return undefined
+  return evaluateWithDifference({ ...check, recorded: { ...check.recorded, isExactMatch: true } }, answer)
+}
+
 /** What a verdict changes. `event`: absent if state and values are unchanged. */
 export type Conclusion = {
   verdict: Verdict
