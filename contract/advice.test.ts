@@ -38,7 +38,7 @@ const VERDICTS: VerdictReason[] = [
   { code: 'no_answer', params: { name: 'www.example.com' } },
   { code: 'unreachable', params: detail },
 ]
-const WITHOUT_ADVICE = ['as_expected', 'records_found', 'change_in_progress', 'unclassified']
+const WITHOUT_ADVICE = ['as_expected', 'records_found', 'change_in_progress', 'not_certain', 'unclassified']
 
 const adviceOf = (code: VerdictReason['code']) => adviceFor(VERDICTS.find((verdict) => verdict.code === code)!)!
 

@@ -91,6 +91,7 @@ export function adviceFor({ code, params }: VerdictReason): Advice | null {
     case 'as_expected':
     case 'records_found':
     case 'change_in_progress':
+    case 'not_certain':
     case 'unclassified':
       return null
     case 'unexpected_values':

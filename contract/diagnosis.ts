@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Advice } from './advice.ts'
 import { firstExample, Instant, Nullable, StrictObject } from './common.ts'
 import { ConfirmationReasonAnswer, VerdictReasonAnswer } from './reasons.ts'
+import { WarningAnswer } from './warnings.ts'
 
 const chain = Type.Array(StrictObject({ name: Type.String(), target: Type.String(), ttl: Type.Integer() }), {
   description: 'The CNAME records from the queried name, in order.',
@@ -102,10 +103,18 @@ export const Diagnosis = StrictObject(
     /** Null if there is nothing to do. */
     advice: Nullable(Advice),
     ...confirmation,
+    warnings: Type.Array(WarningAnswer, { description: 'Of the latest check that sent more than one query.' }),
+    pending: Type.Optional(
+      Type.Literal(true, {
+        description:
+          'The latest check was inconclusive, so it is repeated at `next_at`. `latest` has what was seen, and why that is not yet a verdict.',
+      }),
+    ),
+    next_at: Type.Optional(Instant('When the check is repeated, while `pending`.')),
     latest: Type.Optional(
       StrictObject(confirmation, {
         title: 'Confirmation',
-        description: 'The latest check that sent more than one query and found no change.',
+        description: 'The latest check that sent more than one query and found no change, or was inconclusive.',
       }),
     ),
   },
@@ -117,6 +126,7 @@ export const Diagnosis = StrictObject(
         reason: 'www.example.com answers 192.0.2.99 instead of 192.0.2.1.',
         verdict: firstExample(VerdictReasonAnswer),
         advice: null,
+        warnings: [],
         decided: 'Confirmed by a second resolver query.',
         confirmation: [firstExample(ConfirmationReasonAnswer)],
         at: '2026-11-21T09:30:00.000Z',

@@ -177,6 +177,9 @@ export const VERDICT_REASONS = {
   unreachable: entry('TIMEOUT: no name server can be reached.', Detail, ({ name, detail }) => {
     return `${name} cannot be resolved: no name server can be reached (${plain(detail)}).`
   }),
+  not_certain: entry('UNSET: the checks so far were inconclusive.', Name, ({ name }) => {
+    return `${name} was checked, but the result is not certain yet.`
+  }),
   unclassified,
 } as const
 
@@ -218,6 +221,32 @@ export const CONFIRMATION_REASONS = {
   name_servers_silent: sentence(
     'No verdict yet: the resolvers answer, and the name servers of the zone do not.',
     "The zone's own name servers did not answer. Zonewatch queries them again before it relies on the resolvers.",
+  ),
+  only_copies: sentence(
+    'No verdict yet: the name servers of the zone fail, and the resolvers answer from their caches.',
+    "The zone's own name servers fail, and the resolvers have only copies in their caches.",
+  ),
+  copies_do_not_count: sentence(
+    'The name servers of the zone failed for four checks in a row, and the resolvers could not reach them either.',
+    "The zone's own name servers fail, and the resolvers cannot reach them either: they answer only from their caches.",
+  ),
+  few_name_servers: sentence(
+    'Fewer than half of the delegated name servers answer, and the resolvers contradict them.',
+    "Fewer than half of the zone's name servers answer, and the resolvers give other answers.",
+  ),
+  delegation_changing: sentence(
+    'No verdict yet: the servers of the parent zone give different delegations.',
+    'The servers of the parent zone give different delegations. The change counts when they agree.',
+  ),
+  resolvers_chosen: sentence(
+    'Why the resolvers decide: the monitor has `resolution` set to `resolvers`.',
+    'The monitor is set to the answers of the resolvers.',
+  ),
+  zone_denied: entry(
+    'The servers of the parent zone deny the zone.',
+    StrictObject({ ...Zone.properties, ...NameServers.properties }),
+    ({ zone, name_servers }) =>
+      `The servers of ${zone} (${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)}) no longer delegate the zone.`,
   ),
   failure_confirmed: sentence(
     'Two queries failed, with a pause between them.',

@@ -6,6 +6,7 @@ import { FIELD_ERRORS } from '#contract/field-errors.ts'
 import { IMPORT_CODES } from '#contract/import-codes.ts'
 import { JOB_CODES } from '#contract/job-codes.ts'
 import { CONFIRMATION_REASONS, VERDICT_REASONS } from '#contract/reasons.ts'
+import { WARNINGS } from '#contract/warnings.ts'
 
 const DOCUMENT = 'docs/reference/reason-codes.md'
 
@@ -17,6 +18,11 @@ export function codeTables(): Record<string, string> {
     errors: codeTable(ERROR_CODES),
     advice: paramsTable(
       Object.fromEntries(Object.entries(ADVICE).map(([code, { title, params }]) => [code, { about: title, params }])),
+    ),
+    warnings: paramsTable(
+      Object.fromEntries(
+        Object.entries(WARNINGS).map(([code, { about, params }]) => [code, { about, params: Object.keys(params) }]),
+      ),
     ),
     fields: paramsTable(FIELD_ERRORS),
     causes: paramsTable(CAUSES),

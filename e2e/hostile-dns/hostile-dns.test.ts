@@ -14,6 +14,7 @@ import { RESOLVER_SCENARIOS } from './resolver-scenarios.ts'
 import { ROTATION_SCENARIOS } from './rotation-scenarios.ts'
 import { runScenario, type ScenarioResult } from './run-scenario.ts'
 import type { Scenario } from './scenario.ts'
+import { SOURCE_SCENARIOS } from './source-scenarios.ts'
 
 const SCENARIOS = [
   ...SINGLE_FAULTS,
@@ -23,6 +24,7 @@ const SCENARIOS = [
   ...NETWORK_SCENARIOS,
   ...RESOLVER_SCENARIOS,
   ...ROTATION_SCENARIOS,
+  ...SOURCE_SCENARIOS,
 ]
 /** Seeds of the random answers that once led to a wrong verdict. Each run repeats them. */
 const SEEDS_OF_PAST_FAILURES: Record<string, number> = {
@@ -91,6 +93,8 @@ describe.each<[Engine, typeof ALL_SCENARIOS]>([
     if (scenario.values) expect(result.values).toEqual(scenario.values)
     if (scenario.diagnosisContains)
       expect(`${result.lastDiagnosis?.reason} ${result.lastDiagnosis?.decided}`).toContain(scenario.diagnosisContains)
+    const codes = result.lastDiagnosis?.warnings.map(({ code }) => code)
+    if (scenario.warns) expect(codes).toEqual(expect.arrayContaining(scenario.warns))
     expect([isDiagnosis(result.lastDiagnosis), isDiagnosis.errors]).toEqual([true, null])
     expect(result.longestDiagnosis).toBeLessThanOrEqual(MAX_DIAGNOSIS_CHARACTERS)
   })

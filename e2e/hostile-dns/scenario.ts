@@ -1,4 +1,5 @@
 import type { MonitorState, NewMonitor } from '#contract/monitors.ts'
+import type { WarningCode } from '#contract/warnings.ts'
 import type { Lab, LabOptions } from './lab.ts'
 
 /**
@@ -22,6 +23,8 @@ export type Scenario = {
   events?: number
   /** A part of the text of the last diagnosis. */
   diagnosisContains?: string
+  /** Codes of warnings of the last diagnosis. */
+  warns?: WarningCode[]
   recover?: (lab: Lab) => void
   /** Checks before the fault, 2 by default. */
   warmUp?: number

@@ -4,6 +4,7 @@ import type { NetworkState } from '#contract/server.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
+import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import { formatServer } from '../dns/server-address.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -24,10 +25,14 @@ export type CheckSoFar = {
 /** The input of a rule. */
 export type Check = CheckSoFar & { zone: ZoneReplies }
 
-/** The last replies of the zone's name servers. */
+/** The delegation of the zone, and the replies of its name servers. */
 export type ZoneReplies = {
   /** Queries that are still to be sent. */
   pendingQueries: Query[]
+  /** Undefined if it is not known. */
+  view: ZoneView | undefined
+  /** All of the delegated servers, in their order. */
+  replies: NameServerReply[]
   usable: NameServerReply[]
   /** Why there are no usable replies, as is `unavailableReason`. */
   failure: Outcome | undefined
@@ -50,9 +55,18 @@ export type Recorded = {
   inconclusiveCount: number
   /** The check must end with a verdict, however little is certain. */
   mustConclude?: boolean
+  /** One of the zone's name servers gave another outcome, so that a resolver's copy of the recorded one proves nothing. */
+  isSuspected?: boolean
+  /** Default: `auto`. */
+  resolution?: Resolution
+  /** The last verdict was about another zone than the public one. */
+  hasOwnView?: boolean
   /** A planned change whose period has begun. */
   change?: StartedChange | undefined
 }
+
+/** Whose answers a monitor is about: decided by evidence, the public DNS, or the configured resolvers. */
+export type Resolution = 'auto' | 'public' | 'resolvers'
 
 export type Capabilities = {
   resolvers: readonly ServerAddress[]
@@ -77,6 +91,9 @@ export type Query = { notBefore?: number } & (
   | { purpose: 'other_type'; servers: readonly ServerAddress[] }
   | { purpose: 'cname_links' }
   | { purpose: 'resolver_ns'; name: string; servers: readonly ServerAddress[]; attempts: number }
+  /** A name below `zone` that no cache can have. */
+  | { purpose: 'uncached'; zone: string; servers: readonly ServerAddress[] }
+  | { purpose: 'delegation' }
   | { purpose: 'name_server'; server: number; fresh: boolean }
   | { purpose: 'name_server_sample'; server: number }
   | { purpose: 'zone_ns'; name: string }
@@ -91,6 +108,8 @@ export type Observation = Instant & { query: Query } & (
     | { reply: Reply }
     | { nameServerReply: NameServerReply }
     | { nsReply: AuthoritativeReply }
+    /** Undefined if too many queries are pending. */
+    | { view: ZoneView | undefined }
     | { rootProblem: RootProblem | undefined }
     | { network: NetworkState }
   )

@@ -14,7 +14,7 @@ import {
   type Progress,
 } from '../planned-changes/planned-change.ts'
 import { isBeforeWaitEnds } from './check-state.ts'
-import { evidenceOf, newDiagnosis, shortenReason, withLatest } from './evidence.ts'
+import { evidenceOf, newDiagnosis, pendingDiagnosis, shortenReason, withLatest } from './evidence.ts'
 import { storedFingerprint } from './fingerprint.ts'
 import type { CheckResult } from './run-check.ts'
 import { meetsValues } from './server-answers.ts'
@@ -64,7 +64,7 @@ function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
     case 'inconclusive': {
       const counted = inconclusive_count + (isBeforeWaitEnds(claim, at) ? 0 : 1)
       const schedule = { ...regular, due_at: soon(result.afterMs), inconclusive_count: counted }
-      return { result, schedule, columns: { ...latestOf(result), rotation: json(result.rotation) } }
+      return { result, schedule, columns: { ...pendingOf(result, schedule.due_at), rotation: json(result.rotation) } }
     }
     case 'verdict':
       return writeOfVerdict(result, regular)
@@ -79,7 +79,7 @@ const postponed = ({ last_checked_at, postponed_since }: MonitorCheckResult['cla
 })
 
 function writeOfVerdict(result: Extract<MonitorCheckResult, { kind: 'verdict' }>, regular: ScheduleUpdate): CheckWrite {
-  const { claim, at, confirmation, observations } = result
+  const { claim, at, confirmation, observations, warnings } = result
   const row = result.row!
   const { verdict, recorded, event: stateChange } = conclude(result.recorded!, result)
   const schedule = {
@@ -93,9 +93,17 @@ function writeOfVerdict(result: Extract<MonitorCheckResult, { kind: 'verdict' }>
     return {
       result,
       schedule,
-      columns: { ...latestOf(result, verdict.reason), ...(rotation === row.rotation ? {} : { rotation }) },
+      columns: {
+        ...latestOf(result, { reason: verdict.reason, hasOwnView: recorded.hasOwnView }),
+        ...(rotation === row.rotation ? {} : { rotation }),
+      },
     }
-  const diagnosis = JSON.stringify(newDiagnosis({ reason: verdict.reason, confirmation, at }, evidenceOf(observations)))
+  const diagnosis = JSON.stringify(
+    newDiagnosis(
+      { reason: verdict.reason, confirmation, at, hasOwnView: recorded.hasOwnView, ...(warnings && { warnings }) },
+      evidenceOf(observations),
+    ),
+  )
   const columns: Columns = {
     state: stateChange.newState,
     current_values: json(recorded.values),
@@ -148,18 +156,36 @@ function updatedReason({ result, columns = {} }: CheckWrite, end: PlannedWrite['
   return { diagnosis: JSON.stringify({ ...diagnosis, verdict: shortenReason(reason) }) }
 }
 
+/** What was seen, why that is not yet a verdict, and when the next check comes; also for a monitor without a verdict. */
+function pendingOf(result: Extract<MonitorCheckResult, { kind: 'inconclusive' }>, nextAt: number): Columns {
+  const { row, confirmation, at, observations, warnings } = result
+  if (!row) return {}
+  if (row.diagnosis !== null && readDiagnosis(row.diagnosis).verdict.code !== 'not_certain')
+    return latestOf(result, { nextAt })
+  const reached = { name: row.owner || '.', confirmation, at, nextAt, ...(warnings && { warnings }) }
+  return { diagnosis: JSON.stringify(pendingDiagnosis(reached, evidenceOf(observations))) }
+}
+
 /** Adds the evidence of a check without a change to the diagnosis of the last change. */
 function latestOf(
   result: Extract<MonitorCheckResult, { kind: 'verdict' | 'inconclusive' }>,
-  reason?: VerdictReason,
+  { reason, nextAt, hasOwnView }: { reason?: VerdictReason; nextAt?: number; hasOwnView?: boolean | undefined },
 ): Columns {
-  const { row, confirmation, at, observations } = result
+  const { row, confirmation, at, observations, warnings } = result
   if (!row || row.diagnosis === null) return {}
   const stored = readDiagnosis(row.diagnosis)
   // The planned change of the stored reason may have been deleted.
   const isPlanned = 'new_value' in stored.verdict.params
   const before = reason && isPlanned ? { ...stored, verdict: shortenReason(reason) } : stored
-  return { diagnosis: JSON.stringify(withLatest(before, { confirmation, at }, evidenceOf(observations))) }
+  return {
+    diagnosis: JSON.stringify(
+      withLatest(
+        before,
+        { confirmation, at, nextAt, hasOwnView, ...(warnings && { warnings }) },
+        evidenceOf(observations),
+      ),
+    ),
+  }
 }
 
 function json(value: unknown): string | null {

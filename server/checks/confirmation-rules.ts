@@ -14,7 +14,7 @@ import {
 import { checkDnssec, hidesServfail } from './dnssec-rule.ts'
 import { fingerprint } from './fingerprint.ts'
 import { isFailure } from './outcomes.ts'
-import { decideByResolvers } from './resolver-rules.ts'
+import { compareFewServers, decideByResolvers } from './resolver-rules.ts'
 import { compareViews, doesZoneDecide } from './split-horizon.ts'
 import { decideByZone, zoneReplies } from './zone-rules.ts'
 
@@ -53,13 +53,19 @@ export const RULES: readonly Rule<Check>[] = [
   },
   {
     name: "Zone's name servers",
-    rationale: 'Authoritative servers overrule caches, and several of them together overrule a bad one.',
+    rationale: 'The state is what the servers publish that the parent zone delegates to now: all of them, up to 13.',
     apply: ({ zone }) => (zone.pendingQueries.length > 0 ? sendQueries(...zone.pendingQueries) : undefined),
   },
   {
     name: 'Split horizon',
-    rationale: 'If the resolvers see another zone than the public one, Zonewatch monitors theirs.',
+    rationale: 'If all resolvers demonstrably see another zone than the public one, Zonewatch monitors theirs.',
     apply: (check) => (check.zone.usable.length > 0 ? compareViews(check) : undefined),
+  },
+  {
+    name: 'Few name servers',
+    rationale:
+      'If fewer than half of the delegated servers answer, the resolvers are queried too, and a contradiction waits.',
+    apply: compareFewServers,
   },
   {
     name: 'Zone decides',
@@ -73,7 +79,7 @@ export const RULES: readonly Rule<Check>[] = [
   },
 ]
 
-type RecordedOutcome = Pick<Recorded, 'fingerprint' | 'isRotating' | 'inconclusiveCount'>
+type RecordedOutcome = Pick<Recorded, 'fingerprint' | 'isRotating' | 'inconclusiveCount' | 'isSuspected'>
 
 /** Whether one resolver answer ends the check. If another resolver answered SERVFAIL before, the DNSSEC rule decides first. */
 export function isAsRecorded(recorded: RecordedOutcome, reply: Reply): boolean {
@@ -81,6 +87,6 @@ export function isAsRecorded(recorded: RecordedOutcome, reply: Reply): boolean {
 }
 
 function equalsRecorded(recorded: RecordedOutcome, reply: Reply): boolean {
-  const isCertain = !recorded.isRotating && recorded.inconclusiveCount === 0
+  const isCertain = !recorded.isRotating && recorded.inconclusiveCount === 0 && recorded.isSuspected !== true
   return isCertain && fingerprint(reply.outcome) === recorded.fingerprint && !isStale(reply)
 }

@@ -34,7 +34,9 @@ const MAX_OTHERS = 3
 export function checkDnssec(check: Check): Step | undefined {
   const { recorded, observations } = check
   const reply = firstReply(check)!
-  if (isFailure(reply.outcome) && isRecorded(recorded, reply.outcome)) return undefined
+  // Where the recorded failure does not end the check, the zone's servers must not overrule it: they do not validate.
+  const isEnd = recorded.inconclusiveCount === 0 && !recorded.isSuspected
+  if (isEnd && isFailure(reply.outcome) && isRecorded(recorded, reply.outcome)) return undefined
   const others = mayHideFailure(check, reply) ? otherResolvers(check, reply) : []
   const opinions = repliesByPurpose(check, 'other_resolver')
   if (others.length > opinions.length)

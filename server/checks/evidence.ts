@@ -1,5 +1,6 @@
 import type { DiagnosisPath, DnsOutcome } from '#contract/diagnosis.ts'
 import type { ConfirmationReason, VerdictReason } from '#contract/reasons.ts'
+import type { Warning } from '#contract/warnings.ts'
 import type { Exchange, Outcome } from '../dns/outcome.ts'
 import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import { truncate } from '../text.ts'
@@ -65,29 +66,50 @@ const MAX_PART_CHARACTERS = MAX_CHARACTERS / 2
 
 /** If it is too long, each exchange is shortened first, then exchanges in the middle are left out. `at`: UTC epoch milliseconds. */
 export function newDiagnosis(
-  { reason, confirmation, at }: { reason: VerdictReason; confirmation: Confirmation; at: number },
+  { reason, confirmation, at, warnings = [], hasOwnView }: { reason: VerdictReason } & Reached,
   evidence: readonly TimestampedExchange[],
 ): StoredDiagnosis {
   const verdict = shortenReason(reason)
-  return fitWithin(MAX_CHARACTERS, evidence, (paths) => ({ verdict, ...confirmationAt(confirmation, at), paths }))
+  return fitWithin(MAX_CHARACTERS, evidence, (paths) => ({
+    ...{ verdict, ...confirmationAt({ confirmation, at }), paths },
+    ...(warnings.length > 0 && { warnings }),
+    ...(hasOwnView === true && { hasOwnView }),
+  }))
+}
+
+type Reached = { confirmation: Confirmation; at: number; warnings?: Warning[]; hasOwnView?: boolean | undefined }
+
+/** The diagnosis of a monitor that has no verdict yet. */
+export function pendingDiagnosis(
+  { name, nextAt, ...reached }: { name: string; nextAt: number } & Reached,
+  evidence: readonly TimestampedExchange[],
+): StoredDiagnosis {
+  const before = newDiagnosis({ ...reached, reason: { code: 'not_certain', params: { name } }, warnings: [] }, [])
+  return withLatest(before, { ...reached, nextAt }, evidence)
 }
 
 /** The diagnosis with a later check that changed nothing. `before`: the stored one. */
 export function withLatest(
   before: StoredDiagnosis,
-  { confirmation, at }: { confirmation: Confirmation; at: number },
+  { warnings = [], nextAt, hasOwnView, ...reached }: Reached & { nextAt?: number | undefined },
   evidence: readonly TimestampedExchange[],
 ): StoredDiagnosis {
-  const { latest: _, ...diagnosis } = { ...before, paths: [...before.paths] }
+  const { latest: _, warnings: __, nextAt: ___, hasOwnView: ____, ...verdict } = { ...before, paths: [...before.paths] }
+  const diagnosis = {
+    ...verdict,
+    ...(warnings.length > 0 && { warnings }),
+    ...(nextAt !== undefined && { nextAt: new Date(nextAt).toISOString() }),
+    ...((hasOwnView ?? before.hasOwnView) === true && { hasOwnView: true as const }),
+  }
   while (diagnosis.paths.length > 2 && JSON.stringify(diagnosis).length > MAX_PART_CHARACTERS) {
     removeMiddle(diagnosis.paths)
   }
   const capacity = MAX_CHARACTERS - JSON.stringify(diagnosis).length - 20
-  const latest = fitWithin(capacity, evidence, (paths) => ({ ...confirmationAt(confirmation, at), paths }))
+  const latest = fitWithin(capacity, evidence, (paths) => ({ ...confirmationAt(reached), paths }))
   return { ...diagnosis, latest }
 }
 
-const confirmationAt = (confirmation: Confirmation, at: number) => ({
+const confirmationAt = ({ confirmation, at }: Reached) => ({
   confirmation: confirmation.map(shortenReason),
   at: new Date(at).toISOString(),
 })

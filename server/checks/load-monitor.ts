@@ -3,6 +3,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
 import type { Claim } from '../database/lease-queue.ts'
+import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { changePhase, type PlannedChange } from '../planned-changes/planned-change.ts'
 import { findOpenChange } from '../planned-changes/store.ts'
@@ -72,5 +73,6 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, now: number, ch
     inconclusiveCount: isBeforeWaitEnds(claim, now)
       ? Math.max(1, claim.inconclusive_count - 1)
       : claim.inconclusive_count,
+    hasOwnView: row.diagnosis !== null && readDiagnosis(row.diagnosis).hasOwnView === true,
   }
 }

@@ -2,6 +2,7 @@ import type { DnsClient, QueryOptions } from '../dns/client.ts'
 import { isCnameLoop } from '../dns/cname-chain.ts'
 import type { CnameChain, Reply, RRset } from '../dns/outcome.ts'
 import type { AuthoritativeClient, AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
+import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import type { NameServerReply } from './check-state.ts'
 
@@ -68,19 +69,25 @@ function linkOf({ name, values, ttl }: RRset): CnameChain[number] {
   return { name, target: target === '.' ? '' : target, ttl }
 }
 
-/** Sends a monitor's query to the n-th (`server`) of the zone's name servers. */
+/**
+ * The n-th (`server`) of the name servers of a zone. With `view`, no other one is queried in its place. `fresh`: follows delegations
+ * again instead of using the cache; with `view` only those of CNAME targets.
+ */
+export type NameServerTarget = { view?: ZoneView | undefined; server: number; fresh: boolean }
+
+/** Sends a monitor's query to one of the zone's name servers. */
 export async function queryNameServer(
   authoritativeClient: AuthoritativeClient,
   query: MonitorQuery,
-  server: number,
-  fresh: boolean,
+  { view, server, fresh }: NameServerTarget,
   signal: AbortSignal,
 ): Promise<NameServerReply> {
   let first: { owner: string; reply: AuthoritativeReply } | undefined
   let isFromCache = false
+  const target = view ? { at: { view, server }, fresh } : { firstServer: server, fresh }
   const dns: QueryClient = {
     async query(question, { totalTimeoutMs } = {}) {
-      const reply = await authoritativeClient.query(question, { firstServer: server, fresh, totalTimeoutMs, signal })
+      const reply = await authoritativeClient.query(question, { ...target, totalTimeoutMs, signal })
       first ??= { owner: question.name, reply }
       isFromCache ||= reply.isFromCache
       return reply

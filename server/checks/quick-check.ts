@@ -81,8 +81,7 @@ export async function quickCheck(
       const reply = await queryNameServer(
         authoritativeClient,
         bounded,
-        number,
-        number % FRESH_EVERY === FRESH_EVERY - 1,
+        { server: number, fresh: number % FRESH_EVERY === FRESH_EVERY - 1 },
         signal,
       )
       if (reply.isBusy) return undefined

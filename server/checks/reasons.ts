@@ -7,6 +7,7 @@ type PlainCode = Exclude<
   keyof typeof CONFIRMATION_REASONS,
   | `name_servers_${'agree' | 'majority' | 'failed'}`
   | 'name_server_confirmed'
+  | 'zone_denied'
   | `split_horizon${string}`
   | 'unclassified'
 >
@@ -36,6 +37,14 @@ export const CONFIRMATIONS = {
   nameServersFailed: (outcome: string): ConfirmationReason => ({ code: 'name_servers_failed', params: { outcome } }),
   rootProblem: (code: 'root_servers_unreachable' | 'queries_intercepted') => plain(code),
   nameServersSilent: because('name_servers_silent'),
+  onlyCopies: because('only_copies'),
+  copiesExpired: because('copies_do_not_count'),
+  fewNameServers: because('few_name_servers'),
+  delegationChanging: because('delegation_changing'),
+  resolversChosen: plain('resolvers_chosen'),
+  zoneDenied: (zone: string, names: readonly string[]): Confirmation => [
+    { code: 'zone_denied', params: { zone: zone || '.', name_servers: [...names] } },
+  ],
   splitHorizon: (zone: string): ConfirmationReason => ({ code: 'split_horizon', params: { zone: zone || '.' } }),
   splitHorizonPossible: (zone: string): ConfirmationReason => ({
     code: 'split_horizon_possible',
@@ -60,6 +69,7 @@ function withWhy(code: PlainCode, why: ConfirmationReason | undefined): Confirma
   return why ? [plain(code), why] : [plain(code)]
 }
 
+// TypeScript does not distribute over so many codes.
 function plain(code: PlainCode): ConfirmationReason {
-  return { code, params: {} }
+  return { code, params: {} } as ConfirmationReason
 }

@@ -1,5 +1,5 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
-import { isUsable, type Outcome, type Reply, type ServerAddress } from '../dns/outcome.ts'
+import { isStale, isUsable, type Outcome, type Reply, type ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/server-address.ts'
 import {
   applyRules,
@@ -33,7 +33,7 @@ import { CONFIRMATIONS, type Confirmation } from './reasons.ts'
 import { answerWithMembers, classifyMembers } from './rotation.ts'
 import { mayRotate } from './rotation-rules.ts'
 import { decideBySampling } from './sampling.ts'
-import { findOtherView } from './split-horizon.ts'
+import { doesZoneDecide, findOtherView, isQuorum } from './split-horizon.ts'
 
 /** How many resolvers are queried in addition to the first. */
 const OTHER_RESOLVERS = 2
@@ -90,6 +90,12 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     name: 'All fail',
     rationale: 'If two resolvers fail, with a pause between the queries, the name has failed.',
     apply: ({ check, replies, usable }) => (usable.length === 0 ? reportFailure(check, replies) : undefined),
+  },
+  {
+    name: 'Copies in caches',
+    rationale:
+      'If all name servers of the zone fail, the resolvers count only if they can still resolve a name that no cache has.',
+    apply: onlyCopies,
   },
   {
     name: 'Zone fails',
@@ -187,6 +193,33 @@ function cnameLoop({ check, replies, usable }: Replies): Step | undefined {
   const chain = repliesByPurpose(check, 'cname_links')[0]
   if (!chain) return sendQueries({ purpose: 'cname_links' })
   return chain.outcome.kind === 'cname_loop' ? verdict(check, chain.outcome, CONFIRMATIONS.cnameLoop) : undefined
+}
+
+function onlyCopies({ check, usable }: Replies): Step | undefined {
+  const { view, failure } = check.zone
+  if (!view || !failure || usable.length === 0) return undefined
+  const probes = repliesByPurpose(check, 'uncached')
+  if (probes.length === 0) {
+    const servers = [...new Map(usable.map((reply) => [serverOf(reply), resolverOf(check, reply)])).values()]
+    return sendQueries(...servers.map((each): Query => ({ purpose: 'uncached', zone: view.zone, servers: each })))
+  }
+  if (probes.some((reply) => isUsable(reply.outcome) && !isStale(reply))) return undefined
+  return isMajorityDue(check)
+    ? verdict(check, failure, CONFIRMATIONS.copiesExpired)
+    : inconclusive(check, CONFIRMATIONS.onlyCopies)
+}
+
+/** Few servers of a zone may be those that were left behind. */
+export function compareFewServers(check: Check): Step | undefined {
+  if (isQuorum(check) || check.recorded.isRotating || !doesZoneDecide(check)) return undefined
+  const { nextQuery, usable, counted, agreed } = repliesOf(check)
+  const { outcome } = check.zone.usable[0]!
+  const isContradicted = counted.some((each) => !isSame(each, outcome))
+  if (!isContradicted && usable.length > 1) return undefined
+  if (nextQuery) return nextQuery
+  if (!isContradicted) return undefined
+  if (!isMajorityDue(check)) return inconclusive(check, CONFIRMATIONS.fewNameServers)
+  return agreed && !isSame(agreed, outcome) ? verdict(check, agreed, CONFIRMATIONS.fewNameServers) : undefined
 }
 
 function reportFailure(check: Check, replies: readonly Reply[]): Step {

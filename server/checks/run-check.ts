@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { NetworkState } from '#contract/server.ts'
+import type { Warning } from '#contract/warnings.ts'
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../database/lease-queue.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { NetworkCheck } from '../dns/network-check.ts'
-import { isUsable, type Outcome, type Reply } from '../dns/outcome.ts'
+import { isUsable, type Outcome, type Question, type Reply } from '../dns/outcome.ts'
 import type {
   AuthoritativeClient,
   AuthoritativeClientOptions,
@@ -12,6 +14,7 @@ import type {
 } from '../dns/resolver/authoritative-client.ts'
 import { QueryBudget } from '../dns/resolver/query-budget.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
+import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import { OverloadError } from '../dns/semaphore.ts'
 import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change.ts'
@@ -21,6 +24,7 @@ import { parseStoredFingerprint } from './fingerprint.ts'
 import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
 import { queryEveryServer } from './server-answers.ts'
 import { evaluate } from './verdict.ts'
+import { warningsOf } from './warnings.ts'
 
 /** Without `authoritativeClient` only the resolvers decide. Without `networkCheck` Zonewatch's own network is trusted. */
 export type CheckDeps = {
@@ -31,7 +35,10 @@ export type CheckDeps = {
 }
 
 /** What the rules decided. `observations`: all queries and replies, in order. */
-export type Decision = Exclude<Step, { kind: 'query' | 'unchanged' }> & { observations: Observation[] }
+export type Decision = Exclude<Step, { kind: 'query' | 'unchanged' }> & {
+  observations: Observation[]
+  warnings?: Warning[]
+}
 
 /** The result of one check. */
 export type CheckFinding =
@@ -80,15 +87,21 @@ export async function runCheck<Row>(
   const resultOf = (finding: CheckFinding) => ({ claim, at: deps.clock.now(), ...finding })
   const query = monitorQueryFor(monitoredNameOf(claim))
   try {
+    const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
+    const known = { fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }
+    const source = await queryAtSource(claim, known, query, deps, signal)
+    if (source && isAsRecorded(known, source)) return resultOf({ kind: 'unchanged' })
     const first = await query(deps.dns, FIRST_QUERY_OPTIONS)
     if (isUsable(first.outcome)) deps.networkCheck?.noteAnswer()
-    const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
-    const isKnown = isAsRecorded({ fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }, first)
-    if (isKnown && claim.planned_change_id === null) return resultOf({ kind: 'unchanged' })
-    if (!isKnown && !isUsable(first.outcome)) deps.networkCheck?.noteFailure(claim.owner)
+    const isCopy = isAsRecorded(known, first)
+    if (isCopy && !source && claim.planned_change_id === null) return resultOf({ kind: 'unchanged' })
+    if (!isCopy && !isUsable(first.outcome)) deps.networkCheck?.noteFailure(claim.owner)
     const loaded = await load(claim)
     if (!loaded) return resultOf({ kind: 'deleted' })
-    const { recorded, row, planned: change } = loaded
+    const { row, planned: change } = loaded
+    const isPrivate = loaded.recorded.resolution === 'resolvers' || loaded.recorded.hasOwnView === true
+    const recorded: Recorded = { ...loaded.recorded, isSuspected: source !== undefined && !isPrivate }
+    const isKnown = isCopy && !recorded.isSuspected
     if (!change) {
       const finding = isKnown ? { kind: 'unchanged' as const } : await confirm(recorded, query, first, deps, signal)
       return { ...resultOf(finding), row, recorded }
@@ -99,6 +112,36 @@ export async function runCheck<Row>(
     if (!(error instanceof OverloadError)) throw error
     return resultOf({ kind: 'postponed', afterMs: error.retryInMs })
   }
+}
+
+/**
+ * Every hour, or at each check where the interval is longer, the first query goes to one of the zone's name servers, another one
+ * each time: resolvers may keep old answers for days. Undefined if it is not time, or if the source cannot be queried.
+ */
+async function queryAtSource(
+  claim: Claim<'due_checks'>,
+  {
+    fingerprint,
+    isRotating,
+    inconclusiveCount,
+  }: { fingerprint: number | null; isRotating: boolean; inconclusiveCount: number },
+  query: MonitorQuery,
+  { clock, authoritativeClient }: CheckDeps,
+  signal: AbortSignal,
+): Promise<Reply | undefined> {
+  const isCertain = fingerprint !== null && !isRotating && inconclusiveCount === 0 && claim.planned_change_id === null
+  if (!authoritativeClient || !isCertain) return undefined
+  const round = Math.floor(clock.now() / (claim.frequency * 60_000))
+  const checksPerHour = Math.max(1, Math.floor(60 / claim.frequency))
+  if (round % checksPerHour !== claim.slot % checksPerHour) return undefined
+  if ((await authoritativeClient.findRootProblem()) !== undefined) return undefined
+  const number = Math.floor(round / checksPerHour)
+  const view = await authoritativeClient.zoneView(questionOf(monitoredNameOf(claim)), { fresh: false, number, signal })
+  if (!view || view.isUnknown || view.nameServers.length === 0) return undefined
+  if (view.isDenied) return { outcome: { kind: 'nxdomain', chain: [] }, evidence: [] }
+  const server = number % view.nameServers.length
+  const reply = await queryNameServer(authoritativeClient, query, { view, server, fresh: false }, signal)
+  return reply.isBusy ? undefined : reply
 }
 
 /** Within the period of a planned change, a check also records what each server answers. */
@@ -164,13 +207,17 @@ async function confirm(
     const waitMs = (query.notBefore ?? 0) - clock.elapsed()
     if (waitMs > 0) await clock.sleep(waitMs, signal)
     signal.throwIfAborted()
-    const result = await send(query, recorded, monitorQuery, bounded, signal)
+    const result = await send(query, { recorded, monitorQuery, observations }, bounded, signal)
     return { query, ...result, ...instant() }
   }
   for (;;) {
-    const step = decide({ recorded, observations, now: instant(), capabilities })
+    const soFar = { recorded, observations, now: instant(), capabilities }
+    const step = decide(soFar)
     if (step.kind === 'unchanged') return step
-    if (step.kind !== 'query') return { ...step, observations }
+    if (step.kind !== 'query') {
+      const outcome = step.kind === 'verdict' ? step.outcome : undefined
+      return { ...step, observations, warnings: warningsOf(soFar, outcome, step.confirmation) }
+    }
     observations.push(...(await Promise.all(step.queries.map(observe))))
   }
 }
@@ -179,13 +226,15 @@ type QueryResult =
   | { reply: Reply }
   | { nameServerReply: NameServerReply }
   | { nsReply: AuthoritativeReply }
+  | { view: ZoneView | undefined }
   | { rootProblem: RootProblem | undefined }
   | { network: NetworkState }
 
+type Sending = { recorded: Recorded; monitorQuery: MonitorQuery; observations: readonly Observation[] }
+
 async function send(
   query: Query,
-  recorded: Recorded,
-  monitorQuery: MonitorQuery,
+  { recorded, monitorQuery, observations }: Sending,
   { dns, authoritativeClient, networkCheck }: CheckDeps,
   signal: AbortSignal,
 ): Promise<QueryResult> {
@@ -213,14 +262,20 @@ async function send(
       const { name, servers, attempts } = query
       return { reply: await dns.query({ name, type: 'NS' }, { servers, attempts, signal }) }
     }
-    case 'name_server': {
-      const { server, fresh } = query
-      return { nameServerReply: await queryNameServer(authoritativeClient!, monitorQuery, server, fresh, signal) }
+    case 'uncached': {
+      const name = `zw-${randomBytes(6).toString('hex')}${query.zone === '' ? '' : `.${query.zone}`}`
+      return { reply: await dns.query({ name, type: 'A' }, { servers: query.servers, attempts: 2, signal }) }
     }
+    case 'delegation':
+      return { view: await authoritativeClient!.zoneView(questionOf(recorded), { fresh: true, signal }) }
+    case 'name_server':
     case 'name_server_sample': {
+      const { view } = observations.find((observation) => 'view' in observation)!
+      const pinned = { view: view!, server: query.server, fresh: query.purpose === 'name_server' && query.fresh }
       // The first queries resolved the names of the name servers. Samples of a hostile zone must not do so again.
-      const sampled = withOptions(authoritativeClient!, { resolvesNameServers: false })
-      return { nameServerReply: await queryNameServer(sampled, monitorQuery, query.server, false, signal) }
+      const isSample = query.purpose === 'name_server_sample'
+      const client = isSample ? withOptions(authoritativeClient!, { resolvesNameServers: false }) : authoritativeClient!
+      return { nameServerReply: await queryNameServer(client, monitorQuery, pinned, signal) }
     }
     case 'zone_ns':
       return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'NS' }, { signal }) }
@@ -237,6 +292,11 @@ function withOptions(
 ): AuthoritativeClient {
   return { ...client, query: (question, options) => client.query(question, { ...options, ...defaults }) }
 }
+
+const questionOf = ({ owner, recordType }: Pick<Recorded, 'owner' | 'recordType'>): Question => ({
+  name: owner,
+  type: recordType.queryType,
+})
 
 function monitoredNameOf(claim: Claim<'due_checks'>): MonitoredName {
   return {

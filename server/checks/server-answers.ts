@@ -3,7 +3,7 @@ import { OverloadError } from '../dns/semaphore.ts'
 import { formatServer } from '../dns/server-address.ts'
 import type { ServerAnswer } from '../planned-changes/planned-change.ts'
 import { truncate } from '../text.ts'
-import type { NameServerReply, Recorded } from './check-state.ts'
+import type { Recorded } from './check-state.ts'
 import { type MonitorQuery, queryNameServer } from './monitor-query.ts'
 import { isAnswer } from './outcomes.ts'
 import type { StartedChange } from './planned-change-match.ts'
@@ -20,7 +20,7 @@ export async function queryEveryServer(
 ): Promise<ServerAnswer[]> {
   const [resolvers, servers] = await Promise.all([
     Promise.all(deps.dns.servers.slice(0, MAX_RESOLVERS).map((server) => queryResolver(server, query, deps, signal))),
-    queryNameServers(query, deps, signal),
+    queryNameServers(recorded, query, deps, signal),
   ])
   return [...servers, ...resolvers].map(({ kind, server, outcome }) => ({
     kind,
@@ -30,7 +30,6 @@ export async function queryEveryServer(
 }
 
 const MAX_RESOLVERS = 8
-const MAX_NAME_SERVERS = 13
 const QUERY_TIMEOUT_MS = 5_000
 
 type ServerOutcome = Pick<ServerAnswer, 'kind' | 'server'> & { outcome: Outcome | undefined }
@@ -45,27 +44,27 @@ async function queryResolver(
   return { kind: 'resolver', server: formatServer(server), outcome: reply?.outcome }
 }
 
-/** The first reply names the other servers. A server that did not answer itself has no outcome, also if another one answered in its place. */
+/** A server that did not answer has no outcome. */
 async function queryNameServers(
+  { owner: name, recordType }: Recorded,
   query: MonitorQuery,
   { authoritativeClient }: CheckDeps,
   signal: AbortSignal,
 ): Promise<ServerOutcome[]> {
   if (!authoritativeClient || (await authoritativeClient.findRootProblem()) !== undefined) return []
-  const queryServer = (server: number, fresh: boolean) =>
-    unlessBusy(() => queryNameServer(authoritativeClient, query, server, fresh, signal))
-  const first = await queryServer(0, true)
-  if (!first) return []
-  const count = Math.min(first.nameServers.length, MAX_NAME_SERVERS)
-  const others = await Promise.all(
-    Array.from({ length: Math.max(0, count - 1) }, (_, index) => queryServer(index + 1, false)),
+  const view = await authoritativeClient.zoneView({ name, type: recordType.queryType }, { fresh: true, signal })
+  if (!view) return []
+  const replies = await Promise.all(
+    view.nameServers.map((_, server) =>
+      unlessBusy(() => queryNameServer(authoritativeClient, query, { view, server, fresh: true }, signal)),
+    ),
   )
-  const replies = new Map<string, NameServerReply>()
-  for (const reply of [first, ...others]) {
-    if (reply?.nameServer !== undefined && !replies.has(reply.nameServer)) replies.set(reply.nameServer, reply)
-  }
-  const names = [...new Set([...first.nameServers.slice(0, MAX_NAME_SERVERS), ...replies.keys()])].sort()
-  return names.map((server) => ({ kind: 'name_server', server, outcome: replies.get(server)?.outcome }))
+  return view.nameServers
+    .map(({ name: server }, index): ServerOutcome => {
+      const reply = replies[index]
+      return { kind: 'name_server', server, outcome: reply?.nameServer === undefined ? undefined : reply.outcome }
+    })
+    .sort((one, other) => (one.server < other.server ? -1 : 1))
 }
 
 async function unlessBusy<T>(send: () => Promise<T>): Promise<T | undefined> {

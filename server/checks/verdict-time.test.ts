@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, type TestContext, test } from 'vitest'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Claim } from '../database/lease-queue.ts'
 import { createDnsClient } from '../dns/client.ts'
@@ -22,7 +22,7 @@ const BUSY = 4
 const real = (ms: number) => ms / SPEED
 
 /** Two recursive servers and a zone on two name servers, asked with the deadlines of every day. */
-async function givenWorld() {
+async function givenWorld({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
   const clock = createFastClock(SPEED)
   const tree = await startDnsTree()
   const [tld] = await tree.zone('test', ['a.nic.test'])
@@ -106,7 +106,7 @@ const slowLinks = (length: number) => (server: DnsServer) => {
 
 type Case = { name: string; given(world: World): void; outcome: string; roots?: boolean; type?: MonitorRecordType }
 
-test.concurrent.each<Case>([
+test.concurrent.for<Case>([
   { name: 'a change', given: () => {}, outcome: 'answer' },
   { name: 'a change, without roots', given: () => {}, outcome: 'answer', roots: false },
   {
@@ -134,15 +134,15 @@ test.concurrent.each<Case>([
     given: ({ all }) => all.forEach((server) => void server.remove(NAME, 'A')),
     outcome: 'nxdomain',
   },
-])('within 10 s: $name', async ({ given, outcome, ...options }) => {
-  const world = await givenWorld()
+])('within 10 s: $name', async ({ given, outcome, ...options }, context) => {
+  const world = await givenWorld(context)
   given(world)
   const found = await world.check(options)
   expect(found.outcome).toBe(outcome)
   expect(found.ms).toBeLessThan(BUSY * 10_000)
 })
 
-test.concurrent.each<Case>([
+test.concurrent.for<Case>([
   { name: 'silence everywhere', given: ({ all }) => all.forEach(silent), outcome: 'timeout' },
   { name: 'silence, without roots', given: ({ all }) => all.forEach(silent), outcome: 'timeout', roots: false },
   {
@@ -188,8 +188,8 @@ test.concurrent.each<Case>([
     roots: false,
     type: 'MX',
   },
-])('within 40 s: $name', async ({ given, outcome, ...options }) => {
-  const world = await givenWorld()
+])('within 40 s: $name', async ({ given, outcome, ...options }, context) => {
+  const world = await givenWorld(context)
   given(world)
   const found = await world.check(options)
   expect(found.outcome).toBe(outcome)

@@ -7,6 +7,7 @@ import type { Check, Recorded, Step } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
 import { areSameValues, isAnswer } from './outcomes.ts'
 import { differenceDuring, type StartedChange } from './planned-change-match.ts'
+import type { Confirmation } from './reasons.ts'
 
 /**
  * What a monitor expects. `expectedValues` come from `parseExpectedValues` for the same type and mode. With a planned `change`
@@ -91,6 +92,10 @@ export type Conclusion = {
   }
 }
 
+/** Whether the resolvers decided because they see another zone than the public one. */
+export const isOfOwnView = (confirmation: Confirmation): boolean =>
+  confirmation.some(({ code }) => code === 'split_horizon' || code === 'split_horizon_possible')
+
 /** An outcome with another state or other values than recorded causes exactly one event. Pure. */
 export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdict' }>): Conclusion {
   const { outcome, rotation } = step
@@ -104,6 +109,7 @@ export function conclude(recorded: Recorded, step: Extract<Step, { kind: 'verdic
     isRotating: isAnswer(outcome) && outcome.pool !== undefined,
     rotation,
     inconclusiveCount: 0,
+    hasOwnView: isOfOwnView(step.confirmation) || (recorded.hasOwnView === true && step.servers.length === 0),
   }
   if (verdict.state === recorded.state && isSameValues) return { verdict, recorded: after }
   const previous = recorded.state === 'UNSET' ? null : recorded.values

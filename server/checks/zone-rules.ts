@@ -1,9 +1,13 @@
 import { isSubdomain } from '../dns/names.ts'
-import { isUsable, type Reply } from '../dns/outcome.ts'
+import { isUsable, type Outcome } from '../dns/outcome.ts'
+import { lameZone } from '../dns/resolver/zone-response.ts'
+import { delegationKey, type ZoneView } from '../dns/resolver/zone-view.ts'
 import {
   type Check,
   type CheckSoFar,
   firstReply,
+  inconclusive,
+  isMajorityDue,
   type NameServerReply,
   type Query,
   type SampledServer,
@@ -12,59 +16,75 @@ import {
   type ZoneReplies,
 } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
-import { isFailure, isSame, majority, mostInformative } from './outcomes.ts'
+import { isSame, majority, mostInformative } from './outcomes.ts'
 import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
 import { mayRotate } from './rotation-rules.ts'
 import { decideBySampling } from './sampling.ts'
 
-/** How many of a zone's name servers are queried. */
-const MAX_NAME_SERVERS = 4
+const NO_REPLIES: ZoneReplies = {
+  pendingQueries: [],
+  view: undefined,
+  replies: [],
+  usable: [],
+  failure: undefined,
+  unavailableReason: undefined,
+}
 
-const NO_REPLIES: ZoneReplies = { pendingQueries: [], usable: [], failure: undefined, unavailableReason: undefined }
-
-export function zoneReplies({ capabilities, observations }: CheckSoFar): ZoneReplies {
+export function zoneReplies({ capabilities, observations, recorded }: CheckSoFar): ZoneReplies {
   if (!capabilities.hasAuthoritativeClient) return NO_REPLIES
+  if (recorded.resolution === 'resolvers') return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.resolversChosen }
   const rootCheck = observations.find((observation) => 'rootProblem' in observation)
   if (!rootCheck) return { ...NO_REPLIES, pendingQueries: [{ purpose: 'root_servers' }] }
   if (rootCheck.rootProblem !== undefined)
     return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.rootProblem(rootCheck.rootProblem) }
-  const cached: NameServerReply[] = []
-  const fresh: NameServerReply[] = []
-  for (const observation of observations) {
-    const { query } = observation
-    if (query.purpose !== 'name_server' || !('nameServerReply' in observation)) continue
-    const replies = query.fresh || fresh.length > 0 ? fresh : cached
-    replies.push(observation.nameServerReply)
-  }
-  const missing = missingServers(cached, false)
-  const mustRefresh = missing.length === 0 && isDelegationOutdated(cached, firstReply({ observations })!)
-  const answers = inDeepestZone(fresh.length > 0 ? fresh : cached)
-  return { ...summarize(answers), pendingQueries: mustRefresh ? missingServers(fresh, true) : missing }
+  const delegation = observations.find((observation) => 'view' in observation)
+  if (!delegation) return { ...NO_REPLIES, pendingQueries: [{ purpose: 'delegation' }] }
+  const { view } = delegation
+  if (!view) return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.nameServersBusy }
+  if (view.isUnknown) return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.nameServersFailed('timeout') }
+  if (view.isDenied) return { ...NO_REPLIES, view, replies: denials(view, recorded), usable: denials(view, recorded) }
+  const replies = observations.flatMap((observation) =>
+    observation.query.purpose === 'name_server' && 'nameServerReply' in observation
+      ? [observation.nameServerReply]
+      : [],
+  )
+  return { ...NO_REPLIES, view, replies, ...summarize(view, replies), pendingQueries: missingServers(view, replies) }
 }
 
-/** The first reply names the other servers. If it is a failure, all servers were already queried. */
-function missingServers(replies: readonly NameServerReply[], fresh: boolean): Query[] {
+/** What most servers of the parent zone deny does not exist, whatever its old name servers answer. */
+function denials(view: ZoneView, { owner }: CheckSoFar['recorded']): NameServerReply[] {
+  const nameServers = view.parents.flatMap(({ server, nameServers }) => (nameServers === null ? [server] : []))
+  return nameServers.map((nameServer, server) => ({
+    ...{ owner, server, zone: view.zone, nameServers, nameServer, isFromCache: false, evidence: [] },
+    outcome: { kind: 'nxdomain', chain: [] },
+  }))
+}
+
+/** The first one follows the delegations of CNAME targets again, which the others then know. */
+function missingServers({ nameServers }: ZoneView, replies: readonly NameServerReply[]): Query[] {
+  const queryOf = (server: number, fresh: boolean): Query => ({ purpose: 'name_server', server, fresh })
   const [first] = replies
-  if (!first) return [{ purpose: 'name_server', server: 0, fresh }]
-  const count = isFailure(first.outcome) ? 1 : Math.min(first.nameServers.length, MAX_NAME_SERVERS)
-  if (replies.length >= count) return []
-  return Array.from({ length: count - replies.length }, (_, index): Query => {
-    return { purpose: 'name_server', server: replies.length + index, fresh: false }
-  })
+  if (!first) return nameServers.length === 0 ? [] : [queryOf(0, true)]
+  const queried = new Set(replies.map(({ server }) => server))
+  const isFollowed = replies.some(({ outcome }) => isUsable(outcome))
+  return nameServers.flatMap((_, server) => (queried.has(server) ? [] : [queryOf(server, !isFollowed)]))
 }
 
-/** A cached delegation may be outdated, so it is followed again before the zone's servers overrule a resolver. */
-function isDelegationOutdated(replies: readonly NameServerReply[], resolver: Reply): boolean {
-  const isByCache = replies.some(({ outcome, isFromCache }) => isFromCache && isUsable(outcome))
-  return isByCache && !replies.every(({ outcome }) => isSame(outcome, resolver.outcome))
+function summarize({ zone, nameServers }: ZoneView, replies: readonly NameServerReply[]) {
+  const usable = inDeepestZone(replies.filter(({ outcome }) => isUsable(outcome)))
+  if (usable.length > 0) return { usable, failure: undefined, unavailableReason: undefined }
+  if (replies.some(({ isBusy }) => isBusy))
+    return { usable, failure: undefined, unavailableReason: CONFIRMATIONS.nameServersBusy }
+  const failure = failureOf(zone, nameServers, replies)
+  return { usable, failure, unavailableReason: CONFIRMATIONS.nameServersFailed(failure.kind) }
 }
 
-function summarize(answers: readonly NameServerReply[]): ZoneReplies {
-  const usable = answers.filter(({ outcome }) => isUsable(outcome))
-  if (usable.length > 0) return { ...NO_REPLIES, usable }
-  if (answers.some(({ isBusy }) => isBusy)) return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.nameServersBusy }
-  const failure = mostInformative(answers.map(({ outcome }) => outcome))
-  return { ...NO_REPLIES, failure, unavailableReason: CONFIRMATIONS.nameServersFailed(failure.kind) }
+/** A zone is lame if all of its servers are. */
+function failureOf(zone: string, nameServers: ZoneView['nameServers'], replies: readonly NameServerReply[]): Outcome {
+  const outcomes = replies.map(({ outcome }) => outcome)
+  const others = outcomes.filter(({ kind }) => kind !== 'lame')
+  if (others.length > 0) return mostInformative(others)
+  return lameZone(zone, nameServers)
 }
 
 /** If a server of the parent zone denies a zone that another one refers to, the servers of the deeper zone decide. */
@@ -76,11 +96,25 @@ function inDeepestZone(replies: readonly NameServerReply[]): NameServerReply[] {
   return replies.filter(({ zone }) => zone === deep)
 }
 
+/** While the servers of the parent zone give different delegations, nothing that depends on them is reported. */
 export function decideByZone(check: Check): Step {
+  const step = decideByServers(check)
+  if (step.kind !== 'verdict' || isMajorityDue(check) || !isDelegationChanging(check)) return step
+  if (fingerprint(step.outcome) === check.recorded.fingerprint) return step
+  return inconclusive(check, CONFIRMATIONS.delegationChanging, step.rotation)
+}
+
+function isDelegationChanging({ zone: { view } }: Check): boolean {
+  return new Set(view?.parents.map(({ nameServers }) => delegationKey(nameServers))).size > 1
+}
+
+function decideByServers(check: Check): Step {
   const {
     recorded,
-    zone: { usable },
+    zone: { usable, view },
   } = check
+  if (view?.isDenied)
+    return verdict(check, usable[0]!.outcome, CONFIRMATIONS.zoneDenied(view.zone, namesOf(usable)), namesOf(usable))
   const names = () => namesOf(usable)
   const outcomes = usable.map(({ outcome }) => outcome)
   const isRecorded = () => outcomes.every((outcome) => fingerprint(outcome) === recorded.fingerprint)

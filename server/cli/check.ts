@@ -1,5 +1,6 @@
 import { adviceFor } from '#contract/advice.ts'
 import { shown, textOf, type VerdictReason } from '#contract/reasons.ts'
+import { shownWarning, type Warning } from '#contract/warnings.ts'
 import { evidenceOf, newDiagnosis, type TimestampedExchange } from '../checks/evidence.ts'
 import type { MonitoredName } from '../checks/monitor-query.ts'
 import { CONFIRMATIONS, confirmationText } from '../checks/reasons.ts'
@@ -67,21 +68,28 @@ function report(
     process.exitCode = 1
     return print(noVerdict(evidence, json))
   }
-  const { outcome, confirmation } = result
+  const { outcome, confirmation, warnings = [] } = result
   const expectedValues = expected.length > 0 ? expected : observedValues(recordType, isExactMatch, outcome)
   const { state, values, reason } = evaluate({ owner, recordType, expectedValues, isExactMatch }, outcome)
   if (state !== 'VALID') process.exitCode = 1
   if (json) {
-    const { at: _, paths: __, ...reasons } = diagnosisResponse(newDiagnosis({ reason, confirmation, at: 0 }, []))
+    const {
+      at: _,
+      paths: __,
+      ...reasons
+    } = diagnosisResponse(newDiagnosis({ reason, confirmation, at: 0, warnings }, []))
     const record = { name: owner, record_type: recordType.name }
     return print(JSON.stringify({ ...record, state, values, ...reasons, evidence: withIsoTimes(evidence) }))
   }
   print(
-    `${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n${adviceText(reason)}`,
+    `${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n${adviceText(reason)}${warningsText(warnings)}`,
   )
   if (values && values.length > 0) print(values.map((value) => `  ${value}\n`).join(''))
   print(evidenceTable(evidence))
 }
+
+const warningsText = (warnings: readonly Warning[]) =>
+  warnings.map((warning) => `Warning: ${shownWarning(warning).text}\n`).join('')
 
 function adviceText(reason: VerdictReason): string {
   const advice = adviceFor(reason)

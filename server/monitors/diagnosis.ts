@@ -2,11 +2,21 @@ import { adviceFor } from '#contract/advice.ts'
 import type { Diagnosis, DiagnosisPath } from '#contract/diagnosis.ts'
 import { type Difference, differenceOf } from '#contract/difference.ts'
 import { type ConfirmationReason, shown, textOf, type VerdictReason } from '#contract/reasons.ts'
+import { shownWarning, type Warning } from '#contract/warnings.ts'
 
 type Confirmation = { confirmation: ConfirmationReason[]; at?: string; paths: DiagnosisPath[] }
 
 /** A diagnosis in the database: codes and parameters, without texts. */
-export type StoredDiagnosis = { verdict: VerdictReason } & Confirmation & { latest?: Confirmation }
+/**
+ * `nextAt`: when the check is repeated, if the latest one was inconclusive. `hasOwnView`: the resolvers decided, because they see another
+ * zone than the public one.
+ */
+export type StoredDiagnosis = { verdict: VerdictReason } & Confirmation & {
+    latest?: Confirmation
+    warnings?: Warning[]
+    nextAt?: string
+    hasOwnView?: true
+  }
 
 /** Older versions stored texts instead of codes. */
 type OlderConfirmation = { decided?: string; at?: string; paths?: DiagnosisPath[] }
@@ -30,13 +40,22 @@ function upgradeConfirmation({ decided = '', paths = [], ...others }: OlderConfi
 /** The diagnosis in a response, with texts. */
 export const toDiagnosis = (json: string): Diagnosis => diagnosisResponse(readDiagnosis(json))
 
-export function diagnosisResponse({ verdict, latest, ...confirmation }: StoredDiagnosis): Diagnosis {
+export function diagnosisResponse({
+  verdict,
+  latest,
+  warnings = [],
+  nextAt,
+  hasOwnView: _,
+  ...confirmation
+}: StoredDiagnosis): Diagnosis {
   return {
     reason: textOf(verdict),
     verdict: shown(verdict),
     advice: adviceFor(verdict),
     ...confirmationResponse(confirmation),
     ...(latest && { latest: confirmationResponse(latest) }),
+    warnings: warnings.map(shownWarning),
+    ...(nextAt !== undefined && { pending: true as const, next_at: nextAt }),
   }
 }
 

@@ -5,7 +5,7 @@ import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 /** The names and records of a test DNS server. */
 export type Zone = {
   /** `values` in canonical text, or as `\\# 4 c0000201` for types that `toAnswer` lacks. With an empty list the name exists without records of the type. */
-  set(name: string, type: QuestionType, values: string[], ttl: number): void
+  set(name: string, type: QuestionType, values: string[], ttl: number | (() => number)): void
   remove(name: string, type: QuestionType): void
   lookUp(name: string, type: string, followCnames: boolean): LookupResult
 }
@@ -18,7 +18,7 @@ export type LookupResult = {
   isReferral?: true
 }
 
-type RecordSet = { type: QuestionType; values: string[]; ttl: number }
+type RecordSet = { type: QuestionType; values: string[]; readonly ttl: number }
 
 const MAX_CHAIN = 20
 
@@ -57,7 +57,14 @@ export function createZone(): Zone {
       const owner = lower(name)
       const records = names.get(owner) ?? new Map<string, RecordSet>()
       if (!names.has(owner)) countName(owner, 1)
-      names.set(owner, records.set(type, { type, values, ttl }))
+      const set: RecordSet = {
+        type,
+        values,
+        get ttl() {
+          return typeof ttl === 'number' ? ttl : ttl()
+        },
+      }
+      names.set(owner, records.set(type, set))
     },
     remove(name, type) {
       const owner = lower(name)

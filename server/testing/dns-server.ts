@@ -31,7 +31,7 @@ export type DnsServer = {
     count(name: string, type?: QuestionType): number
   }
   /** `values` in canonical text, of further types as octets (`\\# 4 c0000201`): `10 mail.example.com`, `v=spf1 -all`, `0 issue "ca.example"`. `ttl` in seconds, else 300. */
-  set(name: string, type: QuestionType, values: string[], options?: { ttl?: number }): void
+  set(name: string, type: QuestionType, values: string[], options?: { ttl?: number | (() => number) }): void
   remove(name: string, type: QuestionType): void
   fail(name: string, rcode: string, ede?: ExtendedError): void
   /** Answers every query of the type with the response code, for all names. */

@@ -27,7 +27,7 @@ export type AuthoritativeClient = {
   isPrivate(ip: string): boolean
 }
 
-/** `fresh`: from all servers of the parent zone now; otherwise as one of them gave it within the last hour. */
+/** `fresh`: from all servers of the parent zone now; otherwise as one of them gave it within the last minutes. */
 export type ZoneViewOptions = { fresh: boolean; number?: number; signal?: AbortSignal | undefined }
 
 export type AuthoritativeClientOptions = {

@@ -1,6 +1,6 @@
 import { isSubdomain } from '../names.ts'
 import { type Exchange, firstOfKinds, isUsable, type Outcome } from '../outcome.ts'
-import type { Delegation, Referral } from './delegation.ts'
+import type { Delegation, NameServer, Referral } from './delegation.ts'
 
 /** Whether a response helps to resolve a name in the zone: it is authoritative, or refers to a zone below. */
 export function isHelpful({ outcome, flags }: Exchange, zone: string): boolean {
@@ -59,6 +59,13 @@ function isLame({ outcome, flags }: Exchange, zone: string): boolean {
 
 function isFromZoneData(outcome: Outcome): boolean {
   return isUsable(outcome) || (outcome.kind === 'referral' && outcome.chain.length > 0)
+}
+
+/** The outcome if none of the name servers of a zone serves it. */
+export function lameZone(zone: string, nameServers: readonly NameServer[]): Outcome {
+  const hasAddress = nameServers.some(({ ips }) => ips?.length !== 0)
+  const names = nameServers.map(({ name }) => name)
+  return lame(zone, names, hasAddress ? 'do not serve it' : 'have no usable address')
 }
 
 function lame(zone: string, nameServers: string[], what: string): Outcome {

@@ -32,14 +32,14 @@ export type CachedView = ZoneView & { seenAt: number; learnedAt: number; changed
 export type ZoneViews = {
   /** From all servers of the parent zone, at most `FRESH_MS` old. */
   fresh(question: Question, resolution: Resolution): Promise<CachedView>
-  /** Given by one of the servers of the parent zone within the last hour, another one each time. */
+  /** Given by one of the servers of the parent zone within the last `RECENT_MS`, another one each time. */
   recent(question: Question, resolution: Resolution): Promise<CachedView>
 }
 
 /** Monitors of one zone that change at the same time share a view. */
 const FRESH_MS = 5_000
-/** A little less than an hour, so that a monitor with an interval of an hour asks the parent each time. */
-const RECENT_MS = 55 * 60_000
+/** The queries at the source rest on it, so that a change of the delegation is seen hardly later than one of a record. */
+const RECENT_MS = 5 * 60_000
 const MAX_CUTS = 10
 const MAX_VIEWS = 10_000
 const NEVER = Number.NEGATIVE_INFINITY
@@ -47,7 +47,7 @@ const NEVER = Number.NEGATIVE_INFINITY
 export function createZoneViews(deps: ResolverDeps, maxViews = MAX_VIEWS): ZoneViews {
   const { clock } = deps
   const views = new Map<string, CachedView>() // the least recently used first
-  const walks = new Map<string, Promise<unknown>>()
+  const pending = new Map<string, Promise<unknown>>()
   const isYoung = (at: number, ms: number) => clock.elapsed() - at <= ms
 
   function find(name: string): CachedView | undefined {
@@ -80,22 +80,22 @@ export function createZoneViews(deps: ResolverDeps, maxViews = MAX_VIEWS): ZoneV
   /** Names of one domain share most of the path, so the others wait for the first one, and then begin at its view. */
   async function learnOnce(name: string, learn: (domain: string) => Promise<CachedView>): Promise<CachedView> {
     const domain = name.split('.').slice(-2).join('.')
-    for (let running = walks.get(domain); running; running = walks.get(domain)) await running.catch(() => {})
+    for (let running = pending.get(domain); running; running = pending.get(domain)) await running.catch(() => {})
     return await learn(domain)
   }
 
-  function register(domain: string, walking: Promise<CachedView>): Promise<CachedView> {
-    const registered = walking.finally(() => void walks.delete(domain))
-    walks.set(domain, registered)
+  function register(domain: string, running: Promise<CachedView>): Promise<CachedView> {
+    const registered = running.finally(() => void pending.delete(domain))
+    pending.set(domain, registered)
     return registered
   }
 
-  async function learn(question: Question, resolution: Resolution, before: CachedView | undefined, walk: Walk) {
-    return add(question, before, await walkDown(deps, question, resolution, walk))
+  async function learn(question: Question, resolution: Resolution, before: CachedView | undefined, path: Path) {
+    return add(question, before, await followDown(deps, question, resolution, path))
   }
 
   async function confirm(question: Question, resolution: Resolution, before: CachedView | undefined) {
-    const seen = await walkDown(deps, question, resolution, { until: before, isFull: false })
+    const seen = await followDown(deps, question, resolution, { until: before, isFull: false })
     if (before && isSameDelegation(before, seen)) return add(question, before, { ...before, seenAt: seen.seenAt })
     if (!before || seen.isUnknown) return add(question, before, seen)
     // One server gives another delegation: all of them say whether it changed.
@@ -130,7 +130,7 @@ export function delegationKey(nameServers: readonly string[] | null): string {
   return nameServers === null ? '-' : [...nameServers].sort().join(' ')
 }
 
-type Walk = {
+type Path = {
   /** Each server above a cut is asked for it, and the zone for its own NS records. */
   isFull: boolean
   /** Begins here. */
@@ -140,11 +140,11 @@ type Walk = {
 }
 
 /** Follows the delegations from the top-level domain down to the zone of the name. */
-async function walkDown(
+async function followDown(
   deps: ResolverDeps,
   question: Question,
   resolution: Resolution,
-  { isFull, from, until }: Walk,
+  { isFull, from, until }: Path,
 ): Promise<CachedView> {
   const seenAt = deps.clock.elapsed()
   let zone = from ? delegationTo(from) : await topLevelDomain(deps, question, resolution)
