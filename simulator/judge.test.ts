@@ -26,18 +26,22 @@ test('a move to another provider with the same records is no event, whatever res
   expect(await eventsOf(quietWorld({ changes: [move] }))).toEqual([FIRST])
 })
 
-test('a signature that expires is seen although another resolver does not validate', async () => {
-  const signedBy = { key: 'key-1', from: -DAY, until: NOON }
-  const signed: Publication = { ...published(['203.0.113.1']), signedBy }
-  const [first] = quietWorld().resolvers
-  const world = quietWorld({
-    ds: ['key-1'],
-    publications: [signed, signed, signed],
-    resolvers: [{ ...first!, model: 'unbound, validating' }, first!],
-    changes: [],
-  })
-  expect(await eventsOf(world)).toEqual([FIRST, 'VALID → INVALID'])
-})
+test.each([30, 120])(
+  'a signature that expires is seen although another resolver does not validate (%i min)',
+  async (frequency) => {
+    const signedBy = { key: 'key-1', from: -DAY, until: NOON }
+    const signed: Publication = { ...published(['203.0.113.1']), signedBy }
+    const [first] = quietWorld().resolvers
+    const world = quietWorld({
+      frequency,
+      ds: ['key-1'],
+      publications: [signed, signed, signed],
+      resolvers: [{ ...first!, model: 'unbound, validating' }, first!],
+      changes: [],
+    })
+    expect(await eventsOf(world)).toEqual([FIRST, 'VALID → INVALID'])
+  },
+)
 
 test.each(['all', 'uplink'] as const)('nothing is reported while our own network fails (%s)', async (reach) => {
   const [first] = quietWorld().resolvers
@@ -47,6 +51,59 @@ test.each(['all', 'uplink'] as const)('nothing is reported while our own network
   ]
   const world = quietWorld({ resolvers, outages: [{ from: NOON, to: NOON + 3 * HOUR, reach }] })
   expect(await eventsOf(world)).toEqual([FIRST])
+})
+
+test('a move with other records is one event', async () => {
+  const move = change(
+    'move',
+    { at: NOON - HOUR, provider: 1, publication: published(['203.0.113.7'], [1]) },
+    { at: NOON, delegation: [1] },
+  )
+  for (const count of [1, 2, 3]) {
+    const resolvers = Array.from({ length: count }, () => quietWorld().resolvers[0]!)
+    expect(await eventsOf(quietWorld({ changes: [move], resolvers }))).toEqual([FIRST, 'VALID → MISMATCH 203.0.113.7'])
+  }
+})
+
+test('several caches behind one address cause no further event during a move', async () => {
+  const move = change(
+    'move',
+    { at: NOON - HOUR, provider: 1, publication: published(['203.0.113.7'], [1]) },
+    { at: NOON, delegation: [1] },
+  )
+  const resolvers = [{ ...quietWorld().resolvers[0]!, caches: 3 }]
+  expect(await eventsOf(quietWorld({ changes: [move], resolvers }))).toEqual([FIRST, 'VALID → MISMATCH 203.0.113.7'])
+})
+
+test('a suspended domain is one event, and its return another', async () => {
+  const suspension = change('suspension', { at: NOON, delegation: null }, { at: NOON + 12 * HOUR, delegation: [0] })
+  expect(await eventsOf(quietWorld({ changes: [suspension] }))).toEqual([
+    FIRST,
+    'VALID → NOT_FOUND',
+    `NOT_FOUND → ${FIRST.slice(8)}`,
+  ])
+})
+
+test('an outage of all name servers is seen although resolvers serve stale answers without saying so', async () => {
+  const [first] = quietWorld().resolvers
+  const silent: Publication = { ...published(['203.0.113.1']), content: 'silent' }
+  const world = quietWorld({
+    resolvers: [
+      { ...first!, model: 'undeclared stale' },
+      { ...first!, model: 'undeclared stale' },
+    ],
+    changes: [change('outage', { at: NOON, provider: 0, publication: silent })],
+  })
+  const [report] = await judgeAll([world])
+  expect(report!.faults).toEqual([])
+})
+
+test('a fixed set of worlds has no false event, and no missed or late change', async () => {
+  const reports = await judgeAll(Array.from({ length: 30 }, (_, index) => drawWorld(3_001 + index)))
+  const faults = reports.flatMap(({ world, faults }) =>
+    faults.map(({ kind, text }) => `${world.seed}: ${kind}: ${text}`),
+  )
+  expect(faults).toEqual([])
 })
 
 // The judge itself

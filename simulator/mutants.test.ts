@@ -1,7 +1,11 @@
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { RULE_MUTANTS } from '#server/checks/rule-mutants.ts'
 import { mutatedSource, nameOf } from './mutation.ts'
+import type { Totals } from './totals.ts'
+import type { Job } from './worker.ts'
 
 const SERVER = new URL('../server/', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, SERVER), 'utf8')
@@ -45,4 +49,16 @@ test('every mutant fits the source', () => {
     if ('rule' in mutant) expect(read(mutant.file)).toContain(mutant.rule)
     else expect(mutatedSource(read(mutant.file), mutant), nameOf(mutant)).not.toBe(read(mutant.file))
   }
+})
+
+/** The whole list takes hours: `npm run simulate -- --mutants`. */
+const SOME = ["Zone's name servers", 'Zone decides']
+
+test.each(SOME)('worlds show that the rule "%s" never applies', async (rule) => {
+  const mutant = RULE_MUTANTS.find((one) => 'rule' in one && one.rule === rule)!
+  const workerData: Job = { from: 3_001, worlds: 40, mutant }
+  const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData, execArgv: [] })
+  const [{ failed }] = (await once(worker, 'message')) as [Totals]
+  await worker.terminate()
+  expect(failed.length).toBeGreaterThan(0)
 })

@@ -101,6 +101,7 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   threshold('checks/sampling.ts', 'DENIAL_DISAGREEMENT_ROUNDS', '0'),
   threshold('checks/split-horizon.ts', 'MAX_ZONE_CUTS', '0'),
   threshold('checks/split-horizon.ts', 'STATIC_PAUSE_MS', '0'),
+  threshold('checks/split-horizon.ts', 'STATIC_SAMPLES', '1'),
   threshold('checks/split-horizon.ts', 'MAX_STALE_TTL_S', '1e9'),
   threshold('checks/split-horizon.ts', 'MAX_OTHERS', '0'),
   { file: 'checks/confirmation-rules.ts', name: 'stale answers are trusted', from: ' && !isStale(reply)', to: '' },

@@ -20,6 +20,7 @@ import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change.ts'
 import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check-state.ts'
 import { decide, isAsRecorded } from './confirmation-rules.ts'
+import { hidesServfail } from './dnssec-rule.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
 import { queryEveryServer } from './server-answers.ts'
@@ -90,17 +91,21 @@ export async function runCheck<Row>(
     const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
     const known = { fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }
     const source = await queryAtSource(claim, known, query, deps, signal)
-    if (source && isAsRecorded(known, source)) return resultOf({ kind: 'unchanged' })
+    const isPublished = source !== undefined && isAsRecorded(known, source)
+    // Only a resolver validates. Where each check goes to the source, it also asks a resolver.
+    if (isPublished && checksPerHour(claim) > 1) return resultOf({ kind: 'unchanged' })
     const first = await query(deps.dns, FIRST_QUERY_OPTIONS)
     if (isUsable(first.outcome)) deps.networkCheck?.noteAnswer()
     const isCopy = isAsRecorded(known, first)
+    // A copy that differs from what the source publishes is old, or of another region. A failure may be that of a validator.
+    if (isPublished && isUsable(first.outcome) && !hidesServfail(first)) return resultOf({ kind: 'unchanged' })
     if (isCopy && !source && claim.planned_change_id === null) return resultOf({ kind: 'unchanged' })
     if (!isCopy && !isUsable(first.outcome)) deps.networkCheck?.noteFailure(claim.owner)
     const loaded = await load(claim)
     if (!loaded) return resultOf({ kind: 'deleted' })
     const { row, planned: change } = loaded
     const isPrivate = loaded.recorded.resolution === 'resolvers' || loaded.recorded.hasOwnView === true
-    const recorded: Recorded = { ...loaded.recorded, isSuspected: source !== undefined && !isPrivate }
+    const recorded: Recorded = { ...loaded.recorded, isSuspected: source !== undefined && !isPublished && !isPrivate }
     const isKnown = isCopy && !recorded.isSuspected
     if (!change) {
       const finding = isKnown ? { kind: 'unchanged' as const } : await confirm(recorded, query, first, deps, signal)
@@ -132,10 +137,10 @@ async function queryAtSource(
   const isCertain = fingerprint !== null && !isRotating && inconclusiveCount === 0 && claim.planned_change_id === null
   if (!authoritativeClient || !isCertain) return undefined
   const round = Math.floor(clock.now() / (claim.frequency * 60_000))
-  const checksPerHour = Math.max(1, Math.floor(60 / claim.frequency))
-  if (round % checksPerHour !== claim.slot % checksPerHour) return undefined
+  const perHour = checksPerHour(claim)
+  if (round % perHour !== claim.slot % perHour) return undefined
   if ((await authoritativeClient.findRootProblem()) !== undefined) return undefined
-  const number = Math.floor(round / checksPerHour)
+  const number = Math.floor(round / perHour)
   const view = await authoritativeClient.zoneView(questionOf(monitoredNameOf(claim)), { fresh: false, number, signal })
   if (!view || view.isUnknown || view.nameServers.length === 0) return undefined
   if (view.isDenied) return { outcome: { kind: 'nxdomain', chain: [] }, evidence: [] }
@@ -143,6 +148,8 @@ async function queryAtSource(
   const reply = await queryNameServer(authoritativeClient, query, { view, server, fresh: false }, signal)
   return reply.isBusy ? undefined : reply
 }
+
+const checksPerHour = ({ frequency }: Claim<'due_checks'>) => Math.max(1, Math.floor(60 / frequency))
 
 /** Within the period of a planned change, a check also records what each server answers. */
 async function checkPlannedChange(

@@ -84,6 +84,11 @@ function findCandidate(check: Check, resolver: Reply): undefined | Query[] | Can
 
 /** A cache counts the TTL of its copy down, and gives a copy that it could not refresh 30 seconds (RFC 8767 section 4). */
 const STATIC_PAUSE_MS = 2_100
+/**
+ * Before the pause and after it. Several caches may answer behind one address, each with a copy that it has just fetched: most of
+ * them are filled before the pause, and one of them shows a lower TTL after it.
+ */
+const STATIC_SAMPLES = 8
 const MAX_STALE_TTL_S = 30
 /** How many resolvers beside the first must see the other view too. */
 const MAX_OTHERS = 2
@@ -108,14 +113,11 @@ function proveOtherView(check: Check, { cut, publicServers, reason }: Candidate)
   if (outcomes.some(isContradiction)) return
   const delegations = resolverDelegations(check, cut, first)
   if (delegations.some(({ evidence }) => evidence.at(-1)?.flags.includes('aa'))) return reason
-  const [earlier, later] = delegations
-  if (!earlier || !isAnswer(earlier.outcome) || earlier.outcome.rrset.ttl <= MAX_STALE_TTL_S) return
-  if (!later) {
-    const notBefore = check.now.elapsed + STATIC_PAUSE_MS
-    return [{ purpose: 'resolver_ns', name: cut, servers: first, attempts: 1, notBefore }]
-  }
-  // Another TTL may come from another cache behind the same address.
-  return isAnswer(later.outcome) && later.outcome.rrset.ttl === earlier.outcome.rrset.ttl ? reason : undefined
+  const ttls = delegations.map(({ outcome }) => (isAnswer(outcome) ? outcome.rrset.ttl : 0))
+  if (ttls.length === 0 || ttls[0]! <= MAX_STALE_TTL_S || ttls.some((ttl) => ttl !== ttls[0])) return
+  if (ttls.length >= 2 * STATIC_SAMPLES) return reason
+  const notBefore = ttls.length === STATIC_SAMPLES ? { notBefore: check.now.elapsed + STATIC_PAUSE_MS } : {}
+  return [{ purpose: 'resolver_ns', name: cut, servers: first, attempts: 1, ...notBefore }]
 }
 
 type Disagreement = { name: string; zone: string; nameServers: readonly string[] }
