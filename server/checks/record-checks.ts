@@ -2,8 +2,9 @@ import type { Notify } from '#contract/monitors.ts'
 import { insertInformationAlerts } from '../alerts/information-alerts.ts'
 import { recordAudit } from '../audit-log.ts'
 import { systemContext } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
-import { reschedule } from '../database/lease-queue.ts'
+import { reschedule, setSchedules } from '../database/lease-queue.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { nextVersion } from '../database/versions.ts'
 import { isFailing, returnToIncidents } from '../monitors/incident-membership.ts'
@@ -20,7 +21,8 @@ import { type NewEvent, reportEvents } from './report.ts'
 
 /**
  * Records a batch of checks: their next times and, if something changed, monitors, events and webhook requests. A check that lost
- * its lease records nothing. Returns the number of events.
+ * its lease is recorded too if the monitor is still what it was and nobody else recorded it: on a busy machine no result would ever be
+ * in time. `onLost`: how many results were rejected. Returns the number of events.
  */
 export async function recordChecks(
   db: Database,
@@ -40,8 +42,43 @@ export async function recordChecks(
     'due_checks',
     writes.map(({ result, schedule }) => ({ claim: result.claim, set: schedule })),
   )
-  onLost(writes.length - held.length)
+  const late = lateWrites(writes, new Set(held))
+  if (late.length === 0) return 0
+  onLost(late.length - (await inTransaction(db, (transaction) => recordLate(transaction, late))).length)
   return 0
+}
+
+const lateWrites = (writes: readonly CheckWrite[], held: ReadonlySet<MonitorCheckResult['claim']>) =>
+  writes.filter(({ result }) => !held.has(result.claim))
+
+/** What every recorded check and every change of a monitor's definition changes. */
+const UNCHANGED_COLUMNS = [
+  ...(['monitor_id', 'owner', 'record_type', 'is_exact_match', 'frequency', 'planned_change_id'] as const),
+  ...(['fingerprint', 'streak', 'inconclusive_count', 'last_checked_at', 'postponed_since'] as const),
+]
+
+/** Records the checks whose rows are as they were when they were claimed, whoever holds them now. Returns their claims. */
+async function recordLate(db: Database, writes: readonly CheckWrite[]): Promise<MonitorCheckResult['claim'][]> {
+  if (writes.length === 0) return []
+  const slots = writes.map(({ result }) => result.claim.slot)
+  const rows = await db
+    .selectFrom('due_checks')
+    .select(['slot', 'due_at', ...UNCHANGED_COLUMNS])
+    .where(isOneOf(db, 'slot', slots, 'bigint'))
+    .orderBy('slot')
+    .modifyEnd(forUpdate(db))
+    .execute()
+  const bySlot = new Map(rows.map((row) => [row.slot, row]))
+  const same = writes.filter(({ result: { claim } }) => {
+    const row = bySlot.get(claim.slot)
+    // A disabled monitor is not due.
+    return row && row.due_at !== null && UNCHANGED_COLUMNS.every((name) => row[name] === claim[name])
+  })
+  await setSchedules(
+    db,
+    same.map(({ result, schedule }) => ({ slot: result.claim.slot, set: schedule })),
+  )
+  return same.map(({ result }) => result.claim)
 }
 
 async function writeInTransaction(db: Database, writes: readonly CheckWrite[], now: number) {
@@ -49,6 +86,12 @@ async function writeInTransaction(db: Database, writes: readonly CheckWrite[], n
   const existing = writes.filter(({ columns, result }) => !columns || monitors.has(result.claim.monitor_id))
   const schedules = existing.map(({ result, schedule }) => ({ claim: result.claim, set: schedule }))
   const held = new Set(await reschedule(db, 'due_checks', schedules))
+  const late = lateWrites(existing, held).filter(({ columns, result }) => {
+    // `due_checks` does not have the expected values. A result without changes does not depend on them.
+    const monitor = monitors.get(result.claim.monitor_id)
+    return !columns || monitor?.version === result.row?.version
+  })
+  for (const claim of await recordLate(db, late)) held.add(claim)
   const newEvents: NewEvent[] = []
   for (const { result, columns, event, planned } of existing) {
     if (!columns || !held.has(result.claim)) continue
@@ -92,7 +135,7 @@ async function lockMonitors(db: Database, changes: readonly CheckWrite[]) {
   const ids = changes.flatMap(({ columns, result }) => (columns ? [result.claim.monitor_id] : []))
   const rows = await db
     .selectFrom('monitors')
-    .select(['id', 'organization_id', 'group_id', 'notify'])
+    .select(['id', 'organization_id', 'group_id', 'notify', 'version'])
     .where('id', 'in', ids)
     .orderBy('id')
     .modifyEnd(forUpdate(db))

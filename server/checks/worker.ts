@@ -1,5 +1,13 @@
 import { sql } from 'kysely'
-import { type Claim, claimDue, releaseUnknown, repairAfterClockStep, type Waits } from '../database/lease-queue.ts'
+import {
+  type Claim,
+  claimDue,
+  LEASE_MS,
+  releaseUnknown,
+  renewLeases,
+  repairAfterClockStep,
+  type Waits,
+} from '../database/lease-queue.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { runWorker, type Signals, type WorkerDeps } from '../database/worker-loop.ts'
 import { WriteBatches } from '../database/write-batches.ts'
@@ -34,7 +42,7 @@ export const CLOCK_STEP_REPAIR: Waits = {
 /** Claims due checks, runs and records them. Runs until `stop`; `abandon` aborts checks in progress. */
 export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, log, loopHealth, wakeUps, process, metrics } = deps
-  const inFlight = new InFlight()
+  const inFlight = new InFlight<Claim<'due_checks'>>()
   const records = new WriteBatches<MonitorCheckResult>(
     async (results) => {
       const events = await recordChecks(db, results, clock.now(), (leases) => metrics?.lostLeases(leases))
@@ -56,11 +64,22 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
   )
   const load = monitorLoader(db, clock)
   let mustRelease = false
+  let renewal: Promise<void> | undefined
+  /** Checks may take longer than their leases, on a busy machine and at slow servers. */
+  const renew = async () => {
+    const claims = inFlight.undecidedSince(clock.elapsed() - RENEW_AFTER_MS)
+    if (claims.length === 0) return
+    renewal = renewLeases(db, 'due_checks', claims, clock.now())
+    await renewal
+    inFlight.renewed(claims, clock.elapsed())
+  }
   const check = async (claim: Claim<'due_checks'>) => {
     try {
       const startedAt = clock.now()
       const result = await runCheck(claim, deps, load, abandon)
       deps.tracing?.record(checkSpan(result, startedAt))
+      inFlight.decided(claim)
+      await renewal?.catch(() => {}) // it would change the lease while the check is completed
       await records.add(result)
     } catch (err) {
       // The check is repeated when its lease expires, or at once if the database was unavailable.
@@ -84,6 +103,7 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
         await releaseUnknown(db, 'due_checks', { process, held: inFlight.slots(), now: clock.now() })
         mustRelease = false
       }
+      await renew()
       const capacity = Math.min(BATCH_SIZE, inFlight.capacity(clock.elapsed()))
       if (capacity === 0) return { restMs: GATHER_MS, isIdle: false }
       const claims = await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity })
@@ -107,20 +127,46 @@ export const SLOW_AFTER_MS = 1_000
 /** A claim of a few checks costs nearly as much as one of many, so smaller ones are not made. */
 export const MIN_CLAIM = 250
 
+/** Early enough that a renewal that waits for the database still comes in time. */
+const RENEW_AFTER_MS = LEASE_MS / 4
+
 type RunningCheck = { slot: number }
 
 /** The checks that have started and are not recorded yet. Times are the clock's elapsed milliseconds. */
-export class InFlight {
+export class InFlight<Check extends RunningCheck = RunningCheck> {
   /** With their start times, oldest first. */
-  readonly #fast = new Map<RunningCheck, number>()
-  readonly #slow = new Set<RunningCheck>()
+  readonly #fast = new Map<Check, number>()
+  readonly #slow = new Set<Check>()
+  /** Without a result, with the start of their leases, the oldest first. */
+  readonly #undecided = new Map<Check, number>()
   #end: (() => void) | undefined
 
-  start(check: RunningCheck, now: number): void {
+  start(check: Check, now: number): void {
     this.#fast.set(check, now)
+    this.#undecided.set(check, now)
   }
 
-  finish(check: RunningCheck): void {
+  /** The check has a result, which is to be recorded. */
+  decided(check: Check): void {
+    this.#undecided.delete(check)
+  }
+
+  /** Those without a result whose leases began at that time or before. */
+  undecidedSince(latest: number): Check[] {
+    const found: Check[] = []
+    for (const [check, leasedAt] of this.#undecided) {
+      if (leasedAt > latest) break
+      found.push(check)
+    }
+    return found
+  }
+
+  renewed(checks: readonly Check[], now: number): void {
+    for (const check of checks) if (this.#undecided.delete(check)) this.#undecided.set(check, now)
+  }
+
+  finish(check: Check): void {
+    this.#undecided.delete(check)
     if (!this.#fast.delete(check)) this.#slow.delete(check)
     if (this.#isEmpty()) this.#end?.()
   }

@@ -72,7 +72,7 @@ export async function runHeartbeat(deps: HeartbeatDeps, { stop }: { stop: AbortS
       await deps.followKey()
       await report(deps)
       deps.wrote?.(clock.elapsed())
-      await releaseSilent(db, process, clock.now())
+      await releaseSilent(db, deps.self, process, clock.now())
     } catch (err) {
       log.error({ err }, 'The heartbeat of this process could not be written. Retrying.')
     }
@@ -130,30 +130,37 @@ export async function countWorking(db: Database, now: number): Promise<ProcessCo
 }
 
 /**
- * On SQLite all processes run on one machine, so a silent process is dead or stopped, and its claims are released at once. On PostgreSQL
- * it may only be disconnected, so its leases must expire first.
+ * On SQLite all processes run on one machine, so the claims of a silent process that has ended are released at once. One that lives is
+ * late on a busy machine: its leases count. On PostgreSQL it may only be disconnected, so its leases must expire first.
  */
-async function releaseSilent(db: Database, process: number, now: number): Promise<void> {
+async function releaseSilent(db: Database, self: ThisProcess, process: number, now: number): Promise<void> {
   const silentMs = engineOf(db) === 'sqlite' ? SILENT_MS : DELETE_AFTER_MS
-  const silent = await db
+  const rows = await db
     .selectFrom('processes')
-    .select('id')
+    .select(['id', 'pid', 'machine', 'seen_at'])
     .where('seen_at', '<', now - silentMs)
     .where('id', '!=', process)
     .limit(100)
     .execute()
-  await releaseAndDelete(db, silent, now)
-}
-
-/** Releases processes of this machine that are dead, including an earlier one with the process id of this one. */
-async function releaseDead(db: Database, { pid, machine, isAlive }: ThisProcess, now: number): Promise<void> {
-  const rows = await db.selectFrom('processes').selectAll().execute()
-  const isSilent = (seenAt: number) => seenAt < now - SILENT_MS
-  const isDead = (row: { pid: number; machine: string }) =>
-    row.machine === machine && (row.pid === pid || !isAlive(row.pid))
   await releaseAndDelete(
     db,
-    rows.filter((row) => isSilent(row.seen_at) || isDead(row)),
+    rows.filter((row) => row.seen_at < now - DELETE_AFTER_MS || !isLate(row, self)),
+    now,
+  )
+}
+
+/** Whether a silent process lives on this machine. Its process id may be another's by now; then its leases expire. */
+const isLate = (row: { pid: number; machine: string }, { pid, machine, isAlive }: ThisProcess) =>
+  row.machine === machine && row.pid !== pid && isAlive(row.pid)
+
+/** Releases processes of this machine that are dead, including an earlier one with the process id of this one. */
+async function releaseDead(db: Database, self: ThisProcess, now: number): Promise<void> {
+  const rows = await db.selectFrom('processes').selectAll().execute()
+  const isSilent = (seenAt: number) => seenAt < now - SILENT_MS
+  const isOfThisMachine = ({ machine }: { machine: string }) => machine === self.machine
+  await releaseAndDelete(
+    db,
+    rows.filter((row) => (isOfThisMachine(row) || isSilent(row.seen_at)) && !isLate(row, self)),
     now,
   )
 }

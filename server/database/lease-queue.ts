@@ -128,6 +128,39 @@ export async function reschedule<T extends DueTable, C extends object = Claim<T>
   return items.map(({ claim }) => claim).filter((_, index) => held[index])
 }
 
+/** As `reschedule`, for rows that the caller has locked, whoever has claimed them. The same columns in every item. */
+export async function setSchedules(
+  db: Database,
+  items: readonly { slot: number; set: Rescheduled<'due_checks', object>['set'] }[],
+): Promise<void> {
+  if (items.length === 0) return
+  const { key, write } = QUEUES.due_checks
+  const changed = Object.entries(write).filter(([name]) => name in items[0]!.set)
+  const rows = items.map(({ slot, set }) => {
+    const values = Object.entries(set).map(([name, value]) => [`new_${name}`, value])
+    return { slot, new_claimed_by: null, ...Object.fromEntries(values) }
+  })
+  await updateEach(db, { table: 'due_checks', key, set: { ...LEASE, ...Object.fromEntries(changed) } }, rows)
+}
+
+/**
+ * Extends the leases of claims that are still worked on, from `now`. Updates the claims whose lease was held; the others stay as they
+ * are. Nobody may complete the claims meanwhile.
+ */
+export async function renewLeases<T extends DueTable>(
+  db: Database,
+  table: T,
+  claims: readonly Claim<T>[],
+  now: number,
+): Promise<void> {
+  const due_at = now + LEASE_MS
+  const rows = claims.map((claim) => ({ ...claim, new_due_at: due_at }))
+  const held = await updateEach(db, { table, key: claimKey(table), set: { due_at: 'bigint' } }, rows)
+  claims.forEach((claim, index) => {
+    if (held[index]) Object.assign(claim, { due_at })
+  })
+}
+
 /** Deletes claimed rows whose work is done. Returns the claims whose lease was still held; the other rows stay. */
 export async function complete<C extends object>(db: Database, table: DueTable, claims: readonly C[]): Promise<C[]> {
   const held = await deleteEach(db, { table, key: claimKey(table) }, claims as readonly Record<string, unknown>[])

@@ -48,24 +48,21 @@ export function createSemaphore(limit: number, waitingLimit: number, earlyLimit 
 
   function wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (!signal) return enqueue({ resolve, reject, isAborted: false, next: undefined })
-      const abort = () => {
-        waiter.isAborted = true
-        reject(signal.reason)
-      }
-      const withoutListener =
-        <T>(settle: (value: T) => void) =>
-        (value: T) => {
-          signal.removeEventListener('abort', abort)
-          settle(value)
+      const waiter: Waiter = { resolve, reject, isAborted: false, next: undefined }
+      if (signal) {
+        const stopListening = onAbort(signal, () => {
+          waiter.isAborted = true
+          reject(signal.reason)
+        })
+        waiter.resolve = () => {
+          stopListening()
+          resolve()
         }
-      const waiter: Waiter = {
-        resolve: withoutListener(resolve),
-        reject: withoutListener(reject),
-        isAborted: false,
-        next: undefined,
+        waiter.reject = (reason) => {
+          stopListening()
+          reject(reason)
+        }
       }
-      signal.addEventListener('abort', abort, { once: true })
       enqueue(waiter)
     })
   }
@@ -104,6 +101,24 @@ export function createSemaphore(limit: number, waitingLimit: number, earlyLimit 
     isIdle: () => held === 0 && releasedEarly === 0 && waiting === 0,
     counts: () => ({ held: held + releasedEarly, waiting }),
   }
+}
+
+const listeners = new WeakMap<AbortSignal, Set<() => void>>()
+
+/**
+ * Calls `listener` when the signal is aborted. All listeners of a signal share one of its own: thousands of checks wait with the same
+ * signal, and adding or removing a listener of an EventTarget takes longer the more it has.
+ */
+function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  let all = listeners.get(signal)
+  if (!all) {
+    const added = new Set<() => void>()
+    signal.addEventListener('abort', () => added.forEach((each) => void each()), { once: true })
+    listeners.set(signal, added)
+    all = added
+  }
+  all.add(listener)
+  return () => void all.delete(listener)
 }
 
 /** So many queries to a server are pending that one more would be sent too late. It says nothing about the server. */
