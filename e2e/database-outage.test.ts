@@ -75,6 +75,15 @@ test('/readyz reports a PostgreSQL that is down, and changes found during the ou
   const [, changed] = await receiver.waitFor(2)
   expect(JSON.parse(changed!.body.toString()).event).toMatchObject({ current_value: ['192.0.2.2'] })
   expect(receiver.received).toHaveLength(2)
+  // Each process logs its own outage.
+  const lines = (pattern: RegExp) => server.stdout().match(new RegExp(pattern, 'g'))?.length ?? 0
+  await eventually(
+    async () => lines(/"The database is available again\."/),
+    (ended) => ended > 0 && ended === lines(/"The database is unavailable\./),
+  )
   server.send('SIGTERM')
-  expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
+  const { code, stdout, stderr } = await server.ended
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(lines(/"The database is unavailable\./)).toBeLessThanOrEqual(2)
+  expect(stdout).not.toContain('"stack"')
 })

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { parseRoles } from '../config/parse.ts'
 import { engineOf } from '../database/database.ts'
 import { registerProcess, runHeartbeat, unregisterProcess } from '../database/heartbeat.ts'
+import { OutageLog } from '../database/outage-log.ts'
 import { PostgresSignals } from '../database/postgres-signals.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { readinessProblems } from '../http/health.ts'
@@ -68,8 +69,13 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
     void otherServers?.send(topic)
   })
   supervisor.onWake((topic) => wakeUps[topic].receive())
+  const outages = new OutageLog(systemClock)
   const deps = {
-    ...openDeps(withShareOfLimits(config, roles), [secret.text, ...secret.previous], await createLog(config)),
+    ...openDeps(
+      withShareOfLimits(config, roles),
+      [secret.text, ...secret.previous],
+      await createLog(config, outages.hooks),
+    ),
     loopHealth: supervisor.loopHealth,
     wakeUps,
     isStarting: () => !isServing,
@@ -95,7 +101,10 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   // In a process without loops, `deps.loopHealth` holds the loops of the other processes: they are not its own to report.
   const loopHealth = workers ? deps.loopHealth : new LoopHealth()
   const describe = () => JSON.stringify(reportOf(deps, roles))
-  const wrote = (elapsed: number) => deps.loopHealth.wrote(elapsed)
+  const wrote = (elapsed: number) => {
+    deps.loopHealth.wrote(elapsed)
+    outages.wrote(log)
+  }
   wrote(clock.elapsed()) // the process has just registered itself
   const followKey = keyFollower(deps, secret)
   const loops = [

@@ -1,6 +1,6 @@
 import { type Dialect, PostgresDialect } from 'kysely'
 import type { PoolClient } from 'pg'
-import { isReadOnly, isTimedOut } from './unavailable.ts'
+import { isReadOnly, isTimedOut, markDatabaseError } from './unavailable.ts'
 
 /**
  * PostgreSQL 15 or newer. `url`: `postgres://user:password@host:port/database`. `timeoutMs`: the timeout of a statement; 0: none. It is
@@ -28,6 +28,9 @@ export function postgresDialect(url: string, connections: number, { timeoutMs = 
         client.on('error', () => {})
         endUnusable(client, idleMs)
       })
+      const connect = pool.connect.bind(pool) as () => Promise<PoolClient>
+      const markedConnect = () => connect().catch((error: unknown) => Promise.reject(markDatabaseError(error)))
+      pool.connect = markedConnect as typeof pool.connect // Kysely calls the variant that returns a promise
       return pool
     },
   })
@@ -46,7 +49,7 @@ function endUnusable(client: PoolClient, idleMs: number): void {
       return await (args[0] === 'begin' ? query(begin) : query(...args))
     } catch (error) {
       if (isReadOnly(error) || isTimedOut(error)) void client.end()
-      throw error
+      throw markDatabaseError(error)
     }
   }
   client.query = guarded as typeof client.query // Kysely calls the variant that returns a promise

@@ -21,6 +21,20 @@ const LOCKED_OR_FULL = new Set([5, 10, 13])
 const TIMED_OUT = 'Query read timeout'
 const BROKEN = /Connection terminated|timeout exceeded when trying to connect|not queryable|Connection ended/
 
+const databaseErrors = new WeakSet<object>()
+
+/** Errors of a network have the same codes whatever did not respond, so the database marks its own. */
+export function markDatabaseError<T>(error: T): T {
+  if (error instanceof Error) databaseErrors.add(error)
+  return error
+}
+
+/** Whether the database threw the error. */
+export function isDatabaseError(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false
+  return databaseErrors.has(error) || (error as NodeJS.ErrnoException).code === 'ERR_SQLITE_ERROR'
+}
+
 /** Whether a statement failed because the database is currently unreachable or not writable, so that a retry may succeed. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
