@@ -12,6 +12,11 @@ type MonitorFacts = Pick<MonitorResponse, 'state' | 'domain' | 'subdomain' | 're
 export function shownAdvice(monitor: MonitorFacts): ShownAdvice {
   const { state, diagnosis, is_active } = monitor
   if (state === 'UNSET') {
+    if (is_active && diagnosis?.pending)
+      return textOnly(
+        'Not certain yet',
+        'Zonewatch repeats the check in seconds to minutes, until the result is certain.',
+      )
     return is_active
       ? textOnly('First check in progress', 'The result appears here as soon as the check ends.')
       : textOnly('Enable the monitor', 'Zonewatch does not check disabled monitors. Enable it to run a check now.')

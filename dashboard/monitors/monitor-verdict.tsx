@@ -1,7 +1,8 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Minus, Plus } from 'lucide-react'
+import { Minus, Plus, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { Acceptance } from '#contract/dashboard.ts'
+import type { Diagnosis } from '#contract/diagnosis.ts'
 import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { ValueDiff } from '../events/event-change.tsx'
@@ -50,6 +51,8 @@ export function MonitorVerdict({ monitor, checking }: VerdictProps) {
           {diagnosis?.reason ?? STATE_DISPLAY[state].meaning}
         </h2>
         {diagnosis && <p className="max-w-prose text-sm text-faint">{diagnosis.decided}</p>}
+        {diagnosis?.pending && <PendingNote diagnosis={diagnosis} />}
+        {diagnosis && diagnosis.warnings.length > 0 && <Warnings warnings={diagnosis.warnings} />}
         {!is_active && state !== 'UNSET' && (
           <p className="text-sm text-soft">
             The result of the last check. The monitor is disabled: no checks run and no alerts are sent.
@@ -58,6 +61,34 @@ export function MonitorVerdict({ monitor, checking }: VerdictProps) {
       </div>
       <AdvicePanel monitor={monitor} />
     </section>
+  )
+}
+
+/** Why the latest check is not a verdict yet, and when the next one comes. */
+function PendingNote({ diagnosis: { latest, next_at } }: { diagnosis: Diagnosis }) {
+  return (
+    <p className="max-w-prose text-sm text-soft">
+      The latest check is not certain yet. {latest?.decided}
+      {next_at && (
+        <>
+          {' '}
+          The next query is due <Time at={next_at} />.
+        </>
+      )}
+    </p>
+  )
+}
+
+function Warnings({ warnings }: Pick<Diagnosis, 'warnings'>) {
+  return (
+    <ul aria-label="Warnings" className="flex max-w-prose flex-col gap-1 text-sm text-soft">
+      {warnings.map(({ code, text }) => (
+        <li key={code} className="flex items-start gap-2" title={code}>
+          <TriangleAlert className="mt-0.5 size-4 shrink-0 text-warn" aria-hidden="true" />
+          <span className="min-w-0 break-words">{text}</span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -46,7 +46,7 @@ async function found(
 }
 
 onBothEngines('a result that is later than its lease', (fresh) => {
-  test('is recorded once, whoever has claimed the check meanwhile', async () => {
+  test('is recorded once, also if another process has claimed the check meanwhile', async () => {
     const db = await fresh()
     await givenMonitor(db)
     const first = await found(db, await claimAs(db, 1, START), '192.0.2.1', START)

@@ -57,7 +57,7 @@ const UNCHANGED_COLUMNS = [
   ...(['fingerprint', 'streak', 'inconclusive_count', 'last_checked_at', 'postponed_since'] as const),
 ]
 
-/** Records the checks whose rows are as they were when they were claimed, whoever holds them now. Returns their claims. */
+/** Records the checks whose rows are as they were when they were claimed, also if another process holds them now. Returns their claims. */
 async function recordLate(db: Database, writes: readonly CheckWrite[]): Promise<MonitorCheckResult['claim'][]> {
   if (writes.length === 0) return []
   const slots = writes.map(({ result }) => result.claim.slot)

@@ -128,7 +128,7 @@ export async function reschedule<T extends DueTable, C extends object = Claim<T>
   return items.map(({ claim }) => claim).filter((_, index) => held[index])
 }
 
-/** As `reschedule`, for rows that the caller has locked, whoever has claimed them. The same columns in every item. */
+/** As `reschedule`, for rows that the caller has locked, also if another process has claimed them. The same columns in every item. */
 export async function setSchedules(
   db: Database,
   items: readonly { slot: number; set: Rescheduled<'due_checks', object>['set'] }[],
