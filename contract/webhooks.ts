@@ -187,7 +187,7 @@ export const WebhookChange = StrictObject(
   },
   {
     title: 'WebhookChange',
-    examples: [{ url: 'https://hooks.example.com/dns/v2' }],
+    examples: [{ groups: ['default'], is_active: true }],
     'x-elsewhere': { ...elsewhere, secret: 'is changed with POST /webhooks/{webhook}/rotate-secret.' },
   },
 )

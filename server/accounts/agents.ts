@@ -14,7 +14,7 @@ import { conflict, throwIfInvalid } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { limitKeysOfAgent } from './api-key-store.ts'
 import { revokeInvitationsOfAgent } from './invitations.ts'
-import { findActorRole } from './memberships.ts'
+import { findGrantingRole } from './memberships.ts'
 
 type AgentRow = Selectable<AgentsTable>
 
@@ -54,7 +54,7 @@ export async function updateAgent(
     const row = await getTenantRow(transaction, 'agents', context, id)
     refuseStale(row, match)
     const role = change.role ?? row.role
-    refuseToGrant(await findActorRole(transaction, context, context.actor.id), row.role, role)
+    refuseToGrant(await findGrantingRole(transaction, context, context.actor.id), row.role, role)
     if (role !== 'owner') await refuseLastOwner(transaction, row)
     const email = change.notification_email && normalizeAddress(change.notification_email)
     const set = {
@@ -80,7 +80,7 @@ export async function deleteAgent(db: Database, context: RequestContext, id: str
   await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getTenantRow(transaction, 'agents', context, id)
-    refuseToGrant(await findActorRole(transaction, context, context.actor.id), row.role)
+    refuseToGrant(await findGrantingRole(transaction, context, context.actor.id), row.role)
     refuseStale(row, match)
     await refuseLastOwner(transaction, row)
     await limitGrants(transaction, context, { id, role: null })

@@ -13,7 +13,7 @@ import { hashOfToken, invitationToken } from '../mail/links.ts'
 import { cancelMails, queueMail } from '../mail/outbox.ts'
 import { conflict, forbidden, notFound, Problem } from '../problem.ts'
 import { DAY_MS, toIso } from '../times.ts'
-import { findActorRole, insertAgent } from './memberships.ts'
+import { findGrantingRole, insertAgent } from './memberships.ts'
 import { normalizeEmail, type User } from './users.ts'
 
 type InvitationRow = Selectable<InvitationsTable>
@@ -62,7 +62,7 @@ export async function insertInvitation(
   const role = input.role ?? 'member'
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
-    refuseToGrant(await findActorRole(transaction, context, actor), role)
+    refuseToGrant(await findGrantingRole(transaction, context, actor), role)
     await refuseTooManyInvitations(transaction, organizationId, limit, now)
     await refuseMember(transaction, organizationId, email)
     await refuseSecondInvitation(transaction, organizationId, email, now)
@@ -101,7 +101,7 @@ export async function resendInvitation(
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     const row = await getTenantRow(transaction, 'invitations', context, id)
-    refuseToGrant(await findActorRole(transaction, context, context.actor.id), row.role)
+    refuseToGrant(await findGrantingRole(transaction, context, context.actor.id), row.role)
     refuseEnded(row, now)
     await refuseTooManyInvitations(transaction, organizationId, limit, now)
     await refuseSecondInvitation(transaction, organizationId, row.email, now, id)
@@ -127,7 +127,7 @@ export async function revokeInvitation(db: Database, context: RequestContext, id
   const { organizationId, now } = context
   await inTransaction(db, async (transaction) => {
     const { role } = await getTenantRow(transaction, 'invitations', context, id)
-    refuseToGrant(await findActorRole(transaction, context, context.actor.id), role)
+    refuseToGrant(await findGrantingRole(transaction, context, context.actor.id), role)
     const query = updateOpenInvitation(transaction, organizationId, id).set({ revoked_at: now })
     const { numUpdatedRows } = await query.executeTakeFirst()
     const row = await getTenantRow(transaction, 'invitations', context, id)

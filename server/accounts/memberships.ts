@@ -63,10 +63,14 @@ export async function findActorRole(db: Database, tenant: Tenant, actor: string)
   const agent = await findTenantRow(db, 'agents', tenant, actor)
   if (agent) return agent.role
   const key = await findTenantRow(db, 'api_keys', tenant, actor)
-  if (key?.revoked_at !== null) return undefined
-  const role = AGENT_ROLE_BY_KEY_ROLE[key.role]
-  // An owner would stay after the key has expired.
-  return role === 'owner' && key.expires_at !== null ? 'admin' : role
+  return key?.revoked_at === null ? AGENT_ROLE_BY_KEY_ROLE[key.role] : undefined
+}
+
+/** The role up to which the actor makes members. An owner would stay after a key that expires. */
+export async function findGrantingRole(db: Database, tenant: Tenant, actor: string): Promise<AgentRole | undefined> {
+  const role = await findActorRole(db, tenant, actor)
+  const key = role === 'owner' ? await findTenantRow(db, 'api_keys', tenant, actor) : undefined
+  return key && key.expires_at !== null ? 'admin' : role
 }
 
 /** An admin key may use the whole API, including billing. */

@@ -53,7 +53,8 @@ export function refuseCommonPassword(password: string, field = 'password'): void
   )
   // One or two signs again and again.
   const isRepeated = new Set(text).size <= 2
-  const stem = text.replace(/[^\p{L}]+$/u, '')
+  const letters = [...text]
+  const stem = letters.slice(0, letters.findLastIndex((sign) => /\p{L}/u.test(sign)) + 1).join('')
   if (isSequence || isRepeated || COMMON.has(text) || COMMON.has(stem))
     throw invalid({ [field]: fieldError('common_password') })
 }

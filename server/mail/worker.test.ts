@@ -53,7 +53,7 @@ onBothEngines('mail', (fresh) => {
 
     expect(server.received).toHaveLength(1)
     expect(await rows()).toMatchObject([{ status: 'sent', attempts: 2, error: null }])
-    expect(counted()).toEqual({ waiting: 1, sent: 1 })
+    expect(counted()).toEqual({ waiting: 1, sent: 1, kept: 0, failed: 0 })
   })
 
   test('after the clock was set back by a day, a deferred mail is still retried a minute later', async () => {
