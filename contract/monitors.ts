@@ -63,9 +63,18 @@ const example: Monitor = {
   notify: 'immediately',
 }
 
+export const RESOLUTIONS = ['auto', 'public', 'resolvers'] as const
+export type Resolution = (typeof RESOLUTIONS)[number]
+const resolution = Type.Enum(RESOLUTIONS, {
+  type: 'string',
+  description:
+    'Whose answers the monitor is about: `public`, what the public DNS publishes; `resolvers`, what the resolvers of the server answer; `auto`, the public DNS, unless all resolvers demonstrably see another zone (split horizon). Default: `auto`. A change resets the state to UNSET.',
+})
+
 /** The fields that `?include=…` adds to a monitor. */
 export const INCLUDES = [
   'frequency',
+  'resolution',
   'group',
   'external_id',
   'tags',
@@ -79,6 +88,7 @@ export const MonitorResponse = Type.Object(
   {
     ...Monitor.properties,
     frequency: Type.Optional(Type.Integer({ description: 'Minutes between two checks.' })),
+    resolution: Type.Optional(resolution),
     group: Type.Optional(Type.String({ description: "The group's slug." })),
     ...responseLabels,
     reason: Type.Optional(
@@ -170,6 +180,7 @@ const fields = {
   is_active: Type.Optional(Type.Boolean({ description: 'Whether the monitor is checked. Default: true.' })),
   notify: Type.Optional(notify),
   frequency: Type.Optional(frequency),
+  resolution: Type.Optional(resolution),
   group: Type.Optional(group),
   until: Type.Optional(until),
   setup_page: Type.Optional(setup_page),

@@ -43,7 +43,17 @@ export type AuditRecord = {
  */
 const STORED_FIELDS: Record<AuditObject, readonly string[]> = {
   monitor: [
-    ...['domain', 'subdomain', 'record_type', 'expected_value', 'is_exact_match', 'is_active', 'notify', 'frequency'],
+    ...[
+      'domain',
+      'subdomain',
+      'record_type',
+      'expected_value',
+      'is_exact_match',
+      'is_active',
+      'notify',
+      'frequency',
+      'resolution',
+    ],
     ...['group', 'until', 'deadline', 'setup_page', 'external_id', 'tags', 'metadata'],
   ],
   group: ['name', 'slug', 'webhooks', 'is_active', 'notify', 'frequency', 'external_id', 'tags', 'metadata'],

@@ -176,6 +176,22 @@ export const NETWORK_SCENARIOS: Scenario[] = [
     values: ['10.0.0.5'],
     diagnosisContains: 'split horizon',
   },
+  ...(['public', 'resolvers'] as const).map((resolution): Scenario => {
+    const isPublic = resolution === 'public'
+    return {
+      name: `an internal zone with the same name, and a monitor of ${isPublic ? 'the public DNS' : 'the resolvers'}`,
+      monitor: { resolution, expected_value: [isPublic ? '198.51.100.20' : ADDRESS] },
+      before: ({ resolvers, zone }) => {
+        for (const server of resolvers) server.set('example.test', 'NS', ['dc1.internal', 'dc2.internal'])
+        for (const server of zone) server.set(NAME, 'A', ['198.51.100.20'])
+      },
+      fault: ({ resolvers, zone }) => {
+        for (const server of isPublic ? zone : resolvers) server.set(NAME, 'A', ['198.51.100.21'])
+      },
+      becomes: 'MISMATCH',
+      values: ['198.51.100.21'],
+    }
+  }),
   {
     name: 'split horizon: an internal name that is not public',
     before: ({ resolvers, zone }) => {

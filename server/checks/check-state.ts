@@ -1,4 +1,4 @@
-import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorState, Resolution } from '#contract/monitors.ts'
 import type { ConfirmationReason } from '#contract/reasons.ts'
 import type { NetworkState } from '#contract/server.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
@@ -64,9 +64,6 @@ export type Recorded = {
   /** A planned change whose period has begun. */
   change?: StartedChange | undefined
 }
-
-/** Whose answers a monitor is about: decided by evidence, the public DNS, or the configured resolvers. */
-export type Resolution = 'auto' | 'public' | 'resolvers'
 
 export type Capabilities = {
   resolvers: readonly ServerAddress[]

@@ -1,4 +1,4 @@
-import type { MonitorState } from '#contract/monitors.ts'
+import type { MonitorState, Resolution } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
@@ -73,6 +73,7 @@ function recordedOf(row: MonitorRow, claim: Claim<'due_checks'>, now: number, ch
     inconclusiveCount: isBeforeWaitEnds(claim, now)
       ? Math.max(1, claim.inconclusive_count - 1)
       : claim.inconclusive_count,
+    resolution: row.resolution as Resolution,
     hasOwnView: row.diagnosis !== null && readDiagnosis(row.diagnosis).hasOwnView === true,
   }
 }

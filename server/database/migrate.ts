@@ -6,10 +6,18 @@ import { boundedWork } from './migrations/0002-bounded-work.ts'
 import { fairAlerts } from './migrations/0003-fair-alerts.ts'
 import { hourlyCounts } from './migrations/0004-hourly-counts.ts'
 import { networkState } from './migrations/0009-network-state.ts'
+import { resolution } from './migrations/0010-resolution.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
-export const MIGRATIONS: readonly Migration[] = [baseline, boundedWork, networkState, hourlyCounts, fairAlerts]
+export const MIGRATIONS: readonly Migration[] = [
+  baseline,
+  boundedWork,
+  networkState,
+  hourlyCounts,
+  fairAlerts,
+  resolution,
+]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */
 const LOCK = 7_209_461

@@ -186,6 +186,8 @@ export type MonitorsTable = {
   notify: string
   /** Minutes. */
   frequency: number
+  /** `auto`, `public` or `resolvers`. */
+  resolution: Generated<string>
   state: string
   current_values: Json | null
   incidence_count: number

@@ -160,7 +160,8 @@ export async function restoreMonitors(
     // Another monitor may have the external id now.
     const external_id = snapshot.external_id !== null && taken.has(snapshot.external_id) ? null : snapshot.external_id
     const due_at = Math.min(checkAt, nextDueAt(now, { slot, frequency: snapshot.frequency }))
-    return { ...snapshot, external_id, organization_id, slot, due_at }
+    // Snapshots of the version before have no resolution.
+    return { ...snapshot, resolution: snapshot.resolution ?? 'auto', external_id, organization_id, slot, due_at }
   })
   await insertDueChecks(db, rows, now)
   await insertAtOnce(db, 'monitors', RESTORED_MONITOR, rows)

@@ -144,6 +144,7 @@ function newRow(organizationId: string, draft: MonitorDraft, group: GroupReferen
     is_active: draft.isActive ? 1 : 0,
     notify: draft.notify,
     frequency: draft.frequency,
+    resolution: draft.resolution,
     state: 'UNSET',
     current_values: null,
     incidence_count: 0,

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { INCLUDES, type MonitorResponse, type MonitorState, type Notify } from '#contract/monitors.ts'
+import { INCLUDES, type MonitorResponse, type MonitorState, type Notify, type Resolution } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { Wait } from '#contract/setup-pages.ts'
 import type { MonitorsTable } from '../database/schema.ts'
@@ -27,6 +27,7 @@ export const COLUMN_TYPES = {
   is_active: 'bigint',
   notify: 'text',
   frequency: 'bigint',
+  resolution: 'text',
   state: 'text',
   slot: 'bigint',
   external_id: 'text',
@@ -53,7 +54,7 @@ export const RESPONSE_COLUMNS = [
 
 /** Those of `?include=` are optional. */
 export type MonitorResponseRow = Pick<MonitorRow, (typeof RESPONSE_COLUMNS)[number]> &
-  Partial<Pick<MonitorRow, 'frequency' | 'diagnosis' | 'external_id' | 'tags' | 'metadata'>> & {
+  Partial<Pick<MonitorRow, 'frequency' | 'resolution' | 'diagnosis' | 'external_id' | 'tags' | 'metadata'>> & {
     last_checked_at: number | null
     group_slug?: string
     wait?: Wait | null
@@ -64,7 +65,7 @@ export const monitorLabel = ({ owner, record_type }: Pick<MonitorRow, 'owner' | 
   `${owner} ${record_type}`
 
 type Configuration = Pick<MonitorRow, 'domain' | 'subdomain' | 'record_type' | 'expected_values' | 'is_exact_match'> &
-  Pick<MonitorRow, 'is_active' | 'notify' | 'frequency' | 'external_id' | 'tags' | 'metadata'>
+  Pick<MonitorRow, 'is_active' | 'notify' | 'frequency' | 'resolution' | 'external_id' | 'tags' | 'metadata'>
 
 /** Absent if the request does not change the wait. */
 type AuditedWait = { until?: string | null; deadline?: string | null; setup_page?: string | undefined }
@@ -79,6 +80,7 @@ export const auditOf = (row: Configuration, group: string | undefined, wait: Aud
   is_active: row.is_active === 1,
   notify: row.notify,
   frequency: row.frequency,
+  resolution: row.resolution,
   group,
   ...wait,
   ...labelsFromRow(row),
@@ -109,6 +111,7 @@ export function toMonitor(row: MonitorResponseRow, included: Inclusion): Monitor
     notify: row.notify as Notify,
   }
   if (included.frequency && row.frequency !== undefined) monitor.frequency = row.frequency
+  if (included.resolution && row.resolution !== undefined) monitor.resolution = row.resolution as Resolution
   if (included.group && row.group_slug !== undefined) monitor.group = row.group_slug
   if (included.external_id) monitor.external_id = row.external_id ?? null
   if (included.tags && row.tags !== undefined) monitor.tags = JSON.parse(row.tags)

@@ -192,3 +192,21 @@ onBothEngines('POST /monitors/{id}/enable and /disable', (_fresh, engine) => {
     expect(await claimDue(world.deps.db, 'due_checks', { now, process: 1, limit: 9 })).toHaveLength(1)
   })
 })
+
+onBothEngines('resolution', (_fresh, engine) => {
+  test('is auto by default, is shown when included, and a change of it asks another question', async () => {
+    const world = await givenApp(engine)
+    const created = await world.call('/monitors?include=resolution', { method: 'POST', body: WWW })
+    expect(created.body.resolution).toBe('auto')
+    const { id } = created.body
+    const resolutionOf = async () => (await world.call(`/monitors/${id}?include=resolution`)).body.resolution
+
+    expect((await patch(world, id, { resolution: 'resolvers' })).status).toBe(200)
+
+    expect(await resolutionOf()).toBe('resolvers')
+    expect((await world.call(`/monitors/${id}`)).body).not.toHaveProperty('resolution')
+    expect((await patch(world, id, { resolution: 'private' })).body.errors).toHaveProperty('resolution')
+    expect((await patch(world, id, { frequency: 60 })).status).toBe(200)
+    expect(await resolutionOf()).toBe('resolvers')
+  })
+})

@@ -7,6 +7,7 @@ import {
   type NewMonitor,
   type NewMonitors,
   type Notify,
+  type Resolution,
 } from '#contract/monitors.ts'
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import type { MonitorsTable } from '../database/schema.ts'
@@ -30,6 +31,7 @@ export type MonitorDraft = {
   isActive: boolean
   notify: Notify
   frequency: number
+  resolution: Resolution
   group: string | null
   labels: LabelInput
   /** Set if the monitor waits for its records. `key`: of its setup page, null for a page of its own. */
@@ -68,6 +70,7 @@ export function parseMonitor(
       isActive: input.is_active ?? true,
       notify: input.notify ?? 'immediately',
       frequency: input.frequency ?? 5,
+      resolution: input.resolution ?? 'auto',
       group,
       labels: { external_id: input.external_id, tags: input.tags, metadata: input.metadata },
       ...(input.until && { waiting: { key: input.setup_page ?? null } }),
@@ -151,6 +154,7 @@ export function parseChange(
     is_active: row.is_active === 1,
     notify: row.notify as Notify,
     frequency: row.frequency,
+    resolution: row.resolution as Resolution,
     record_type: row.record_type as MonitorRecordType,
     expected_value: JSON.parse(row.expected_values),
     external_id: row.external_id,
@@ -172,7 +176,7 @@ function newChange(row: MonitorRow, draft: MonitorDraft): ParsedChange {
   const isExpectationChanged =
     !isSameSet(JSON.parse(row.expected_values), draft.expectedValues) ||
     draft.isExactMatch !== (row.is_exact_match === 1)
-  const resetsState = isRecordChanged || isExpectationChanged
+  const resetsState = isRecordChanged || isExpectationChanged || draft.resolution !== row.resolution
   const next: ParsedChange['columns'] = {
     domain: draft.domain,
     subdomain: draft.subdomain,
@@ -183,6 +187,7 @@ function newChange(row: MonitorRow, draft: MonitorDraft): ParsedChange {
     is_active: draft.isActive ? 1 : 0,
     notify: draft.notify,
     frequency: draft.frequency,
+    resolution: draft.resolution,
     ...labelColumnsOf(draft.labels),
     ...(resetsState && { state: 'UNSET', diagnosis: null }),
     ...(resetsState && row.state === 'VALID' && { was_valid: 1 as const }),

@@ -24,7 +24,7 @@ export function columnsOf(included: Inclusion) {
   return [...RESPONSE_COLUMNS, ...optional].map((column) => `monitors.${column}` as const)
 }
 
-const OPTIONAL_COLUMNS = ['frequency', 'external_id', 'tags', 'metadata'] as const
+const OPTIONAL_COLUMNS = ['frequency', 'resolution', 'external_id', 'tags', 'metadata'] as const
 
 /** Throws `not_found`, also for a monitor of another organization. */
 export async function getMonitor(
