@@ -29,7 +29,7 @@ export function LimitFields({ value, onChange, problem }: LimitsProps) {
   return (
     <fieldset className="flex flex-col gap-3">
       <legend className="text-sm font-medium">Requests per minute</legend>
-      <p className="-mt-2 text-xs text-faint">
+      <p className="mt-0.5 text-xs text-faint">
         {can('own')
           ? `Leave a field empty for the limit of the server.${data && data.most > 0 ? ` At most ${data.most}.` : ''}`
           : 'Only owners can change limits.'}
