@@ -181,7 +181,7 @@ function casesOf(
     { name: 'by state and group', path: '/monitors?state=MISMATCH&group=group-7' },
     { name: 'by a state that none has', path: '/monitors?state=TIMEOUT' },
     { name: 'ordered by domain', path: '/monitors?order_by=domain' },
-    { name: 'ordered by last_checked', path: '/monitors?order_by=last_checked&order_way=desc' },
+    { name: 'ordered by changes', path: '/monitors?order_by=incidence_count&order_way=desc' },
     ...SEARCHES,
     { name: 'one monitor', path: `/monitors/${monitorId}` },
     { name: 'create one', path: '/monitors', more: sending(single) },

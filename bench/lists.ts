@@ -29,10 +29,10 @@ const CASES: Record<string, Query> = {
   'by group': { group: 'group-7' },
   'by state and group': { state: 'MISMATCH', group: 'group-7' },
   'by type, ordered by domain': { record_type: 'A', order_by: 'domain' },
-  'by state, ordered by last check': { state: 'MISMATCH', order_by: 'last_checked' },
+  'by state, ordered by changes': { state: 'MISMATCH', order_by: 'incidence_count' },
   'by group, ordered by domain': { group: 'group-7', order_by: 'domain' },
   'by a state that none has, ordered by domain': { state: 'NOT_FOUND', order_by: 'domain' },
-  'by a domain, ordered by last check': { domain: 'shop-7919.example.com', order_by: 'last_checked' },
+  'by a domain, ordered by changes': { domain: 'shop-7919.example.com', order_by: 'incidence_count' },
 }
 const DEEP_PAGES = 20
 const SECRET = 'a secret of the benchmark, longer than 32 characters'

@@ -56,7 +56,7 @@ export const Overview = StrictObject({
     /** Active monitors. `late`: the check is more than a minute overdue. */
     on_time: Type.Integer(),
     late: Type.Integer(),
-    last_checked: Nullable(Instant('When the last check ended.')),
+    last_checked: Nullable(Instant('When the last check ended, of the 500 oldest and the 500 newest active monitors.')),
   }),
   webhooks: StrictObject({
     count: Type.Integer(),
@@ -88,8 +88,7 @@ export type Overview = Static<typeof Overview>
 
 /**
  * `GET /dashboard/api/live?organization=…` (server-sent events). Event `change`: a LiveChange, after which the page loads its data
- * again. Event `checked`: ids of monitors with a new last_checked, at most once a second. Event `beat`: every 5 s while the database
- * answers, so the data of the page is current.
+ * again. Event `beat`: every 5 s while the database answers, so the data of the page is current. A check without a change is no event.
  */
 export const LiveChange = StrictObject({
   /** The lists of the API that changed. */

@@ -64,7 +64,6 @@ export const MONITOR_ORDERS = [
   'subdomain',
   'record_type',
   'state',
-  'last_checked',
   'incidence_count',
 ] as const
 export const MonitorQuery = StrictObject(

@@ -55,10 +55,6 @@ function openStream(queries: QueryClient, refreshAll: () => void): () => void {
       void pingServer()
     }
     on<LiveChange>('change', (change) => refresh(queries, change))
-    // The page of one monitor shows its last check. Lists are fetched again only after a change.
-    on<Pick<LiveChange, 'monitors'>>('checked', ({ monitors }) => {
-      for (const id of monitors) void queries.invalidateQueries({ queryKey: ['monitors', 'one', id] })
-    })
     on('beat', () => {})
   }
   open()

@@ -110,7 +110,6 @@ const FIELDS: Record<FieldColumn, Field> = {
   },
   last_checked: {
     label: 'Last checked',
-    isSortable: true,
     width: 128,
     className: 'truncate px-3! text-soft',
     cell: (monitor, { now }) => <TimeAgo at={monitor.last_checked} now={now} />,

@@ -55,7 +55,6 @@ export function ListFilters({ search, onSearch, children }: FiltersProps & { chi
 const ORDER_OPTIONS = [
   { value: `${ORDER} asc`, label: 'Name' },
   { value: 'state asc', label: 'State' },
-  { value: 'last_checked desc', label: 'Last checked' },
   { value: 'incidence_count desc', label: 'Most changes' },
   { value: 'created desc', label: 'Newest' },
 ]

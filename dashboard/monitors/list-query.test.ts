@@ -27,6 +27,11 @@ test('the order of the table is in the URL, by name by default', () => {
   expect(withSorting(search, [{ id: 'state', desc: true }])).toEqual({ group: 'a', order: 'state', way: 'desc' })
 })
 
+test('a bookmark with the order of an older version opens in the default order', () => {
+  expect(pickListSearch({ state: 'VALID', order: 'last_checked' })).toEqual({ state: 'VALID' })
+  expect(pickListSearch({ order: 'state', way: 'desc' })).toEqual({ order: 'state', way: 'desc' })
+})
+
 test('clearing the filters keeps the order', () => {
   const search = { search: 'a', state: 'VALID', active: 'true', order: 'state', way: 'desc' }
   expect(isFiltered(search)).toBe(true)

@@ -44,9 +44,11 @@ export type ListSearch = {
 
 const isMetadata = (name: string) => new RegExp(METADATA_PARAMETER).test(name)
 
-/** For validateSearch: the known parameters. */
-export const pickListSearch = (search: Record<string, unknown>): ListSearch =>
-  pickSearch(...FILTERS, ...OTHER_PARAMETERS, ...metadataNames(search))(search)
+/** For validateSearch: the known parameters. A bookmark may have the order of an older version. */
+export function pickListSearch(search: Record<string, unknown>): ListSearch {
+  const { order, ...picked }: ListSearch = pickSearch(...FILTERS, ...OTHER_PARAMETERS, ...metadataNames(search))(search)
+  return order === undefined || order === 'last_checked' ? picked : { ...picked, order }
+}
 
 const metadataNames = (search: object) => Object.keys(search).filter(isMetadata) as MetadataFilter[]
 

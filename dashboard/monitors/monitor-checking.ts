@@ -10,8 +10,8 @@ export type Checking = { phase: 'idle' | 'checking' | 'done' | 'slow'; start: ()
 /** Longer than any check takes to confirm a result. */
 const SLOW_MS = 50_000
 const DONE_MS = 8_000
-/** The stream of changes has only events, so the end of other checks is polled. */
-const IDLE_POLL_MS = 30_000
+/** The stream of changes has no checks without a change, so they are polled. */
+const IDLE_POLL_MS = 10_000
 
 /** A check that the user started. The monitor is polled every second until its result. */
 export function useChecking(monitor: MonitorDetails | undefined): Checking {

@@ -149,8 +149,11 @@ async function revertToEarlierBuild(db: Database, migrations: readonly string[])
     await sql.raw(statement).execute(db)
 }
 
-/** Removes what a statement of a migration added. */
+/** Removes what a statement of a migration added, and adds what it removed. */
 function oppositeOf(statement: string): string {
+  if (statement === 'drop index due_checks_by_last_checked')
+    return 'create index due_checks_by_last_checked on due_checks (organization_id, last_checked_at, monitor_id)'
+  if (statement.startsWith('update views ')) return 'select 1'
   const [, table, column] = /^alter table (\w+) add column (\w+)/.exec(statement) ?? []
   if (table !== undefined) return `alter table ${table} drop column ${column}`
   const [, kind, name] = /^create (?:unique )?(table|index) (\w+)/.exec(statement) ?? []

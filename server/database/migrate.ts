@@ -7,6 +7,7 @@ import { fairAlerts } from './migrations/0003-fair-alerts.ts'
 import { hourlyCounts } from './migrations/0004-hourly-counts.ts'
 import { networkState } from './migrations/0009-network-state.ts'
 import { resolution } from './migrations/0010-resolution.ts'
+import { noOrderByLastCheck } from './migrations/0015-no-order-by-last-check.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -17,6 +18,7 @@ export const MIGRATIONS: readonly Migration[] = [
   hourlyCounts,
   fairAlerts,
   resolution,
+  noOrderByLastCheck,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */
@@ -46,8 +48,10 @@ export async function migrate(db: Database, now: number): Promise<string[]> {
     const pending = MIGRATIONS.slice(applied.length)
     for (const [index, { name, statements, needs = 0 }] of pending.entries()) {
       await run(transaction, statements(dialect))
+      const number = applied.length + index + 1
+      const needed = typeof needs === 'object' ? needs[dialect.ENGINE] : needs
       await sql`insert into migrations (number, name, applied_at, needs)
-        values (${applied.length + index + 1}, ${name}, ${now}, ${needs})`.execute(transaction)
+        values (${number}, ${name}, ${now}, ${needed === 'itself' ? number : needed})`.execute(transaction)
     }
     return pending.map(({ name }) => name)
   })

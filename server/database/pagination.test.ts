@@ -21,7 +21,6 @@ type Values = {
   record_type: 'A' | 'AAAA'
   state: string
   incidence_count: number
-  last_checked: number | null
 }
 type Known = Values & { id: string }
 
@@ -31,7 +30,6 @@ const values: fc.Arbitrary<Values> = fc.record({
   record_type: fc.constantFrom('A', 'AAAA'),
   state: fc.constantFrom('UNSET', 'VALID'),
   incidence_count: fc.constantFrom(0, 1),
-  last_checked: fc.constantFrom(null, 1, 2),
 })
 const query = fc.record({
   order_by: fc.constantFrom(...(Object.keys(ORDERS) as OrderName[])),
@@ -134,14 +132,12 @@ async function givenOrganization(db: Database) {
       return made!.id
     },
     async change(id: string, given: Values): Promise<void> {
-      const { last_checked, ...columns } = given
       const owner = ownerOf(given)
       await db
         .updateTable('monitors')
-        .set({ ...columns, owner })
+        .set({ ...given, owner })
         .where('id', '=', id)
         .execute()
-      await db.updateTable('due_checks').set({ last_checked_at: last_checked }).where('monitor_id', '=', id).execute()
       known.set(id, { id, ...given })
     },
     /** Returns the monitor that is no more what it was. */
@@ -263,11 +259,8 @@ onBothEngines('cursors', (_fresh, engine) => {
   test('an order that a list does not have is refused with those that it has', async () => {
     const world = await givenApp(engine)
     for (const [path, allowed] of [
-      ['/monitors', 'one of created, name, domain, subdomain, record_type, state, last_checked, incidence_count'],
-      [
-        '/groups/default/monitors',
-        'one of created, name, domain, subdomain, record_type, state, last_checked, incidence_count',
-      ],
+      ['/monitors', 'one of created, name, domain, subdomain, record_type, state, incidence_count'],
+      ['/groups/default/monitors', 'one of created, name, domain, subdomain, record_type, state, incidence_count'],
       ['/groups', 'one of created, name, slug'],
       ['/events', 'one of occurred, recorded'],
     ]) {

@@ -243,7 +243,7 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
       ['customer=acme&tag=prod', []],
       ['customer=acme&group=default', []],
     ] as const) {
-      for (const order of ['created', 'domain', 'last_checked', 'state']) {
+      for (const order of ['created', 'domain', 'name', 'state']) {
         const found = (await idsOf(world, `${query}&order_by=${order}`)).sort()
         expect([query, order, found]).toEqual([query, order, places.map((at) => made[at]).sort()])
       }

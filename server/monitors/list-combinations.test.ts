@@ -16,16 +16,7 @@ const FILTERS = {
   'search=n&group=shop': ({ domain, group }) => domain.startsWith('n') && group === 'shop',
 } satisfies Record<string, (monitor: MonitorResponse) => boolean>
 
-const ORDERS = [
-  'created',
-  'name',
-  'domain',
-  'subdomain',
-  'record_type',
-  'state',
-  'last_checked',
-  'incidence_count',
-] as const
+const ORDERS = ['created', 'name', 'domain', 'subdomain', 'record_type', 'state', 'incidence_count'] as const
 const KEYS = { created: 'id' } as Partial<Record<(typeof ORDERS)[number], keyof MonitorResponse>>
 const SUBSETS = Array.from({ length: 2 ** INCLUDES.length }, (_, bits) => INCLUDES.filter((_, at) => bits & (1 << at)))
 

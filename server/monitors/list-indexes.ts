@@ -16,14 +16,12 @@ export const ORDERS = {
   subdomain: { column: 'monitors.subdomain' },
   record_type: { column: 'monitors.record_type' },
   state: { column: 'monitors.state' },
-  last_checked: { column: 'due_checks.last_checked_at', isNullable: true },
   incidence_count: { column: 'monitors.incidence_count' },
 } satisfies Record<string, Order>
 export type OrderName = keyof typeof ORDERS
 
 /** How a list is read: in the order of an index, or by ids that are looked up first. */
 export type ListPlan = {
-  table: 'monitors' | 'due_checks'
   /** Undefined: the database chooses. */
   index: string | undefined
   /** The condition of a partial index. */
@@ -46,11 +44,10 @@ export async function planList(
   // If all rows have the same value, the order is that of the ids, which the index of the filter has.
   const order: Order = orderBy in equals ? ORDERS.created : ORDERS[orderBy]
   if (search) return await planSearch(db, tenant, search, order, indexedFiltersOf(db, tenant, filter))
-  const isPostgres = engineOf(db) === 'postgres'
-  const inOrder: ListPlan = { order, ...orderIndex(db, orderBy) }
-  // PostgreSQL estimates how many rows have a label, but not in the order of another table.
-  if (isPostgres && order !== ORDERS.last_checked) return inOrder
-  const filters = indexedFiltersOf(db, tenant, isPostgres ? { ...NO_FILTER, labels: filter.labels } : filter)
+  const inOrder: ListPlan = { order, index: orderIndex(db, orderBy) }
+  // PostgreSQL estimates how many rows have a label.
+  if (engineOf(db) === 'postgres') return inOrder
+  const filters = indexedFiltersOf(db, tenant, filter)
   const narrowest = filters.length === 0 ? undefined : await narrowestFilter(db, 'monitors', filters)
   if (!narrowest) return inOrder
   const hasOrder = order === ORDERS.created && !hasSeveralValues(narrowest.filter)
@@ -77,11 +74,10 @@ async function planSearch(
     ? planByFilter(tenant, narrowest.filter, order)
     : planLookup(order, { ids: foundIds(db, tenant, search), isOrdered: false, isSearch: true })
   const [orderBy] = Object.entries(ORDERS).find(([, known]) => known === order)! as [OrderName, Order]
-  return { order, ...orderIndex(db, orderBy), sparse }
+  return { order, index: orderIndex(db, orderBy), sparse }
 }
 
 const planLookup = (order: Order, lookup: NonNullable<ListPlan['lookup']>): ListPlan => ({
-  table: 'monitors',
   index: undefined,
   order,
   lookup,
@@ -92,28 +88,15 @@ const hasSeveralValues = ({ values }: IndexedFilter) => values.some(Array.isArra
 
 function planByFilter({ organizationId }: Tenant, filter: IndexedFilter, order: Order): ListPlan {
   const { table, index, where, values } = filter
-  if (table !== 'monitor_labels') return { table: 'monitors', index, where, order }
+  if (table !== 'monitor_labels') return { index, where, order }
   const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
     where organization_id = ${organizationId} and label = ${values[1]})`
   return planLookup(order, { ids, isOrdered: order === ORDERS.created, isSearch: false })
 }
 
-/** The table and index of an order. PostgreSQL chooses its indexes itself. */
-function orderIndex(db: Database, orderBy: OrderName): Pick<ListPlan, 'table' | 'index'> {
-  const { table, index } = INDEXES[orderBy]
-  return { table, index: engineOf(db) === 'postgres' ? undefined : index }
-}
-
-const INDEXES: Record<OrderName, Pick<ListPlan, 'table' | 'index'>> = {
-  created: { table: 'monitors', index: 'monitors_by_created' },
-  name: { table: 'monitors', index: 'monitors_by_name' },
-  domain: { table: 'monitors', index: 'monitors_by_domain' },
-  subdomain: { table: 'monitors', index: 'monitors_by_subdomain' },
-  record_type: { table: 'monitors', index: 'monitors_by_record_type' },
-  state: { table: 'monitors', index: 'monitors_by_state' },
-  last_checked: { table: 'due_checks', index: 'due_checks_by_last_checked' },
-  incidence_count: { table: 'monitors', index: 'monitors_by_incidence_count' },
-}
+/** The index of an order. PostgreSQL chooses its indexes itself. */
+const orderIndex = (db: Database, orderBy: OrderName) =>
+  engineOf(db) === 'postgres' ? undefined : `monitors_by_${orderBy}`
 
 // Exactly the condition of the partial index `monitors_failing_in_group`, which has disabled monitors too.
 const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"

@@ -72,7 +72,7 @@ onBothEngines('GET /monitors', (_fresh, engine) => {
       ['search=someone%40example.org', [ORG, PTR]],
       ['search=192.0.2.7', [PTR]],
       ['search=%20exam%20&record_type=MX', [MX]],
-      ['search=exam&group=shop&order_by=last_checked', [WWW, WIDE]],
+      ['search=exam&group=shop&order_by=name', [WWW, WIDE]],
       ['search=exam&order_by=domain&order_way=desc', [WIDE, ORG, MX, WWW, PTR]],
       ['search=exam&full_domain=www.example.com', [WWW, WIDE]],
     ] as const) {

@@ -61,8 +61,8 @@ export async function listMonitors(
 
 /** The statement of a plan, its id column and its order. */
 function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: MonitorFilter, included: Inclusion) {
-  const { lookup, table, where } = plan
-  const id = lookup?.isOrdered ? 'ids.id' : idColumnOf(table)
+  const { lookup, where } = plan
+  const id = lookup?.isOrdered ? 'ids.id' : 'monitors.id'
   const isSearchDone = lookup?.isSearch && filter.search && isExact(filter.search)
   const { states } = filter
   const remaining = {
@@ -70,13 +70,12 @@ function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: Monito
     ...(isSearchDone && { search: undefined }),
     ...(plan.sparse && { states: [] }),
   }
-  let rows = fromTables(db, plan).select(columnsOf(included)).where(matchesFilter(tenant, remaining))
+  let rows = fromPlan(db, plan).select(columnsOf(included)).where(matchesFilter(tenant, remaining))
   // A case hides the states from SQLite, which would read a range of the index for each state.
   if (plan.sparse && states.length > 0) {
     rows = rows.where(sql<boolean>`case when monitors.state in (${sql.join(states)}) then 1 else 0 end = 1`)
   }
   if (where !== undefined) rows = rows.where(sql.raw<boolean>(where))
-  if (table === 'due_checks') rows = rows.where('due_checks.organization_id', '=', tenant.organizationId)
   const withGroup = included.group
     ? rows.innerJoin('groups', 'groups.id', 'monitors.group_id').select('groups.slug as group_slug')
     : rows
@@ -84,36 +83,18 @@ function selectRows(db: Database, tenant: Tenant, plan: ListPlan, filter: Monito
   return { rows: withGroup, id, order }
 }
 
-/** All monitors of the organization, from the table and index of the order. */
-function selectInOrder(db: Database, { organizationId }: Tenant, { table, index }: ListPlan): ListQuery<ListRow> {
-  const organization = sql<boolean>`${sql.ref(`${table}.organization_id`)} = ${organizationId}`
+/** All monitors of the organization, from the index of the order. */
+function selectInOrder(db: Database, { organizationId }: Tenant, { index }: ListPlan): ListQuery<ListRow> {
   return db
-    .selectFrom(fromIndex(db, table, index) as 'monitors')
-    .select(sql<string>`${sql.ref(idColumnOf(table))}`.as('id'))
-    .where(organization)
+    .selectFrom(fromIndex(db, 'monitors', index))
+    .select('monitors.id')
+    .where('monitors.organization_id', '=', organizationId)
 }
 
-const idColumnOf = (table: ListPlan['table']) => (table === 'monitors' ? 'monitors.id' : 'due_checks.monitor_id')
-
-/**
- * `last_checked` is a column of `due_checks`. For this order the two tables are joined, and SQLite reads them in the written order.
- * For every other order a subquery reads it for each row: PostgreSQL then uses the index of the order.
- */
-function fromTables(db: Database, { table, index, order, lookup }: ListPlan): JoinedTables {
-  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(fromIndex(db, table, index) as 'monitors')
-  if (order !== ORDERS.last_checked) {
-    const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
-      where due_checks.slot = monitors.slot)`
-    return (rows as JoinedTables).select(lastChecked.as('last_checked_at'))
-  }
-  const joined = rows.crossJoin((table === 'monitors' ? 'due_checks' : 'monitors') as 'due_checks')
-  // The second table is found by its key.
-  const matched =
-    table === 'monitors'
-      ? joined.whereRef('due_checks.slot', '=', 'monitors.slot')
-      : joined.whereRef('monitors.id', '=', 'due_checks.monitor_id')
-  return matched.select('due_checks.last_checked_at')
+/** A subquery reads `last_checked` for each row: PostgreSQL then uses the index of the order. */
+function fromPlan(db: Database, { index, lookup }: ListPlan) {
+  const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(fromIndex(db, 'monitors', index))
+  const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
+    where due_checks.slot = monitors.slot)`
+  return (rows as SelectQueryBuilder<Tables, 'monitors', object>).select(lastChecked.as('last_checked_at'))
 }
-
-/** The plan decides which of the two tables are in the statement. */
-type JoinedTables = SelectQueryBuilder<Tables, 'monitors' | 'due_checks', { last_checked_at: number | null }>

@@ -6,7 +6,7 @@ import { givenApp, type TestApp } from '../testing/test-app.ts'
 const FAILING = {
   name: 'Failing mail',
   filter: { state: 'MISMATCH,NOT_FOUND', record_type: 'MX', is_active: true, 'metadata.customer': 'Acme Inc' },
-  order_by: 'last_checked',
+  order_by: 'incidence_count',
   order_way: 'desc',
   columns: ['name', 'state', 'metadata.customer'],
   density: 'compact',

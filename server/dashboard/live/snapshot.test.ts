@@ -4,13 +4,12 @@ import { differenceOf, MAX_ROWS, type Snapshot } from './snapshot.ts'
 const snapshot = (given: Partial<Record<keyof Snapshot, [string, number][]>>): Snapshot => ({
   events: new Map(given.events),
   sent: new Map(given.sent),
-  checked: new Map(given.checked),
   people: new Map(given.people),
 })
 
 test('without a change nothing is sent', () => {
-  const same = snapshot({ events: [['a', 1]], sent: [['w', 1]], checked: [['m', 1]], people: [['groups', 1]] })
-  expect(differenceOf(same, same)).toEqual({ lists: [], events: [], checked: [] })
+  const same = snapshot({ events: [['a', 1]], sent: [['w', 1]], people: [['groups', 1]] })
+  expect(differenceOf(same, same)).toEqual({ lists: [], events: [] })
 })
 
 test('each kind of change names its lists', () => {
@@ -29,11 +28,9 @@ test('each kind of change names its lists', () => {
   ).toEqual({
     lists: ['events', 'monitors', 'requests'],
     events: ['b'],
-    checked: [],
   })
   expect(differenceOf(before, { ...before, sent: new Map([['w', 5]]) }).lists).toEqual(['webhooks', 'requests'])
   expect(differenceOf(before, { ...before, people: new Map([['groups', 2]]) }).lists).toEqual(['groups'])
-  expect(differenceOf(before, { ...before, checked: new Map([['m', 2]]) }).checked).toEqual(['m'])
 })
 
 test('an event that is written late is sent, one that takes the place of a removed one is not', () => {

@@ -11,21 +11,17 @@ export type Snapshot = {
   events: ReadonlyMap<string, number>
   /** The webhooks with the latest requests: id → instant. */
   sent: ReadonlyMap<string, number>
-  /** The monitors with the latest checks: id → instant. */
-  checked: ReadonlyMap<string, number>
   /** List → number of changes by users. */
   people: ReadonlyMap<string, number>
 }
 
-/** Events, and checked monitors, in a snapshot. */
+/** Events in a snapshot. */
 export const MAX_ROWS = 100
 
 export type Difference = {
   lists: List[]
   /** Ids of new events. */
   events: string[]
-  /** Ids of monitors. */
-  checked: string[]
 }
 
 /** What changed from one snapshot to the next. Pure. */
@@ -35,7 +31,7 @@ export function differenceOf(before: Snapshot, now: Snapshot): Difference {
   if (events.length > 0) for (const list of ['events', 'monitors', 'requests'] as const) lists.add(list)
   if (changed(before.sent, now.sent).length > 0) for (const list of ['webhooks', 'requests'] as const) lists.add(list)
   for (const list of changed(before.people, now.people)) lists.add(list as List)
-  return { lists: [...lists], events, checked: changed(before.checked, now.checked) }
+  return { lists: [...lists], events }
 }
 
 const changed = (before: ReadonlyMap<string, number>, now: ReadonlyMap<string, number>) =>
@@ -61,14 +57,10 @@ export async function readSnapshot(db: Database, organizationId: string): Promis
       select id, last_executed_at from ${indexedTable(db, 'webhooks', 'webhooks_by_last_executed')}
         where organization_id = ${organizationId} and last_executed_at is not null
         order by last_executed_at desc, id desc limit ${WEBHOOKS}) as latest
-    union all select 'checked', monitor_id, last_checked_at from (
-      select monitor_id, last_checked_at from ${indexedTable(db, 'due_checks', 'due_checks_by_last_checked')}
-        where organization_id = ${organizationId} and last_checked_at is not null
-        order by last_checked_at desc, monitor_id desc limit ${MAX_ROWS}) as latest
     union all select 'people', list, number from organization_changes
       where organization_id = ${organizationId}`.execute(db)
   const of = (kind: string) => new Map(rows.flatMap(({ what, id, at }) => (what === kind ? [[id, at] as const] : [])))
-  return { events: of('events'), sent: of('sent'), checked: of('checked'), people: of('people') }
+  return { events: of('events'), sent: of('sent'), people: of('people') }
 }
 
 /** The monitors of these events. */

@@ -12,7 +12,6 @@ export type LiveDeps = { db: Database; replica: ReadReplica | undefined; clock: 
 
 /** How often the database is polled while a page is open. */
 const POLL_MS = 500
-const CHECKED_MS = 1_000
 const HEARTBEAT_MS = 5_000
 /** A revoked key or session ends its streams within 5 s. */
 const RECHECK_MS = 4_000
@@ -39,8 +38,6 @@ type WatchedOrganization = {
   snapshot: Snapshot | undefined
   /** When the database last answered. */
   readAt: number
-  checked: Set<string>
-  checkedAt: number
 }
 
 /**
@@ -128,16 +125,11 @@ export class LiveStreams {
         const difference = differenceOf(watched.snapshot ?? now, now)
         return { now, difference, monitors: await monitorsOfEvents(db, organizationId, difference.events) }
       })
-      const { lists, checked } = difference
+      const { lists } = difference
       watched.snapshot = now
       watched.readAt = clock.elapsed()
-      for (const id of checked) watched.checked.add(id)
       this.#initialize(watched, now)
       if (lists.length > 0) this.#sendAll(watched, eventText('change', { lists, monitors }))
-      if (watched.checked.size === 0 || clock.elapsed() - watched.checkedAt < CHECKED_MS) return
-      this.#sendAll(watched, eventText('checked', { monitors: [...watched.checked] }))
-      watched.checked.clear()
-      watched.checkedAt = clock.elapsed()
     } catch (err) {
       log.debug({ err }, 'Live updates are delayed: the database is unavailable.')
     }
@@ -202,12 +194,9 @@ const newWatch = (): WatchedOrganization => ({
   streams: new Set(),
   snapshot: undefined,
   readAt: Number.NEGATIVE_INFINITY,
-  checked: new Set(),
-  checkedAt: 0,
 })
 
 /** Server-sent event: WHATWG HTML, section 9.2. */
-const eventText = (name: string, data: LiveChange | Pick<LiveChange, 'monitors'>) =>
-  `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+const eventText = (name: string, data: LiveChange) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
 
 const BEAT = 'event: beat\ndata: {}\n\n'

@@ -22,10 +22,11 @@ export type Migration = {
   statements: (dialect: Dialect) => string[]
   /**
    * How many migrations a program must know to work with the database afterwards. 0 for a migration that only adds. A migration that
-   * removes or renames gives the number of the migration since which nothing uses what it removes.
+   * removes or renames gives the number of the migration since which nothing uses what it removes, or `itself`.
    */
-  needs?: number
+  needs?: Needs | Record<Dialect['ENGINE'], Needs>
 }
+type Needs = number | 'itself'
 
 export const DIALECTS: Record<'sqlite' | 'postgres', Dialect> = {
   sqlite: {
