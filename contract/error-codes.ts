@@ -12,6 +12,8 @@ export const ERROR_CODES = {
   method_not_allowed: '405. `Allow` lists the methods of the path.',
   request_timeout: '408. The request was not complete in time.',
   conflict: '409. The state of the resource does not allow this. `error` says why.',
+  limit_reached:
+    '400 or 409. A fixed limit is reached. `error` or `errors` says which one. Not stored for an `Idempotency-Key`.',
   slug_taken: '409. Another group or organization has this slug.',
   external_id_taken: '409. Another monitor, or another group, has this external id.',
   default_group: '409. The default group cannot be deleted.',

@@ -4,8 +4,6 @@ import { Instant, Nullable, pageQuery, StrictObject } from './common.ts'
 /** How long quick checks run for a monitor with `until: "valid"`, and the interval of the first ones. */
 export const WAIT_HOURS = 72
 export const FIRST_INTERVAL_SECONDS = 15
-/** The most monitors of an organization that wait at the same time. */
-export const MAX_WAITING = 1_000
 export const MAX_MONITORS_PER_PAGE = 20
 export const SETUP_PAGE_DAYS = 30
 

@@ -148,7 +148,9 @@ async function insertPage(
   { deps: { db, keyring, clock } }: TestApp,
   { organization, monitor, mark }: Omit<EventKeys, 'group'>,
 ): Promise<string> {
-  await startWaits(db, keyring, { organizationId: organization, now: clock.now() }, [{ monitorId: monitor, key: mark }])
+  await startWaits(db, { keyring, maxWaiting: 1_000 }, { organizationId: organization, now: clock.now() }, [
+    { monitorId: monitor, key: mark },
+  ])
   const pages = db.selectFrom('setup_pages').select('id').where('organization_id', '=', organization)
   return (await pages.executeTakeFirstOrThrow()).id
 }

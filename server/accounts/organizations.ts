@@ -77,7 +77,11 @@ async function refuseTooManyOrganizations(db: Database, userId: string): Promise
     .limit(MAX_OWNED)
     .execute()
   if (owned.length >= MAX_OWNED)
-    throw conflict(`You own ${MAX_OWNED} organizations, which is the limit. Delete one first.`)
+    throw conflict(
+      `You own ${MAX_OWNED} organizations, which is the limit. Delete one first.`,
+      undefined,
+      'limit_reached',
+    )
 }
 
 async function insertWithDefaults(

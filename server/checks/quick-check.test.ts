@@ -84,7 +84,9 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
     ...given,
   })
   if (!parsed.ok) throw new Error(JSON.stringify(parsed.errors))
-  const [monitor] = await insertMonitors(db, systemContext(organization.id, now), [parsed.draft], { keyring })
+  const [monitor] = await insertMonitors(db, systemContext(organization.id, now), [parsed.draft], {
+    waits: { keyring, maxWaiting: 1_000 },
+  })
   const { signal } = new AbortController()
   const log = pino({ level: 'silent' })
   const wakeUps = createWakeUps()
@@ -168,9 +170,10 @@ onBothEngines('a monitor that waits', (fresh) => {
     expect(second).not.toHaveProperty('timed_out')
     expect(await world.requests()).toEqual([second!.id])
     expect((await world.monitorRow()).slot).toBe(world.monitor.slot)
+    // The wait ends in the transaction of the event.
+    expect(await world.wait()).toMatchObject({ result: 'valid', ended_at: expect.any(Number) })
     world.pass(MINUTE_MS)
-    expect(await world.look()).toBe(1)
-    expect(await world.wait()).toMatchObject({ result: 'valid' })
+    expect(await world.look()).toBe(0)
     const about = { monitorId: world.monitor.id, name: NAME, recordType: 'CNAME', expected: [TARGET] }
     expect(await world.information()).toEqual([{ what: 'record_found', ...about }])
     expect(await world.dueAt('due_waits')).toBeUndefined()

@@ -18,6 +18,7 @@ import {
   type PlannedWrite,
 } from './check-write.ts'
 import { type NewEvent, reportEvents } from './report.ts'
+import { endFoundWaits } from './wait-store.ts'
 
 /**
  * Records a batch of checks: their next times and, if something changed, monitors, events and webhook requests. A check that lost
@@ -93,6 +94,7 @@ async function writeInTransaction(db: Database, writes: readonly CheckWrite[], n
   })
   for (const claim of await recordLate(db, late)) held.add(claim)
   const newEvents: NewEvent[] = []
+  const found: { id: string; organization_id: string }[] = []
   for (const { result, columns, event, planned } of existing) {
     if (!columns || !held.has(result.claim)) continue
     const { id, organization_id, group_id, notify } = monitors.get(result.claim.monitor_id)!
@@ -100,10 +102,12 @@ async function writeInTransaction(db: Database, writes: readonly CheckWrite[], n
     if (Object.keys(columns).length > 0) {
       await updateTenantRow(db, 'monitors', { organizationId: organization_id }, id, columns)
     }
+    if (columns.state === 'VALID') found.push({ id, organization_id })
     if (event) newEvents.push({ event: { ...event, group_id }, notify: notify as Notify })
     else if (result.kind === 'verdict' && result.claim.fingerprint === null && isFailing(result.row!.state))
       await returnToIncidents(db, organization_id, [id], now)
   }
+  await endFoundWaits(db, found, now)
   await reportEvents(db, newEvents, now)
   return { events: newEvents.length, lost: schedules.length - held.size }
 }

@@ -1,13 +1,14 @@
 import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import { insertInformationAlerts } from '../alerts/information-alerts.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
-import { countOpenWaits } from '../monitors/waits.ts'
+import { countOpenWaits, MAX_WAITING_LIMIT } from '../monitors/waits.ts'
 import { nextQuickCheckIn, type QuickCheckResult } from './quick-check.ts'
 import { reportEvents } from './report.ts'
 
@@ -54,9 +55,38 @@ async function lockWait(db: Database, { organization_id, monitor_id }: WaitClaim
     .execute()
 }
 
+/** Ends the waits of monitors that a check found valid. Call it in the transaction that writes their state, which locks them. */
+export async function endFoundWaits(
+  db: Database,
+  monitors: readonly { id: string; organization_id: string }[],
+  now: number,
+): Promise<void> {
+  for (const [organization_id, found] of Map.groupBy(monitors, (monitor) => monitor.organization_id)) {
+    const waiting = await db
+      .selectFrom('waits')
+      .select(['organization_id', 'monitor_id'])
+      .where('organization_id', '=', organization_id)
+      .where(isOneOf(db, 'monitor_id', idsOf(found)))
+      .where('ended_at', 'is', null)
+      .orderBy('monitor_id')
+      .modifyEnd(forUpdate(db))
+      .execute()
+    for (const wait of waiting) {
+      await db
+        .deleteFrom('due_waits')
+        .where('organization_id', '=', organization_id)
+        .where('monitor_id', '=', wait.monitor_id)
+        .execute()
+      await markEnded(db, wait, 'valid', now)
+    }
+  }
+}
+
+const idsOf = (monitors: readonly { id: string }[]) => monitors.map(({ id }) => id)
+
 async function markEnded(
   db: Database,
-  { organization_id, monitor_id }: WaitClaim,
+  { organization_id, monitor_id }: Pick<WaitClaim, 'organization_id' | 'monitor_id'>,
   result: 'valid' | 'timed_out',
   now: number,
 ) {
@@ -87,7 +117,7 @@ export async function recordQuickCheck(
     const inMs = nextQuickCheckIn({
       ageMs: now - row.started_at,
       frequency: row.frequency,
-      open: await countOpenWaits(transaction, organization_id),
+      open: await countOpenWaits(transaction, organization_id, MAX_WAITING_LIMIT),
       queries: result?.queries ?? 0,
       isConfirming: isFound,
     })

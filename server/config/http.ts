@@ -32,6 +32,12 @@ export function readHttpSettings(read: ReadSetting) {
       'the highest limit per minute that an owner can set for one API key; 0 = any',
       parseLimit,
     ),
+    maxWaiting: read(
+      'WAITING_LIMIT',
+      '1000',
+      'monitors of an organization that wait at the same time, with until: valid; 1 to 10000',
+      (text) => parseInteger(text, 1, 10_000),
+    ),
     idempotencyBytes: read(
       'IDEMPOTENCY_BYTES',
       '67108864',

@@ -118,7 +118,8 @@ export async function refuseAtLimit(
   await lockOrganization(db, organizationId)
   const { rows } = await sql`select 1 as one from ${sql.table(table)}
     where organization_id = ${organizationId} and ${counted} limit ${max}`.execute(db)
-  if (rows.length === max) throw conflict(`Limit reached: an organization has at most ${max} ${things}. ${remedy}`)
+  if (rows.length === max)
+    throw conflict(`Limit reached: an organization has at most ${max} ${things}. ${remedy}`, undefined, 'limit_reached')
 }
 
 export async function organizationName(db: Database, organizationId: string): Promise<string> {

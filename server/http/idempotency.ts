@@ -102,9 +102,12 @@ export function handleIdempotencyKeys(app: FastifyInstance, deps: IdempotencyDep
   })
 }
 
-/** False for a refusal that depends on the caller or on the moment: the client can repeat the same request. */
+/** False for a refusal that depends on the caller or on the moment, such as a limit: the client can repeat the same request. */
 const isFinal = (reply: FastifyReply) =>
-  reply.statusCode < 500 && reply.statusCode !== 403 && !reply.hasHeader('retry-after')
+  reply.statusCode < 500 &&
+  ![402, 403].includes(reply.statusCode) &&
+  reply.getHeader('x-error-code') !== 'limit_reached' &&
+  !reply.hasHeader('retry-after')
 
 /**
  * A response can contain what only some roles may see, so the fingerprint includes the role: a caller with another role is

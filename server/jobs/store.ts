@@ -93,6 +93,8 @@ async function insertRow(db: Database, context: RequestContext, row: NewJobRow):
   if (unfinished >= MAX_UNFINISHED_JOBS) {
     throw conflict(
       `${unfinished} jobs of this organization have not ended, which is the limit. Wait until one ends, or cancel one.`,
+      undefined,
+      'limit_reached',
     )
   }
   const id = newId('job', now)

@@ -15,6 +15,7 @@ import { monitorResponse } from './waits.ts'
 export function externalIdRoutes(deps: Deps): Routes {
   const { db, keyring } = deps
   const links = { keyring, baseUrl: deps.config.baseUrl }
+  const waits = { keyring, maxWaiting: deps.config.maxWaiting }
   return async (app) => {
     tagRoutes(app, 'Monitors')
     app.setSerializerCompiler(plainJsonSerializer)
@@ -47,7 +48,7 @@ export function externalIdRoutes(deps: Deps): Routes {
           operationId: 'upsertMonitor',
           summary: 'Create or update a monitor by your own id',
           description:
-            'Creates the monitor (201) if no monitor has this external id. Otherwise updates it (200): fields you leave out keep their values, and null clears `tags` and `metadata`. Counts as a creation for the rate limits.',
+            'Creates the monitor (201) if no monitor has this external id. Otherwise updates it (200): fields you leave out keep their values, and null clears `tags` and `metadata`. With `until`, a wait that runs, or whose records were found, stays as it is. Counts as a creation for the rate limits.',
           params: Params('external_id'),
           querystring,
           body: MonitorUpsert,
@@ -63,7 +64,7 @@ export function externalIdRoutes(deps: Deps): Routes {
             return prepareMonitor(deps, context, body, errors)
           },
           execute: (db, prepared) =>
-            upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, keyring }, match),
+            upsertMonitor(db, context, { externalId: params.external_id, change: body, ...prepared, waits }, match),
           respond: async (db, { id, isNew }) => {
             if (isNew) reply.code(201).header('location', `/monitors/${id}`)
             const row = await getMonitor(db, context, id, included)

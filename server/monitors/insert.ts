@@ -16,14 +16,13 @@ import {
   unknownGroupErrors,
 } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
-import type { Keyring } from '../keyring.ts'
 import { enforceQuota, findQuota, frequencyLimiter, type Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { auditOf, COLUMN_TYPES, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
 import { type MonitorDraft, type MonitorInput, parseMonitor } from './parse-monitor.ts'
 import { insertDueChecks, slotOf } from './schedule.ts'
-import { startWaits, type WaitRequest, waitDeadline } from './waits.ts'
+import { startWaits, type WaitRequest, type WaitSettings, waitDeadline } from './waits.ts'
 
 export type CreatedMonitor = MonitorRow & MonitorResponseRow & Pick<MonitorDraft, 'waiting'>
 export type InsertOptions = {
@@ -33,8 +32,8 @@ export type InsertOptions = {
   itemFields?: string
   /** Undefined for no limit. */
   quota?: Quota | undefined
-  /** Required for monitors that wait: it encrypts the links of their pages. */
-  keyring?: Keyring
+  /** Required for monitors that wait. */
+  waits?: WaitSettings
 }
 
 /**
@@ -187,16 +186,16 @@ async function skipTakenExternalIds(
 
 async function startWaitsOf(
   db: Database,
-  { context, drafts, keyring, groupFields }: Insert,
+  { context, drafts, waits, groupFields }: Insert,
   rows: readonly CreatedMonitor[],
 ) {
   const waiting = rows.flatMap(({ id, waiting }): WaitRequest[] =>
     waiting ? [{ monitorId: id, key: waiting.key }] : [],
   )
   if (waiting.length === 0) return
-  if (!keyring) throw new Error('Monitors that wait need a keyring for their links.')
+  if (!waits) throw new Error('Monitors that wait need a keyring for their links.')
   const isBulk = groupFields !== undefined || drafts.length > 1
-  await startWaits(db, keyring, context, waiting, isBulk ? { until: 'monitors', setup_page: 'monitors' } : undefined)
+  await startWaits(db, waits, context, waiting, isBulk ? { until: 'monitors', setup_page: 'monitors' } : undefined)
 }
 
 async function recordCreated(db: Database, context: RequestContext, rows: readonly CreatedMonitor[]): Promise<void> {

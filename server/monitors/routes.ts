@@ -47,6 +47,7 @@ type Database = Deps['db']
 export function monitorRoutes(deps: Deps): Routes {
   const { db, clock, keyring } = deps
   const links = { keyring, baseUrl: deps.config.baseUrl }
+  const waits = { keyring, maxWaiting: deps.config.maxWaiting }
   return async (app) => {
     tagRoutes(app, 'Monitors')
     app.setSerializerCompiler(plainJsonSerializer)
@@ -159,7 +160,7 @@ export function monitorRoutes(deps: Deps): Routes {
         return runIdempotent(request, reply, db, {
           prepare: () => prepareMonitor(deps, context, request.body, schemaErrors(request)),
           execute: async (db, { draft, quota }) => {
-            const [created] = await insertMonitors(db, context, [draft], { quota, keyring })
+            const [created] = await insertMonitors(db, context, [draft], { quota, waits })
             return created!
           },
           respond: (db, created) => {
@@ -208,10 +209,10 @@ export function monitorRoutes(deps: Deps): Routes {
                 const change = bulkItem(body, index)
                 return { externalId: change.external_id!, change, draft }
               })
-              return await upsertMonitors(db, context, { items, fieldAt, quota, keyring })
+              return await upsertMonitors(db, context, { items, fieldAt, quota, waits })
             }
             const groupFields = drafts.map((_, index) => fieldAt(index, 'group'))
-            const options = { itemFields: 'monitors', groupFields, quota, keyring }
+            const options = { itemFields: 'monitors', groupFields, quota, waits }
             if (body.on_conflict === 'ignore') {
               const { ids, created } = await insertMissingMonitors(db, context, drafts, options)
               return { ids, created: created.length }
@@ -265,7 +266,7 @@ export function monitorRoutes(deps: Deps): Routes {
         const { params, body, context } = request
         const errors = schemaErrors(request)
         if (!errors) (await frequencyLimiter(deps, context))(body.frequency)
-        await updateMonitor(db, context, params.monitor, body, { schemaErrors: errors, match: request.match, keyring })
+        await updateMonitor(db, context, params.monitor, body, { schemaErrors: errors, match: request.match, waits })
         return await readMonitor(db, context, params.monitor, request.query.include, body.until !== undefined)
       },
     )

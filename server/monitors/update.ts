@@ -7,7 +7,6 @@ import { getTenantRow, lockOrganization } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale } from '../database/versions.ts'
 import { externalIdTaken, findIdsByExternalId, MONITOR_LABELS, replaceLabels } from '../groups/labels.ts'
 import { adjustMonitorCounts, resolveGroups, UNKNOWN_GROUP, unknownGroupErrors } from '../groups/resolve.ts'
-import type { Keyring } from '../keyring.ts'
 import { type FieldErrors, invalid } from '../problem.ts'
 import { toIso } from '../times.ts'
 import { leaveIncidents } from './incident-membership.ts'
@@ -15,7 +14,7 @@ import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { parseChange } from './parse-monitor.ts'
 import { type MonitorUpdate, rescheduleChecks } from './schedule.ts'
 import { lockMonitor } from './store.ts'
-import { findWait, restartWaits, startWaits, stopWait, waitDeadline } from './waits.ts'
+import { findWait, restartWaits, startWaits, stopWait, type WaitSettings, waitDeadline } from './waits.ts'
 
 /** Throws `not_found`, a 412, and a 400 with the errors of the change and those that the schema found. */
 export async function updateMonitor(
@@ -26,8 +25,9 @@ export async function updateMonitor(
   {
     schemaErrors = {},
     match,
-    keyring,
-  }: { schemaErrors?: FieldErrors | undefined; match?: Match; keyring?: Keyring } = {},
+    waits,
+    keepsWait = false,
+  }: { schemaErrors?: FieldErrors | undefined; match?: Match; waits?: WaitSettings; keepsWait?: boolean } = {},
 ): Promise<void> {
   await inTransaction(db, async (transaction) => {
     // Requests that use the same external id wait for each other.
@@ -42,7 +42,10 @@ export async function updateMonitor(
     const { changed } = parsed
     const group = changed.group === null ? undefined : await resolveGroup(transaction, context, changed.group)
     const isMoved = group !== undefined && group.id !== row.group_id
-    const wait = await updateWait(transaction, context, id, change, keyring)
+    const wait = await updateWait(transaction, context, id, change, {
+      settings: waits,
+      isKept: keepsWait && !changed.resetsState,
+    })
     const { columns } = changed
     const columnNames = [...Object.keys(columns), ...(isMoved ? ['group_id'] : []), ...(wait ? ['until'] : [])]
     if (columnNames.length === 0) return
@@ -66,13 +69,16 @@ async function resolveGroup(db: Database, context: RequestContext, idOrSlug: str
   return group
 }
 
-/** Starts or stops the wait. Returns the change for the audit log, undefined if there is none. */
+/**
+ * Starts or stops the wait. Returns the change for the audit log, undefined if there is none. `isKept`: a wait that runs, or whose records
+ * were found, stays as it is, also if its page was revoked.
+ */
 async function updateWait(
   db: Database,
   context: RequestContext,
   id: string,
   { until, setup_page }: MonitorChange,
-  keyring: Keyring | undefined,
+  { settings, isKept }: { settings: WaitSettings | undefined; isKept: boolean },
 ) {
   if (until === undefined) return undefined
   const wait = await findWait(db, context, id)
@@ -83,8 +89,11 @@ async function updateWait(
     await stopWait(db, context, id)
     return { before, after: { until: null } }
   }
-  if (!keyring) throw new Error('A monitor that waits needs a keyring for its link.')
-  await startWaits(db, keyring, context, [{ monitorId: id, key: setup_page ?? null, pageId: wait?.page_id ?? null }])
+  const isSamePage = setup_page === undefined || wait?.page_id === null || wait?.key === setup_page
+  if (isKept && isSamePage && (isOpen || wait?.result === 'valid')) return undefined
+  if (!settings) throw new Error('A monitor that waits needs a keyring for its link.')
+  const pageId = wait?.page_id ?? null
+  await startWaits(db, settings, context, [{ monitorId: id, key: setup_page ?? null, pageId, isOpen }])
   return { before, after: { until, deadline: waitDeadline(context.now), setup_page } }
 }
 

@@ -6,7 +6,6 @@ import { lockOrganization } from '../database/tenant-row.ts'
 import { type Match, stale } from '../database/versions.ts'
 import { externalIdTaken, findIdsByExternalId } from '../groups/labels.ts'
 import { findGroups, resolveGroups, UNKNOWN_GROUP } from '../groups/resolve.ts'
-import type { Keyring } from '../keyring.ts'
 import type { Quota } from '../organization/quota.ts'
 import { type FieldErrors, invalid, Problem } from '../problem.ts'
 import { insertMonitors } from './insert.ts'
@@ -14,10 +13,11 @@ import { auditOf, type MonitorRow, monitorLabel } from './monitor.ts'
 import { type MonitorDraft, parseChange } from './parse-monitor.ts'
 import type { MonitorUpdate } from './schedule.ts'
 import { auditActionOf, lockMonitors, updateMonitor, updateMonitors } from './update.ts'
+import type { WaitSettings } from './waits.ts'
 
 /** `change`: the request, for an existing monitor. `draft`: the same as a new monitor. */
 type UpsertItem = { externalId: string; change: MonitorUpsert; draft: MonitorDraft }
-type UpsertOptions = { quota: Quota | undefined; keyring: Keyring }
+type UpsertOptions = { quota: Quota | undefined; waits: WaitSettings }
 
 /**
  * Creates the monitor, or updates the one with the external id. Of two requests at the same time, one creates it. Throws a 412 if
@@ -26,19 +26,19 @@ type UpsertOptions = { quota: Quota | undefined; keyring: Keyring }
 export async function upsertMonitor(
   db: Database,
   context: RequestContext,
-  { externalId, change, draft, quota, keyring }: UpsertItem & UpsertOptions,
+  { externalId, change, draft, quota, waits }: UpsertItem & UpsertOptions,
   match: Match,
 ): Promise<{ id: string; isNew: boolean }> {
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, context.organizationId)
     const id = (await findIdsByExternalId(transaction, context, 'monitors', [externalId])).get(externalId)
     if (id !== undefined) {
-      await updateMonitor(transaction, context, id, change, { match, keyring })
+      await updateMonitor(transaction, context, id, change, { match, waits, keepsWait: true })
       return { id, isNew: false }
     }
     if (match !== undefined) throw stale()
     const labels = { ...draft.labels, external_id: externalId }
-    const [created] = await insertMonitors(transaction, context, [{ ...draft, labels }], { quota, keyring })
+    const [created] = await insertMonitors(transaction, context, [{ ...draft, labels }], { quota, waits })
     return { id: created!.id, isNew: true }
   })
 }
@@ -55,7 +55,7 @@ export async function upsertMonitors(
   context: RequestContext,
   upserts: Upserts,
 ): Promise<{ ids: string[]; created: number }> {
-  const { items, fieldAt, quota, keyring } = upserts
+  const { items, fieldAt, quota, waits } = upserts
   const indexes = Map.groupBy(items.keys(), (index) => items[index]!.externalId)
   const repeated = [...indexes.values()].flatMap(([, ...others]) => others)
   if (repeated.length > 0) throw externalIdTaken(repeated.map((index) => fieldAt(index, 'external_id')))
@@ -70,7 +70,7 @@ export async function upsertMonitors(
     const drafts = added.map(([, { draft }]) => draft)
     const groupFields = added.map(([index]) => fieldAt(index, 'group'))
     const created =
-      drafts.length === 0 ? [] : await insertMonitors(transaction, context, drafts, { groupFields, quota, keyring })
+      drafts.length === 0 ? [] : await insertMonitors(transaction, context, drafts, { groupFields, quota, waits })
     const ids = new Map([...rows, ...created].map(({ external_id, id }) => [external_id!, id]))
     return { ids: items.map(({ externalId }) => ids.get(externalId)!), created: created.length }
   })
@@ -79,7 +79,7 @@ export async function upsertMonitors(
 async function updateExisting(
   db: Database,
   context: RequestContext,
-  { items, fieldAt, keyring }: Upserts,
+  { items, fieldAt, waits }: Upserts,
   rows: ReadonlyMap<string, MonitorRow>,
 ): Promise<void> {
   const { now } = context
@@ -111,10 +111,10 @@ async function updateExisting(
   }
   if (Object.keys(errors).length > 0) throw invalid(errors)
   for (const { index, id, change } of waiting) {
-    await updateMonitor(db, context, id, change, { keyring }).catch((error) => {
+    await updateMonitor(db, context, id, change, { waits, keepsWait: true }).catch((error) => {
       if (!(error instanceof Problem && error.errors)) throw error
       addErrors(index, error.errors)
-      throw invalid(errors)
+      throw new Problem(error.status, error.message, errors, error.code)
     })
   }
   if (updates.length === 0) return

@@ -1,11 +1,11 @@
 import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
-import { MAX_MONITORS_PER_PAGE, MAX_WAITING, WAIT_HOURS, type Wait } from '#contract/setup-pages.ts'
+import { MAX_MONITORS_PER_PAGE, WAIT_HOURS, type Wait } from '#contract/setup-pages.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import type { Keyring } from '../keyring.ts'
-import { invalid } from '../problem.ts'
+import { type FieldErrors, Problem } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
 import { ensurePages, extendPages, type Links, pageUrl } from './setup-pages.ts'
@@ -22,22 +22,28 @@ export const QUERY_SPACING_MS = 200
 /** As the audit log shows it. */
 export const waitDeadline = (now: number): string => toIso(now + WAIT_MS)
 
-/** `key`: of the setup page, null for a page of its own. `pageId`: of the page that the monitor already has. */
-export type WaitRequest = { monitorId: string; key: string | null; pageId?: string | null }
+/** The most that the setting allows. */
+export const MAX_WAITING_LIMIT = 10_000
+
+/** `keyring`: encrypts the links. `maxWaiting`: monitors of an organization that wait at the same time. */
+export type WaitSettings = { keyring: Keyring; maxWaiting: number }
+
+/** `key`: of the setup page, null for a page of its own. `pageId`: of the page that the monitor already has. `isOpen`: it waits already. */
+export type WaitRequest = { monitorId: string; key: string | null; pageId?: string | null; isOpen?: boolean }
 
 /** Starts or restarts waits. Throws a 400, at these `fields` of the request, if too many monitors wait or share a page. */
 export async function startWaits(
   db: Database,
-  keyring: Keyring,
+  { keyring, maxWaiting }: WaitSettings,
   context: Pick<RequestContext, 'organizationId' | 'now'>,
   waiting: readonly WaitRequest[],
   fields = { until: 'until', setup_page: 'setup_page' },
 ): Promise<void> {
   if (waiting.length === 0) return
   const { organizationId, now } = context
-  const open = await countOpenWaits(db, organizationId)
-  if (open + waiting.length > MAX_WAITING) {
-    throw invalid({ [fields.until]: fieldError('too_many_waiting', { max: MAX_WAITING }) })
+  const added = waiting.filter(({ isOpen }) => !isOpen).length
+  if (added > 0 && (await countOpenWaits(db, organizationId, maxWaiting)) + added > maxWaiting) {
+    throw limitReached({ [fields.until]: fieldError('too_many_waiting', { max: maxWaiting }) })
   }
   const needPage = waiting.filter(({ key, pageId }) => key !== null || !pageId)
   const keys = needPage.map(({ key }) => key)
@@ -85,11 +91,14 @@ export async function startWaits(
   await refuseFullPages(db, organizationId, [...new Set(pageIds)], fields.setup_page)
 }
 
+const limitReached = (errors: FieldErrors) =>
+  new Problem(400, 'The request is invalid. See errors.', errors, 'limit_reached')
+
 /** Rows of one statement. */
 const BATCH_SIZE = 200
 
 /** The monitors of the organization that wait, counted up to the limit. */
-export async function countOpenWaits(db: Database, organizationId: string): Promise<number> {
+export async function countOpenWaits(db: Database, organizationId: string, limit: number): Promise<number> {
   const { count } = await db
     .selectFrom((from) =>
       from
@@ -97,7 +106,7 @@ export async function countOpenWaits(db: Database, organizationId: string): Prom
         .select('monitor_id')
         .where('organization_id', '=', organizationId)
         .where('ended_at', 'is', null)
-        .limit(MAX_WAITING)
+        .limit(limit)
         .as('open'),
     )
     .select((select) => select.fn.countAll<number>().as('count'))
@@ -115,7 +124,7 @@ async function refuseFullPages(db: Database, organizationId: string, ids: readon
     .having(({ fn }) => fn.countAll(), '>', MAX_MONITORS_PER_PAGE)
     .limit(1)
     .execute()
-  if (full.length > 0) throw invalid({ [field]: fieldError('too_many_on_page', { max: MAX_MONITORS_PER_PAGE }) })
+  if (full.length > 0) throw limitReached({ [field]: fieldError('too_many_on_page', { max: MAX_MONITORS_PER_PAGE }) })
 }
 
 /** Causes no event. */
@@ -160,13 +169,18 @@ export async function restartWaits(
     .execute()
 }
 
-/** The last wait of a monitor. */
+/** The last wait of a monitor, with the key of its page. */
 export async function findWait(db: Database, { organizationId }: Tenant, monitorId: string) {
   return await db
     .selectFrom('waits')
-    .select(['page_id', 'deadline_at', 'ended_at'])
-    .where('organization_id', '=', organizationId)
-    .where('monitor_id', '=', monitorId)
+    .leftJoin('setup_pages', (join) =>
+      join
+        .onRef('setup_pages.organization_id', '=', 'waits.organization_id')
+        .onRef('setup_pages.id', '=', 'waits.page_id'),
+    )
+    .select(['waits.page_id', 'waits.deadline_at', 'waits.ended_at', 'waits.result', 'setup_pages.key'])
+    .where('waits.organization_id', '=', organizationId)
+    .where('waits.monitor_id', '=', monitorId)
     .executeTakeFirst()
 }
 

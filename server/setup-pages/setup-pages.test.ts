@@ -267,6 +267,66 @@ onBothEngines('setup pages', (_fresh, engine) => {
     expect(refused.headers['x-error-fields']).toBe('until=too_many_waiting;max=1000')
   })
 
+  test('an upsert keeps a wait that runs or found its records, and the audit log has no entry', async () => {
+    const world = await givenApp(engine, { WAITING_LIMIT: '2' })
+    const { db } = world.deps
+    const item = (id: string, fields = {}) => ({
+      ...SHOP,
+      until: 'valid',
+      setup_page: 'customer-1',
+      external_id: id,
+      ...fields,
+    })
+    const upsert = ({ external_id, ...body }: ReturnType<typeof item>) =>
+      world.call(`/monitors/external/${external_id}`, { method: 'PUT', body })
+    const bulk = (monitors: object[]) =>
+      world.call('/monitors/bulk', { method: 'POST', body: { monitors, on_conflict: 'update' } })
+    const started = (await bulk([item('a'), item('b')])).body.map(({ wait }: { wait: object }) => wait)
+    const entries = async () => (await db.selectFrom('audit_log').select('id').execute()).length
+    const before = await entries()
+    world.pass(DAY_MS)
+    expect((await upsert(item('a'))).body.wait).toEqual(started[0])
+    const again = await bulk([item('a'), item('b')])
+    expect([again.status, again.body.map(({ wait }: { wait: object }) => wait)]).toEqual([200, started])
+    await db.updateTable('waits').set({ ended_at: 5, result: 'valid' }).execute()
+    const ended = { state: 'valid', started: started[0].started, ended: '1970-01-01T00:00:00.005Z' }
+    expect((await upsert(item('a'))).body.wait).toMatchObject(ended)
+    expect(await entries()).toBe(before)
+
+    // What starts a wait: another expectation, another page, and a wait that timed out.
+    const other = await upsert(item('a', { expected_value: 'other.example' }))
+    expect(Date.parse(other.body.wait.started)).toBeGreaterThan(Date.parse(started[0].started))
+    const moved = await upsert(item('b', { setup_page: 'customer-2' }))
+    expect(moved.body.wait).toMatchObject({ state: 'waiting', ended: null })
+    expect(moved.body.wait.setup_page.id).not.toBe(started[1].setup_page.id)
+    await db.updateTable('waits').set({ ended_at: 5, result: 'timed_out' }).execute()
+    expect((await upsert(item('b'))).body.wait).toMatchObject({ state: 'waiting', ended: null })
+    expect(await entries()).toBe(before + 3)
+    const page = other.body.wait.setup_page.id
+    expect((await world.call(`/setup-pages/${page}`, { method: 'DELETE' })).status).toBe(204)
+    expect((await upsert(item('b'))).body.wait).toMatchObject({ state: 'waiting', setup_page: null })
+  })
+
+  test('at the limit those that wait already are accepted, and a refusal is not stored for its Idempotency-Key', async () => {
+    const world = await givenApp(engine, { WAITING_LIMIT: '2' })
+    const item = (id: string) => ({ ...SHOP, until: 'valid', external_id: id })
+    const bulk = (ids: string[]) =>
+      world.call('/monitors/bulk', { method: 'POST', body: { monitors: ids.map(item), on_conflict: 'update' } })
+    const [first] = (await bulk(['a', 'b'])).body
+    expect((await bulk(['a', 'b'])).status).toBe(200)
+    const patch = (until: string | null) => world.call(`/monitors/${first.id}`, { method: 'PATCH', body: { until } })
+    expect((await patch('valid')).status).toBe(200)
+    const headers = { 'idempotency-key': 'one' }
+    const refused = await bulk(['a', 'b', 'c'])
+    expect([refused.status, refused.headers['x-error-code']]).toEqual([400, 'limit_reached'])
+    expect(refused.headers['x-error-fields']).toBe('monitors=too_many_waiting;max=2')
+    const single = () => world.call('/monitors', { method: 'POST', body: { ...SHOP, until: 'valid' }, headers })
+    expect((await single()).status).toBe(400)
+    await world.call(`/monitors/${first.id}`, { method: 'DELETE' })
+    const accepted = await single()
+    expect([accepted.status, accepted.headers['idempotent-replayed']]).toEqual([201, undefined])
+  })
+
   test('requests are limited by client address, for valid and invalid links', async () => {
     const world = await givenApp(engine, { SETUP_PAGE_LIMIT: '2' })
     const { path } = await givenPage(world)

@@ -48,7 +48,7 @@ export async function setLink(
       await replaceLinks(transaction, { ...links, targets }, limits)
     } catch (error) {
       // The error names fields of a body, which this request does not have.
-      if (error instanceof Problem) throw conflict(TOO_MANY)
+      if (error instanceof Problem) throw conflict(TOO_MANY, undefined, 'limit_reached')
       throw error
     }
     await updateTenantRow(transaction, 'webhooks', context, webhookId, nextVersion)
@@ -73,6 +73,8 @@ export async function refuseTooManyOfAllGroups(
   if (count < webhooksPerGroup) return
   throw conflict(
     `At most ${webhooksPerGroup} webhooks can receive all groups. Set all_groups of one of them to false first.`,
+    undefined,
+    'limit_reached',
   )
 }
 
