@@ -145,7 +145,9 @@ export const EmailChange = StrictObject({ newEmail: Email, password: Type.String
 export const EmailChanged = StrictObject({ confirm: Type.Boolean() })
 export type EmailChanged = Static<typeof EmailChanged>
 
-/** `two-factor/enable`, `two-factor/disable`, `two-factor/generate-backup-codes`. */
+/** `two-factor/disable`, `two-factor/generate-backup-codes`. `code`: of the authenticator app, or a recovery code. */
+export const PasswordAndCode = StrictObject({ password: Type.String({ maxLength: 128 }), code })
+/** `two-factor/enable`. */
 export const PasswordOnly = StrictObject({ password: Type.String({ maxLength: 128 }) })
 /** `two-factor/enable`: returned once. Takes effect with the first valid `two-factor/verify-totp`. */
 export const SecondFactor = StrictObject({ totpURI: Type.String(), backupCodes: Type.Array(Type.String()) })

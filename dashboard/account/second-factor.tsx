@@ -37,13 +37,13 @@ export function SecondFactorSection() {
   const refresh = () => queries.invalidateQueries({ queryKey: ME })
   const askPassword = (action: Action) => setStep({ kind: 'password', action })
 
-  const confirmed = async (action: Action, password: string) => {
+  const confirmed = async (action: Action, proof: { password: string; code?: string }) => {
     const path = `/dashboard/auth/two-factor/${action}`
-    if (action === 'enable') return setStep({ kind: 'scan', factor: await api.post<SecondFactor>(path, { password }) })
+    if (action === 'enable') return setStep({ kind: 'scan', factor: await api.post<SecondFactor>(path, proof) })
     if (action === 'generate-backup-codes') {
-      return setStep({ kind: 'codes', codes: (await api.post<RecoveryCodes>(path, { password })).backupCodes })
+      return setStep({ kind: 'codes', codes: (await api.post<RecoveryCodes>(path, proof)).backupCodes })
     }
-    await api.post(path, { password })
+    await api.post(path, proof)
     await refresh()
     setStep(undefined)
     toast.done('You sign in with your password only.')
@@ -78,7 +78,9 @@ export function SecondFactorSection() {
               : 'Your recovery codes'
         }
       >
-        {step?.kind === 'password' && <PasswordStep onConfirm={(password) => confirmed(step.action, password)} />}
+        {step?.kind === 'password' && (
+          <PasswordStep hasCode={step.action !== 'enable'} onConfirm={(proof) => confirmed(step.action, proof)} />
+        )}
         {step?.kind === 'scan' && (
           <ScanStep
             factor={step.factor}
@@ -95,13 +97,26 @@ export function SecondFactorSection() {
   )
 }
 
-function PasswordStep({ onConfirm }: { onConfirm: (password: string) => Promise<unknown> }) {
-  const { isBusy, problem, onSubmit } = useSubmit((form) => onConfirm(String(form.get('password'))))
+type PasswordStepProps = {
+  hasCode: boolean
+  onConfirm: (proof: { password: string; code?: string }) => Promise<unknown>
+}
+
+/** `hasCode`: a change of what is turned on needs a code as well. */
+function PasswordStep({ hasCode, onConfirm }: PasswordStepProps) {
+  const { isBusy, problem, onSubmit } = useSubmit((form) =>
+    onConfirm({ password: String(form.get('password')), ...(hasCode && { code: String(form.get('code')).trim() }) }),
+  )
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-4">
       <Field label="Current password">
         <Input name="password" type="password" autoComplete="current-password" required autoFocus />
       </Field>
+      {hasCode && (
+        <Field label="Code" hint="From your authenticator app, or a recovery code.">
+          <Input name="code" isCode autoComplete="one-time-code" maxLength={20} required />
+        </Field>
+      )}
       {problem !== undefined && <ProblemNote problem={problem} />}
       <Button type="submit" variant="primary" isBusy={isBusy} className="self-end">
         Continue

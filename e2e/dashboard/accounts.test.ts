@@ -81,6 +81,15 @@ test('two-factor authentication is set up with an app, and a recovery code repla
   await without.page.getByLabel('Recovery code').fill(codes[0]!)
   await without.page.getByRole('button', { name: 'Sign in' }).click()
   await without.page.getByRole('navigation', { name: 'Main' }).waitFor()
+
+  await page.getByRole('button', { name: 'Turn off' }).click()
+  await dialog.getByLabel('Current password').fill(owner.password)
+  await dialog.getByLabel('Code').fill(codes[0]!)
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await dialog.getByText('already used').waitFor()
+  await dialog.getByLabel('Code').fill(codes[1]!)
+  await dialog.getByRole('button', { name: 'Continue' }).click()
+  await page.getByText('You sign in with your password only.').waitFor()
 })
 
 test('another session is signed out from the list, and its pages ask for sign-in', async () => {

@@ -32,10 +32,10 @@ onBothEngines('someone who knows only the password', (_fresh, engine) => {
   )
 
   test('needs a code in a browser that was trusted before the second factor was set up again', async () => {
-    const { world, uri, browser } = await givenSecondFactor(await givenApp(engine))
+    const { world, uri, recoveryCodes, browser } = await givenSecondFactor(await givenApp(engine))
     const thief = await givenHalfSignedIn(world)
     await confirmCode(thief, nextCode(uri), { trustDevice: true })
-    await browser.call('/dashboard/auth/two-factor/disable', { body: { password: PASSWORD } })
+    await browser.call('/dashboard/auth/two-factor/disable', { body: { password: PASSWORD, code: recoveryCodes[0] } })
     const enabled = await browser.call('/dashboard/auth/two-factor/enable', { body: { password: PASSWORD } })
     await confirmCode(browser, currentCode(enabled.body.totpURI))
     await thief.call('/dashboard/auth/sign-out', { method: 'POST' })

@@ -1,6 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Static } from 'typebox'
 import * as contract from '#contract/account.ts'
 import { requestOrigin } from '../context.ts'
+import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Responses, type Routes } from '../http/routes.ts'
 import { conflict } from '../problem.ts'
@@ -12,14 +14,21 @@ import {
   renameUser,
   withPassword,
 } from './account-changes.ts'
-import { addressCounters, countAttempts, hashedSubject, limitAttempts, userAttempt } from './attempt-limits.ts'
+import {
+  addressCounters,
+  countAttempts,
+  hashedSubject,
+  limitAttempts,
+  resetAttempts,
+  userAttempt,
+} from './attempt-limits.ts'
 import { setSessionCookie } from './cookies.ts'
 import { sendEmailChangeLink } from './mailed-links.ts'
 import { type Passwords, refuseCommonPassword } from './passwords.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
-import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes } from './second-factor.ts'
+import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes, useAnyCode } from './second-factor.ts'
 import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
-import { normalizeEmail } from './users.ts'
+import { type Account, normalizeEmail } from './users.ts'
 
 /** The own account of a signed-in user: name, password, address, second factor, sessions. Bodies and responses: `contract/account.ts`. */
 export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
@@ -36,6 +45,22 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
     return limitAttempts(deps, reply, userAttempt('password', userId, request.ip), () =>
       withPassword({ db, passwords }, userId, check, work),
     )
+  }
+
+  /** Needs a code as well as the password, so that the password alone does not remove the second factor. Limits the attempts at both. */
+  const afterPasswordAndCode = <T>(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { password, code }: Static<typeof contract.PasswordAndCode>,
+    work: (transaction: Database, account: Account) => Promise<T>,
+  ): Promise<T> => {
+    const { primary: codes } = userAttempt('code', getSession(request).userId, request.ip)
+    const prepare = () => countAttempts(deps, reply, [codes])
+    return afterPassword(request, reply, { password, prepare }, async (transaction, account) => {
+      await useAnyCode(transaction, keyring, { account, code }, clock.now())
+      await resetAttempts(transaction, codes.subject)
+      return await work(transaction, account)
+    })
   }
 
   return async (app) => {
@@ -105,9 +130,9 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
 
     app.post(
       `${AUTH_PATH}/two-factor/disable`,
-      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.Done) } },
+      { schema: { body: contract.PasswordAndCode, response: Responses(200, contract.Done) } },
       async (request, reply) => {
-        await afterPassword(request, reply, request.body, (transaction, account) =>
+        await afterPasswordAndCode(request, reply, request.body, (transaction, account) =>
           disableSecondFactor(transaction, account, requestOrigin(request, clock.now())),
         )
         return DONE
@@ -116,9 +141,9 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
 
     app.post(
       `${AUTH_PATH}/two-factor/generate-backup-codes`,
-      { schema: { body: contract.PasswordOnly, response: Responses(200, contract.RecoveryCodes) } },
+      { schema: { body: contract.PasswordAndCode, response: Responses(200, contract.RecoveryCodes) } },
       async (request, reply) =>
-        await afterPassword(request, reply, request.body, async (transaction, account) => ({
+        await afterPasswordAndCode(request, reply, request.body, async (transaction, account) => ({
           backupCodes: await replaceRecoveryCodes(transaction, keyring, account, requestOrigin(request, clock.now())),
         })),
     )

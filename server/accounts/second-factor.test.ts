@@ -68,14 +68,53 @@ onBothEngines('a second factor', (_fresh, engine) => {
     await confirmCode(owner, nextCode(uri))
   })
 
-  test('can be turned off only with the password', async () => {
-    const { world, browser } = await givenSecondFactor(await givenApp(engine))
-    const off = (password: string) => browser.call('/dashboard/auth/two-factor/disable', { body: { password } })
-    expect((await off('wrong')).body.errors).toEqual({ password: 'is wrong.' })
-    expect((await off(PASSWORD)).status).toBe(200)
+  test.each(['app', 'recovery'])('can be turned off only with the password and a code (%s)', async (kind) => {
+    const { world, browser, uri, recoveryCodes } = await givenSecondFactor(await givenApp(engine))
+    const off = (password: string, code?: string) =>
+      browser.call('/dashboard/auth/two-factor/disable', { body: { password, code } })
+    const code = kind === 'app' ? nextCode(uri) : recoveryCodes[0]!
+    expect((await off(PASSWORD)).body.errors).toEqual({ code: 'is required.' })
+    expect((await off('wrong', code)).body.errors).toEqual({ password: 'is wrong.' })
+    expect((await off(PASSWORD, '000000')).body.errors.code).toContain('wrong')
+    expect((await off(PASSWORD, 'aaaaa-aaaaa')).body.errors.code).toContain('already used')
+    expect((await browser.call('/dashboard/api/me')).body.person.two_factor).toBe(true)
+
+    expect((await off(PASSWORD, code)).status).toBe(200)
     expect((await openBrowser(world).call('/dashboard/auth/sign-in/email', { body: SIGN_IN })).body).toEqual({
       twoFactorRedirect: false,
     })
+    expect((await off(PASSWORD, code)).status).toBe(409)
+  })
+
+  test('gives new recovery codes only with the password and a code, which works once', async () => {
+    const { browser, recoveryCodes } = await givenSecondFactor(await givenApp(engine))
+    const renew = (code?: string) =>
+      browser.call('/dashboard/auth/two-factor/generate-backup-codes', { body: { password: PASSWORD, code } })
+    expect((await renew()).status).toBe(400)
+    expect((await renew('000000')).status).toBe(400)
+    const renewed = await renew(recoveryCodes[0])
+    expect(renewed.status, renewed.text).toBe(200)
+    expect(renewed.body.backupCodes).toHaveLength(10)
+    expect((await renew(recoveryCodes[1])).status).toBe(400)
+    expect((await renew(renewed.body.backupCodes[0])).status).toBe(200)
+  })
+
+  test('counts wrong codes of a signed-in thief together with those at sign-in', async () => {
+    const { world, browser, uri } = await givenSecondFactor(await givenApp(engine))
+    const statuses: number[] = []
+    for (let number = 0; number < 3; number++) {
+      const code = String(number).padStart(6, '0')
+      const body = { password: PASSWORD, code }
+      statuses.push((await browser.call('/dashboard/auth/two-factor/disable', { body })).status)
+      const thief = openBrowser(world, `198.51.100.${number}`)
+      await thief.call('/dashboard/auth/sign-in/email', { body: SIGN_IN })
+      statuses.push((await thief.call('/dashboard/auth/two-factor/verify-totp', { body: { code } })).status)
+    }
+    expect(statuses).toEqual([400, 400, 400, 400, 400, 429])
+
+    world.pass(15_000)
+    const body = { password: PASSWORD, code: nextCode(uri) }
+    expect((await browser.call('/dashboard/auth/two-factor/disable', { body })).status).toBe(200)
   })
 
   test('is stored encrypted', async () => {

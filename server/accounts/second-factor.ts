@@ -86,14 +86,30 @@ export async function useRecoveryCode(
   await updateFactor(db, keyring, userId, { ...factor, recoveryCodes })
 }
 
-/** `account`: locked. The previous codes stop working. Throws 409 if no second factor is in effect. */
+/**
+ * A code of the authenticator app or a recovery code, of a signed-in user who changes the second factor. Accepts each code once.
+ * `account`: locked. Throws 400 for a wrong or used code, 409 if no second factor is in effect.
+ */
+export async function useAnyCode(
+  db: Database,
+  keyring: Keyring,
+  { account, code }: { account: Account; code: string },
+  now: number,
+): Promise<void> {
+  if (!account.hasSecondFactor) throw noSecondFactor()
+  const userId = account.id
+  const digits = code.replaceAll(/[ -]/g, '')
+  if (/^\d{6}$/.test(digits)) await useCode(db, keyring, { userId, code: digits }, now)
+  else await useRecoveryCode(db, keyring, { userId, code: code.trim() })
+}
+
+/** `account`: locked, with a second factor in effect. The previous codes stop working. */
 export async function replaceRecoveryCodes(
   db: Database,
   keyring: Keyring,
-  { id, hasSecondFactor }: Account,
+  { id }: Account,
   origin: Origin,
 ): Promise<string[]> {
-  if (!hasSecondFactor) throw noSecondFactor()
   const factor = await getFactor(db, keyring, id)
   const recoveryCodes = newRecoveryCodes()
   await updateFactor(db, keyring, id, { ...factor, recoveryCodes })

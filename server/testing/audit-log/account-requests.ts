@@ -30,10 +30,11 @@ async function signInWithPasswordOnly({ owner }: AuditFixture): Promise<void> {
   await owner.call(`${AUTH}/sign-in/email`, { body: { email: OLGA, password: PASSWORD } })
 }
 
-async function newRecoveryCodes({ owner, ids, secrets }: AuditFixture): Promise<void> {
-  const { body } = await owner.call(`${AUTH}/two-factor/generate-backup-codes`, { body: { password: PASSWORD } })
-  secrets.push(...body.backupCodes)
-  ids.code = body.backupCodes[0]
+/** Stores two of the codes for later requests. */
+function rememberCodes({ ids, secrets }: AuditFixture, codes: string[]): void {
+  secrets.push(...codes)
+  ids.code = codes[0]!
+  ids.spare = codes[1]!
 }
 
 /** Olga sends these in her browser, in this order. */
@@ -43,10 +44,11 @@ export const ACCOUNT_REQUESTS: AuditedRequest[] = [
     `${AUTH}/two-factor/verify-totp`,
     ({ ids }) => ({ code: currentCode(ids.totp!) }),
     { action: 'agent.second_factor_enabled' },
-    async ({ owner, ids, secrets }) => {
-      const { body } = await owner.call(`${AUTH}/two-factor/enable`, { body: { password: PASSWORD } })
-      ids.totp = body.totpURI
-      secrets.push(...body.backupCodes, /secret=(\w+)/.exec(body.totpURI)![1]!)
+    async (fixture) => {
+      const { body } = await fixture.owner.call(`${AUTH}/two-factor/enable`, { body: { password: PASSWORD } })
+      fixture.ids.totp = body.totpURI
+      fixture.secrets.push(/secret=(\w+)/.exec(body.totpURI)![1]!)
+      rememberCodes(fixture, body.backupCodes)
     },
   ),
   byOlga(
@@ -55,19 +57,25 @@ export const ACCOUNT_REQUESTS: AuditedRequest[] = [
     { action: 'agent.signed_in' },
     signInWithPasswordOnly,
   ),
-  byOlga(`${AUTH}/two-factor/generate-backup-codes`, () => ({ password: PASSWORD }), {
-    action: 'agent.backup_codes_created',
-  }),
+  {
+    route: `POST ${AUTH}/two-factor/generate-backup-codes`,
+    request: async (fixture) => {
+      const request = { body: { password: PASSWORD, code: fixture.ids.code } }
+      const response = await fixture.owner.call(`${AUTH}/two-factor/generate-backup-codes`, request)
+      rememberCodes(fixture, response.body.backupCodes)
+      return response
+    },
+    entry: { action: 'agent.backup_codes_created', label: 'Olga', by: 'person' },
+  },
   byOlga(
     `${AUTH}/two-factor/verify-backup-code`,
     ({ ids }) => ({ code: ids.code }),
     { action: 'agent.signed_in' },
-    async (fixture) => {
-      await newRecoveryCodes(fixture)
-      await signInWithPasswordOnly(fixture)
-    },
+    signInWithPasswordOnly,
   ),
-  byOlga(`${AUTH}/two-factor/disable`, () => ({ password: PASSWORD }), { action: 'agent.second_factor_disabled' }),
+  byOlga(`${AUTH}/two-factor/disable`, ({ ids }) => ({ password: PASSWORD, code: ids.spare }), {
+    action: 'agent.second_factor_disabled',
+  }),
   byOlga(`${AUTH}/update-user`, () => ({ name: 'Olga O.' }), {
     ...{ action: 'agent.renamed', label: 'Olga O.' },
     ...{ before: { name: 'Olga' }, after: { name: 'Olga O.' } },
