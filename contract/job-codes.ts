@@ -6,6 +6,8 @@ export const JOB_CODES = {
   too_many_tags: 'The monitor would have too many tags.',
   plan_limit: 'The plan does not allow the interval or one more monitor.',
   group_not_found: 'The group was deleted after the job was created.',
+  planned_change_open: 'For `plan`: the monitor already has an open planned change.',
+  period_over: 'For `plan`: the period ended before the job reached the monitor.',
   monitor_disabled: 'The monitor is disabled. Enable it first.',
   no_result_yet: 'For `accept`: the monitor has no result yet.',
   lookup_failed: 'For `accept`: no values are known, because the lookup failed.',

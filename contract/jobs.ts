@@ -1,10 +1,11 @@
 import { type Static, Type } from 'typebox'
-import { Instant, Nullable, pageQuery, type SchemaOptions, StrictObject } from './common.ts'
+import { Instant, Nullable, pageQuery, type SchemaOptions, StrictObject, Time } from './common.ts'
 import { FIELD_ERRORS, type FieldCode } from './field-errors.ts'
 import { JOB_CODES, type JobCode } from './job-codes.ts'
 import { MAX_TAGS, Tags, withMetadataFilters } from './labels.ts'
 import { monitorFilters } from './monitor-list.ts'
 import { MonitorChange } from './monitors.ts'
+import { MAX_PLAN_DAYS } from './planned-changes.ts'
 import { UndeliveredQuery } from './webhooks.ts'
 
 export const JOB_ACTIONS = [
@@ -14,6 +15,8 @@ export const JOB_ACTIONS = [
   'tag',
   'untag',
   'accept',
+  'plan',
+  'unplan',
   'check',
   'delete',
   'retry_requests',
@@ -32,7 +35,7 @@ export const MAX_JOB_MONITORS = 10_000
 export const MAX_UNFINISHED_JOBS = 20
 
 const ACTION_DESCRIPTION =
-  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `check`: starts a check. `delete`: deletes the monitors and their events. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
+  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `plan`: plans a change of the expected value `value` to `replacement` within the period `from` to `to`. `unplan`: cancels open planned changes. `check`: starts a check. `delete`: deletes the monitors and their events. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
 
 const filter = StrictObject(monitorFilters, {
   ...withMetadataFilters,
@@ -89,9 +92,13 @@ export const NewJob = StrictObject(
     group: Type.Optional(group),
     tags: Type.Optional(tags),
     value: Type.Optional(
-      value('For `replace`: the expected value to replace, as a whole. Monitors without it stay as they are.'),
+      value(
+        'For `replace` and `plan`: the expected value to replace, as a whole. Monitors without it stay as they are.',
+      ),
     ),
-    replacement: Type.Optional(value('For `replace`: the new expected value.')),
+    replacement: Type.Optional(value('For `replace` and `plan`: the new expected value.')),
+    from: Type.Optional(Time('For `plan`: when the period begins. Default: now.')),
+    to: Type.Optional(Time(`For \`plan\`: when the period ends: at most ${MAX_PLAN_DAYS} days after \`from\`.`)),
     dry_run: Type.Optional(
       Type.Boolean({ description: 'Whether to report what the job would do without doing it. Default: false.' }),
     ),
@@ -139,7 +146,7 @@ export const Job = StrictObject(
     filter: Json('The filters of the request; empty with `all`, null with `monitors` and `requests` and for an undo.'),
     requests: Json('For `retry_requests`: the filters of the request.'),
     change: Json(
-      'The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`; `replace` has `value` and `replacement`.',
+      'The fields to set; the group of `move` is in `group`, the tags of `tag` and `untag` in `tags`; `replace` and `plan` have `value` and `replacement`, `plan` also `from` and `to`.',
     ),
     undo_missing: Type.Integer({
       description:

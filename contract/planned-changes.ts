@@ -1,6 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { Instant, Nullable, pageQuery, SET_BY_SERVER, StrictObject, Time } from './common.ts'
 
+/** The longest period. */
+export const MAX_PLAN_DAYS = 90
+
 export const CHANGE_STATES = ['SCHEDULED', 'IN_PROGRESS', 'DONE', 'NOT_ARRIVED', 'CANCELED'] as const
 const state = Type.Enum(CHANGE_STATES, {
   type: 'string',
@@ -48,6 +51,7 @@ export const PlannedChange = StrictObject(
     created: Instant('When the change was planned.'),
     created_by: Type.String({ description: 'The name of the person or API key that planned the change.' }),
     monitor_id: Type.String(),
+    job_id: Nullable(Type.String({ description: 'The job that planned the change; null if a request did.' })),
     old_value: Type.Array(Type.String(), { description: 'What the monitor expected when the change was planned.' }),
     new_value: Type.Array(Type.String(), {
       description: 'What the monitor expects when the change is done, or its period is over.',
@@ -67,6 +71,7 @@ export const PlannedChange = StrictObject(
         created: '2030-01-08T09:30:00.000Z',
         created_by: 'Ada Example',
         ...exampleChange,
+        job_id: null,
         old_value: ['192.0.2.1'],
         state: 'IN_PROGRESS',
         closed: null,
@@ -90,7 +95,7 @@ const fields = {
     { description: 'The values that the record moves to, as in `expected_value` of a monitor: 1 to 10.' },
   ),
   from: Time('When the period begins. Default: now.'),
-  to: Time('When the period ends: at most 14 days after `from`.'),
+  to: Time(`When the period ends: at most ${MAX_PLAN_DAYS} days after \`from\`.`),
 }
 const fixed = {
   id: SET_BY_SERVER,
@@ -99,6 +104,7 @@ const fixed = {
   state: SET_BY_SERVER,
   closed: SET_BY_SERVER,
   progress: SET_BY_SERVER,
+  job_id: SET_BY_SERVER,
   old_value: 'is what the monitor expects. Change it with PATCH /monitors/{monitor}.',
 }
 
@@ -128,9 +134,34 @@ export const PlannedChangeChange = StrictObject(
 )
 export type PlannedChangeChange = Static<typeof PlannedChangeChange>
 
+const job_id = Type.Optional(Type.String({ maxLength: 40, description: 'Only changes that this job planned.' }))
+
 export const PlannedChangeQuery = StrictObject({
   ...pageQuery('PlannedChangeOrder', ['created']),
   monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only changes of this monitor.' })),
+  job_id,
   is_open: Type.Optional(Type.Boolean({ description: 'Only open changes (true), or only closed ones (false).' })),
 })
 export type PlannedChangeQuery = Static<typeof PlannedChangeQuery>
+
+export const PlannedChangeCountsQuery = StrictObject({ job_id })
+export type PlannedChangeCountsQuery = Static<typeof PlannedChangeCountsQuery>
+
+export const PlannedChangeCounts = StrictObject(
+  {
+    total: Type.Integer({
+      description: 'All planned changes that are stored. Closed ones are kept as long as events.',
+    }),
+    scheduled: Type.Integer({ description: 'The period has not begun.' }),
+    in_progress: Type.Integer({ description: 'The period has begun, and the change is open.' }),
+    done: Type.Integer({ description: 'Every server answered the new values.' }),
+    not_arrived: Type.Integer({ description: 'The period ended before that.' }),
+    canceled: Type.Integer({ description: 'Somebody canceled the change, or changed what the monitor expects.' }),
+  },
+  {
+    title: 'PlannedChangeCounts',
+    description: 'How many planned changes have each state.',
+    examples: [{ total: 20_000, scheduled: 0, in_progress: 1_200, done: 18_790, not_arrived: 8, canceled: 2 }],
+  },
+)
+export type PlannedChangeCounts = Static<typeof PlannedChangeCounts>

@@ -51,6 +51,8 @@ const NOT_RUN: Record<string, string> = {
   createdb: "needs PostgreSQL's programs; npm run test:interop restores with them",
   'curl -H "X-Api-Key: $ZONEWATCH_KEY" -H \'Content-Type: application/json\' http://localhost:8080/planned-changes':
     'its period is in the past some day; server/planned-changes/planned-changes.test.ts plans changes',
+  'curl -H "X-Api-Key: $ZONEWATCH_KEY" -H \'Content-Type: application/json\' http://localhost:8080/jobs \\':
+    'its period is in the past some day; server/jobs/planned-changes.test.ts plans such a job',
   'npm run zonewatch -- keys limits': 'names a key of another installation; e2e/command-line.test.ts sets limits',
   'npm run -s zonewatch -- disable-two-factor':
     'names a person of another installation; e2e/command-line.test.ts turns two-factor authentication off',

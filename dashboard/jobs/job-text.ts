@@ -44,6 +44,10 @@ export function titleOf({ action, change }: Pick<Job, 'action' | 'change'>): str
       return `Remove tags: ${valueText(change?.tags ?? [])}`
     case 'accept':
       return 'Accept current values'
+    case 'plan':
+      return `Plan a change from ${valueText(change?.value)} to ${valueText(change?.replacement)}`
+    case 'unplan':
+      return 'Cancel planned changes'
     case 'check':
       return 'Check now'
     case 'delete':

@@ -66,7 +66,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
           onChange={(event) => setPeriod({ ...period, from: event.target.value })}
         />
       </Field>
-      <Field label="To" hint="At most 14 days later." error={fieldError(problem, 'to')}>
+      <Field label="To" hint="At most 90 days later." error={fieldError(problem, 'to')}>
         <Input
           type="datetime-local"
           required

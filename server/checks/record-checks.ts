@@ -129,7 +129,8 @@ async function recordPlannedChange(
     before: { expected_value: JSON.parse(row.expected_values) },
     after: { expected_value: change.newValues },
   })
-  if (end !== 'DONE') return
+  // Of a job there may be thousands, and GET /planned-changes/counts has the progress.
+  if (end !== 'DONE' || change.jobId !== null) return
   const ended = { what: 'change_done' as const, expected: [...change.newValues], before: [...change.oldValues] }
   await insertInformationAlerts(db, row, ended, now)
 }

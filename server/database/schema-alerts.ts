@@ -236,6 +236,8 @@ export type PlannedChangesTable = {
   /** The name of the agent or key that created it. */
   created_by: Once<string>
   monitor_id: Once<string>
+  /** The job that planned it. Its row is deleted before. */
+  job_id: Once<string | null>
   old_values: Json
   new_values: Json
   from_at: number

@@ -17,8 +17,9 @@ import { auditOf, type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
 import { acceptCurrentValues, type ParsedChange, parseChange } from '../monitors/parse-monitor.ts'
 import { type MonitorUpdate, scheduleChecks } from '../monitors/schedule.ts'
 import { lockMonitors, updateMonitors } from '../monitors/update.ts'
+import { cancelChanges, insertChanges, monitorsWithOpenChange } from '../planned-changes/many.ts'
 import { type FieldErrors, fieldCodes, fieldTexts, Problem } from '../problem.ts'
-import { EMPTY_RESULT, type JobChange, type JobResult, type JobRow, type Replacement } from './job.ts'
+import { EMPTY_RESULT, type JobChange, type JobResult, type JobRow, type PlanPeriod, type Replacement } from './job.ts'
 import { retryRequests } from './retry-requests.ts'
 
 /** What an action uses beside the database. */
@@ -61,6 +62,11 @@ export async function performAction(
   }
   if (job.action === 'check') return { results: [...missing, ...(await check(db, context, rows))], remaining: [] }
   const jobChange: JobChange | null = job.change === null ? null : JSON.parse(job.change)
+  if (job.action === 'plan') {
+    const plan = jobChange!.change as Replacement & PlanPeriod
+    return { results: [...missing, ...(await planChanges(db, context, rows, plan))], remaining: [] }
+  }
+  if (job.action === 'unplan') return { results: [...missing, ...(await unplan(db, context, rows))], remaining: [] }
   const decisions = rows.map((row) => decide(row, context, changeFor(row, job.action, jobChange)))
   return { results: [...missing, ...(await applyDecisions(db, context, decisions))], remaining: [] }
 }
@@ -109,8 +115,7 @@ function decide(row: MonitorRow, { pace }: ActionContext, requested: MonitorChan
   const { change, groupId } = requested
   const parsed = parseChange(row, change)
   if (!parsed.ok) {
-    const reason = 'The change does not suit this monitor.'
-    return { row, kind: 'failed', code: 'invalid_change', reason, errors: parsed.errors }
+    return { row, kind: 'failed', ...UNSUITABLE, errors: parsed.errors }
   }
   try {
     if (parsed.changed.isFrequencyChanged) pace(parsed.changed.columns.frequency)
@@ -180,6 +185,44 @@ async function check(db: Database, context: ActionContext, rows: readonly Monito
   return rows.map((row) => (row.is_active === 1 ? changedResult(row) : failed(row.id, monitorLabel(row), DISABLED)))
 }
 
+/** Plans the change of each monitor that expects the value. */
+async function planChanges(
+  db: Database,
+  context: ActionContext,
+  rows: readonly MonitorRow[],
+  plan: Replacement & PlanPeriod,
+): Promise<JobResult[]> {
+  const { job, now } = context
+  const [from, to] = [Date.parse(plan.from), Date.parse(plan.to)]
+  const open = await monitorsWithOpenChange(db, context, idsOf(rows))
+  const planned: { row: MonitorRow; newValues: string; checkAt: number }[] = []
+  const results = rows.map((row, index): JobResult => {
+    const parsed = parseChange(row, replaceValue(row, plan))
+    if (!parsed.ok) return failed(row.id, monitorLabel(row), { ...UNSUITABLE, errors: parsed.errors })
+    const newValues = parsed.changed.columns.expected_values
+    if (newValues === undefined) return unchanged(row)
+    if (open.has(row.id)) return failed(row.id, monitorLabel(row), PLAN_OPEN)
+    if (to <= now) return failed(row.id, monitorLabel(row), PERIOD_OVER)
+    planned.push({ row, newValues, checkAt: checkAt(context, index) })
+    const [before, after] = [row.expected_values, newValues].map((values) => JSON.parse(values))
+    const { from, to: until } = plan
+    return changedResult(row, { from: { expected_value: before }, to: { expected_value: after, from, to: until } })
+  })
+  if (!job.is_dry_run)
+    await insertChanges(db, context, planned, { jobId: job.id, createdBy: job.created_by, from, to, now })
+  return results
+}
+
+async function unplan(db: Database, context: ActionContext, rows: readonly MonitorRow[]): Promise<JobResult[]> {
+  const open = await monitorsWithOpenChange(db, context, idsOf(rows))
+  const canceled = rows.filter(({ id }) => open.has(id))
+  const plans = canceled.map((row, index) => ({ row, checkAt: checkAt(context, index) }))
+  if (!context.job.is_dry_run) await cancelChanges(db, context, plans, context.now)
+  return rows.map((row) => (open.has(row.id) ? changedResult(row) : unchanged(row)))
+}
+
+const idsOf = (rows: readonly MonitorRow[]) => rows.map(({ id }) => id)
+
 /** Reverts the changes of another job, except fields that were changed again since. */
 async function undo(db: Database, context: ActionContext, ids: readonly string[]): Promise<ActionResult> {
   const { organizationId, job } = context
@@ -217,6 +260,15 @@ async function undo(db: Database, context: ActionContext, ids: readonly string[]
   return { results, remaining: [] }
 }
 
+const UNSUITABLE: Failure = { code: 'invalid_change', reason: 'The change does not suit this monitor.' }
+const PLAN_OPEN: Failure = {
+  code: 'planned_change_open',
+  reason: 'The monitor already has a planned change. Cancel that one first.',
+}
+const PERIOD_OVER: Failure = {
+  code: 'period_over',
+  reason: 'The period ended before the job reached this monitor. Plan it again.',
+}
 const NOT_STORED: Failure = {
   code: 'not_stored',
   reason: 'What the job changed here is no longer stored, so it cannot be undone.',

@@ -4,6 +4,7 @@ import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobResultsTable, JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
+import { periodErrors } from '../planned-changes/store.ts'
 import type { FieldErrors } from '../problem.ts'
 import { HOUR_MS, toInstant, toIso, toIsoOrNull } from '../times.ts'
 
@@ -28,17 +29,23 @@ export type Selection =
   | { filter: NonNullable<NewJob['filter']>; groupId?: string | undefined }
 
 /** What the job sets. `groupId`: of the group that `change` names; absent if a dry run would create that group. */
-export type JobChange = { change: MonitorChange & Partial<Replacement>; groupId?: string | undefined }
+export type JobChange = {
+  change: MonitorChange & Partial<Replacement> & Partial<PlanPeriod>
+  groupId?: string | undefined
+}
 
-/** The parameters of the action `replace`. */
+/** The parameters of the actions `replace` and `plan`. */
 export type Replacement = { value: string; replacement: string }
+
+/** For the action `plan`: ISO 8601. */
+export type PlanPeriod = { from: string; to: string }
 
 /** How long after its end a job can be undone. */
 export const UNDO_MS = 24 * HOUR_MS
 
 /** Errors that the schema cannot find. Skips fields of the wrong type, because the schema reports them. Pure. */
-export function newJobErrors(newJob: NewJob): FieldErrors {
-  const { action, monitors, filter, all, requests, change, group, tags, value, replacement } = newJob
+export function newJobErrors(newJob: NewJob, now: number): FieldErrors {
+  const { action, monitors, filter, all, requests, change, group, tags, value, replacement, from, to } = newJob
   const errors: FieldErrors = {}
   const isOfRequests = action === 'retry_requests'
   const selections = { monitors, filter, all }
@@ -61,13 +68,16 @@ export function newJobErrors(newJob: NewJob): FieldErrors {
     ['change', change, ['update']],
     ['group', group, ['move']],
     ['tags', tags, ['tag', 'untag']],
-    ['value', value, ['replace']],
-    ['replacement', replacement, ['replace']],
+    ['value', value, ['replace', 'plan']],
+    ['replacement', replacement, ['replace', 'plan']],
+    ['to', to, ['plan']],
+    ['from', action === 'plan' ? (from ?? now) : from, ['plan']],
   ] as const) {
     const isOf = of.some((each) => each === action)
     if (isOf && sent === undefined) errors[field] = fieldError('required')
     if (!isOf && sent !== undefined) errors[field] = fieldError('not_for_action', { action: `${action}` })
   }
+  if (action === 'plan' && to !== undefined) Object.assign(errors, planPeriodErrors({ from, to }, now))
   if (isObject(change) && Object.keys(change).length === 0) errors.change = fieldError('empty_change')
   for (const [field, name] of [
     ['group', group],
@@ -78,6 +88,21 @@ export function newJobErrors(newJob: NewJob): FieldErrors {
   return errors
 }
 
+type GivenPeriod = { from?: NewJob['from'] | undefined; to?: NewJob['to'] | undefined }
+
+function planPeriodErrors({ from, to }: GivenPeriod, now: number): FieldErrors {
+  const period = planPeriod({ from, to }, now)
+  const invalidTimes = (['from', 'to'] as const).filter((field) => Number.isNaN(period[field]))
+  if (invalidTimes.length === 0) return periodErrors(period, now)
+  return Object.fromEntries(invalidTimes.map((field) => [field, fieldError('invalid_time')]))
+}
+
+/** UTC epoch milliseconds. */
+export const planPeriod = ({ from, to }: GivenPeriod, now: number) => ({
+  from: from === undefined ? now : toInstant(from),
+  to: toInstant(to!),
+})
+
 const isObject = (value: unknown) => typeof value === 'object' && value !== null
 
 const UNDOABLE: Record<JobAction, boolean> = {
@@ -87,6 +112,8 @@ const UNDOABLE: Record<JobAction, boolean> = {
   tag: true,
   untag: true,
   accept: true,
+  plan: false,
+  unplan: false,
   delete: true,
   check: false,
   retry_requests: false,

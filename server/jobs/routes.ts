@@ -43,7 +43,11 @@ export function jobRoutes(deps: Deps): Routes {
           // Reports the errors of the schema and ours together.
           const refused = schemaErrors(request)
           const named = { group: body.group, 'change.group': body.change?.group }
-          throwIfInvalid({ ...newJobErrors(body), ...(await unknownGroupErrors(db, context, named)), ...refused })
+          throwIfInvalid({
+            ...newJobErrors(body, context.now),
+            ...(await unknownGroupErrors(db, context, named)),
+            ...refused,
+          })
           throwIfInvalid(await filterErrors(db, context, body.filter))
           ;(await frequencyLimiter(deps, context))(body.change?.frequency)
         },

@@ -185,6 +185,8 @@ const PARALLEL_ACTIONS: ReadonlySet<JobAction> = new Set([
   'tag',
   'untag',
   'accept',
+  'plan',
+  'unplan',
   'undo',
 ])
 

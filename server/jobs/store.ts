@@ -18,7 +18,8 @@ import { findGroupRow, resolveGroups, UNKNOWN_GROUP } from '../groups/resolve.ts
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { conflict, invalid } from '../problem.ts'
-import { type JobChange, type JobRow, type Selection, toJob, undoProblem } from './job.ts'
+import { toIso } from '../times.ts'
+import { type JobChange, type JobRow, planPeriod, type Selection, toJob, undoProblem } from './job.ts'
 
 /** Ids of one stored batch, and the most that one step processes. */
 export const JOB_BATCH_SIZE = 1_000
@@ -46,9 +47,13 @@ export async function insertJob(db: Database, context: RequestContext, newJob: N
 async function resolveChange(
   db: Database,
   context: RequestContext,
-  { action, change, group, tags, value, replacement, dry_run }: NewJob,
+  { action, change, group, tags, value, replacement, dry_run, from, to }: NewJob,
 ): Promise<JobChange | undefined> {
   if (tags !== undefined) return { change: { tags } }
+  if (action === 'plan') {
+    const period = planPeriod({ from, to }, context.now)
+    return { change: { value: value!, replacement: replacement!, from: toIso(period.from), to: toIso(period.to) } }
+  }
   if (value !== undefined) return { change: { value, replacement: replacement! } }
   const requested = action === 'move' ? { group: group! } : change
   if (requested?.group === undefined) return requested && { change: requested }

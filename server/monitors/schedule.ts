@@ -148,3 +148,30 @@ export async function scheduleChecks(
   })
   await updateEach(db, { table: 'due_checks', key: SLOT, set: { due_at: 'bigint' } }, rows)
 }
+
+/** `changeId`: null removes it. `checkAt`: null if no check has to come earlier. */
+export type PlanSchedule = { row: MonitorRow; changeId: string | null; checkAt: number | null }
+
+/**
+ * Sets the planned changes of monitors that are locked. A check in progress loses its claim and is repeated. Without a change, the next
+ * check evaluates the answer again.
+ */
+export async function schedulePlannedChanges(db: Database, plans: readonly PlanSchedule[], now: number): Promise<void> {
+  const dueChecks = await lockDueChecks(db, plans)
+  const rows = plans.map(({ row, changeId, checkAt }) => {
+    const { due_at, claimed_by } = dueChecks.get(row.slot)!
+    const startsAt = claimed_by === null ? checkAt : (checkAt ?? now)
+    return {
+      columns: changeId === null ? FORGET_RESULT : NO_RESET,
+      slot: row.slot,
+      new_due_at: due_at === null || startsAt === null ? due_at : Math.min(due_at, startsAt),
+      new_claimed_by: null,
+      new_planned_change_id: changeId,
+      new_fingerprint: null,
+    }
+  })
+  const set: Columns = { due_at: 'bigint', claimed_by: 'bigint', planned_change_id: 'text' }
+  for (const [columns, same] of Map.groupBy(rows, (row) => row.columns)) {
+    await updateEach(db, { table: 'due_checks', key: SLOT, set: { ...set, ...columns } }, same)
+  }
+}

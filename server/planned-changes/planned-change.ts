@@ -10,8 +10,8 @@ export type PlannedChange = {
   to: number
 }
 
-/** `progress`: of the previous check. `label`: for the audit log. */
-export type OpenChange = PlannedChange & { progress: Progress | null; label: string }
+/** `progress`: of the previous check. `jobId`: of the job that planned it. `label`: for the audit log. */
+export type OpenChange = PlannedChange & { progress: Progress | null; jobId: string | null; label: string }
 
 /** The old values are expected before the period, old and new ones during it, and only the new ones after it. */
 export type Phase = 'before' | 'during' | 'after'
@@ -73,9 +73,17 @@ function isEverywhere({ seen, cachesUntil, movedAt }: Progress, now: number): bo
 
 const UNCHANGED_INTERVAL_MS = 5 * MINUTE_MS
 
-/** When to check next, at the latest at `regular`: at both ends of the period, and every minute while the new values spread. */
-export function nextCheckAt(change: PlannedChange, progress: Progress | null, now: number, regular: number): number {
-  const { from, to } = change
+/**
+ * When to check next, at the latest at `regular`: at both ends of the period, and every minute while the new values spread. Changes of a
+ * job follow the regular interval, because thousands of them have the same period.
+ */
+export function nextCheckAt(
+  { from, to, jobId }: Pick<OpenChange, 'from' | 'to' | 'jobId'>,
+  progress: Progress | null,
+  now: number,
+  regular: number,
+): number {
+  if (jobId !== null) return regular
   if (now < from) return Math.min(regular, from)
   if (now >= to) return regular
   return Math.min(regular, to, now + (progress && isSpreading(progress, now) ? MINUTE_MS : UNCHANGED_INTERVAL_MS))

@@ -3,15 +3,15 @@ import type { PlannedChange } from '#contract/planned-changes.ts'
 import { monitorLoader } from '../checks/load-monitor.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { type CheckDeps, runCheck } from '../checks/run-check.ts'
-import { processWait } from '../checks/wait-worker.ts'
 import type { Engine } from '../database/database.ts'
 import { claimDue } from '../database/lease-queue.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
-import { LoopHealth } from '../loop-health.ts'
+import { nextDueAt } from '../monitors/schedule.ts'
 import { givenAlerting } from '../testing/alerts.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsClient } from '../testing/dns.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
+import { givenJobs } from '../testing/jobs.ts'
 import { patientClock } from '../testing/patient-clock.ts'
 import { startReceiver } from '../testing/receiver.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
@@ -135,17 +135,17 @@ onBothEngines('planned changes', (_fresh, engine) => {
   })
 
   test('a monitor with a wait and a planned change ends the wait first and then the change, each with a message', async () => {
-    const { world, set, check, plan, read, send, titles, monitor } = await givenRecord(engine, { until: 'valid' })
+    const { world, set, check, plan, read, send, titles, monitor, call } = await givenRecord(engine)
     const every = [...set.servers, ...set.resolvers]
     for (const server of every) server.remove('www.example.test', 'A')
     await check(6 * MINUTE_MS)
-    const { id } = await plan({ to: at(world, HOUR_MS) })
+    const { id, body } = await plan({ to: at(world, HOUR_MS) })
+    await call('PATCH', `/monitors/${body.monitor_id}`, { until: 'valid' })
     await check()
     expect([(await monitor()).state, (await monitor('wait')).wait!.state]).toEqual(['NOT_FOUND', 'waiting'])
     for (const server of every) server.set('www.example.test', 'A', [NEW!], { ttl: 60 })
     await check(6 * MINUTE_MS)
     expect((await monitor()).state).toBe('VALID')
-    await set.look()
     expect((await monitor('wait')).wait!.state).toBe('valid')
     await check(6 * MINUTE_MS)
     expect([(await read(id)).state, (await monitor()).expected_value]).toEqual(['DONE', [NEW]])
@@ -171,6 +171,30 @@ onBothEngines('planned changes', (_fresh, engine) => {
     expect(body.data).toEqual([])
   })
 
+  test('a change that a job planned follows the regular interval, and ends without a message of its own', async () => {
+    const { world, set, check, call, send, titles, monitor } = await givenRecord(engine)
+    const { run } = givenJobs(world)
+    const period = { from: at(world, HOUR_MS), to: at(world, 21 * 24 * HOUR_MS) }
+    const job = await run({ action: 'plan', filter: { value: OLD }, value: OLD, replacement: NEW, ...period })
+    expect(job).toMatchObject({ state: 'finished', total: 1, changed: 1 })
+    const progress = async () => (await call('GET', `/planned-changes/counts?job_id=${job.id}`)).body
+    const none = { total: 1, scheduled: 0, in_progress: 0, done: 0, not_arrived: 0, canceled: 0 }
+    expect(await progress()).toEqual({ ...none, scheduled: 1 })
+    world.pass(HOUR_MS)
+    await check()
+    expect(await progress()).toEqual({ ...none, in_progress: 1 })
+    for (const server of [...set.servers, ...set.resolvers]) server.set('www.example.test', 'A', [NEW!], { ttl: 60 })
+    await check(6 * MINUTE_MS)
+    const dueCheck = await world.deps.db.selectFrom('due_checks').selectAll().executeTakeFirstOrThrow()
+    expect(dueCheck.due_at).toBe(nextDueAt(world.deps.clock.now(), dueCheck))
+    expect(await monitor()).toMatchObject({ state: 'VALID', expected_value: [OLD] })
+    for (let count = 0; count < 3; count++) await check(6 * MINUTE_MS)
+    expect(await progress()).toEqual({ ...none, done: 1 })
+    expect(await monitor()).toMatchObject({ state: 'VALID', expected_value: [NEW] })
+    await send()
+    expect(titles()).toEqual([])
+  })
+
   test('invalid input is refused with the field and the remedy, and other organizations cannot read the change', async () => {
     const { world, plan, call } = await givenRecord(engine)
     const { id, body } = await plan({ from: at(world, HOUR_MS), to: at(world, 2 * HOUR_MS) })
@@ -181,8 +205,8 @@ onBothEngines('planned changes', (_fresh, engine) => {
     })
     expect(await refused({ new_value: {}, to: 'soon' })).toMatchObject({ new_value: /./, to: /ISO/ })
     expect(await refused({ to: at(world, -HOUR_MS) })).toMatchObject({ to: expect.stringContaining('future') })
-    expect(await refused({ to: at(world, 30 * 24 * HOUR_MS) })).toMatchObject({
-      to: expect.stringContaining('14 days'),
+    expect(await refused({ to: at(world, 100 * 24 * HOUR_MS) })).toMatchObject({
+      to: expect.stringContaining('90 days'),
     })
     expect(await refused({ from: 0 })).toMatchObject({ from: expect.stringContaining('must be from') })
 
@@ -245,16 +269,6 @@ async function givenRecord(engine: Engine, more: object = {}) {
     set: {
       servers,
       resolvers,
-      /** The quick check of a monitor that waits. */
-      async look(): Promise<void> {
-        const [claim] = await claimDue(db, 'due_waits', { now: clock.now(), process: 1, limit: 1 })
-        const { log, wakeUps } = world.deps
-        await processWait(
-          { ...deps, db, log, wakeUps, loopHealth: new LoopHealth(), process: 1 },
-          claim!,
-          new AbortController().signal,
-        )
-      },
     },
     /** Sends what alerts are due. */
     send: async () => {

@@ -1,9 +1,17 @@
 import { PageOf } from '#contract/common.ts'
-import { NewPlannedChange, PlannedChange, PlannedChangeChange, PlannedChangeQuery } from '#contract/planned-changes.ts'
+import {
+  NewPlannedChange,
+  PlannedChange,
+  PlannedChangeChange,
+  PlannedChangeCounts,
+  PlannedChangeCountsQuery,
+  PlannedChangeQuery,
+} from '#contract/planned-changes.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { NoContent, Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { schemaErrors } from '../http/validation.ts'
+import { countChanges } from './many.ts'
 import { deleteChange, getChange, insertChange, listChanges, updateChange } from './store.ts'
 
 const attachValidation = true
@@ -20,6 +28,17 @@ export function plannedChangeRoutes({ db, keyring }: Deps): Routes {
       response: Responses(200, PageOf(PlannedChange)),
     }
     app.get('/planned-changes', { schema: list }, ({ query, context }) => listChanges(db, keyring, context, query))
+
+    const counts = {
+      operationId: 'countPlannedChanges',
+      summary: 'Count planned changes by state',
+      description: 'With `job_id`, the progress of the changes that a job with the action `plan` made.',
+      querystring: PlannedChangeCountsQuery,
+      response: Responses(200, PlannedChangeCounts),
+    }
+    app.get('/planned-changes/counts', { schema: counts }, ({ query, context }) =>
+      countChanges(db, context, query.job_id),
+    )
 
     const create = {
       operationId: 'createPlannedChange',

@@ -1,10 +1,11 @@
 import { type Selectable, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import type {
-  NewPlannedChange,
-  PlannedChangeChange,
-  PlannedChangeQuery,
-  PlannedChange as PlannedChangeResponse,
+import {
+  MAX_PLAN_DAYS,
+  type NewPlannedChange,
+  type PlannedChangeChange,
+  type PlannedChangeQuery,
+  type PlannedChange as PlannedChangeResponse,
 } from '#contract/planned-changes.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -32,9 +33,8 @@ import { changePhase, type OpenChange, type Progress } from './planned-change.ts
 
 type ChangeRow = Selectable<PlannedChangesTable>
 
-const MAX_PERIOD_DAYS = 14
 const MAX_DAYS_AHEAD = 10 * 366
-/** For each organization, because the checks of an open change query every server. */
+/** For each organization, without those of jobs, because the checks of an open change query every server every few minutes. */
 const MAX_OPEN = 100
 
 /** A monitor has at most one open change. */
@@ -57,6 +57,7 @@ export async function findOpenChange(
       from: row.from_at,
       to: row.to_at,
       progress: parseProgress(row),
+      jobId: row.job_id,
       label: `Planned change of ${monitorLabel({ owner, record_type })}`,
     }
   )
@@ -89,19 +90,20 @@ export async function listChanges(
   { organizationId, now }: Tenant & { now: number },
   query: PlannedChangeQuery,
 ): Promise<Page<PlannedChangeResponse>> {
-  const { monitor_id, is_open } = query
+  const { monitor_id, is_open, job_id } = query
   let rows = db
     .selectFrom('planned_changes')
     .selectAll('planned_changes')
     .where('planned_changes.organization_id', '=', organizationId)
   if (monitor_id !== undefined) rows = rows.where('planned_changes.monitor_id', '=', monitor_id)
+  if (job_id !== undefined) rows = rows.where('planned_changes.job_id', '=', job_id)
   if (is_open !== undefined) rows = rows.where('planned_changes.outcome', is_open ? 'is' : 'is not', null)
   const page = await listPage<ChangeRow>(rows, {
     keyring,
     query,
     id: 'planned_changes.id',
     orders: { created: { column: 'planned_changes.id' } },
-    scope: ['planned changes', organizationId, monitor_id, is_open],
+    scope: ['planned changes', organizationId, monitor_id, is_open, job_id ?? null],
   })
   return { ...page, data: page.data.map((row) => toResponse(row, now)) }
 }
@@ -130,7 +132,7 @@ export async function insertChange(
     const columns = parseInput(monitor, { from: toIso(now), ...input }, now, { ...errors, ...schemaErrors })
     if (await findOpenChange(transaction, monitor!))
       throw conflict('The monitor already has a planned change. Change or delete that one.')
-    const limit = { max: MAX_OPEN, things: 'open planned changes', counted: sql`outcome is null` }
+    const limit = { max: MAX_OPEN, things: 'open planned changes', counted: sql`outcome is null and job_id is null` }
     await refuseAtLimit(transaction, 'planned_changes', context, limit)
     const id = newId('pch', now)
     await transaction
@@ -141,6 +143,7 @@ export async function insertChange(
         created_at: now,
         created_by: actor.label,
         monitor_id: monitor!.id,
+        job_id: null,
         old_values: monitor!.expected_values,
         ...columns,
       })
@@ -254,19 +257,20 @@ function parseInput(
     ),
   )
   const { from, to } = parseTimes<'from' | 'to'>(times, ['from', 'to'], { ...errors, ...schemaErrors })
-  throwIfInvalid(periodErrors(from!, to!, now))
+  throwIfInvalid(periodErrors({ from: from!, to: to! }, now))
   if (!parsed?.ok) throw invalid(errors)
   return { new_values: JSON.stringify(parsed.values), from_at: from!, to_at: to! }
 }
 
-function periodErrors(from: number, to: number, now: number): FieldErrors {
+/** Pure. */
+export function periodErrors({ from, to }: { from: number; to: number }, now: number): FieldErrors {
   const latest = now + MAX_DAYS_AHEAD * DAY_MS
-  const earliest = now - MAX_PERIOD_DAYS * DAY_MS
+  const earliest = now - MAX_PLAN_DAYS * DAY_MS
   if (from < earliest || from > latest)
     return { from: fieldError('time_out_of_range', { min: toIso(earliest), max: toIso(latest) }) }
   if (to <= now) return { to: fieldError('not_in_future') }
   if (to <= from) return { to: fieldError('not_after', { start: 'from' }) }
-  if (to - from > MAX_PERIOD_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: MAX_PERIOD_DAYS }) }
+  if (to - from > MAX_PLAN_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: MAX_PLAN_DAYS }) }
   return {}
 }
 
@@ -279,6 +283,7 @@ function toResponse(row: ChangeRow, now: number): PlannedChangeResponse {
       created: toIso(row.created_at),
       created_by: row.created_by,
       monitor_id: row.monitor_id,
+      job_id: row.job_id,
       old_value: JSON.parse(row.old_values),
       new_value: JSON.parse(row.new_values),
       from: toIso(row.from_at),
