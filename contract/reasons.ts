@@ -262,7 +262,7 @@ export const CONFIRMATION_REASONS = {
   ),
   validation_unconfirmed: sentence(
     'No verdict yet: DNSSEC validation seems to fail.',
-    'The resolvers answer SERVFAIL. A later check confirms whether DNSSEC validation still fails.',
+    'A resolver answers SERVFAIL, or did so in an earlier check. Further checks confirm whether DNSSEC validation fails.',
   ),
   loop_by_links: sentence(
     'Each CNAME record was queried separately, and the chain is a loop.',

@@ -15,7 +15,7 @@ export function createFastClient(network: Network, clock: VirtualClock, onQuery:
     const { recursionDesired = true, checkingDisabled = false, attempts = 3, accept, signal } = options
     const timeoutMs = options.timeoutMs ?? 2_000
     const question: Question = { name: asked.name, type: asked.type as RecordType }
-    const list = options.servers ?? rotated()
+    const list = options.servers ?? startingAt(options.startAt ?? nextFirst++)
     const candidates = [...list]
     const evidence: Exchange[] = []
     const failures: Outcome[] = []
@@ -43,8 +43,8 @@ export function createFastClient(network: Network, clock: VirtualClock, onQuery:
     return { outcome: reported ?? { kind: 'timeout' }, evidence }
   }
 
-  function rotated(): ServerAddress[] {
-    const first = nextFirst++ % network.resolvers.length
+  function startingAt(number: number): ServerAddress[] {
+    const first = number % network.resolvers.length
     return [...network.resolvers.slice(first), ...network.resolvers.slice(0, first)]
   }
 

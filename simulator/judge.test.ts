@@ -43,6 +43,87 @@ test.each([30, 120])(
   },
 )
 
+test.each([5, 30, 120])(
+  'signatures of a rotating RRset that expire are seen by the one resolver that validates (%i min)',
+  async (frequency) => {
+    const signedBy = { key: 'key-1', from: -DAY, until: NOON }
+    const values = ['203.0.113.1', '203.0.113.2', '203.0.113.3']
+    const signed: Publication = { ...published(values), size: 1, signedBy }
+    const [first] = quietWorld().resolvers
+    const world = quietWorld({
+      frequency,
+      ds: ['key-1'],
+      expected: values,
+      publications: [signed, signed, signed],
+      resolvers: [first!, { ...first!, model: 'unbound, validating' }, first!, first!],
+    })
+    expect(await eventsOf(world)).toEqual([`UNSET → VALID ${values.join(' ')}`, 'VALID → INVALID'])
+  },
+)
+
+test('while some validating resolvers still have the old DS records, a failure is recorded once', async () => {
+  const signedBy = { key: 'key-1', from: -DAY, until: Number.MAX_SAFE_INTEGER }
+  const signed: Publication = { ...published(['203.0.113.1']), signedBy }
+  const [first] = quietWorld().resolvers
+  const world = quietWorld({
+    frequency: 15,
+    ds: ['key-1'],
+    publications: [signed, signed, signed],
+    resolvers: [{ ...first!, model: 'knot, validating' }, { ...first!, model: 'bind, validating', caches: 2 }, first!],
+    changes: [change('dnssec', { at: NOON, ds: ['key-2'] })],
+    loss: 0.1,
+  })
+  expect(await eventsOf(world)).toEqual([FIRST, 'VALID → INVALID'])
+})
+
+test('a resolver that fails is no DNSSEC failure of a zone without DS records', async () => {
+  const move = change(
+    'move',
+    { at: NOON - HOUR, provider: 1, publication: published(['203.0.113.1'], [1]) },
+    { at: NOON, delegation: [1] },
+    { at: NOON + HOUR, provider: 0, publication: { ...published(['203.0.113.1']), content: 'silent' } },
+  )
+  const resolver = { ...quietWorld().resolvers[0]!, caches: 4, isPopular: true }
+  const resolvers = [{ ...resolver, model: 'bind, validating' }, resolver]
+  expect(await eventsOf(quietWorld({ frequency: 5, ttl: 3_600, changes: [move], resolvers }))).toEqual([FIRST])
+})
+
+test('a move to servers that fail is a failure, although resolvers with the old delegation answer', async () => {
+  const move = change(
+    'move',
+    { at: NOON - HOUR, provider: 1, publication: { ...published(['203.0.113.1'], [1]), content: 'servfail' } },
+    { at: NOON, delegation: [1] },
+  )
+  expect(await eventsOf(quietWorld({ changes: [move] }))).toEqual([FIRST, 'VALID → INVALID'])
+})
+
+test('a resolver that denies every name does not hide the outage of a zone', async () => {
+  const [first] = quietWorld().resolvers
+  const outage = { at: NOON, provider: 0, publication: { ...published(['203.0.113.1']), content: 'servfail' as const } }
+  const resolvers = [
+    { ...first!, model: 'undeclared stale, validating' },
+    { ...first!, status: 'lies' as const },
+    first!,
+  ]
+  expect(await eventsOf(quietWorld({ changes: [change('outage', outage)], resolvers }))).toEqual([
+    FIRST,
+    'VALID → INVALID',
+  ])
+})
+
+test('a name server that is behind does not hide from a check at the source what resolvers see', async () => {
+  const servers = [0, 0, 0, 30 * DAY].map((delayMs) => ({ delaysMs: [delayMs] }))
+  const records = { at: NOON, provider: 0, publication: published(['203.0.113.9']) }
+  const world = quietWorld({
+    frequency: 120,
+    providers: [servers, servers, servers],
+    changes: [change('records', records)],
+  })
+  for (const slot of [0, 2 * HOUR, 4 * HOUR, 6 * HOUR]) {
+    expect(await eventsOf({ ...world, slot })).toEqual([FIRST, 'VALID → MISMATCH 203.0.113.9'])
+  }
+})
+
 test.each(['all', 'uplink'] as const)('nothing is reported while our own network fails (%s)', async (reach) => {
   const [first] = quietWorld().resolvers
   const resolvers = [

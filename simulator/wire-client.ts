@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { decode } from 'dns-packet'
 import { createDnsClient, type DnsClient } from '#server/dns/client.ts'
+import type { Outcome } from '#server/dns/outcome.ts'
 import type { Send } from '#server/dns/transport.ts'
 import { RDATA_FORMATS } from '#server/monitors/record-types/record-types.ts'
 import type { VirtualClock } from './clock.ts'
@@ -46,7 +47,9 @@ export function createWireClient(network: Network, clock: VirtualClock, onQuery:
     servers: network.resolvers,
     clock,
     formats: RDATA_FORMATS,
-    onExchange: ({ server, outcome, rcode }) => onQuery(`${server}: ${outcome?.kind} ${rcode}`),
+    onExchange: ({ server, outcome, rcode }) => onQuery(`${server}: ${outcome?.kind} ${rcode} ${valuesOf(outcome)}`),
     transports: { udp: ({ ip }) => ({ send: sendTo(ip), close: () => {} }), tcp: ({ ip }) => sendTo(ip) },
   })
 }
+
+const valuesOf = (outcome: Outcome | null) => (outcome?.kind === 'answer' ? outcome.rrset.values.join(' ') : '')

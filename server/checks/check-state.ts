@@ -94,7 +94,8 @@ export type Query = { notBefore?: number } & (
   | { purpose: 'name_server'; server: number; fresh: boolean }
   | { purpose: 'name_server_sample'; server: number }
   | { purpose: 'zone_ns'; name: string }
-  | { purpose: 'root_servers' }
+  | { purpose: 'zone_ds'; name: string }
+  | { purpose: 'root_servers'; isAgain?: boolean }
   | { purpose: 'network' }
 )
 

@@ -231,7 +231,7 @@ onBothEngines('checking', (fresh) => {
     const id = await monitor({ record_type: 'A', expected_value: ['192.0.2.1'] })
     await check()
     servers[1]!.set('www.example.com', 'A', ['203.0.113.66'])
-    for (let round = 0; round < 3; round++) await check()
+    for (let round = 0; round < 6; round++) await check()
     expect(await events(id)).toHaveLength(1)
     const { state, diagnosis, reason } = await read(id)
     expect(state).toBe('VALID')

@@ -24,8 +24,9 @@ import { fingerprint } from './fingerprint.ts'
 import { isFailure, isServfail, serverOf } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
 
-/** Resolvers beside the first one that are queried because it cannot validate. */
-const MAX_OTHERS = 3
+/** How many resolvers are asked whether a recorded failure has ended, and how often: several caches may answer behind one address. */
+const MAX_RESOLVERS = 4
+const OPINION_ROUNDS = 3
 
 /**
  * After SERVFAIL the same resolver is queried with validation disabled, and once more after a pause, because SERVFAIL may be
@@ -37,34 +38,70 @@ export function checkDnssec(check: Check): Step | undefined {
   // Where the recorded failure does not end the check, the zone's servers must not overrule it: they do not validate.
   const isEnd = recorded.inconclusiveCount === 0 && !recorded.isSuspected
   if (isEnd && isFailure(reply.outcome) && isRecorded(recorded, reply.outcome)) return undefined
-  const others = mayHideFailure(check, reply) ? otherResolvers(check, reply) : []
   const opinions = repliesByPurpose(check, 'other_resolver')
-  if (others.length > opinions.length)
-    return sendQueries(...others.map((server) => ({ purpose: 'other_resolver' as const, servers: [server] })))
   const failed = [reply, ...opinions].flatMap(({ evidence }) => findServfail(evidence) ?? [])[0]
+  const mayHaveEnded = recorded.state === 'INVALID' && isUsable(reply.outcome)
+  if (!failed && mayHaveEnded) {
+    const resolvers = check.capabilities.resolvers.slice(0, MAX_RESOLVERS)
+    if (opinions.length < resolvers.length * OPINION_ROUNDS)
+      return sendQueries(...resolvers.map((server) => ({ purpose: 'other_resolver' as const, servers: [server] })))
+    const step = waitIfSigned(check, reply)
+    if (step) return step
+  }
   const outcome = failed?.outcome
   if (outcome?.kind !== 'failure') return undefined
   // Always the same resolver: another one may have the records in its cache.
   const servers = resolverOf(check, { evidence: [failed!] })
   const unvalidated = repliesByPurpose(check, 'checking_disabled')[0]
   if (!unvalidated) return sendQueries({ purpose: 'checking_disabled', servers })
-  if (isFailure(unvalidated.outcome)) return undefined
+  const bogus: Outcome = { ...outcome, bogus: true }
+  const isKnown = isRecorded(recorded, bogus)
+  if (isFailure(unvalidated.outcome)) return isKnown ? waitIfSigned(check, reply) : undefined
   const retried = repliesByPurpose(check, 'retry')[0]
-  if (!retried)
+  if (!retried && !isKnown)
     return sendQueries({ purpose: 'retry', servers, notBefore: observations.at(-1)!.elapsed + RETRY_PAUSE_MS })
-  if (!isServfail(retried.outcome)) return undefined
+  if (retried && !isServfail(retried.outcome)) return undefined
+  const isNamed = isDnssecFailure(retried ?? { outcome, evidence: [failed!] })
+  const signed = isNamed ? 'yes' : findSigned(check, unvalidated)
+  if (signed === 'no') return undefined
+  if (signed !== 'yes' && signed) return signed
   const contradiction = contradictedBy(check, servers, [reply, ...opinions])
   if (contradiction) return contradiction === 'yes' ? undefined : contradiction
-  const bogus: Outcome = { ...outcome, bogus: true }
+  // Resolvers cache DS records for a day, so some still validate what others refuse. A recorded failure ends when none refuses it.
+  if (isKnown) return verdict(check, bogus, CONFIRMATIONS.validationFails)
   const isUncontradicted = ![reply, ...opinions].some((each) => isUsable(each.outcome))
   const mayConclude = isUncontradicted && (recorded.fingerprint === null || isMajorityDue(check))
-  if (isDnssecFailure(retried) || mayConclude) return verdict(check, bogus, CONFIRMATIONS.validationFails)
+  if (isNamed || mayConclude) return verdict(check, bogus, CONFIRMATIONS.validationFails)
   // Resolvers cache SERVFAIL for up to a minute, but not for a type that was not queried. RFC 9520.
   const other = repliesByPurpose(check, 'other_type')[0]
   if (!other) return sendQueries({ purpose: 'other_type', servers })
   return isServfail(other.outcome)
     ? verdict(check, bogus, CONFIRMATIONS.validationFails)
     : inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
+}
+
+/** What seemed to fail validation may still do so: the check is repeated. Undefined if the zone is not signed, or after the last repetition. */
+function waitIfSigned(check: Check, reply: Reply): Step | undefined {
+  const signed = isMajorityDue(check) ? 'no' : findSigned(check, reply)
+  if (signed === 'yes') return inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
+  return signed === 'no' ? undefined : signed
+}
+
+/**
+ * Whether the parent zone has DS records for the zone now. Without them no validator refuses its answers. RFC 4035 section 5.2. Another
+ * cache behind the address of the resolver may have answered with validation disabled. Undefined if that is not known.
+ */
+function findSigned(check: Check, { outcome }: Reply): Step | 'yes' | 'no' | undefined {
+  const { zone, observations } = check
+  const mayBeSignedElsewhere = 'chain' in outcome && outcome.chain.length > 0
+  if (mayBeSignedElsewhere || check.recorded.hasOwnView) return undefined
+  const [first] = zone.pendingQueries
+  if (!zone.view) return first && sendQueries(first)
+  if (zone.view.isUnknown || zone.view.isDenied || zone.view.zone === '') return undefined
+  const ds = observations.find(({ query }) => query.purpose === 'zone_ds')
+  if (!ds || !('nsReply' in ds)) return sendQueries({ purpose: 'zone_ds', name: zone.view.zone })
+  if (ds.nsReply.outcome.kind === 'nodata') return 'no'
+  return ds.nsReply.outcome.kind === 'answer' ? 'yes' : undefined
 }
 
 /** Whether another resolver answered after the first one failed: the failure may be the fact. */
@@ -74,16 +111,6 @@ export function hidesServfail({ outcome, evidence }: Reply): boolean {
 
 function findServfail(evidence: readonly Exchange[]): Exchange | undefined {
   return evidence.find(({ outcome }) => outcome && isServfail(outcome))
-}
-
-/** Whether a failure is recorded, and a resolver that may not validate answers. */
-function mayHideFailure({ recorded }: Check, { outcome, evidence }: Reply): boolean {
-  return recorded.state === 'INVALID' && isUsable(outcome) && findServfail(evidence) === undefined
-}
-
-function otherResolvers({ capabilities }: Check, reply: Reply): ServerAddress[] {
-  const server = serverOf(reply)
-  return capabilities.resolvers.filter((resolver) => formatServer(resolver) !== server).slice(0, MAX_OTHERS)
 }
 
 /**
@@ -105,8 +132,14 @@ function contradictedBy(
     return sendQueries(...queried.map((server) => ({ purpose: 'validation_probe' as const, servers: [server] })))
   }
   const validating = new Set(probes.filter(isAuthenticated).map(serverOf))
+  const isSilent = probes.some(
+    ({ outcome, evidence }) => outcome.kind === 'timeout' && failingServers.has(serverOf({ evidence })),
+  )
+  if (isSilent && !isMajorityDue(check)) return inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
   const isHealthy = [...failingServers].every((server) => validating.has(server))
-  return !isHealthy || answering.some((reply) => validating.has(serverOf(reply))) ? 'yes' : undefined
+  if (!isHealthy) return 'yes'
+  const isRecordedFailure = check.recorded.state === 'INVALID'
+  return !isRecordedFailure && answering.some((reply) => validating.has(serverOf(reply))) ? 'yes' : undefined
 }
 
 function isAuthenticated({ outcome, evidence }: Reply): boolean {

@@ -41,7 +41,16 @@ const OTHER_RESOLVERS = 2
 const SILENT_ROUNDS = 2
 
 export function decideByResolvers(check: Check): Step {
-  return applyRules(RESOLVER_RULES, repliesOf(check))
+  const step = applyRules(RESOLVER_RULES, repliesOf(check))
+  const isNew = step.kind === 'verdict' && !isRecorded(check, step.outcome)
+  // The root servers may answer again after an outage, while the copies in caches are still old.
+  return isNew && isRootProblemOld(check) ? sendQueries({ purpose: 'root_servers', isAgain: true }) : step
+}
+
+function isRootProblemOld({ observations }: Check): boolean {
+  const last = observations.findLast((observation) => 'rootProblem' in observation)
+  if (last?.query.purpose !== 'root_servers' || last.query.isAgain) return false
+  return 'rootProblem' in last && last.rootProblem === 'root_servers_unreachable'
 }
 
 type Replies = {
@@ -67,6 +76,12 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     apply: ({ replies, nextQuery }) => (replies.length < 2 ? nextQuery : undefined),
   },
   {
+    name: 'Copies in caches',
+    rationale:
+      'If all name servers of the zone fail, a resolver counts only if it can still resolve a name that no cache has, by the current delegation.',
+    apply: onlyCopies,
+  },
+  {
     name: 'Silence',
     rationale: 'Packets are lost, and some resolvers never respond, so each is queried twice more.',
     apply: silence,
@@ -90,12 +105,6 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     name: 'All fail',
     rationale: 'If two resolvers fail, with a pause between the queries, the name has failed.',
     apply: ({ check, replies, usable }) => (usable.length === 0 ? reportFailure(check, replies) : undefined),
-  },
-  {
-    name: 'Copies in caches',
-    rationale:
-      'If all name servers of the zone fail, the resolvers count only if they can still resolve a name that no cache has.',
-    apply: onlyCopies,
   },
   {
     name: 'Zone fails',
@@ -159,7 +168,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
 function repliesOf(check: Check): Replies {
   const { capabilities } = check
   const replies = [firstReply(check)!, ...repliesByPurpose(check, 'retry')]
-  const usable = replies.filter(({ outcome }) => isUsable(outcome))
+  const usable = replies.filter((reply) => isUsable(reply.outcome) && !hasOnlyCopies(check, reply))
   const isUnanimous = areSame(usable.map(({ outcome }) => outcome))
   const latest = isUnanimous ? usable : [...new Map(usable.map((reply) => [serverOf(reply), reply])).values()]
   const counted = latest.map(({ outcome }) => outcome)
@@ -195,18 +204,45 @@ function cnameLoop({ check, replies, usable }: Replies): Step | undefined {
   return chain.outcome.kind === 'cname_loop' ? verdict(check, chain.outcome, CONFIRMATIONS.cnameLoop) : undefined
 }
 
-function onlyCopies({ check, usable }: Replies): Step | undefined {
+/** Each resolver that answers is asked for a name that no cache has, and for the name servers that it knows. */
+function onlyCopies({ check, replies, usable }: Replies): Step | undefined {
   const { view, failure } = check.zone
-  if (!view || !failure || usable.length === 0) return undefined
-  const probes = repliesByPurpose(check, 'uncached')
-  if (probes.length === 0) {
-    const servers = [...new Map(usable.map((reply) => [serverOf(reply), resolverOf(check, reply)])).values()]
-    return sendQueries(...servers.map((each): Query => ({ purpose: 'uncached', zone: view.zone, servers: each })))
+  if (!view || !failure) return undefined
+  const answering = new Map(
+    replies.flatMap((reply) => (isUsable(reply.outcome) ? [[serverOf(reply), resolverOf(check, reply)]] : [])),
+  )
+  const unproven = [...answering].filter(([server]) => !findProbe(check, server)).map(([, servers]) => servers)
+  if (unproven.length > 0) {
+    const attempts = 1
+    return sendQueries(
+      ...unproven.map((servers): Query => ({ purpose: 'uncached', zone: view.zone, servers })),
+      ...unproven.map((servers): Query => ({ purpose: 'resolver_ns', name: view.zone, servers, attempts })),
+    )
   }
-  if (probes.some((reply) => isUsable(reply.outcome) && !isStale(reply))) return undefined
+  if (answering.size === 0 || usable.length > 0) return undefined
   return isMajorityDue(check)
     ? verdict(check, failure, CONFIRMATIONS.copiesExpired)
     : inconclusive(check, CONFIRMATIONS.onlyCopies)
+}
+
+function findProbe(check: Check, server: string): Reply | undefined {
+  return repliesByPurpose(check, 'uncached').find((reply) => serverOf(reply) === server)
+}
+
+/**
+ * Whether a resolver's answers are old copies, or come from the servers of an old delegation, while the delegated servers fail: it
+ * cannot resolve a name that no cache has, or knows none of the delegated servers.
+ */
+function hasOnlyCopies(check: Check, reply: Reply): boolean {
+  const { view, failure } = check.zone
+  const server = serverOf(reply)
+  const probe = view && failure ? findProbe(check, server) : undefined
+  if (!view || !probe) return false
+  if (!isUsable(probe.outcome) || isStale(probe)) return true
+  const known = repliesByPurpose(check, 'resolver_ns').find((each) => serverOf(each) === server)?.outcome
+  if (known?.kind !== 'answer') return false
+  const delegated = new Set(view.nameServers.map(({ name }) => name))
+  return !known.rrset.values.some((name) => delegated.has(name))
 }
 
 /** Few servers of a zone may be those that were left behind. */
@@ -299,7 +335,8 @@ function contradictingFailure(check: Check, replies: readonly Reply[], agreed: O
   const recorded = failures.filter(({ outcome }) => fingerprint(outcome!) === check.recorded.fingerprint)
   const others = new Set(recorded.map(({ server }) => server))
   others.delete(serverOf(supporters[0]!))
-  return isAnswer(agreed) && !check.zone.failure && others.size < 2 ? undefined : (failures[0]?.outcome ?? undefined)
+  if (isAnswer(agreed) && !check.zone.failure && others.size < 2) return undefined
+  return failures[0]?.outcome ?? (isAnswer(agreed) ? undefined : check.zone.failure)
 }
 
 function sampleResolvers(check: Check, replies: readonly Reply[]): Step {

@@ -73,7 +73,7 @@ export type PlannedFinding = {
 export type LoadedMonitor<Row> = { recorded: Recorded; row: Row; planned?: OpenChange | undefined }
 
 /** The first query waits at most 5 s, so that the check ends within its lease. */
-const FIRST_QUERY_OPTIONS = { maxWaitMs: 5_000 }
+const FIRST_QUERY_MAX_WAIT_MS = 5_000
 
 /**
  * Checks one claimed monitor. `load` reads what is recorded, and is called only if the first answer differs from the fingerprint.
@@ -90,14 +90,20 @@ export async function runCheck<Row>(
   try {
     const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
     const known = { fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }
-    const source = await queryAtSource(claim, known, query, deps, signal)
-    const isPublished = source !== undefined && isAsRecorded(known, source)
+    const source = await queryAtSource(claim, known, query, 0, deps, signal)
+    let isPublished = source !== undefined && isAsRecorded(known, source)
     // Only a resolver validates. Where each check goes to the source, it also asks a resolver.
     if (isPublished && checksPerHour(claim) > 1) return resultOf({ kind: 'unchanged' })
-    const first = await query(deps.dns, FIRST_QUERY_OPTIONS)
+    const startAt = numberOfResolverCheck(claim, deps.clock) + claim.slot + claim.inconclusive_count
+    const first = await query(deps.dns, { startAt, maxWaitMs: FIRST_QUERY_MAX_WAIT_MS })
     if (isUsable(first.outcome)) deps.networkCheck?.noteAnswer()
     const isCopy = isAsRecorded(known, first)
-    // A copy that differs from what the source publishes is old, or of another region. A failure may be that of a validator.
+    // A copy that differs from what the source publishes is old, or of another region, unless this one server is the one that is behind.
+    if (isPublished && isUsable(first.outcome) && !isCopy) {
+      const second = await queryAtSource(claim, known, query, 1, deps, signal)
+      isPublished = second === undefined || isAsRecorded(known, second)
+    }
+    // A failure may be that of a validator.
     if (isPublished && isUsable(first.outcome) && !hidesServfail(first)) return resultOf({ kind: 'unchanged' })
     if (isCopy && !source && claim.planned_change_id === null) return resultOf({ kind: 'unchanged' })
     if (!isCopy && !isUsable(first.outcome)) deps.networkCheck?.noteFailure(claim.owner)
@@ -121,7 +127,7 @@ export async function runCheck<Row>(
 
 /**
  * Every hour, or at each check where the interval is longer, the first query goes to one of the zone's name servers, another one
- * each time: resolvers may keep old answers for days. Undefined if it is not time, or if the source cannot be queried.
+ * each time: resolvers may keep old answers for days. `offset`: of the server in their list. Undefined if it is not time, or if the source cannot be queried.
  */
 async function queryAtSource(
   claim: Claim<'due_checks'>,
@@ -131,12 +137,13 @@ async function queryAtSource(
     inconclusiveCount,
   }: { fingerprint: number | null; isRotating: boolean; inconclusiveCount: number },
   query: MonitorQuery,
+  offset: number,
   { clock, authoritativeClient }: CheckDeps,
   signal: AbortSignal,
 ): Promise<Reply | undefined> {
   const isCertain = fingerprint !== null && !isRotating && inconclusiveCount === 0 && claim.planned_change_id === null
   if (!authoritativeClient || !isCertain) return undefined
-  const round = Math.floor(clock.now() / (claim.frequency * 60_000))
+  const round = roundOf(claim, clock)
   const perHour = checksPerHour(claim)
   if (round % perHour !== claim.slot % perHour) return undefined
   if ((await authoritativeClient.findRootProblem()) !== undefined) return undefined
@@ -144,9 +151,23 @@ async function queryAtSource(
   const view = await authoritativeClient.zoneView(questionOf(monitoredNameOf(claim)), { fresh: false, number, signal })
   if (!view || view.isUnknown || view.nameServers.length === 0) return undefined
   if (view.isDenied) return { outcome: { kind: 'nxdomain', chain: [] }, evidence: [] }
-  const server = number % view.nameServers.length
+  const server = (number + offset) % view.nameServers.length
   const reply = await queryNameServer(authoritativeClient, query, { view, server, fresh: false }, signal)
   return reply.isBusy ? undefined : reply
+}
+
+/** How many intervals of the monitor have begun since the epoch. */
+const roundOf = ({ frequency }: Claim<'due_checks'>, clock: Clock) => Math.floor(clock.now() / (frequency * 60_000))
+
+/**
+ * Counts the checks that begin at a resolver, so that each begins at another one. A count of all queries would not do: with as many
+ * monitors as resolvers, each monitor would stay at one, which may be the one that does not validate.
+ */
+function numberOfResolverCheck(claim: Claim<'due_checks'>, clock: Clock): number {
+  const perHour = checksPerHour(claim)
+  const sinceSource = roundOf(claim, clock) - (claim.slot % perHour) - 1
+  const hours = Math.floor(sinceSource / perHour)
+  return perHour === 1 ? hours : hours * (perHour - 1) + (sinceSource - hours * perHour)
 }
 
 const checksPerHour = ({ frequency }: Claim<'due_checks'>) => Math.max(1, Math.floor(60 / frequency))
@@ -254,7 +275,7 @@ async function send(
     case 'checking_disabled':
       return { reply: await monitorQuery(dns, { servers: query.servers, checkingDisabled: true, attempts: 2, signal }) }
     case 'other_resolver':
-      return { reply: await monitorQuery(dns, { servers: query.servers, attempts: 1, signal }) }
+      return { reply: await monitorQuery(dns, { servers: query.servers, attempts: 2, signal }) }
     case 'validation_probe':
       return { reply: await dns.query({ name: '', type: 'NS' }, { servers: query.servers, attempts: 2, signal }) }
     case 'other_type': {
@@ -286,8 +307,10 @@ async function send(
     }
     case 'zone_ns':
       return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'NS' }, { signal }) }
+    case 'zone_ds':
+      return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'DS' }, { fresh: true, signal }) }
     case 'root_servers':
-      return { rootProblem: await authoritativeClient!.findRootProblem() }
+      return { rootProblem: await authoritativeClient!.findRootProblem(query.isAgain) }
     case 'network':
       return { network: await networkCheck!.state() }
   }

@@ -4,6 +4,7 @@ import {
   type Check,
   inconclusive,
   isMajorityDue,
+  type Observation,
   type Rule,
   type SampledServer,
   type Samples,
@@ -29,6 +30,8 @@ import { evaluateAtFirst, evaluateWithDifference } from './verdict.ts'
 const MAX_SAMPLES = 72
 /** If servers answer slowly, the answers until then decide. */
 const MAX_SAMPLING_MS = 3_000
+/** Of the whole check. A sample that follows a CNAME into another zone takes two or more. */
+const MAX_QUERIES = 120
 /** If each server repeats its own answer for this many rounds, they disagree. Fewer if one of them denies the name. */
 const DISAGREEMENT_ROUNDS = 10
 const DENIAL_DISAGREEMENT_ROUNDS = 3
@@ -94,7 +97,8 @@ function samplesOf(check: Check, allServers: readonly SampledServer[], sampling:
     ({ query }) => query.purpose !== 'resolver_sample' && query.purpose !== 'name_server_sample',
   )!
   const isUnanswered = rounds > 1 && isLastRoundUnanswered(check, servers)
-  const mayContinue = now.elapsed - start.elapsed < MAX_SAMPLING_MS && !isUnanswered && outcomes.length < MAX_SAMPLES
+  const isInTime = now.elapsed - start.elapsed < MAX_SAMPLING_MS && sum(observations.map(queriesOf)) < MAX_QUERIES
+  const mayContinue = isInTime && !isUnanswered && outcomes.length < MAX_SAMPLES
   const hasDenial = answers.length < outcomes.length
   return {
     check,
@@ -207,3 +211,10 @@ function partOfTheExpectedValues(samples: Samples): Step | undefined {
   if (isAbsenceProven(samples, rotation)) return undefined
   return nextRound && sampling.isByZone ? nextRound : inconclusive(check, CONFIRMATIONS.absenceUnconfirmed, rotation)
 }
+
+function queriesOf(observation: Observation): number {
+  if ('reply' in observation) return observation.reply.evidence.length
+  return 'nameServerReply' in observation ? observation.nameServerReply.evidence.length : 1
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)

@@ -33,7 +33,7 @@ const NO_REPLIES: ZoneReplies = {
 export function zoneReplies({ capabilities, observations, recorded }: CheckSoFar): ZoneReplies {
   if (!capabilities.hasAuthoritativeClient) return NO_REPLIES
   if (recorded.resolution === 'resolvers') return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.resolversChosen }
-  const rootCheck = observations.find((observation) => 'rootProblem' in observation)
+  const rootCheck = observations.findLast((observation) => 'rootProblem' in observation)
   if (!rootCheck) return { ...NO_REPLIES, pendingQueries: [{ purpose: 'root_servers' }] }
   if (rootCheck.rootProblem !== undefined)
     return { ...NO_REPLIES, unavailableReason: CONFIRMATIONS.rootProblem(rootCheck.rootProblem) }

@@ -11,6 +11,8 @@ import { createUpstreams, mayQuery, SOCKETS, type Transports, type Upstream, typ
 export type QueryOptions = {
   /** Replaces the default servers for this question. Queried in this order, failing ones last. */
   servers?: readonly ServerAddress[]
+  /** Which of the default servers is queried first, modulo their number. Default: each question starts at another one. */
+  startAt?: number
   signal?: AbortSignal | undefined
   /** Default true. If false, a referral is a final answer and CNAME chains are not followed. */
   recursionDesired?: boolean
@@ -80,10 +82,10 @@ export function createDnsClient({
   let nextFirst = 0
   let closed: Error | undefined
 
-  // Each question starts at another default server. Failing servers come last.
-  function sortUpstreams(list: readonly ServerAddress[], type: QuestionType, rotate: boolean): Upstream[] {
+  // Failing servers come last.
+  function sortUpstreams(list: readonly ServerAddress[], type: QuestionType, startAt: number): Upstream[] {
     if (list.length === 1) return [upstreams.get(list[0]!)]
-    const first = rotate && list.length > 0 ? nextFirst++ % list.length : 0
+    const first = list.length > 0 ? startAt % list.length : 0
     const rotated = [...list.slice(first), ...list.slice(0, first)].map(upstreams.get)
     const now = clock.elapsed()
     const preferred = new Set(rotated.filter((upstream) => mayQuery(upstream, type, now)))
@@ -110,7 +112,8 @@ export function createDnsClient({
 
   async function resolve(question: Question, options: QueryOptions): Promise<Reply> {
     const pending = newPendingQuery(options)
-    const candidates = sortUpstreams(options.servers ?? servers, question.type, options.servers === undefined)
+    const startAt = options.servers ? 0 : (options.startAt ?? nextFirst++)
+    const candidates = sortUpstreams(options.servers ?? servers, question.type, startAt)
     if (candidates.length === 0) return { outcome: NO_SERVER, evidence: [] }
     let outcome = await queryServers(deps, candidates, question, pending)
     if (pending.recursionDesired && outcome.kind === 'referral') {

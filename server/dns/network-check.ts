@@ -3,7 +3,7 @@ import type { NetworkState } from '#contract/server.ts'
 import type { Clock } from '../clock.ts'
 import type { DnsClient } from './client.ts'
 import { wireLength } from './names.ts'
-import { isStale, isUsable, type Outcome, type Reply } from './outcome.ts'
+import { type Exchange, isStale, isUsable, type Outcome, type Reply } from './outcome.ts'
 
 /** Whether Zonewatch's own network and resolvers work. All checks of a process share one state. */
 export type NetworkCheck = {
@@ -113,7 +113,9 @@ export function createNetworkCheck({
  */
 async function queryCanaries(dns: DnsClient, canaries: readonly string[]): Promise<NetworkState> {
   const nonexistent = dns.query({ name: NONEXISTENT_NAME, type: 'A' }, { attempts: 1 })
-  const replies = canaries.map((name) => dns.query({ name, type: 'A' }))
+  // One resolver that denies every name does not mean that the network fails.
+  const accept = ({ outcome }: Exchange) => outcome?.kind === 'answer' || outcome?.kind === 'nodata'
+  const replies = canaries.map((name) => dns.query({ name, type: 'A' }, { accept }))
   const proofs = canaries.map(async (name, index) => {
     const [reply, fresh] = await Promise.all([replies[index]!, dns.query({ name: uncachedName(name), type: 'A' })])
     const isFresh = isUsable(fresh.outcome) && !isStale(fresh)

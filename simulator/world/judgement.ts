@@ -29,7 +29,7 @@ type BoundOf = Pick<TrueChange, 'isOfRotation' | 'isOfDnssec'>
  */
 export function boundOf(world: World, { isOfRotation, isOfDnssec }: BoundOf, isHidden = isSourceHidden(world)): number {
   const interval = world.frequency * MINUTE
-  const viaCaches = isHidden ? cacheLifetime(world) : isOfDnssec ? recordLifetime(world) : 0
+  const viaCaches = isHidden || isOfDnssec ? cacheLifetime(world) : 0
   const inTurn = isOfDnssec ? world.resolvers.length * interval : 0
   return interval + HOUR + CONFIRMATION_MS + viaCaches + inTurn + (isOfRotation ? ROTATION_CHECKS * interval : 0)
 }
@@ -54,7 +54,8 @@ export function cacheLifetime(world: World): number {
 function recordLifetime(world: World): number {
   const lifetimes = world.resolvers.map(({ model }) => {
     const { minTtl, serveStale } = MODELS[model]!
-    return Math.max(world.ttl, world.negativeTtl, minTtl, KEY_TTL) + (serveStale?.maxStaleSeconds ?? 0)
+    const ttl = world.recordType === 'NS' ? world.nsTtl : world.ttl
+    return Math.max(ttl, world.negativeTtl, minTtl, KEY_TTL) + (serveStale?.maxStaleSeconds ?? 0)
   })
   return 1_000 * Math.max(...lifetimes)
 }

@@ -69,6 +69,13 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     permits: () => true,
   },
   {
+    case: 'Name servers that disagree are seen only through caches',
+    maxPercent: 1,
+    isIn: (world, truths) =>
+      isSourceHidden(world) && truths.some((truth) => truth.votes.length > 1 && isLasting(truth)),
+    permits: (_, truths, event) => isPublished(truths, event),
+  },
+  {
     case: 'Your own network fails, without `DNS_CANARIES`',
     maxPercent: 1,
     isIn: ({ canaries, outages, captive }) => !canaries && outages.length + captive.length > 0,

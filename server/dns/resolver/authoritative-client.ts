@@ -12,8 +12,8 @@ import { type CachedView, createZoneViews, delegationTo, type ZoneView } from '.
 
 /** Queries the zones' own name servers, found by following the delegation from the root. RFC 1034 section 5.3.3. */
 export type AuthoritativeClient = {
-  /** Why authoritative name servers cannot be queried; undefined while they can. */
-  findRootProblem(): Promise<RootProblem | undefined>
+  /** Why authoritative name servers cannot be queried; undefined while they can. `isAgain`: an outage may be over. */
+  findRootProblem(isAgain?: boolean): Promise<RootProblem | undefined>
   /** Whether the root servers answered in the last 10 minutes, and are silent now. */
   areRootsLost(): Promise<boolean>
   /**

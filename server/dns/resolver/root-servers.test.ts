@@ -67,3 +67,22 @@ test('root servers that never answered are probed less and less often', async ()
     expect(sent()).toBe(before + 4)
   }
 })
+
+test('before an event, root servers that answered lately are probed again at once, and others are not', async () => {
+  const { findProblem, setAnswers, pass, sent } = givenRoots()
+  await findProblem()
+  setAnswers(false)
+  pass(60_000)
+  expect(await findProblem()).toBe('root_servers_unreachable')
+  setAnswers(true)
+  expect(await findProblem()).toBe('root_servers_unreachable')
+  expect(await findProblem(true)).toBeUndefined()
+
+  const never = givenRoots()
+  never.setAnswers(false)
+  await never.findProblem()
+  const before = never.sent()
+  expect(await never.findProblem(true)).toBe('root_servers_unreachable')
+  expect(never.sent()).toBe(before)
+  expect(sent()).toBe(4 + 8 + 4)
+})

@@ -39,8 +39,11 @@ export type RootProblem = 'root_servers_unreachable' | 'queries_intercepted'
 
 /** Whether authoritative name servers can be queried. Many networks open port 53 to their own resolvers only. */
 export type RootReachability = {
-  /** Undefined while they can. Probes one at a time, and less often while probes fail. */
-  findProblem(): Promise<RootProblem | undefined>
+  /**
+   * Undefined while they can. Probes one at a time, and less often while probes fail. `isAgain`: probes now if root servers answered
+   * within the last 24 hours, because the outage may be over.
+   */
+  findProblem(isAgain?: boolean): Promise<RootProblem | undefined>
   /** Whether none of them answers now, although one did in the last 10 minutes. */
   areLost(): Promise<boolean>
 }
@@ -71,10 +74,12 @@ export function createRootReachability({
   let retryMs = FIRST_RETRY_MS
   let answeredAt = Number.NEGATIVE_INFINITY
 
+  const isExpected = () => clock.elapsed() - answeredAt <= EXPECTED_FOR_MS
+
   async function probe(): Promise<RootProblem | undefined> {
-    const isExpected = clock.elapsed() - answeredAt <= EXPECTED_FOR_MS
+    const wasExpected = isExpected()
     // Where they usually answer, silence may be a lost packet.
-    const attempts = isExpected ? 2 : 1
+    const attempts = wasExpected ? 2 : 1
     const results = await Promise.all(pickRoots(roots).map((server) => probeRoot(dns, server, timeoutMs, attempts)))
     const problem = results.includes('authoritative')
       ? undefined
@@ -82,15 +87,16 @@ export function createRootReachability({
         ? 'queries_intercepted'
         : 'root_servers_unreachable'
     if (problem === undefined) answeredAt = clock.elapsed()
-    const validForMs = problem === undefined ? VALID_FOR_MS : isExpected ? EXPECTED_RETRY_MS : retryMs
+    const validForMs = problem === undefined ? VALID_FOR_MS : wasExpected ? EXPECTED_RETRY_MS : retryMs
     last = { problem, validUntil: clock.elapsed() + validForMs }
     retryMs = problem === undefined ? FIRST_RETRY_MS : Math.min(2 * retryMs, MAX_RETRY_MS)
     return problem
   }
 
   return {
-    async findProblem() {
-      if (last && clock.elapsed() < last.validUntil) return last.problem
+    async findProblem(isAgain = false) {
+      const mayBeOver = isAgain && last?.problem !== undefined && isExpected()
+      if (last && !mayBeOver && clock.elapsed() < last.validUntil) return last.problem
       probing ??= probe().finally(() => {
         probing = undefined
       })
