@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest, FastifySchemaCompiler } from 'fas
 import { EMAIL } from '#contract/agents.ts'
 import { NAME, ONE_LINE, type SchemaOptions, SLUG } from '#contract/common.ts'
 import { type FieldError, fieldError } from '#contract/field-errors.ts'
+import { METADATA_PREFIX } from '#contract/labels.ts'
 import { type FieldErrors, notFound } from '../problem.ts'
 
 const compile = compileLazily<ValidateFunction>((schema) => ajv.compile(schema))
@@ -44,13 +45,25 @@ export function findFieldErrors(schema: object, value: unknown): FieldErrors {
   return validate(value) ? {} : fieldErrors(validate.errors ?? [], value, false)
 }
 
-type QuerySchema = { properties?: Record<string, { type?: string; enum?: string[] }> }
+type QuerySchema = { properties?: Record<string, { type?: string; enum?: string[] }>; patternProperties?: object }
 
 /** Converts the texts of a query to the types of the schema. What cannot be converted stays text, and is refused. */
-function convertQuery({ properties = {} }: QuerySchema, query: Record<string, unknown>): void {
+function convertQuery({ properties = {}, patternProperties }: QuerySchema, query: Record<string, unknown>): void {
+  if (patternProperties) renameMetadata(query)
   for (const [name, schema] of Object.entries(properties)) {
     const text = query[name]
     if (typeof text === 'string') query[name] = convertText(text, schema)
+  }
+}
+
+/** Generated clients send `metadata[plan]=big` for the object `{ plan: 'big' }`, the style deepObject of OpenAPI. */
+function renameMetadata(query: Record<string, unknown>): void {
+  for (const name of Object.keys(query)) {
+    const key = /^metadata\[(.*)\]$/s.exec(name)?.[1]
+    const renamed = `${METADATA_PREFIX}${key}`
+    if (key === undefined || renamed in query) continue
+    query[renamed] = query[name]
+    delete query[name]
   }
 }
 

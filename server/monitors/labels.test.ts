@@ -236,6 +236,8 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
       ['tag=prod,eu', [0]],
       ['tag=prod&state=MISMATCH,TIMEOUT', [1]],
       ['metadata.customer=beta', [0]],
+      ['metadata[customer]=beta', [0]],
+      ['metadata%5Bcustomer%5D=beta&tag=prod', [0]],
       ['metadata.customer=nobody', []],
       ['external_id=x', [1]],
       ['customer=acme', [2]],
@@ -255,6 +257,14 @@ onBothEngines('external ids, tags and metadata', (_fresh, engine) => {
     )
     expect((await world.call('/monitors?metadata.a%20b=c')).status).toBe(400)
     expect((await world.call('/monitors?metadata.a=b&metadata.a=c')).status).toBe(400)
+    for (const query of [
+      'metadata[a b]=c',
+      'metadata[]=c',
+      'metadata=c',
+      'metadata[a]=b&metadata.a=b',
+      'metadata[a]=b&metadata[a]=c',
+    ])
+      expect([query, (await world.call(`/monitors?${query}`)).status]).toEqual([query, 400])
     const page = (await world.call('/monitors?tag=prod&limit=1')).body
     const next = (await world.call(`/monitors?tag=prod&limit=1&after=${page.after}`)).body
     expect([page.data[0].id, next.data[0].id, next.has_more]).toEqual([made[0], made[1], false])

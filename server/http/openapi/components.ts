@@ -44,6 +44,16 @@ const header = (name: string, description: string, maxLength: number) => ({
 })
 
 export const parameters = {
+  MetadataFilter: {
+    name: 'metadata',
+    in: 'query',
+    required: false,
+    style: 'deepObject',
+    explode: true,
+    description:
+      'Only objects whose metadata has these values: `metadata[plan]=big`. `metadata.plan=big` means the same.',
+    schema: { type: 'object', additionalProperties: { type: 'string', maxLength: 255 } },
+  },
   IdempotencyKey: header(
     'Idempotency-Key',
     'A unique text of 1 to 255 visible ASCII characters for each operation. A repeated request with the same key returns the first response, for 24 hours.',

@@ -23,6 +23,7 @@ export type Operation = {
   'x-takes-if-match'?: boolean
   'x-writes-nothing'?: boolean
   'x-takes-idempotency-key'?: boolean
+  'x-takes-metadata'?: boolean
   requestBody?: { required?: boolean; content: Record<string, { schema?: AnySchema }> }
   responses: Record<
     string,
@@ -49,6 +50,7 @@ export function completeDocument(document: Document): Document {
       delete operation['x-takes-if-match']
       delete operation['x-writes-nothing']
       delete operation['x-takes-idempotency-key']
+      delete operation['x-takes-metadata']
     }
   }
   const schemas = hoistTitled(document.paths)
@@ -106,8 +108,14 @@ function completeOperation(
   const takesIdempotencyKey =
     (method === 'post' && !operation['x-writes-nothing']) || operation['x-takes-idempotency-key'] === true
   const isRead = method === 'get' && (returnsResource || returnsPage)
-  const conditions = { IfMatch: takesIfMatch, IfNoneMatch: isRead, IdempotencyKey: takesIdempotencyKey }
-  for (const [name, isTaken] of Object.entries(conditions)) {
+  const takesMetadata = operation['x-takes-metadata'] === true
+  const shared = {
+    MetadataFilter: takesMetadata,
+    IfMatch: takesIfMatch,
+    IfNoneMatch: isRead,
+    IdempotencyKey: takesIdempotencyKey,
+  }
+  for (const [name, isTaken] of Object.entries(shared)) {
     if (isTaken) operation.parameters = [...(operation.parameters ?? []), { $ref: `#/components/parameters/${name}` }]
   }
   for (const [status, response] of successes) {

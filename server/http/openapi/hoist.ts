@@ -31,6 +31,11 @@ function nullable({ anyOf, ...others }: Json): Json | undefined {
   return { ...schema, ...values, type: [schema.type, 'null'], ...others }
 }
 
+/** Beside properties, generated types need values of any type: an index signature includes the properties. */
+function widenMap(schema: Json): void {
+  if ('properties' in schema && typeof schema.additionalProperties === 'object') schema.additionalProperties = true
+}
+
 /**
  * Replaces every schema that has a `title` with a reference, and returns the schemas by title, so that a generated client has one
  * type `Monitor`. Throws if two schemas have the same title.
@@ -43,6 +48,7 @@ export function hoistTitled(root: unknown): Record<string, unknown> {
     if (value === null || typeof value !== 'object') return value
     if (Array.isArray(value)) return value.map(visit)
     const visited = Object.fromEntries(Object.entries(value as Json).map(([key, child]) => [key, visit(child)]))
+    widenMap(visited)
     const merged = nullable(visited)
     if (merged) return visit(merged)
     const name = ENUMERATIONS.get(JSON.stringify(visited.enum))

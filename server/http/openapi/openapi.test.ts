@@ -55,6 +55,21 @@ test('every shared component is used, and maps have additionalProperties', async
     expect(names.filter((name) => !text.includes(`"#/components/${kind}/${name}"`))).toEqual([])
   }
   expect(text).not.toContain('patternProperties')
+  // An index signature of texts would not allow the boolean `is_active`, and refuses optional properties.
+  const { filter } = body.components.schemas.NewJob.properties
+  expect([filter.properties.is_active.type, filter.additionalProperties]).toEqual(['boolean', true])
+  const takesMetadata = (path: string) =>
+    body.paths[path].get.parameters.some(
+      ({ $ref }: { $ref?: string }) => $ref === '#/components/parameters/MetadataFilter',
+    )
+  const paths = ['/monitors', '/monitors/counts', '/monitors/export', '/groups', '/webhooks']
+  expect(paths.map((path) => [path, takesMetadata(path)])).toEqual([
+    ['/monitors', true],
+    ['/monitors/counts', true],
+    ['/monitors/export', true],
+    ['/groups', true],
+    ['/webhooks', false],
+  ])
 })
 
 test('bodies, responses and enumerations have names, and nullable types one form', async () => {

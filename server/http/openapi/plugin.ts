@@ -31,6 +31,8 @@ export async function describeApi(app: FastifyInstance): Promise<void> {
         'x-takes-if-match': route.config?.takesIfMatch,
         'x-writes-nothing': route.config?.writesNothing,
         'x-takes-idempotency-key': route.config?.takesIdempotencyKey,
+        'x-takes-metadata':
+          (schema?.querystring as { patternProperties?: object } | undefined)?.patternProperties !== undefined,
       },
     }),
     transformObject: (document) =>
