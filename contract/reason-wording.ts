@@ -1,4 +1,5 @@
 import { extendedErrorName } from './extended-errors.ts'
+import { codePointText, visible } from './visible-text.ts'
 
 // How reasons show DNS data in sentences.
 
@@ -11,15 +12,12 @@ const QUOTES = /["\u201c-\u201f]/g
 // Spaces other than U+0020, and characters without a shape.
 const INVISIBLE = /[\p{Cc}\p{Cf}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/gu
 
-const visibleText = (text: string) =>
+const withoutHidden = (text: string) =>
   text
     .replace(INVISIBLE, ' ')
     .replace(/["\u201c-\u201f\\]/g, '')
     .replace(/\s+/g, ' ')
     .trim()
-
-const codePointText = (character: string) =>
-  `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** `count`: the number of all values, if the list was shortened. */
 export function listed(values: readonly string[], count = values.length, max = MAX_VALUES): string {
@@ -43,7 +41,7 @@ export function errorCodes({ rcode, extended_errors }: FailureParams): string {
   ].join(', ')
 }
 
-/** The text of a server, shortened, without control characters and without the final full stop. */
+/** The text of a server, shortened, with hidden characters shown and without the final full stop. */
 export function plain(text: string): string {
   let sentence = bounded(text)
   while (sentence.endsWith('.')) sentence = sentence.slice(0, -1)
@@ -58,14 +56,14 @@ function inSentence(value: string): string {
 }
 
 function bounded(text: string): string {
-  const characters = Array.from(text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' '))
+  const characters = Array.from(visible(text))
   return characters.length > MAX_CHARACTERS ? `${characters.slice(0, MAX_CHARACTERS).join('')}…` : characters.join('')
 }
 
 /** A sentence if a record equals an expected value except for quotation marks or characters that a reader cannot see. */
 export function hiddenDifference(missing: readonly string[], observed: readonly string[]): string {
   for (const expected of missing) {
-    const record = observed.find((value) => value !== expected && visibleText(value) === visibleText(expected))
+    const record = observed.find((value) => value !== expected && withoutHidden(value) === withoutHidden(expected))
     if (record === undefined) continue
     const invisible = [...`${record}${expected}`.matchAll(INVISIBLE)].map(([character]) => codePointText(character))
     const kinds = [...new Set(invisible)].slice(0, 3).join(', ')

@@ -90,6 +90,12 @@ test('check prints the verdict with its evidence, and exits with 0 only if the r
     values: [],
     evidence: [{ rcode: 'NXDOMAIN' }, {}],
   })
+  dns.set('example.com', 'TXT', ['v=one\u202e\u001b[2J\u200b'])
+  for (const options of [[], ['--json']]) {
+    const hidden = await runCommand(['check', 'example.com', 'TXT', ...options], settings)
+    expect(hidden.stdout).toMatch(/v=one(<U\+202E><U\+001B>\[2J<U\+200B>|\\u202e\\u001b\[2J\\u200b)/)
+    expect(hidden.stdout).not.toMatch(/[\u200b\u202e]/)
+  }
   const unknown = await runCommand(['check', 'example.com', 'DNSKEY'], settings)
   expect(unknown).toMatchObject({
     code: 1,

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, Option } from 'commander'
+import { visibleLines } from '#contract/visible-text.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { CliError } from './cli-error.ts'
 
@@ -168,6 +169,6 @@ try {
   await program.parseAsync()
 } catch (error) {
   if (!(error instanceof CliError)) throw error
-  process.stderr.write(`${error.message}\n`)
+  process.stderr.write(`${visibleLines(error.message)}\n`)
   process.exit(1)
 }

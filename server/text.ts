@@ -1,3 +1,5 @@
+import { visible } from '#contract/visible-text.ts'
+
 /** At most `maxLength` UTF-16 code units; a longer text ends with an ellipsis. Splits no surrogate pair. */
 export function truncate(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${wholeCharacters(text.slice(0, maxLength - 1))}…`
@@ -6,8 +8,8 @@ export function truncate(text: string, maxLength: number): string {
 /** Without the half of a surrogate pair at the end, which a cut leaves. */
 export const wholeCharacters = (text: string): string => text.toWellFormed().replace(/\uFFFD$/, '')
 
-/** Without control characters, line separators and marks that change the direction of text. */
-export const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu, ' ')
+/** Breaks and tabs become spaces, and other hidden characters are shown. */
+export const oneLine = (text: string): string => visible(text.replace(/[\r\n\t\u2028\u2029]+/g, ' '))
 
 /** Masks secrets in a text, also as they are written in JSON and in a URL. Shorter ones than `minLength` would be replaced in ordinary text. */
 export function newRedactor(secrets: readonly string[], minLength = 4): (text: string) => string {

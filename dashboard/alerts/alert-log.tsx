@@ -3,6 +3,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Ban, CircleCheck, Clock, type LucideIcon, OctagonX, PauseCircle, RotateCw, Send } from 'lucide-react'
 import { useState } from 'react'
 import type { Alert, AlertInFull } from '#contract/incidents.ts'
+import { visible } from '#contract/visible-text.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
@@ -155,7 +156,7 @@ export function Attempts({ alert }: { alert: AlertInFull }) {
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center gap-3 text-sm">
         <AlertBadge alert={alert} />
-        {alert.error && <span className="text-soft first-letter:uppercase">{alert.error}.</span>}
+        {alert.error && <span className="text-soft first-letter:uppercase">{visible(alert.error)}.</span>}
         {alert.status === 'RETRYING' && alert.next_attempt && (
           <span className="text-faint">
             Next attempt <Time at={alert.next_attempt} />
@@ -172,7 +173,7 @@ export function Attempts({ alert }: { alert: AlertInFull }) {
               {attempt.status_code !== null && ` · status ${attempt.status_code}`}
             </span>
           </h3>
-          {attempt.error && <p className="text-bad first-letter:uppercase">{attempt.error}.</p>}
+          {attempt.error && <p className="text-bad first-letter:uppercase">{visible(attempt.error)}.</p>}
           {attempt.request && <RawText label="Request" text={attempt.request} />}
           {attempt.response_body && <RawText label="Response" text={attempt.response_body} />}
         </section>

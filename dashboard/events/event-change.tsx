@@ -1,5 +1,6 @@
 import { ArrowRight, Minus, Plus } from 'lucide-react'
 import type { Event } from '#contract/events.ts'
+import { visible } from '#contract/visible-text.ts'
 import { cx } from '../ui/class-names.ts'
 import { State } from '../ui/state.tsx'
 import { diffOf, type MarkedValue } from './value-diff.ts'
@@ -78,7 +79,7 @@ function DiffLine({ line: { value, mark, parts }, isCut }: { line: MarkedValue; 
         {Icon && <Icon className="size-3" strokeWidth={2.5} aria-hidden="true" />}
         <span className="sr-only">{label}:</span>
       </span>
-      <span className={cx('min-w-0', isCut && 'line-clamp-2')} title={isCut ? value : undefined}>
+      <span className={cx('min-w-0', isCut && 'line-clamp-2')} title={isCut ? visible(value) : undefined}>
         <ValueText value={value} parts={parts} />
       </span>
     </span>

@@ -1,3 +1,5 @@
+import { visible } from '#contract/visible-text.ts'
+
 export type LogoMark = 'added' | 'removed' | 'kept'
 
 /** `parts` is set if one value replaced another. */
@@ -28,8 +30,9 @@ export function diffOf(
   ]
 }
 
-/** Splits two long texts at their common beginning and end; undefined if they are short or too different. */
-export function partsOf(one: string, other: string): [Parts, Parts] | undefined {
+/** Splits two long values, as they are shown, at their common beginning and end; undefined if they are short or too different. */
+export function partsOf(oneValue: string, otherValue: string): [Parts, Parts] | undefined {
+  const [one, other] = [visible(oneValue), visible(otherValue)]
   if (one === other || Math.min(one.length, other.length) < MIN_LENGTH) return undefined
   const minLength = Math.min(one.length, other.length)
   let prefix = 0

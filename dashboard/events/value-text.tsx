@@ -1,15 +1,17 @@
+import { visible } from '#contract/visible-text.ts'
 import type { Parts } from './value-diff.ts'
 
 /**
- * A DNS value that wraps only between words, so that "-all" stays on one line. The middle one of `parts` is highlighted.
+ * A DNS value that wraps only between words, so that "-all" stays on one line. Hidden characters are shown. The middle one of `parts`, of the shown value, is highlighted.
  */
 export function ValueText({ value, parts }: { value: string; parts?: Parts | undefined }) {
   if (value === '') return '""'
+  const shown = visible(value)
   const from = parts ? parts[0].length : 0
   const to = parts ? from + parts[1].length : 0
-  return wordsOf(value).map(({ begin, end, space }) => {
+  return wordsOf(shown).map(({ begin, end, space }) => {
     const cut = (start: number, stop: number) =>
-      value.slice(Math.max(start, begin), Math.max(begin, Math.min(stop, end)))
+      shown.slice(Math.max(start, begin), Math.max(begin, Math.min(stop, end)))
     const differing = cut(from, to)
     return (
       <span key={begin}>

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { Pencil } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { visible } from '#contract/visible-text.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { CopyButton } from '../ui/copy.tsx'
@@ -64,7 +65,9 @@ export function LabelsSection({ labels, path, linksTags, onSaved }: SectionProps
           )}
           {pairs.map(([key, value]) => (
             <Line key={`metadata ${key}`} name={<span className="font-mono text-[0.95em] break-all">{key}</span>}>
-              <span className="wrap-anywhere">{value === '' ? <span className="text-faint">empty</span> : value}</span>
+              <span className="wrap-anywhere">
+                {value === '' ? <span className="text-faint">empty</span> : visible(value)}
+              </span>
             </Line>
           ))}
         </dl>
@@ -87,7 +90,7 @@ const TAG_CLASS =
   'block max-w-full rounded-xl bg-accent-wash px-2.5 py-0.5 text-xs font-medium break-all text-accent-ink'
 
 function Tag({ tag, isLink }: { tag: string; isLink: boolean }) {
-  if (!isLink) return <span className={TAG_CLASS}>{tag}</span>
+  if (!isLink) return <span className={TAG_CLASS}>{visible(tag)}</span>
   return (
     <Link
       to="/monitors"
@@ -95,7 +98,7 @@ function Tag({ tag, isLink }: { tag: string; isLink: boolean }) {
       title={`Monitors with the tag ${tag}`}
       className={`${TAG_CLASS} hover:underline`}
     >
-      {tag}
+      {visible(tag)}
     </Link>
   )
 }

@@ -3,6 +3,7 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { CircleSlash, EqualNot, Eye, type LucideIcon, OctagonX, Plus } from 'lucide-react'
 import { memo, type ReactNode, useMemo, useRef, useState } from 'react'
 import type { ImportRow } from '#contract/dashboard.ts'
+import { visible } from '#contract/visible-text.ts'
 import { cx } from '../ui/class-names.ts'
 import { EmptyState } from '../ui/empty-state.tsx'
 import { Checkbox } from '../ui/field.tsx'
@@ -263,8 +264,8 @@ function Values({ values }: { values: readonly string[] }) {
   return (
     <ul>
       {values.slice(0, MAX_VALUES_SHOWN).map((value) => (
-        <li key={value} className="line-clamp-2 font-mono text-xs leading-5 wrap-anywhere" title={value}>
-          {value}
+        <li key={value} className="line-clamp-2 font-mono text-xs leading-5 wrap-anywhere" title={visible(value)}>
+          {visible(value)}
         </li>
       ))}
       {values.length > MAX_VALUES_SHOWN && (

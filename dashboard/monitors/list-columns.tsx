@@ -2,6 +2,7 @@ import { MoreHorizontal } from 'lucide-react'
 import type { MouseEvent, ReactNode } from 'react'
 import { METADATA_PREFIX, metadataValue } from '#contract/labels.ts'
 import type { MonitorResponse } from '#contract/monitors.ts'
+import { visible } from '#contract/visible-text.ts'
 import { recordName } from '#contract/wording.ts'
 import { State } from '../ui/state.tsx'
 import type { Column, TableModel, TableRow } from '../ui/table.tsx'
@@ -147,7 +148,7 @@ function fieldOf(id: ColumnId): Field {
     width: 140,
     className: 'truncate px-3! text-soft',
     cell: ({ metadata }) => {
-      const value = metadataValue(metadata, key)
+      const value = visible(metadataValue(metadata, key) ?? '')
       return <span title={value}>{value}</span>
     },
   }

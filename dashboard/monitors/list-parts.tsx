@@ -1,6 +1,7 @@
 import { Check } from 'lucide-react'
 import type { ChangeEvent } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
+import { visible } from '#contract/visible-text.ts'
 import { cx } from '../ui/class-names.ts'
 import { fullTime, relativeTime } from '../ui/time.tsx'
 import { type ShortValue, valueLine } from './list-value.ts'
@@ -37,7 +38,7 @@ export function Values({ monitor }: { monitor: MonitorResponse }) {
 
 const ValueSummary = ({ short: { value, more } }: { short: ShortValue }) => (
   <span className="flex min-w-0 gap-1.5">
-    <span className="truncate font-mono text-[0.95em]">{value}</span>
+    <span className="truncate font-mono text-[0.95em]">{visible(value)}</span>
     {more > 0 && <span className="shrink-0 text-faint tabular-nums">+{more}</span>}
   </span>
 )

@@ -2,6 +2,7 @@ import { ArrowRight, Server, Waypoints } from 'lucide-react'
 import { useState } from 'react'
 import type { DiagnosisPath } from '#contract/diagnosis.ts'
 import { extendedErrorName } from '#contract/extended-errors.ts'
+import { visible } from '#contract/visible-text.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
 import { Time } from '../ui/time.tsx'
@@ -97,7 +98,7 @@ function Answer({ path }: { path: DiagnosisPath }) {
       {path.ede.map(({ code, text }) => (
         <p key={`${code} ${text}`} className="text-xs text-soft">
           <span className="text-faint">{extendedErrorName(code)}</span>
-          {text && `: ${text}`}
+          {text && `: ${visible(text)}`}
         </p>
       ))}
     </div>

@@ -1,6 +1,7 @@
 import { Check, CircleDashed, Minus, Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { ValueDifference } from '#contract/dashboard.ts'
+import { visible } from '#contract/visible-text.ts'
 import { type Parts, partsOf } from '../events/value-diff.ts'
 import { ValueText } from '../events/value-text.tsx'
 import { Button } from '../ui/button.tsx'
@@ -143,7 +144,7 @@ function ValueList({ label, values, changes }: ValueListProps) {
                 <ValueText value={value} parts={changes.get(value)} />
               </span>
               <span className="-my-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 max-sm:hidden">
-                <CopyButton text={value} label={`Copy ${value}`} />
+                <CopyButton text={value} label={`Copy ${visible(value)}`} />
               </span>
             </li>
           ))}

@@ -3,6 +3,7 @@ import { Minus, Plus, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
 import type { Acceptance } from '#contract/dashboard.ts'
 import type { Diagnosis } from '#contract/diagnosis.ts'
+import { visible } from '#contract/visible-text.ts'
 import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { ValueDiff } from '../events/event-change.tsx'
@@ -139,7 +140,7 @@ function RecordChange({ label, value, icon: Icon }: { label: string; value: stri
       <span className="min-w-0 flex-1 py-1 font-mono text-xs">
         <ValueText value={value} />
       </span>
-      <CopyButton text={value} label={`Copy ${value}`} />
+      <CopyButton text={value} label={`Copy ${visible(value)}`} />
     </li>
   )
 }

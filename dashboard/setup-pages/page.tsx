@@ -1,6 +1,7 @@
 import { CircleCheck, ExternalLink, Hourglass, Link2Off } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
 import type { PublicPage, PublicRecord } from '#contract/setup-pages.ts'
+import { visible } from '#contract/visible-text.ts'
 import { Spinner } from '../ui/spinner.tsx'
 import { RecordCard } from './record.tsx'
 import { usePublicPage } from './use-public-page.ts'
@@ -9,7 +10,7 @@ import { usePublicPage } from './use-public-page.ts'
 export function PublicSetupPage({ statePath }: { statePath: string }) {
   const state = usePublicPage(statePath)
   useEffect(() => {
-    if (state.kind === 'page') document.title = `${headingOf(state.page)} · ${state.page.organization}`
+    if (state.kind === 'page') document.title = `${headingOf(state.page)} · ${visible(state.page.organization)}`
   }, [state])
   switch (state.kind) {
     case 'loading':
@@ -36,7 +37,8 @@ export function PublicSetupPage({ statePath }: { statePath: string }) {
 }
 
 function SetupPage({ page, isStale }: { page: PublicPage; isStale: boolean }) {
-  const { organization, logo, records, ttl, is_done } = page
+  const { logo, records, ttl, is_done } = page
+  const organization = visible(page.organization)
   const providers = [...Map.groupBy(records, ({ zone }) => zone).values()].map(([first]) => first!)
   return (
     <Frame>
@@ -65,7 +67,9 @@ const headingOf = ({ records }: PublicPage) => {
   return names.length <= 2 ? `Connect ${names.join(' and ')}` : `Connect ${names[0]} and ${names.length - 1} others`
 }
 
-function Status({ page: { organization, records, is_done }, isStale }: { page: PublicPage; isStale: boolean }) {
+function Status({ page, isStale }: { page: PublicPage; isStale: boolean }) {
+  const { records, is_done } = page
+  const organization = visible(page.organization)
   const missing = records.filter(({ state }) => state !== 'valid').length
   const hasTimedOut = records.some(({ state }) => state === 'timed_out')
   return (

@@ -1,6 +1,7 @@
 import { Check, CircleAlert, CircleCheck, Copy, Hourglass, type LucideIcon, RefreshCw } from 'lucide-react'
 import { Fragment, type ReactNode, useState } from 'react'
 import type { PublicRecord, RecordState } from '#contract/setup-pages.ts'
+import { visible } from '#contract/visible-text.ts'
 import { copyText } from '../ui/copy.tsx'
 import { TONE_WASH, type Tone } from '../ui/state.tsx'
 
@@ -82,8 +83,8 @@ function Line({ name, value, children }: { name: string; value: string; children
       <dt className="w-20 shrink-0 pt-1 text-xs text-faint">{name}</dt>
       <dd className="flex min-w-0 flex-1 flex-col">
         <span className="flex items-start justify-between gap-2">
-          <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{value}</span>
-          <CopyButton text={value} label={`Copy ${name.toLowerCase()} ${value}`} />
+          <span className="min-w-0 pt-0.5 font-mono text-sm break-all">{visible(value)}</span>
+          <CopyButton text={value} label={`Copy ${name.toLowerCase()} ${visible(value)}`} />
         </span>
         {children}
       </dd>
@@ -132,7 +133,7 @@ function CurrentAnswers({ record, zone }: { record: PublicRecord; zone: string }
           <ul className="mt-1 flex flex-col gap-0.5">
             {found.map((value) => (
               <li key={value} className="font-mono text-xs break-all">
-                {value}
+                {visible(value)}
                 {!has_other_records && unexpected.includes(value) && (
                   <span className="ml-2 font-sans text-bad">remove this one</span>
                 )}

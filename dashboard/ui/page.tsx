@@ -1,6 +1,7 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { ChevronLeft, CircleHelp } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
+import { visibleLines } from '#contract/visible-text.ts'
 import { cx } from './class-names.ts'
 
 type PageProps = {
@@ -109,5 +110,9 @@ export function Skeleton({ lines = 3, className }: { lines?: number; className?:
 
 /** DNS names and values. */
 export function Code({ children, className }: { children: ReactNode; className?: string }) {
-  return <span className={cx('font-mono text-[0.95em] break-all', className)}>{children}</span>
+  return (
+    <span className={cx('font-mono text-[0.95em] break-all', className)}>
+      {typeof children === 'string' ? visibleLines(children) : children}
+    </span>
+  )
 }

@@ -1,6 +1,7 @@
 import { Collapsible } from '@base-ui/react/collapsible'
 import { ChevronRight, CircleCheck, OctagonX } from 'lucide-react'
 import { useState } from 'react'
+import { visible, visibleLines } from '#contract/visible-text.ts'
 import { cx } from '../ui/class-names.ts'
 import { Spinner } from '../ui/spinner.tsx'
 import { Time } from '../ui/time.tsx'
@@ -14,7 +15,7 @@ export function AttemptDetails({ attempt, showsResult = true }: { attempt: Attem
     <div className="grid gap-x-8 gap-y-4 md:grid-cols-[minmax(0,5fr)_minmax(0,6fr)]">
       <div className="flex flex-col gap-3">
         {showsResult && <AttemptResult attempt={attempt} />}
-        {error && <p className="text-sm break-words text-soft">{capitalize(error)}.</p>}
+        {error && <p className="text-sm break-words text-soft">{visible(capitalize(error))}.</p>}
         <TimingBars timings={timings} />
       </div>
       <div className="min-w-0">
@@ -71,7 +72,7 @@ function TimingBars({ timings }: { timings: Readonly<Record<string, number>> }) 
 export const RawText = ({ children, label }: { children: string; label: string }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
   <section tabIndex={0} aria-label={label} className="max-h-56 overflow-auto rounded-md bg-sunken px-3 py-2">
-    <pre className="font-mono text-xs leading-5 break-words whitespace-pre-wrap">{children}</pre>
+    <pre className="font-mono text-xs leading-5 break-words whitespace-pre-wrap">{visibleLines(children)}</pre>
   </section>
 )
 
@@ -123,7 +124,7 @@ function AttemptRow({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean
           aria-label={error === null ? 'delivered' : 'failed'}
         />
         <span className="min-w-0 flex-1 truncate tabular-nums">
-          {status_code === null ? (error ?? 'no response') : `HTTP ${status_code}`}
+          {status_code === null ? visible(error ?? 'no response') : `HTTP ${status_code}`}
         </span>
         {timings.totalMs !== undefined && (
           <span className="text-xs text-faint tabular-nums">{msText(timings.totalMs)}</span>

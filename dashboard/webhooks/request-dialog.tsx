@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { RotateCw } from 'lucide-react'
 import { useState } from 'react'
+import { visible } from '#contract/visible-text.ts'
 import type { WebhookRequest, WebhookRequestDetails } from '#contract/webhooks.ts'
 import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
@@ -59,7 +60,8 @@ export function RequestDialog({
         <div className="flex flex-col gap-6">
           {retry.problem && <ProblemNote problem={retry.problem} />}
           <p aria-live="polite" className="sr-only">
-            {outcome.attempt && (outcome.attempt.error === null ? 'Delivered.' : `Failed: ${outcome.attempt.error}.`)}
+            {outcome.attempt &&
+              (outcome.attempt.error === null ? 'Delivered.' : `Failed: ${visible(outcome.attempt.error)}.`)}
           </p>
           <About request={data} />
           <Batch request={data} />

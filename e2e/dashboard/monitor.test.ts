@@ -43,6 +43,26 @@ test('differences are shown record by record, with advice, and can be accepted',
   await page.getByRole('row', { name: /198\.51\.100\.66.*As expected/ }).waitFor()
 })
 
+test('hidden characters of records, expected values and labels are shown on the page and in the list', async () => {
+  const { dns, page, monitor, ...world } = await givenMonitor({ metadata: { customer: 'ac\u200bme' } })
+  const headers = { origin: world.server.url }
+  dns.set(NAME, 'TXT', ['v=one\u202e\u0007'])
+  const data = { full_domain: NAME, record_type: 'TXT', expected_value: ['v=one\u2066'] }
+  const created = await page.request.post('/monitors', { data, headers })
+  expect(created.status()).toBe(201)
+  await page.getByText('ac<U+200B>me').waitFor()
+
+  await page.goto(`/dashboard/monitors/${(await created.json()).id}`)
+  await page.getByRole('row', { name: /v=one<U\+202E><U\+0007>.*Unexpected/ }).waitFor()
+  await page.getByRole('row', { name: /v=one<U\+2066>.*Missing/ }).waitFor()
+  await verdictOf(page)
+    .getByRole('heading', { name: /answers v=one<U\+202E><U\+0007> instead of v=one<U\+2066>/ })
+    .waitFor()
+  await page.goto('/dashboard/monitors')
+  await page.getByText('v=one<U+2066>').first().waitFor()
+  expect(await page.locator('body').innerText()).not.toMatch(/[\u200b\u202e\u2066]/)
+})
+
 test('an event has its own URL, which shows its evidence', async () => {
   const { dns, page, ...world } = await givenMonitor()
   dns.remove(NAME, 'A')

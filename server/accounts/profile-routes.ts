@@ -2,7 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
 import * as contract from '#contract/account.ts'
 import { requestOrigin } from '../context.ts'
-import type { Database } from '../database/database.ts'
 import type { Deps } from '../deps.ts'
 import { Responses, type Routes } from '../http/routes.ts'
 import { conflict } from '../problem.ts'
@@ -28,7 +27,7 @@ import { type Passwords, refuseCommonPassword } from './passwords.ts'
 import { AUTH_PATH, browserOrigin, DONE, getSession, requireSession } from './request-session.ts'
 import { disableSecondFactor, insertSecondFactor, replaceRecoveryCodes, useAnyCode } from './second-factor.ts'
 import { deleteSession, deleteSessions, listSessions } from './sessions.ts'
-import { type Account, normalizeEmail } from './users.ts'
+import { normalizeEmail } from './users.ts'
 
 /** The own account of a signed-in user: name, password, address, second factor, sessions. Bodies and responses: `contract/account.ts`. */
 export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
@@ -52,14 +51,14 @@ export function profileRoutes(deps: Deps, passwords: Passwords): Routes {
     request: FastifyRequest,
     reply: FastifyReply,
     { password, code }: Static<typeof contract.PasswordAndCode>,
-    work: (transaction: Database, account: Account) => Promise<T>,
+    work: AccountWork<T, void>,
   ): Promise<T> => {
     const { primary: codes } = userAttempt('code', getSession(request).userId, request.ip)
     const prepare = () => countAttempts(deps, reply, [codes])
     return afterPassword(request, reply, { password, prepare }, async (transaction, account) => {
       await useAnyCode(transaction, keyring, { account, code }, clock.now())
       await resetAttempts(transaction, codes.subject)
-      return await work(transaction, account)
+      return await work(transaction, account, undefined)
     })
   }
 

@@ -82,7 +82,7 @@ const commonFields = ({ id, messageId = id, organization, now }: MessageContext)
   id,
   messageId,
   key: id,
-  organization,
+  organization: oneLine(organization),
   acknowledge: null,
   at: now,
 })
@@ -139,7 +139,7 @@ export function recoveryMessage(
     facts: [
       { name: 'Since', value: formatTime(openedAt) },
       { name: 'Lasted', value: durationText((resolvedAt ?? now) - openedAt) },
-      ...(resolves ? [{ name: 'Resolves', value: `${resolves.title} (${formatTime(resolves.at)})` }] : []),
+      ...(resolves ? [{ name: 'Resolves', value: `${oneLine(resolves.title)} (${formatTime(resolves.at)})` }] : []),
     ],
     remedy: null,
     link,
@@ -256,7 +256,7 @@ export function summaryMessage(
       : 'This channel reached its limit of alerts per hour. This message combines the others.',
     facts: sections.map(({ name, titles, count }) => ({
       name,
-      value: [...titles, ...andMore(count - titles.length)].join('\n'),
+      value: [...titles.map(oneLine), ...andMore(count - titles.length)].join('\n'),
     })),
     remedy: null,
     link: { label: 'Open alerts', href: `${baseUrl}/dashboard/alerts` },

@@ -1,4 +1,5 @@
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
+import { visibleJson, visibleLines } from '#contract/visible-text.ts'
 import { getOrganization } from '../accounts/organizations.ts'
 import { CliError } from '../cli-error.ts'
 import type { Database } from '../database/database.ts'
@@ -40,6 +41,11 @@ export const throwProblemText = (error: unknown): never => {
   throw new CliError(fields.length === 0 ? error.message : fields.join('\n'))
 }
 
+/** Hidden characters of DNS data and names are shown, because a terminal obeys them. */
 export const print = (text: string) => {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${visibleLines(text)}\n`)
+}
+
+export const printJson = (value: unknown) => {
+  process.stdout.write(`${visibleJson(value)}\n`)
 }

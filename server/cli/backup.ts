@@ -16,7 +16,7 @@ import { openDatabase } from '../database/open.ts'
 import { sqlitePathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { isSecretOf } from '../secrets/current-key.ts'
-import { print } from './arguments.ts'
+import { print, printJson } from './arguments.ts'
 import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
 import { findSecret } from './secret.ts'
@@ -30,7 +30,7 @@ export async function backup(file: string, { secret: withSecret, json }: BackupC
   requireSqlitePath(config)
   refuseMistypedTarget(target)
   const { bytes, rows } = await createBackup(config, target, { withSecret })
-  if (json) return print(JSON.stringify({ file: target, octets: bytes, rows }))
+  if (json) return printJson({ file: target, octets: bytes, rows })
   print(`${target}: ${formatBytes(bytes)}, verified. It holds ${rowCountsText(rows)}.
 ${
   withSecret

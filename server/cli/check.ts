@@ -1,5 +1,6 @@
 import { adviceFor } from '#contract/advice.ts'
 import { shown, textOf, type VerdictReason } from '#contract/reasons.ts'
+import { visible } from '#contract/visible-text.ts'
 import { shownWarning, type Warning } from '#contract/warnings.ts'
 import { evidenceOf, newDiagnosis, type TimestampedExchange } from '../checks/evidence.ts'
 import type { MonitoredName } from '../checks/monitor-query.ts'
@@ -17,7 +18,7 @@ import { diagnosisResponse } from '../monitors/diagnosis.ts'
 import type { MonitoredType } from '../monitors/record-types/record-type.ts'
 import { parseExpectedValues, recordTypeOf } from '../monitors/record-types/record-types.ts'
 import { fieldTexts } from '../problem.ts'
-import { parseRecord, print } from './arguments.ts'
+import { parseRecord, print, printJson } from './arguments.ts'
 import { evidenceTable } from './evidence-table.ts'
 import { loadConfig } from './load-config.ts'
 
@@ -66,7 +67,7 @@ function report(
   const evidence = evidenceOf(result.observations)
   if (result.kind !== 'verdict') {
     process.exitCode = 1
-    return print(noVerdict(evidence, json))
+    return noVerdict(evidence, json)
   }
   const { outcome, confirmation, warnings = [] } = result
   const expectedValues = expected.length > 0 ? expected : observedValues(recordType, isExactMatch, outcome)
@@ -79,12 +80,12 @@ function report(
       ...reasons
     } = diagnosisResponse(newDiagnosis({ reason, confirmation, at: 0, warnings }, []))
     const record = { name: owner, record_type: recordType.name }
-    return print(JSON.stringify({ ...record, state, values, ...reasons, evidence: withIsoTimes(evidence) }))
+    return printJson({ ...record, state, values, ...reasons, evidence: withIsoTimes(evidence) })
   }
   print(
     `${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n${adviceText(reason)}${warningsText(warnings)}`,
   )
-  if (values && values.length > 0) print(values.map((value) => `  ${value}\n`).join(''))
+  if (values && values.length > 0) print(values.map((value) => `  ${visible(value)}\n`).join(''))
   print(evidenceTable(evidence))
 }
 
@@ -96,12 +97,11 @@ function adviceText(reason: VerdictReason): string {
   return advice === null ? '' : `What to do: ${advice.text}\n`
 }
 
-function noVerdict(evidence: readonly TimestampedExchange[], json: boolean): string {
+function noVerdict(evidence: readonly TimestampedExchange[], json: boolean): void {
   const reason = confirmationText(CONFIRMATIONS.ownNetworkDown)
   const confirmation = CONFIRMATIONS.ownNetworkDown.map(shown)
-  return json
-    ? JSON.stringify({ state: null, reason, confirmation, evidence: withIsoTimes(evidence) })
-    : `NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`
+  if (json) printJson({ state: null, reason, confirmation, evidence: withIsoTimes(evidence) })
+  else print(`NO VERDICT\n\n${reason}\n\n${evidenceTable(evidence)}`)
 }
 
 const withIsoTimes = (evidence: readonly TimestampedExchange[]) =>

@@ -1,3 +1,4 @@
+import { print, printJson } from './arguments.ts'
 import { loadConfig } from './load-config.ts'
 import { table } from './table.ts'
 
@@ -7,7 +8,7 @@ const DEFAULT_WIDTH = 100
 /** Prints every setting, its value and what it does. Secrets are hidden. */
 export function printConfig({ json }: { json?: boolean }): void {
   const { lines } = loadConfig()
-  if (json) return void process.stdout.write(`${JSON.stringify(lines)}\n`)
+  if (json) return void printJson(lines)
   const rows = lines.map(({ name, value, isDefault, about }) => [
     name,
     value || '-',
@@ -15,5 +16,5 @@ export function printConfig({ json }: { json?: boolean }): void {
     about,
   ])
   const wrapping = { lineWidth: process.stdout.columns || DEFAULT_WIDTH, wrapped: ['VALUE', 'WHAT IT IS'] }
-  process.stdout.write(`${table(['SETTING', 'VALUE', 'FROM', 'WHAT IT IS'], rows, wrapping)}\n`)
+  print(table(['SETTING', 'VALUE', 'FROM', 'WHAT IT IS'], rows, wrapping))
 }

@@ -14,6 +14,7 @@ import { checkProxy } from '../doctor/proxy.ts'
 import { checkRoots, checkUpstream } from '../doctor/upstreams.ts'
 import { createLog } from '../log.ts'
 import { isSecretOf, splitSecrets } from '../secrets/current-key.ts'
+import { print, printJson } from './arguments.ts'
 import { findSecret } from './secret.ts'
 import { table } from './table.ts'
 
@@ -23,7 +24,7 @@ const MAX_WEBHOOKS = 5
 /** `zonewatch doctor`: prints one line per check and changes nothing. Exit code 1 if a check fails. */
 export async function doctor({ json }: { json?: boolean }): Promise<void> {
   const findings = await runChecks()
-  if (json) process.stdout.write(`${JSON.stringify(findings)}\n`)
+  if (json) printJson(findings)
   else {
     const rows = findings.map(({ status, check, detail, remedy }) => [
       status,
@@ -31,10 +32,9 @@ export async function doctor({ json }: { json?: boolean }): Promise<void> {
       remedy === null ? detail : `${detail}. ${remedy}`,
     ])
     const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length
-    process.stdout.write(`${table(['STATUS', 'CHECK', 'FINDING'], rows)}
+    print(`${table(['STATUS', 'CHECK', 'FINDING'], rows)}
 
-OK: ${count('ok')}, warnings: ${count('warning')}, failures: ${count('failure')}
-`)
+OK: ${count('ok')}, warnings: ${count('warning')}, failures: ${count('failure')}`)
   }
   process.exit(findings.some(({ status }) => status === 'failure') ? 1 : 0)
 }

@@ -8,7 +8,7 @@ import { operatorContext, type RequestContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
 import { withinQuota } from '../organization/quota.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
-import { getOrganizationBySlug, notFoundAs, print, throwProblemText } from './arguments.ts'
+import { getOrganizationBySlug, notFoundAs, print, printJson, throwProblemText } from './arguments.ts'
 import { withDatabase } from './prepare-database.ts'
 import { table } from './table.ts'
 
@@ -24,7 +24,7 @@ export async function createKey(options: KeyOptions & { name: string; role: KeyR
       'api_keys',
       (transaction) => insertKey(transaction, operatorContext(organizationId, systemClock.now()), { name, role }),
     ).catch(throwProblemText)
-    if (json) return print(JSON.stringify({ id, key, name, role, organization: slug }))
+    if (json) return printJson({ id, key, name, role, organization: slug })
     print(
       `API key "${name}" (${role}) for ${slug}, shown only once:\n\n  ${key}\n\nRevoke it with: zonewatch keys revoke ${id}`,
     )
@@ -47,7 +47,7 @@ export async function printKeys({ organization, json }: KeyOptions): Promise<voi
         expires: toIsoOrNull(key.expires_at),
         revoked: toIsoOrNull(key.revoked_at),
       }))
-      return print(JSON.stringify(objects))
+      return printJson(objects)
     }
     if (keys.length === 0) return print('No API keys exist. Create one with: zonewatch setup --help')
     const minute = (instant: number | null) => toIsoOrNull(instant)?.slice(0, 16).replace('T', ' ') ?? 'never'

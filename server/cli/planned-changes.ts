@@ -1,4 +1,5 @@
 import type { PlannedChange } from '#contract/planned-changes.ts'
+import { visible } from '#contract/visible-text.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { operatorContext, type RequestContext } from '../context.ts'
@@ -6,7 +7,7 @@ import { isOneOf } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { monitorLabel } from '../monitors/monitor.ts'
 import { deleteChange, getChange, insertChange, listChanges } from '../planned-changes/store.ts'
-import { getOrganizationBySlug, notFoundAs, parseRecord, print, throwProblemText } from './arguments.ts'
+import { getOrganizationBySlug, notFoundAs, parseRecord, print, printJson, throwProblemText } from './arguments.ts'
 import { withDatabase } from './prepare-database.ts'
 import { table } from './table.ts'
 
@@ -29,7 +30,7 @@ export async function planChange(
     }
     const id = await insertChange(db, context, input).catch(throwProblemText)
     const change = await getChange(db, context, id)
-    if (json) return print(JSON.stringify(change))
+    if (json) return printJson(change)
     print(`${id} is planned from ${timeText(change.from)} to ${timeText(change.to)}.`)
     print(`Watch it with: zonewatch planned-changes show ${id}`)
   })
@@ -40,7 +41,7 @@ export async function printChanges({ organization, json }: ChangeOptions): Promi
   await withDatabase(async (db, _config, keyring) => {
     const context = await contextOf(db, organization)
     const { data } = await listChanges(db, keyring, context, { is_open: true, limit: 100 })
-    if (json) return print(JSON.stringify(data))
+    if (json) return printJson(data)
     if (data.length === 0)
       return print('No planned changes are open. Create one with: zonewatch planned-changes create')
     const names = await namesOf(db, context, data)
@@ -61,11 +62,11 @@ export async function printChange(id: string, { organization, json }: ChangeOpti
   await withDatabase(async (db) => {
     const context = await contextOf(db, organization)
     const change = await getChange(db, context, id).catch(unknownChange(id))
-    if (json) return print(JSON.stringify(change))
+    if (json) return printJson(change)
     const names = await namesOf(db, context, [change])
     print(`${change.state}  ${names.get(change.monitor_id) ?? change.monitor_id}`)
-    print(`Old values: ${change.old_value.join(', ')}`)
-    print(`New values: ${change.new_value.join(', ')}`)
+    print(`Old values: ${visible(change.old_value.join(', '))}`)
+    print(`New values: ${visible(change.new_value.join(', '))}`)
     print(`Period (UTC): ${timeText(change.from)} to ${timeText(change.to)}`)
     const { progress } = change
     if (progress === null) return print('No check has been made in the period.')
@@ -88,7 +89,7 @@ export async function cancelChange(id: string, { organization }: ChangeOptions):
     const context = await contextOf(db, organization)
     const { old_value, closed } = await getChange(db, context, id).catch(unknownChange(id))
     await deleteChange(db, context, id).catch(unknownChange(id))
-    print(`${id} is deleted.${closed === null ? ` The monitor expects ${old_value.join(', ')} again.` : ''}`)
+    print(`${id} is deleted.${closed === null ? ` The monitor expects ${visible(old_value.join(', '))} again.` : ''}`)
   })
 }
 

@@ -7,7 +7,7 @@ import { findAccount } from '../accounts/users.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import { print } from './arguments.ts'
+import { print, printJson } from './arguments.ts'
 import { withDatabase } from './prepare-database.ts'
 
 export type SetupOptions = { organization: string; email: string; password?: string; json?: boolean }
@@ -26,7 +26,7 @@ export async function setup({ organization, email, json, ...options }: SetupOpti
     const { id, slug, ownerId, keyId, key } = await insertOrganization(db, input, systemClock.now())
     if (json) {
       const object = { organization_id: id, organization: slug, owner_id: ownerId, api_key_id: keyId, api_key: key }
-      return print(JSON.stringify(object))
+      return printJson(object)
     }
     print(`Created the organization ${organization} (slug ${slug}) with the owner ${email}.
 

@@ -7,6 +7,12 @@ const ROWS = [
   ['CA_FILE', '/etc/zonewatch/authorities.pem', 'a file'],
 ]
 
+test('hidden characters of a cell are shown, so that it stays in its column and line', () => {
+  expect(table(['NAME', 'ROLE'], [['a\u202e\u001b[2J\nb', 'read']])).toBe(
+    'NAME                           ROLE\na<U+202E><U+001B>[2J<U+000A>b  read',
+  )
+})
+
 test('columns are as wide as their longest cell', () => {
   expect(
     table(

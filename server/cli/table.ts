@@ -1,3 +1,5 @@
+import { visible } from '#contract/visible-text.ts'
+
 /** `lineWidth`: columns in `wrapped` (their headings) are narrowed until a line fits into it. */
 type Wrapping = { lineWidth: number; wrapped: readonly string[] }
 
@@ -5,7 +7,7 @@ const MIN_COLUMN_WIDTH = 12
 
 /** Text in aligned columns under their headings, two spaces apart. */
 export function table(headings: string[], rows: string[][], wrapping?: Wrapping): string {
-  const lines = [headings, ...rows]
+  const lines = [headings, ...rows.map((row) => row.map(visible))]
   const longest = headings.map((_, column) => Math.max(...lines.map((row) => row[column]!.length)))
   const widths = wrapping ? narrow(headings, longest, wrapping) : longest
   return lines

@@ -20,6 +20,15 @@ test('a line break in a name adds no header', () => {
   expect(newMessage('Hello\r\nBcc: all@example.com', []).subject).toBe('Hello Bcc: all@example.com')
 })
 
+test('hidden characters of a name are shown in the subject, the text and the HTML', () => {
+  const name = 'Ac\u202eme\u0007\u200b\u2066'
+  const content = { kind: 'webhook_dropped', organization: name, url: `https://x.example/${name}`, dropped: 1 } as const
+  for (const shown of Object.values(renderMail(content, { ...rendering, about: 'whk_1' }))) {
+    expect(shown).toMatch(/Ac(<|&#60;)U\+202E(>|&#62;)me(<|&#60;)U\+0007/)
+    expect(shown).not.toMatch(/[\u200b\u202e\u2066]/)
+  }
+})
+
 test('an invitation has the link with its token, in text and in HTML', () => {
   const content = { kind: 'invitation', organization: 'Acme', role: 'member', issue: 2, expiresAt: 0 } as const
   const { text, html } = renderMail(content, rendering)

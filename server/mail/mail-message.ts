@@ -1,4 +1,6 @@
+import { visibleLines } from '#contract/visible-text.ts'
 import { oneLine, truncate } from '../text.ts'
+
 /** A paragraph, or a link as a button. */
 export type Block = string | { label: string; href: string }
 export type Message = { subject: string; text: string; html: string }
@@ -13,7 +15,7 @@ export function newMessage(subject: string, blocks: readonly Block[], unsubscrib
   const preview = blocks.find((block) => typeof block === 'string') ?? ''
   return {
     subject: truncate(oneLine(subject), 200),
-    text: `${text.join('\n\n')}\n${unsubscribe === undefined ? '' : `\n--\nUnsubscribe: ${unsubscribe}\n`}`,
+    text: `${visibleLines(text.join('\n\n'))}\n${unsubscribe === undefined ? '' : `\n--\nUnsubscribe: ${unsubscribe}\n`}`,
     html: frame({
       title: subject,
       preview,
@@ -29,8 +31,8 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }
 
-/** Escapes the text and converts its line breaks. */
-export const withBreaks = (text: string): string => escapeHtml(text).replaceAll('\n', '<br>')
+/** Escapes the text, converts its line breaks and shows hidden characters. */
+export const withBreaks = (text: string): string => escapeHtml(visibleLines(text)).replaceAll('\n', '<br>')
 
 /** `html` must be escaped. */
 export const paragraph = (html: string): string => `<p style="margin:0 0 16px">${html}</p>`
@@ -112,9 +114,9 @@ export function frame({ title, preview, kind, body, footer, unsubscribe }: Frame
     word === null
       ? ''
       : `<p class="${kind}" style="margin:0 0 4px;font-size:13px;font-weight:600;color:${color}">${word}</p>`,
-    `<h1 class="title" style="margin:0 0 12px;font-size:20px;line-height:1.3;color:#111827;word-break:break-word">${escapeHtml(title)}</h1>`,
+    `<h1 class="title" style="margin:0 0 12px;font-size:20px;line-height:1.3;color:#111827;word-break:break-word">${escapeHtml(oneLine(title))}</h1>`,
     `${body}</td></tr><tr><td class="quiet" style="${FONT};font-size:12px;line-height:1.5;color:#5b6472;`,
-    `text-align:left;padding:12px 24px">${escapeHtml(footer)}${end}</td></tr></table>`,
+    `text-align:left;padding:12px 24px">${escapeHtml(oneLine(footer))}${end}</td></tr></table>`,
     '<!--[if mso]></td></tr></table><![endif]--></td></tr></table></body></html>\n',
   ].join('')
 }

@@ -6,9 +6,11 @@ import { mailOf } from '../alert-mail.ts'
 import { type AlertMessage, failingMessage } from '../alert-message.ts'
 import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
-/** What anyone can write into a record: mentions, links, images, tags, and marks that change the direction of text. */
+/** What anyone can write into a record: mentions, links, images, tags, marks that change the direction of text, and characters without a shape. */
 const HOSTILE =
-  '@r\u006fom @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x \u202eabc\u0007 dmarc@example.com'
+  '\u202e\u0007\u2066\u200e\u200b\u009b\ufeff @r\u006fom @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x dmarc@example.com'
+
+const HIDDEN = ['202E', '0007', '2066', '200E', '200B', '009B', 'FEFF']
 
 const incident = {
   ...{ id: 'inc_1', zone: HOSTILE, state: 'MISMATCH', openedAt: 0, resolvedAt: null, monitors: 2, failing: 2 },
@@ -69,7 +71,22 @@ test.each(CHANNEL_TYPES)('DNS data becomes no mention, link or tag in a message 
       const { texts, active } = INTERPRETED[type]
       const shown = allTexts(texts(body)).join('\n')
       for (const pattern of active) expect([type, shown.match(pattern)]).toEqual([type, null])
-      expect(body).not.toMatch(/\u202e/)
+    }
+  }
+})
+
+test.each(CHANNEL_TYPES)('hidden characters of DNS data are shown in a message of %s', (type) => {
+  for (const message of MESSAGES) {
+    const bodies =
+      type === 'email'
+        ? Object.values(mailOf(message, 'https://dns.example.com/u'))
+        : requestsOf(type, message).map(({ body }) => body.replaceAll('%2B', '+'))
+    for (const body of bodies) {
+      // A zero-width space stands only where a mention or markup is broken.
+      expect([type, body.match(/[\u009b\u200e\u202e\u2066\ufeff]|(?<![@<\]])\u200b/)]).toEqual([type, null])
+      for (const codePoint of message === single || body.includes(HOSTILE_TITLE) ? HIDDEN : []) {
+        expect([type, body]).toEqual([type, expect.stringContaining(`U+${codePoint}`)])
+      }
     }
   }
 })
