@@ -92,9 +92,26 @@ const difference = Type.Optional(
   }),
 )
 
+const labels = Type.Optional(
+  Type.Union(
+    [
+      StrictObject({
+        external_id: Type.Union([Type.String(), Type.Null()]),
+        tags: Type.Array(Type.String()),
+        metadata: Type.Record(Type.String(), Type.String()),
+      }),
+      Type.Null(),
+    ],
+    {
+      description:
+        'The external id, tags and metadata that the monitor has now; null if it was deleted. With `?include=monitor`.',
+    },
+  ),
+)
+
 /** An event of a list, with the fields of `?include=`. */
 export const ListedEvent = Type.Object(
-  { ...Event.properties, reason, difference, incident_id },
+  { ...Event.properties, reason, difference, incident_id, monitor: labels },
   { title: 'ListedEvent', additionalProperties: false, examples: [firstExample(Event)] },
 )
 export type ListedEvent = Static<typeof ListedEvent>
@@ -106,6 +123,7 @@ export const EventDetails = Type.Object(
     reason,
     difference,
     incident_id,
+    monitor: labels,
     diagnosis: Type.Optional(
       Type.Union([Diagnosis, Type.Null()], {
         description: 'The evidence behind `new_state`; null if none is stored. With `?include=diagnosis`.',
@@ -116,15 +134,19 @@ export const EventDetails = Type.Object(
 )
 export type EventDetails = Static<typeof EventDetails>
 
-export const EVENT_INCLUDES = ['reason', 'difference', 'reason,difference', 'incident'] as const
-
-export const EventDetailsQuery = StrictObject({
-  include: Type.Optional(
-    Type.Enum([...EVENT_INCLUDES, 'diagnosis'], {
-      description: 'Adds the reason as a code, the difference as data, all of the evidence, or the id of the incident.',
+export const EVENT_INCLUDES = ['reason', 'difference', 'incident', 'monitor'] as const
+export const EVENT_DETAILS_INCLUDES = [...EVENT_INCLUDES, 'diagnosis'] as const
+export type EventInclude = (typeof EVENT_DETAILS_INCLUDES)[number]
+const includeOf = (names: readonly EventInclude[]) =>
+  Type.Optional(
+    Type.String({
+      description: `Comma-separated: ${names.join(', ')}.`,
+      maxLength: 200,
+      examples: ['reason,monitor'],
     }),
-  ),
-})
+  )
+
+export const EventDetailsQuery = StrictObject({ include: includeOf(EVENT_DETAILS_INCLUDES) })
 
 export const eventFilters = {
   occurred_before: Type.Optional(TimeFilter('Only events before this time.')),
@@ -132,12 +154,7 @@ export const eventFilters = {
   old_state: Type.Optional(Type.Enum(STATES, { description: 'Only changes from this state.' })),
   new_state: Type.Optional(Type.Enum(STATES, { description: 'Only changes to this state.' })),
 }
-const include = Type.Optional(
-  Type.Enum(EVENT_INCLUDES, {
-    description:
-      'Adds to each event its reason, as a code with parameters, and its difference, as data, or the id of its incident.',
-  }),
-)
+const include = includeOf(EVENT_INCLUDES)
 export const MonitorEventQuery = StrictObject({
   ...pageQuery('MonitorEventOrder', ['occurred']),
   ...eventFilters,

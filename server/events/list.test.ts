@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import { newId } from '../ids.ts'
 import { onBothEngines } from '../testing/database.ts'
@@ -100,15 +101,34 @@ onBothEngines('events', (_fresh, engine) => {
       expect(data.find(({ id }: { id: string }) => id === plain.id)).toEqual({ ...plain, reason: { ...verdict, text } })
       expect(data.filter((event: object) => !('reason' in event))).toEqual([])
       expect((await world.call(`${list}?include=diagnosis`)).body.errors).toEqual({
-        include: 'must be one of reason, difference, reason,difference, incident.',
+        include: 'must be a comma-separated list of reason, difference, incident, monitor.',
       })
     }
     await world.deps.db.updateTable('events').set({ diagnosis: null }).where('id', '=', events[0]!.id).execute()
     expect((await world.call(`${path}?include=diagnosis`)).body).toEqual({ ...plain, diagnosis: null })
     expect((await world.call(`${path}?include=reason`)).body).toEqual({ ...plain, reason: null })
     expect((await world.call(`${path}?include=group`)).body.errors).toEqual({
-      include: 'must be one of reason, difference, reason,difference, incident, diagnosis.',
+      include: 'must be a comma-separated list of reason, difference, incident, monitor, diagnosis.',
     })
+  })
+
+  test('one is shown with the external id, tags and metadata of its monitor, in lists too', async () => {
+    const world = await givenApp(engine)
+    const { shop, events } = await givenEvents(world)
+    const labels = { external_id: 'customer-7/shop', tags: ['prod'], metadata: { plan: 'big' } }
+    await world.call(`/monitors/${shop}`, { method: 'PATCH', body: labels })
+    const ofShop = (data: { monitor_id: string }[]) => data.filter(({ monitor_id }) => monitor_id === shop)
+    for (const path of ['/events', `/monitors/${shop}/events`]) {
+      const { data } = (await world.call(`${path}?include=monitor`)).body
+      expect(ofShop(data).length).toBeGreaterThan(0)
+      expect(ofShop(data).filter((event) => !isDeepStrictEqual(event, { ...event, monitor: labels }))).toEqual([])
+    }
+    const others = (await world.call('/events?include=monitor')).body.data.find(
+      ({ monitor_id }: { monitor_id: string }) => monitor_id !== shop,
+    )
+    expect(others.monitor).toEqual({ external_id: null, tags: [], metadata: {} })
+    const one = (await world.call(`/monitors/${shop}/events/${events[0]!.id}?include=monitor,incident,reason`)).body
+    expect(one).toMatchObject({ monitor: labels, incident_id: null, reason: expect.anything() })
   })
 
   test('are filtered by monitor, group, states and time, alone and together', async () => {

@@ -1,5 +1,13 @@
 import { type Selectable, sql } from 'kysely'
-import type { Event, EventDetails, EventQuery, ListedEvent } from '#contract/events.ts'
+import {
+  EVENT_DETAILS_INCLUDES,
+  EVENT_INCLUDES,
+  type Event,
+  type EventDetails,
+  type EventInclude,
+  type EventQuery,
+  type ListedEvent,
+} from '#contract/events.ts'
 import { fieldError } from '#contract/field-errors.ts'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
@@ -10,6 +18,7 @@ import { fromIndex, type IndexedFilter, narrowestIndex } from '../database/index
 import { listPage, type Page } from '../database/pagination.ts'
 import type { EventsTable } from '../database/schema.ts'
 import { findGroupRow, isGroupId } from '../groups/resolve.ts'
+import { parseIncludedFields } from '../http/included-fields.ts'
 import { newIdsAt } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { toDiagnosis, toDifference, toReason } from '../monitors/diagnosis.ts'
@@ -32,10 +41,11 @@ export async function listEvents(
   )
   const filters = await columnFilters(db, organizationId, query)
   const index = await indexFor(db, organizationId, order_by, filters, isChange)
-  const { include } = query
+  const included = parseIncludedFields(query.include, EVENT_INCLUDES)
+  const needsDiagnosis = included.includes('reason') || included.includes('difference')
   let rows = db
     .selectFrom(fromIndex(db, 'events', index))
-    .select(include ? [...LIST_COLUMNS, 'events.diagnosis'] : LIST_COLUMNS)
+    .select(needsDiagnosis ? [...LIST_COLUMNS, 'events.diagnosis'] : LIST_COLUMNS)
     .where('events.organization_id', '=', organizationId)
   for (const [column, value] of Object.entries(filters)) {
     rows = rows.where(sql<boolean>`${sql.ref(`events.${column}`)} = ${value}`)
@@ -51,13 +61,40 @@ export async function listEvents(
     },
     scope: ['events', organizationId, Object.entries(filters), above, below, query.after_id, isChange],
   })
-  if (include === 'incident') {
-    const ids = page.data.map(({ id }) => id)
-    const incidents = await readIncidentIds(db, { organizationId }, ids)
-    const data = page.data.map((row) => ({ ...toEvent(row), incident_id: incidents.get(row.id) ?? null }))
-    return { ...page, data }
-  }
-  return { ...page, data: page.data.map((row) => ({ ...toEvent(row), ...includedFields(row, include) })) }
+  return { ...page, data: await withIncluded(db, { organizationId }, page.data, included) }
+}
+
+/** The events with the fields of `?include=`. */
+async function withIncluded(
+  db: Database,
+  tenant: Tenant,
+  rows: readonly ListRow[],
+  included: readonly EventInclude[],
+): Promise<EventDetails[]> {
+  const ids = rows.map(({ id }) => id)
+  const incidents = included.includes('incident') ? await readIncidentIds(db, tenant, ids) : undefined
+  const labels = included.includes('monitor') ? await readLabels(db, tenant, rows) : undefined
+  return rows.map((row) => ({
+    ...toEvent(row),
+    ...includedFields(row, included),
+    ...(incidents && { incident_id: incidents.get(row.id) ?? null }),
+    ...(labels && { monitor: labels.get(row.monitor_id) ?? null }),
+  }))
+}
+
+async function readLabels(db: Database, { organizationId }: Tenant, events: readonly { monitor_id: string }[]) {
+  const rows = await db
+    .selectFrom('monitors')
+    .select(['id', 'external_id', 'tags', 'metadata'])
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', [...new Set(events.map(({ monitor_id }) => monitor_id))]))
+    .execute()
+  return new Map(
+    rows.map(({ id, external_id, tags, metadata }) => [
+      id,
+      { external_id, tags: JSON.parse(tags), metadata: JSON.parse(metadata) },
+    ]),
+  )
 }
 
 type ListRow = EventColumns & Pick<EventRow, 'diagnosis'>
@@ -151,6 +188,7 @@ export async function getEvent(
   { organizationId }: Tenant,
   { monitor, event, include }: { monitor: string; event: string; include?: string | undefined },
 ): Promise<EventDetails> {
+  const included = parseIncludedFields(include, EVENT_DETAILS_INCLUDES)
   const row = await db
     .selectFrom('events')
     .selectAll()
@@ -159,17 +197,17 @@ export async function getEvent(
     .where('id', '=', event)
     .executeTakeFirst()
   if (!row) throw notFound()
-  if (include === 'diagnosis')
-    return { ...toEvent(row), diagnosis: row.diagnosis === null ? null : toDiagnosis(row.diagnosis) }
-  if (include !== 'incident') return { ...toEvent(row), ...includedFields(row, include) }
-  return { ...toEvent(row), incident_id: (await readIncidentIds(db, { organizationId }, [event])).get(event) ?? null }
+  const [answer] = await withIncluded(db, { organizationId }, [row], included)
+  return { ...answer!, ...(included.includes('diagnosis') && { diagnosis: toDiagnosisOrNull(row.diagnosis) }) }
 }
 
+const toDiagnosisOrNull = (diagnosis: string | null) => (diagnosis === null ? null : toDiagnosis(diagnosis))
+
 /** The fields that `?include=` adds to an event. */
-export function includedFields({ diagnosis }: Pick<EventRow, 'diagnosis'>, include: string | undefined) {
+export function includedFields({ diagnosis }: Pick<EventRow, 'diagnosis'>, included: readonly EventInclude[]) {
   return {
-    ...(include?.includes('reason') && { reason: toReason(diagnosis) }),
-    ...(include?.includes('difference') && { difference: toDifference(diagnosis) }),
+    ...(included.includes('reason') && { reason: toReason(diagnosis) }),
+    ...(included.includes('difference') && { difference: toDifference(diagnosis) }),
   }
 }
 
