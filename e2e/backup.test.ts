@@ -168,7 +168,7 @@ test('backups run on schedule while the server works, and a failed backup is log
     .split('\n')
     .find((text) => text.includes('The backup failed.'))
   expect(JSON.parse(line!)).toMatchObject({
-    level: 50,
+    level: 'error',
     reason: expect.stringMatching(/a file cannot be created \(EEXIST.*\)\. Set it to a writable folder\.$/),
     msg: 'The backup failed. Checks and deliveries continue. Retrying.',
   })

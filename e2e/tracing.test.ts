@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { createApi } from '#server/testing/api-client.ts'
+import { freePort } from '#server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 type Attribute = { key: string; value: { stringValue?: string; intValue?: number } }
@@ -49,6 +50,41 @@ test('with OTEL_EXPORTER_OTLP_ENDPOINT a check, a delivery and a request are exp
   expect(JSON.stringify(batches)).not.toContain('secret-name')
   server.send('SIGTERM')
   expect(await server.ended).toMatchObject({ code: 0 })
+})
+
+test('a closed port for traces is one line of each process in the log, and the server works', async () => {
+  const { dns, settings } = await givenEnvironment('sqlite')
+  const OTEL_EXPORTER_OTLP_ENDPOINT = `http://127.0.0.1:${await freePort()}`
+  const server = await givenServer({
+    ...settings,
+    ...ADMIN,
+    WORKERS: '1',
+    LOG_FORMAT: 'json',
+    OTEL_EXPORTER_OTLP_ENDPOINT,
+  })
+  const api = createApi(server.url, ADMIN_KEY)
+  dns.set('www.example.com', 'A', ['192.0.2.1'])
+  const body = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+  expect((await api.post('/monitors', body)).status).toBe(201)
+  const failures = () =>
+    server
+      .stdout()
+      .split('\n')
+      .filter((line) => line.includes('OTEL_EXPORTER_OTLP_ENDPOINT'))
+  await eventually(
+    async () => failures().length + (await api.get('/monitors')).status,
+    (sum) => sum >= 201,
+  )
+  server.send('SIGTERM')
+  expect(await server.ended).toMatchObject({ code: 0, stderr: '' })
+  expect(failures().length).toBeLessThanOrEqual(2)
+  expect(JSON.parse(failures()[0]!)).toEqual({
+    level: 'warn',
+    time: expect.any(Number),
+    endpoint: OTEL_EXPORTER_OTLP_ENDPOINT,
+    reason: expect.any(String),
+    msg: expect.stringContaining('Traces cannot be exported'),
+  })
 })
 
 /** A receiver of OTLP over HTTP in JSON. */

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import type { Logger } from 'pino'
 import { CliError, errorMessage } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import type { Config } from '../config/config.ts'
@@ -70,20 +71,17 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   })
   supervisor.onWake((topic) => wakeUps[topic].receive())
   const outages = new OutageLog(systemClock)
+  const log = await createLog(config, outages.hooks)
   const deps = {
-    ...openDeps(
-      withShareOfLimits(config, roles),
-      [secret.text, ...secret.previous],
-      await createLog(config, outages.hooks),
-    ),
+    ...openDeps(withShareOfLimits(config, roles), [secret.text, ...secret.previous], log),
     loopHealth: supervisor.loopHealth,
     wakeUps,
     isStarting: () => !isServing,
     isStopping: () => isStopping,
     scrape: supervisor.scrape,
-    tracing: await loadTracing(config),
+    tracing: await loadTracing(config, log),
   }
-  const { db, clock, log } = deps
+  const { db, clock } = deps
   supervisor.onCollect(metricsReporter(deps))
   if (engineOf(db) === 'postgres') otherServers = new PostgresSignals({ ...deps, url: config.databaseUrl })
   const app = await api?.createApp(deps)
@@ -213,10 +211,10 @@ function connectToSupervisor() {
 type CollectMetrics = (withDatabase: boolean) => Promise<Omit<CollectedMetrics, 'kind' | 'id'>>
 
 /** Loads OpenTelemetry only if it is used. */
-async function loadTracing({ tracesEndpoint }: Config) {
+async function loadTracing({ tracesEndpoint }: Config, log: Logger) {
   if (tracesEndpoint === null) return undefined
   const { openTracing } = await import('../metrics/tracing.ts')
-  return openTracing(tracesEndpoint, { machine: hostname(), pid: process.pid })
+  return openTracing(tracesEndpoint, { machine: hostname(), pid: process.pid }, log)
 }
 
 function metricsReporter(deps: Deps): CollectMetrics {
