@@ -58,7 +58,7 @@ onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
         .set(change)
         .where(isOneOf(db, 'id', ids.slice(from, to)))
         .execute()
-    const counts = async () => (await world.call('/monitors/counts', { key })).body
+    const counts = async (query = '') => (await world.call(`/monitors/counts${query}`, { key })).body
     await set({ is_active: 0 }, 0, 10)
     await set({ state: 'VALID' }, 5, 20)
     await set({ state: 'MISMATCH' }, 20, 23)
@@ -70,6 +70,18 @@ onBothEngines('the counts of the list of monitors', (_fresh, engine) => {
     await set({ state: 'VALID' }, 5_050, 10_090)
     const states = { VALID: 10_077, UNSET: 10, MISMATCH: 3 }
     expect(await counts()).toEqual({ ...common, states })
+    const exact = { disabled: 0, is_partial: false }
+    expect(await counts('?state=VALID')).toEqual({ ...exact, states: { VALID: 10_077 }, active: 10_077, disabled: 5 })
+    expect(await counts('?state=VALID,MISMATCH&is_active=true')).toEqual({
+      ...exact,
+      ...{ states: { VALID: 10_077, MISMATCH: 3 }, active: 10_080 },
+    })
+    expect(await counts('?is_active=false')).toEqual({ ...exact, states: {}, active: 0, disabled: 10 })
+    expect(await counts('?state=NOT_FOUND')).toEqual({ ...exact, states: {}, active: 0 })
+    // Among so many, the matches are lower bounds and say so.
+    const partial = await counts('?record_type=A&domain=example.com')
+    expect(partial.is_partial).toBe(true)
+    expect(partial.active).toBeLessThanOrEqual(10_090)
     expect((await world.call('/dashboard/api/overview', { key })).body).toMatchObject({
       states,
       active: 10_090,

@@ -10,7 +10,8 @@ import { type FailingCounts, IS_FAILING } from './incident-membership.ts'
 import { indexedFiltersOf, monitorsByIds } from './list-indexes.ts'
 import { countedIds, isExact, isFoundFew, withRareTrigrams } from './search.ts'
 
-export type StateCounts = { total: number; disabled: number; active: Partial<Record<MonitorState, number>> }
+type ByState = Partial<Record<MonitorState, number>>
+export type StateCounts = { total: number; disabled: number; active: ByState; disabledByState: ByState }
 
 /** Up to so many rows of a state are counted. During the first checks of a large import, more monitors are UNSET. */
 const MAX_COUNTED_OF_STATE = 5_000
@@ -46,7 +47,9 @@ export async function countStates(
   const unset = await countActiveUnset()
   const failingStates = rows.filter(({ what }) => what === 'failing').map(({ state, count }) => [state, count] as const)
   const counts = [['VALID', validOrUnset - unset] as const, ['UNSET', unset] as const, ...failingStates]
-  return { total, disabled, active: Object.fromEntries(counts.filter(([, count]) => count > 0)) }
+  const active = Object.fromEntries(counts.filter(([, count]) => count > 0))
+  const ofDisabled = rows.filter(({ what }) => what === 'disabled').map(({ state, count }) => [state, count])
+  return { total, disabled, active, disabledByState: Object.fromEntries(ofDisabled) }
 
   /** Counts VALID instead if there are fewer of these, and all UNSET if there are many of both. */
   async function countActiveUnset(): Promise<number> {
@@ -73,11 +76,27 @@ export async function countMonitors(db: Database, tenant: Tenant, query: Monitor
   const filter = await parseFilter(db, tenant, query)
   const { equals, states, labels, search } = filter
   const { group_id, ...others } = equals
-  const isUnfiltered = Object.keys(others).length === 0 && states.length === 0 && labels.length === 0 && !search
-  if (isUnfiltered && group_id === undefined) {
-    const { disabled, active } = await countStates(db, tenant)
-    return { states: active, active: sumOf(Object.values(active)), disabled, is_partial: false }
+  const { state, is_active, ...rest } = others
+  const isByState = Object.keys(rest).length === 0 && labels.length === 0 && !search
+  if (isByState && group_id === undefined) {
+    const counts = await countStates(db, tenant)
+    const wanted = state === undefined ? states : [state as MonitorState]
+    const ofWanted = (byState: ByState, isCounted: boolean): ByState =>
+      Object.fromEntries(
+        Object.entries(byState).filter(
+          ([name]) => isCounted && (wanted.length === 0 || wanted.some((state) => state === name)),
+        ),
+      )
+    const active = ofWanted(counts.active, is_active !== 0)
+    const disabled = ofWanted(counts.disabledByState, is_active !== 1)
+    return {
+      states: active,
+      active: sumOf(Object.values(active)),
+      disabled: sumOf(Object.values(disabled)),
+      is_partial: false,
+    }
   }
+  const isUnfiltered = isByState && Object.keys(others).length === 0 && states.length === 0
   if (isUnfiltered) {
     const group = db
       .selectFrom('groups')

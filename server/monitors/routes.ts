@@ -92,7 +92,7 @@ export function monitorRoutes(deps: Deps): Routes {
           operationId: 'countMonitors',
           summary: 'Count monitors by state',
           description:
-            'Takes the filters of `GET /monitors`. The numbers are exact without a filter, for one group, and if one of the filters alone leaves fewer than 5,000 monitors. Otherwise `is_partial` is true and they are lower bounds.',
+            'Takes the filters of `GET /monitors`. The numbers are exact without a filter, for `state` and `is_active`, for one group, and if one of the filters alone leaves fewer than 5,000 monitors. Otherwise `is_partial` is true and they are lower bounds.',
           querystring: CountsQuery,
           response: Responses(200, MonitorCounts),
         },
