@@ -200,7 +200,7 @@ export const JobResult = StrictObject(
     state: Type.Enum(RESULT_STATES, {
       type: 'string',
       description:
-        '`changed`: changed, deleted, restored, checked or sent again. `unchanged`: it already was as requested; a webhook request was delivered meanwhile, is being sent, or is a test.',
+        '`changed`: changed, deleted, restored, checked or sent again. `unchanged`: it already was as requested; a webhook request was delivered meanwhile, or is being sent.',
     }),
     before: Json('The changed fields before the job; null if none changed.'),
     after: Json('The changed fields after the job; null if none changed, and for a deleted monitor.'),

@@ -338,6 +338,7 @@ export const WebhookRequestQuery = StrictObject({
   ),
   monitor_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for events of this monitor.' })),
   event_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only for this event.' })),
+  is_test: Type.Optional(Type.Boolean({ description: 'Only tests (true), or only requests that are none (false).' })),
   created_before: Type.Optional(TimeFilter('Only requests created before this time.')),
   created_after: Type.Optional(TimeFilter('Only requests created after this time.')),
   delivered_before: Type.Optional(TimeFilter('Only requests delivered before this time.')),
@@ -357,6 +358,9 @@ export const UndeliveredQuery = StrictObject({
   ),
   webhook_id: Type.Optional(Type.String({ maxLength: 40, description: 'Only requests of this webhook.' })),
   since: Type.Optional(TimeFilter('Only requests created at this time or later.')),
+  is_test: Type.Optional(
+    Type.Boolean({ description: 'Only tests (true), or only requests that are none (false, the default).' }),
+  ),
 })
 export type UndeliveredQuery = Static<typeof UndeliveredQuery>
 

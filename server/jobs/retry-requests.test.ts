@@ -119,10 +119,16 @@ onBothEngines('the job that sends requests again', (_fresh, engine) => {
     const { world, webhooks, run } = await givenFailed(engine, 1)
     expect((await world.call(`/webhooks/${webhooks[0].id}/test`, { method: 'POST' })).status).toBe(202)
     await setStatus(world, 'FAILED')
-    expect(await run(RETRY)).toMatchObject({ total: 3, changed: 2, failed: 0 })
-    expect((await requestsOf(world)).filter(({ status }) => status === 'FAILED')).toMatchObject([
-      { id: expect.stringContaining('_test_') },
-    ])
+    expect(await run(RETRY)).toMatchObject({ total: 2, changed: 2, failed: 0 })
+    expect((await requestsOf(world)).filter(({ status }) => status === 'FAILED')).toHaveLength(1)
+    const idsOf = async (path: string) => (await world.call(path)).body.data.map(({ id }: { id: string }) => id)
+    const tests = [expect.stringContaining('_test_')]
+    expect(await idsOf('/webhook-requests?is_test=true')).toEqual(tests)
+    expect(await idsOf('/webhook-requests?is_test=false')).toHaveLength(2)
+    const ofWebhook = `/webhooks/${webhooks[0].id}/requests`
+    expect(await idsOf(ofWebhook)).toHaveLength(2)
+    expect(await idsOf(`${ofWebhook}?is_test=true`)).toEqual(tests)
+    expect(await idsOf(`${ofWebhook}?is_test=false`)).toEqual([expect.not.stringContaining('_test_')])
   })
 
   test('a dry run changes nothing, and another organization has none of them', async () => {

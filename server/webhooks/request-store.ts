@@ -55,6 +55,7 @@ export async function listRequests(
     if (ids) rows = rows.where('webhook_requests.id', 'in', ids)
     else if (value !== undefined) rows = rows.where(sql<boolean>`${sql.ref(`webhook_requests.${field}`)} = ${value}`)
   }
+  if (query.is_test !== undefined) rows = rows.where(isTestCondition(query.is_test))
   for (const [column, { above, below }] of Object.entries(times)) {
     const ref = sql.ref(`webhook_requests.${column}`)
     if (ORDERS[orderBy].column.endsWith(column)) continue // the bounds of the order are below
@@ -66,7 +67,7 @@ export async function listRequests(
     query,
     id: 'webhook_requests.id',
     orders: { ...ORDERS, [orderBy]: { ...ORDERS[orderBy], ...orderBounds(orderBy, times) } },
-    scope: ['requests', webhookId, EQUALITY_FILTERS.map((field) => query[field] ?? null), times],
+    scope: ['requests', webhookId, EQUALITY_FILTERS.map((field) => query[field] ?? null), times, query.is_test ?? null],
   })
   const next = await readNextAttempts(db, { organizationId }, page.data, now)
   return { ...page, data: page.data.map((row) => toRequest(row, next)) }
@@ -83,6 +84,12 @@ async function findInBatches(db: Database, webhook: Tenant & { webhookId: string
   return found
 }
 
+/** A test has an id of its own form, as receivers see it. */
+const isTestCondition = (isTest: boolean) =>
+  isTest
+    ? sql<boolean>`webhook_requests.id like 'req#_test#_%' escape '#'`
+    : sql<boolean>`webhook_requests.id not like 'req#_test#_%' escape '#'`
+
 /** Undelivered requests of all webhooks. Throws a 400 for an invalid filter or cursor. */
 export async function listUndelivered(
   db: Database,
@@ -91,13 +98,14 @@ export async function listUndelivered(
   query: UndeliveredQuery,
   now: number,
 ): Promise<Page<WebhookRequest>> {
-  const { status, webhook_id: webhookId } = query
+  const { status, webhook_id: webhookId, is_test: isTest = false } = query
   const { since } = parseTimes(query, ['since'])
   let rows = db
     .selectFrom(fromIndex(db, 'webhook_requests', await undeliveredIndex(db, query)))
     .select(LIST_COLUMNS.map((column) => `webhook_requests.${column}` as const))
     .where('webhook_requests.organization_id', '=', organizationId)
     .where(sql.raw<boolean>(PARTIAL_INDEX_CONDITIONS.status!))
+    .where(isTestCondition(isTest))
     // Requests of deleted webhooks are deleted later, in batches. For EXISTS SQLite would join and sort.
     .where(sql<boolean>`(select 1 from webhooks where webhooks.organization_id = ${organizationId}
       and webhooks.id = webhook_requests.webhook_id) is not null`)
@@ -110,7 +118,7 @@ export async function listUndelivered(
     query,
     id: 'webhook_requests.id',
     orders: { created: { ...ORDERS.created, above } },
-    scope: ['undelivered', organizationId, status ?? null, webhookId ?? null, since ?? null],
+    scope: ['undelivered', organizationId, status ?? null, webhookId ?? null, since ?? null, isTest],
   })
   const next = await readNextAttempts(db, { organizationId }, page.data, now)
   return { ...page, data: page.data.map((row) => toRequest(row, next)) }
