@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -19,7 +20,22 @@ import { sqlitePathOf } from '../database/url.ts'
 export function prepareDataFolder({ dataDir, databaseUrl }: Config): void {
   createDataFolder(dataDir)
   const file = sqlitePathOf(databaseUrl)
-  if (file !== undefined) makePrivate(file, dataDir)
+  if (file === undefined) return
+  refuseLostDatabase(file, dataDir)
+  makePrivate(file, dataDir)
+}
+
+/**
+ * A supervisor such as systemd would replace a lost database by an empty one. Throws a `CliError`. The secret is created after the database
+ * file, also by processes that start at the same time, so it must be looked for first.
+ */
+function refuseLostDatabase(file: string, dataDir: string): void {
+  const traces = [join(dataDir, 'secret'), `${file}-wal`]
+  const trace = traces.find((path) => existsSync(path))
+  if (trace === undefined || existsSync(file)) return
+  throw new CliError(
+    `The database ${file} is missing, but ${trace} shows that it existed. Put the file back, or restore a backup: zonewatch restore FILE. To begin with an empty database, move ${trace} to another folder (keep the secret for old backups).`,
+  )
 }
 
 export function createDataFolder(dataDir: string): void {
@@ -58,7 +74,7 @@ function makePrivate(file: string, dataDir: string): void {
   if (isOurs) setMode(dataDir, 0o700)
 }
 
-/** Creates the file if it does not exist. Returns whether it is empty or an SQLite database. */
+/** Creates the file if it does not exist. Returns whether it is empty or an SQLite database. Throws a `CliError` if there is no file. */
 function openSqliteFile(file: string): boolean {
   try {
     const descriptor = openSync(file, 'a+', 0o600)
@@ -69,8 +85,9 @@ function openSqliteFile(file: string): boolean {
     } finally {
       closeSync(descriptor)
     }
-  } catch {
-    return false
+  } catch (error) {
+    if (existsSync(file)) return false
+    throw new CliError(`${file} cannot be created (${errorMessage(error)}). Check DATABASE_URL and DATA_DIR.`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
@@ -46,6 +46,67 @@ test('a restored database without its secret is refused, and no new secret is le
   await expect(start({ ...settings, SECRET: 'y'.repeat(40) })).rejects.toThrow(
     /^sqlite:\S+ was created with another SECRET\. Set SECRET to that value\. /,
   )
+})
+
+test.each(['secret', 'zonewatch.db-wal'])(
+  'a folder with %s but without the database is refused, and nothing is created',
+  async (trace) => {
+    const folder = await givenFolder()
+    await writeFile(join(folder, trace), 'x'.repeat(40))
+    const restart = () => start({ DATA_DIR: folder, ...(trace === 'secret' ? {} : { SECRET: 'x'.repeat(40) }) })
+    for (let number = 0; number < 2; number++) {
+      await expect(restart()).rejects.toThrow(
+        `The database ${folder}/zonewatch.db is missing, but ${folder}/${trace} shows that it existed. Put the file back, or restore a backup: zonewatch restore FILE. To begin with an empty database, move ${folder}/${trace} to another folder`,
+      )
+    }
+    expect(await readdir(folder)).toEqual([trace])
+    await rm(join(folder, trace))
+    await restart()
+  },
+)
+
+test('a database that was lost after it was used is refused, also at another path of DATABASE_URL', async () => {
+  const folder = await givenFolder()
+  await start({ DATA_DIR: folder })
+  for (const name of await readdir(folder)) if (name !== 'secret') await rm(join(folder, name))
+  await expect(start({ DATA_DIR: folder })).rejects.toThrow('is missing')
+  await expect(start({ DATA_DIR: folder, DATABASE_URL: `sqlite:${folder}/other.db` })).rejects.toThrow(
+    'other.db is missing',
+  )
+})
+
+test('a start that ended before its database or secret was complete is repeated, and so are two at the same time', async () => {
+  const folder = await givenFolder()
+  await writeFile(join(folder, 'zonewatch.db'), '')
+  await start({ DATA_DIR: folder })
+
+  const crashed = await givenFolder()
+  await writeFile(join(crashed, 'zonewatch.db'), '')
+  await writeFile(join(crashed, 'secret'), 'x'.repeat(40))
+  await start({ DATA_DIR: crashed })
+
+  const config = readConfig({ DATA_DIR: await givenFolder() })
+  prepareDataFolder(config)
+  // Another process, after the first made the database and before its secret.
+  prepareDataFolder(config)
+  loadOrCreateSecret(config)
+  prepareDataFolder(config)
+})
+
+test('a folder that does not exist for DATABASE_URL leaves no secret that refuses the next start', async () => {
+  const folder = await givenFolder()
+  const settings = { DATA_DIR: folder, DATABASE_URL: `sqlite:${folder}/missing/zonewatch.db` }
+  await expect(start(settings)).rejects.toThrow(`${folder}/missing/zonewatch.db cannot be created (`)
+  await mkdir(join(folder, 'missing'))
+  await start(settings)
+})
+
+test('a PostgreSQL database needs no file, so that a folder with only the secret starts', async () => {
+  const { url, drop } = await newDatabaseUrl('postgres')
+  onTestFinished(drop)
+  const folder = await givenFolder()
+  await writeFile(join(folder, 'secret'), 'x'.repeat(40))
+  await start({ DATA_DIR: folder, DATABASE_URL: url, SECRET: 'x'.repeat(40) })
 })
 
 test('a PostgreSQL database with another SECRET is refused; the message omits the password', async () => {
