@@ -88,6 +88,35 @@ test('a resolver that fails is no DNSSEC failure of a zone without DS records', 
   expect(await eventsOf(quietWorld({ frequency: 5, ttl: 3_600, changes: [move], resolvers }))).toEqual([FIRST])
 })
 
+test('a hijack that removes the DS records is a change of the records, although some resolvers still have them', async () => {
+  const signedBy = { key: 'key-1', from: -DAY, until: Number.MAX_SAFE_INTEGER }
+  const signed: Publication = { ...published(['203.0.113.1']), signedBy }
+  const [first] = quietWorld().resolvers
+  const hijack = change(
+    'hijack',
+    { at: NOON - HOUR, provider: 1, publication: published(['203.0.113.240'], [1]) },
+    { at: NOON, delegation: [1] },
+    { at: NOON, ds: [] },
+  )
+  const world = quietWorld({
+    ds: ['key-1'],
+    delegationTtl: 21_600,
+    publications: [signed, signed, signed],
+    resolvers: [{ ...first!, model: 'unbound, validating' }, first!],
+    changes: [hijack],
+  })
+  expect(await eventsOf(world)).toEqual([FIRST, 'VALID → MISMATCH 203.0.113.240'])
+})
+
+test('a change that takes eight minutes to reach the machines of a server is one event', async () => {
+  const servers = [{ delaysMs: [0, 2 * MINUTE, 7 * MINUTE] }, { delaysMs: [MINUTE, 4 * MINUTE, 8 * MINUTE] }]
+  for (const at of [NOON - 5_000, NOON - MINUTE, NOON - 3 * MINUTE]) {
+    const records = { at, provider: 0, publication: published(['203.0.113.9']) }
+    const world = quietWorld({ providers: [servers, servers, servers], ttl: 0, changes: [change('records', records)] })
+    expect(await eventsOf(world)).toEqual([FIRST, 'VALID → MISMATCH 203.0.113.9'])
+  }
+})
+
 test('a move to servers that fail is a failure, although resolvers with the old delegation answer', async () => {
   const move = change(
     'move',

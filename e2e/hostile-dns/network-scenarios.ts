@@ -236,6 +236,7 @@ export const NETWORK_SCENARIOS: Scenario[] = [
   },
   {
     name: 'DNSSEC: the signatures have expired',
+    before: signZone,
     fault: bogus,
     becomes: 'INVALID',
     diagnosisContains: 'fails DNSSEC validation',
@@ -251,7 +252,10 @@ export const NETWORK_SCENARIOS: Scenario[] = [
     (roots): Scenario => ({
       name: `DNSSEC: the signatures have expired, and one of two recursive servers does not validate${roots ? '' : ', without roots'}`,
       lab: { roots },
-      before: ({ resolvers }) => givenValidating(resolvers[0]!, true),
+      before: (lab) => {
+        signZone(lab)
+        givenValidating(lab.resolvers[0]!, true)
+      },
       fault: ({ resolvers }) => resolvers[0]!.validate(NAME, { code: 7, text: 'signature expired' }),
       becomes: 'INVALID',
       diagnosisContains: 'Signature Expired (EDE 7): signature expired',

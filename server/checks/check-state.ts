@@ -201,6 +201,15 @@ export function requireNetwork(check: Check, stage: 'first' | 'report', isEviden
   return { kind: 'withheld', afterMs: WITHHELD_DELAY_MS, confirmation: CONFIRMATIONS.ownNetworkDown }
 }
 
+/** Any records that the check received. */
+export function anyAnswer({ observations }: Check): Answer | undefined {
+  for (const one of observations) {
+    const outcome =
+      'reply' in one ? one.reply.outcome : 'nameServerReply' in one ? one.nameServerReply.outcome : undefined
+    if (outcome && isAnswer(outcome) && one.query.purpose !== 'resolver_ns') return outcome
+  }
+}
+
 export function sendQueries(...queries: Query[]): Step {
   return { kind: 'query', queries }
 }
@@ -223,7 +232,9 @@ export function verdict(
   rotation: Rotation | null = isFailure(outcome) ? check.recorded.rotation : null,
 ): Step {
   if (fingerprint(outcome) !== check.recorded.fingerprint) {
-    const step = requireNetwork(check, 'report', servers.length > 0 || isAnswer(outcome))
+    // Without the root servers, an answer may be a copy in the cache of a resolver in the own network.
+    const mayBeCopy = check.observations.some((each) => 'rootProblem' in each && each.rootProblem !== undefined)
+    const step = requireNetwork(check, 'report', servers.length > 0 || (isAnswer(outcome) && !mayBeCopy))
     if (step) return step
   }
   return { kind: 'verdict', outcome, confirmation, servers, rotation }

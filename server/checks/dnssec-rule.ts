@@ -27,6 +27,8 @@ import { CONFIRMATIONS } from './reasons.ts'
 /** How many resolvers are asked whether a recorded failure has ended, and how often: several caches may answer behind one address. */
 const MAX_RESOLVERS = 4
 const OPINION_ROUNDS = 3
+/** The longest CNAME chain whose zones are looked at. */
+const MAX_TARGETS = 4
 
 /**
  * After SERVFAIL the same resolver is queried with validation disabled, and once more after a pause, because SERVFAIL may be
@@ -62,9 +64,11 @@ export function checkDnssec(check: Check): Step | undefined {
     return sendQueries({ purpose: 'retry', servers, notBefore: observations.at(-1)!.elapsed + RETRY_PAUSE_MS })
   if (retried && !isServfail(retried.outcome)) return undefined
   const isNamed = isDnssecFailure(retried ?? { outcome, evidence: [failed!] })
-  const signed = isNamed ? 'yes' : findSigned(check, unvalidated)
-  if (signed === 'no') return undefined
-  if (signed !== 'yes' && signed) return signed
+  const signed = findSigned(check, unvalidated)
+  if (signed === 'no') {
+    const above = isNamed ? failsAbove(check, servers) : 'no'
+    if (above !== 'yes') return above === 'no' ? undefined : above
+  } else if (signed !== 'yes' && signed) return signed
   const contradiction = contradictedBy(check, servers, [reply, ...opinions])
   if (contradiction) return contradiction === 'yes' ? undefined : contradiction
   // Resolvers cache DS records for a day, so some still validate what others refuse. A recorded failure ends when none refuses it.
@@ -92,16 +96,38 @@ function waitIfSigned(check: Check, reply: Reply): Step | undefined {
  * cache behind the address of the resolver may have answered with validation disabled. Undefined if that is not known.
  */
 function findSigned(check: Check, { outcome }: Reply): Step | 'yes' | 'no' | undefined {
-  const { zone, observations } = check
-  const mayBeSignedElsewhere = 'chain' in outcome && outcome.chain.length > 0
-  if (mayBeSignedElsewhere || check.recorded.hasOwnView) return undefined
+  const { zone } = check
+  const targets = 'chain' in outcome ? outcome.chain.map(({ target }) => target) : []
+  if (targets.length > MAX_TARGETS || check.recorded.hasOwnView) return undefined
   const [first] = zone.pendingQueries
   if (!zone.view) return first && sendQueries(first)
-  if (zone.view.isUnknown || zone.view.isDenied || zone.view.zone === '') return undefined
-  const ds = observations.find(({ query }) => query.purpose === 'zone_ds')
-  if (!ds || !('nsReply' in ds)) return sendQueries({ purpose: 'zone_ds', name: zone.view.zone })
-  if (ds.nsReply.outcome.kind === 'nodata') return 'no'
-  return ds.nsReply.outcome.kind === 'answer' ? 'yes' : undefined
+  if (zone.view.isUnknown || zone.view.isDenied) return undefined
+  const unknown = targets.filter((name) => !findNsReply(check, 'zone_ns', name))
+  if (unknown.length > 0) return sendQueries(...unknown.map((name) => ({ purpose: 'zone_ns' as const, name })))
+  const zones = new Set([zone.view.zone, ...targets.map((name) => findNsReply(check, 'zone_ns', name)!.zone)])
+  if (zones.has('')) return undefined
+  const missing = [...zones].filter((name) => !findNsReply(check, 'zone_ds', name))
+  if (missing.length > 0) return sendQueries(...missing.map((name) => ({ purpose: 'zone_ds' as const, name })))
+  const answers = [...zones].map((name) => findNsReply(check, 'zone_ds', name)!.outcome.kind)
+  if (answers.includes('answer')) return 'yes'
+  return answers.every((kind) => kind === 'nodata') ? 'no' : undefined
+}
+
+/** Whether the resolver refuses the parent zone too, so that nothing below it can be validated, signed or not. */
+function failsAbove(check: Check, servers: readonly ServerAddress[]): Step | 'yes' | 'no' {
+  const { zone } = check.zone.view!
+  const name = zone.slice(zone.indexOf('.') + 1)
+  if (!zone.includes('.')) return 'no'
+  const parent = check.observations.find(({ query }) => query.purpose === 'resolver_ns' && query.name === name)
+  if (!parent || !('reply' in parent)) return sendQueries({ purpose: 'resolver_ns', name, servers, attempts: 2 })
+  return isServfail(parent.reply.outcome) ? 'yes' : 'no'
+}
+
+function findNsReply({ observations }: Check, purpose: 'zone_ns' | 'zone_ds', name: string) {
+  for (const observation of observations) {
+    const { query } = observation
+    if (query.purpose === purpose && query.name === name && 'nsReply' in observation) return observation.nsReply
+  }
 }
 
 /** Whether another resolver answered after the first one failed: the failure may be the fact. */

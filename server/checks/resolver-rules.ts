@@ -39,6 +39,8 @@ import { doesZoneDecide, findOtherView, isQuorum } from './split-horizon.ts'
 const OTHER_RESOLVERS = 2
 /** If no resolver responds, each is queried this many times again. */
 const SILENT_ROUNDS = 2
+/** So many name servers are queried again before their silence counts. */
+const FEW_SERVERS = 2
 
 export function decideByResolvers(check: Check): Step {
   const step = applyRules(RESOLVER_RULES, repliesOf(check))
@@ -104,7 +106,8 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
   {
     name: 'All fail',
     rationale: 'If two resolvers fail, with a pause between the queries, the name has failed.',
-    apply: ({ check, replies, usable }) => (usable.length === 0 ? reportFailure(check, replies) : undefined),
+    apply: ({ check, replies, usable }) =>
+      usable.length === 0 ? (queryFewServersAgain(check) ?? reportFailure(check, replies)) : undefined,
   },
   {
     name: 'Zone fails',
@@ -258,6 +261,17 @@ export function compareFewServers(check: Check): Step | undefined {
   return agreed && !isSame(agreed, outcome) ? verdict(check, agreed, CONFIRMATIONS.fewNameServers) : undefined
 }
 
+/** Lost packets alone may be why one or two name servers did not answer. */
+function queryFewServersAgain({ zone: { view, failure, replies }, observations }: Check): Step | undefined {
+  const servers = view?.nameServers ?? []
+  const isSilent = failure?.kind === 'timeout' && replies.length === servers.length
+  if (!isSilent || servers.length > FEW_SERVERS) return undefined
+  const notBefore = observations.at(-1)!.elapsed + RETRY_PAUSE_MS
+  return sendQueries(
+    ...servers.map((_, server) => ({ purpose: 'name_server' as const, server, fresh: false, notBefore })),
+  )
+}
+
 function reportFailure(check: Check, replies: readonly Reply[]): Step {
   const failure = mostInformative(replies.map(({ outcome }) => outcome))
   return verdict(check, failure, CONFIRMATIONS.failureConfirmed(whyResolversDecide(check)))
@@ -351,7 +365,7 @@ function sampleResolvers(check: Check, replies: readonly Reply[]): Step {
       next: { purpose: 'resolver_sample', servers: resolverOf(check, reply) },
     }
   })
-  return decideBySampling(check, servers, {
+  const step = decideBySampling(check, servers, {
     isByZone: false,
     nameServers: () => [],
     confirmAgreement: () => resolversAgree(check),
@@ -365,6 +379,10 @@ function sampleResolvers(check: Check, replies: readonly Reply[]): Step {
       return verdict(check, { ...mergeAnswers(answers), pool: 'part' }, CONFIRMATIONS.rotating)
     },
   })
+  // While the servers of a rotating RRset fail, resolvers may have members that these never return, as those of another region.
+  const isSourceFailing = check.zone.usable.length === 0 && check.observations.some((each) => 'view' in each)
+  const isKnown = isSourceFailing && check.recorded.isRotating
+  return isKnown && step.kind === 'inconclusive' ? { ...step, rotation: check.recorded.rotation } : step
 }
 
 function resolversAgree(check: Check): Confirmation {

@@ -1,5 +1,6 @@
 import type { Outcome } from '../dns/outcome.ts'
 import {
+  anyAnswer,
   applyRules,
   type Check,
   inconclusive,
@@ -34,8 +35,9 @@ import { evaluateAtFirst, evaluateWithDifference } from './verdict.ts'
 
 /** Answers per check of a known rotation. In case of doubt, as many more several times. */
 export const USUAL_SAMPLES = 8
-/** More than `MAX_INCONCLUSIVE`, for members that may be gone or new. */
+/** More than `MAX_INCONCLUSIVE`, for members that may be gone or new, and for changes that may spread. */
 const MAX_INCONCLUSIVE_MEMBERS = 8
+const MAX_INCONCLUSIVE_SPREADING = 6
 /** Two hours, for answers without any recorded member, because cached copies show few members. */
 const MAX_INCONCLUSIVE_REPLACED = 60
 /** All name servers of a zone have a change after this. */
@@ -262,9 +264,8 @@ function changeOf(members: Members): Change {
 function reportChange({ members: { samples, remaining }, isWhole, outcome }: Change): Step {
   const { check, sampling } = samples
   const names = sampling.nameServers()
-  return isWhole
-    ? verdict(check, outcome, CONFIRMATIONS.rotationEnded, names)
-    : verdict(check, outcome, CONFIRMATIONS.rotating, names, remaining)
+  if (isWhole) return verdict(check, outcome, CONFIRMATIONS.rotationEnded, names)
+  return verdict(check, outcome, CONFIRMATIONS.rotating, names, remaining)
 }
 
 function isRecorded(change: Change): boolean {
@@ -287,11 +288,16 @@ function isValidAtFirst(change: Change): boolean {
   return isFirst && change.members.candidates.length === 0 && change.meaning.state === 'VALID'
 }
 
+/** New values beside those of a complete RRset are more often a change that spreads than a rotation that begins. */
 function isUnconfirmed(change: Change): boolean {
   const { samples, rotation, isOpen } = change.members
-  const { fingerprint: known, inconclusiveCount: count } = recordedOf(change)
-  if (known === null) return !isWellKnown(rotation) && !isMajorityDue(samples.check)
-  return !isMajorityDue(samples.check) || (isOpen && count < MAX_INCONCLUSIVE_MEMBERS)
+  const { fingerprint, inconclusiveCount: count, isRotating } = samples.check.recorded
+  if (fingerprint === null) return !isWellKnown(rotation) && !isMajorityDue(samples.check)
+  return (
+    !isMajorityDue(samples.check) ||
+    (isOpen && count < MAX_INCONCLUSIVE_MEMBERS) ||
+    (!isRotating && count < MAX_INCONCLUSIVE_SPREADING)
+  )
 }
 
 /** Every member appeared so often that another one would have appeared too. */
@@ -392,12 +398,4 @@ export function isAbsenceProven(
   if (sampling.isByZone) return rotation.answers >= ANSWERS_TO_PROVE_ABSENCE
   const isLong = check.now.at - rotation.since >= MAX_WAIT_MS
   return rotation.answers >= RESOLVER_ANSWERS_TO_PROVE_ABSENCE || isLong
-}
-
-function anyAnswer({ observations }: Check): Answer | undefined {
-  for (const one of observations) {
-    const outcome =
-      'reply' in one ? one.reply.outcome : 'nameServerReply' in one ? one.nameServerReply.outcome : undefined
-    if (outcome && isAnswer(outcome) && one.query.purpose !== 'resolver_ns') return outcome
-  }
 }

@@ -80,10 +80,13 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   threshold('checks/check-state.ts', 'RETRY_PAUSE_MS', '0'),
   threshold('checks/dnssec-rule.ts', 'MAX_RESOLVERS', '0'),
   threshold('checks/dnssec-rule.ts', 'OPINION_ROUNDS', '0'),
+  threshold('checks/dnssec-rule.ts', 'MAX_TARGETS', '0'),
   threshold('checks/resolver-rules.ts', 'OTHER_RESOLVERS', '0'),
   threshold('checks/resolver-rules.ts', 'SILENT_ROUNDS', '0'),
+  threshold('checks/resolver-rules.ts', 'FEW_SERVERS', '0'),
   threshold('checks/rotation-rules.ts', 'USUAL_SAMPLES', '1'),
   threshold('checks/rotation-rules.ts', 'MAX_INCONCLUSIVE_MEMBERS', '1'),
+  threshold('checks/rotation-rules.ts', 'MAX_INCONCLUSIVE_SPREADING', '0'),
   threshold('checks/rotation-rules.ts', 'MAX_INCONCLUSIVE_REPLACED', '1'),
   threshold('checks/rotation-rules.ts', 'PROPAGATION_MS', '0'),
   threshold('checks/rotation-rules.ts', 'RESOLVER_ANSWERS_TO_PROVE_ABSENCE', '1'),
@@ -109,7 +112,7 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   {
     file: 'checks/dnssec-rule.ts',
     name: 'a zone without DS records can be bogus',
-    from: "ds.nsReply.outcome.kind === 'nodata'",
+    from: "answers.every((kind) => kind === 'nodata')",
     to: 'false',
   },
   {

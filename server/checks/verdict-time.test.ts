@@ -44,6 +44,7 @@ async function givenWorld({ onTestFinished }: Pick<TestContext, 'onTestFinished'
   const networkCheck = createNetworkCheck({ dns, clock, canaries: [CANARY], onOutage() {}, onRecovery() {} })
   const authoritativeClient = createAuthoritativeClient({ dns: others, clock, roots: [tree.root.address] })
   return {
+    tld: tld!,
     zone,
     resolvers,
     all,
@@ -164,11 +165,13 @@ test.concurrent.for<Case>([
   },
   {
     name: 'data that does not validate, slowly',
-    given: ({ resolvers }) =>
+    given: ({ tld, resolvers }) => {
+      tld.set('example.test', 'DS', [`12345 13 2 ${'AB'.repeat(32)}`])
       resolvers.forEach((server) => {
         server.validate(NAME, { code: 7, text: '' })
         server.delay(NAME, real(1_500))
-      }),
+      })
+    },
     outcome: 'failure',
   },
   {

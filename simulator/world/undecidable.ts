@@ -1,6 +1,6 @@
 import { MODELS } from '../dns/policies.ts'
 import { isRotatingWorld, isSourceHidden, type JudgedEvent, usualMembers } from './judgement.ts'
-import { FAILURES, type Truth } from './truth.ts'
+import { FAILURES, type Truth, type Vote } from './truth.ts'
 import { MINUTE, regionalValue, type World } from './world.ts'
 
 /** A case in which every strategy can be wrong. docs/explanation/checks.md has the rule for each. */
@@ -76,6 +76,13 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     permits: (_, truths, event) => isPublished(truths, event),
   },
   {
+    case: 'A name server of a rotating RRset is behind the others',
+    maxPercent: 1,
+    isIn: (_, truths) =>
+      truths.some((truth) => truth.votes.length > 1 && truth.votes.some(isRotatingVote) && isLasting(truth)),
+    permits: (_, truths, event) => isPublished(truths, event),
+  },
+  {
     case: 'Your own network fails, without `DNS_CANARIES`',
     maxPercent: 1,
     isIn: ({ canaries, outages, captive }) => !canaries && outages.length + captive.length > 0,
@@ -92,6 +99,10 @@ export function undecidableCases(world: World, truths: readonly Truth[]): Undeci
 /** Longer than a change needs to reach all servers. */
 function isLasting({ isSpreading, from, to }: Truth): boolean {
   return !isSpreading && to - from > 15 * MINUTE
+}
+
+function isRotatingVote({ published: one }: Vote): boolean {
+  return one.kind === 'records' && one.size < one.members.length
 }
 
 function isMisled({ resolvers, poisoned }: World): boolean {
