@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
@@ -37,6 +38,19 @@ async function doctor(settings: Settings) {
   }
   return { code, line, failures: findings.filter(({ status }) => status === 'failure').map(({ check }) => check) }
 }
+
+test('doctor of a user who cannot read the data folder is one sentence', async () => {
+  const { settings } = await givenEnvironment('sqlite')
+  await chmod(settings.DATA_DIR!, 0o000)
+  const userId = process.getuid?.() === 0 ? 65_534 : undefined
+  const { code, stdout, stderr } = await runCommand(['doctor'], settings, undefined, userId)
+  await chmod(settings.DATA_DIR!, 0o700)
+  expect([code, stderr]).toEqual([1, ''])
+  expect(stdout).toMatch(
+    /^failure +DATA_DIR +user \d+ cannot read \S+\. Run this as the user of the server, and with its settings\.$/m,
+  )
+  expect(stdout).toContain('OK: 0, warnings: 0, failures: 1')
+})
 
 test.each(['sqlite', 'postgres'] as const)(
   'doctor reports no failure of a healthy server, and one for each broken part (%s)',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
 import { type Config, InvalidConfig, readConfig } from '../config/config.ts'
@@ -7,7 +8,7 @@ import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { systemServers } from '../dns/server-address.ts'
 import { checkConnections } from '../doctor/connections.ts'
 import { checkDatabase, checkReplica } from '../doctor/database.ts'
-import { checkFiles, checkSettings } from '../doctor/files.ts'
+import { checkFiles, checkSettings, deniedFolder } from '../doctor/files.ts'
 import { type Finding, failure, ok, runCheck, warning } from '../doctor/finding.ts'
 import { checkCanaries, checkEgress, checkSmtp } from '../doctor/outbound.ts'
 import { checkProxy } from '../doctor/proxy.ts'
@@ -42,6 +43,8 @@ OK: ${count('ok')}, warnings: ${count('warning')}, failures: ${count('failure')}
 async function runChecks(): Promise<Finding[]> {
   const config = readSettings()
   if (Array.isArray(config)) return config
+  const denied = deniedFolder(config)
+  if (denied) return [denied]
   const secret = findSecret(config)
   const path = sqlitePathOf(config.databaseUrl)
   const hasDatabase = path === undefined || exists(path)
@@ -104,12 +107,12 @@ async function runDatabaseChecks({ db, config, clock }: Deps, secret: string | u
   ]
 }
 
-const noDatabase = ({ databaseUrl }: Config) =>
-  failure(
-    'database',
-    `there is none at ${sqlitePathOf(databaseUrl)}`,
-    'Check DATA_DIR and DATABASE_URL, or start the server once.',
-  )
+function noDatabase({ databaseUrl }: Config): Finding {
+  const path = sqlitePathOf(databaseUrl)!
+  return existsSync(path)
+    ? failure('database', `${path} cannot be opened`, 'Run this as the user of the server. Restore a damaged file.')
+    : failure('database', `there is none at ${path}`, 'Check DATA_DIR and DATABASE_URL, or start the server once.')
+}
 
 /** Opens it read-only, because `openDatabase` would create it. */
 function exists(path: string): boolean {
@@ -125,7 +128,7 @@ async function checkSecret(db: Database, secret: string | undefined): Promise<Fi
   const row = await db.selectFrom('secret_check').select('value').executeTakeFirst()
   if (row === undefined) return [warning('secret', 'the database has none yet', 'Start the server once.')]
   if (secret !== undefined && isSecretOf(secret, row.value)) return [ok('secret', 'opens the database')]
-  const what = secret === undefined ? 'is missing' : 'is not the one of the database'
+  const what = secret === undefined ? 'is missing, or this user cannot read it' : 'is not the one of the database'
   return [failure('secret', what, 'Set SECRET, or put the file "secret" of a backup into DATA_DIR.')]
 }
 

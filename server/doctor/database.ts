@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { sql } from 'kysely'
 import { durationText, plural } from '#contract/wording.ts'
 import { formatBytes } from '../backup/archive.ts'
@@ -271,24 +272,41 @@ type InstanceClock = { id: number; machine: string; seen_at: number }
 async function checkClocks(db: Database, clock: Clock): Promise<Finding[]> {
   const read = async (): Promise<InstanceClock[]> =>
     await db.selectFrom('processes').select(['id', 'machine', 'seen_at']).execute()
-  const first = new Map((await read()).map((row) => [row.id, row.seen_at]))
+  let after = clock.now()
+  const last = new Map((await read()).map((row) => [row.id, row.seen_at]))
+  const count = last.size
   const offsets = new Map<number, { machine: string; offsetMs: number }>()
-  for (const until = clock.elapsed() + WATCH_MS; clock.elapsed() < until && offsets.size < first.size; ) {
+  const isSure = () => offsets.size >= count && [...offsets.values()].every(({ offsetMs }) => offsetMs === 0)
+  for (const until = clock.elapsed() + WATCH_MS; clock.elapsed() < until && !isSure(); ) {
     await clock.sleep(REPORT_MS / 10)
-    const now = clock.now()
-    for (const { id, machine, seen_at } of await read()) {
-      if (!offsets.has(id) && first.get(id) !== seen_at) offsets.set(id, { machine, offsetMs: seen_at - now })
+    const startedAt = clock.now()
+    const rows = await read()
+    const before = clock.now()
+    for (const { id, machine, seen_at } of rows) {
+      if (last.get(id) === seen_at) continue
+      last.set(id, seen_at)
+      const offsetMs = machine === hostname() ? 0 : leastOffset(seen_at, { after, before })
+      const known = offsets.get(id)
+      if (!known || Math.abs(offsetMs) < Math.abs(known.offsetMs)) offsets.set(id, { machine, offsetMs })
     }
+    after = startedAt
   }
   const database = engineOf(db) === 'postgres' ? await databaseOffset(db, clock) : undefined
   return [...clockFindings([...offsets.values()]), ...(database === undefined ? [] : [databaseClockFinding(database)])]
 }
 
+/** How far a clock is off at least, if it showed `reportedAt` between two times of this one. A busy machine reports and reads late. */
+export function leastOffset(reportedAt: number, { after, before }: { after: number; before: number }): number {
+  if (reportedAt > before) return reportedAt - before
+  return Math.min(0, reportedAt - after)
+}
+
 async function databaseOffset(db: Database, clock: Clock): Promise<number> {
+  const after = clock.now()
   const { rows } = await sql<{
     now: number
   }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(db)
-  return rows[0]!.now - clock.now()
+  return leastOffset(rows[0]!.now, { after, before: clock.now() })
 }
 
 const NTP = 'Run an NTP client (chrony, systemd-timesyncd) on every machine.'

@@ -365,7 +365,13 @@ test('settings that are valid and dangerous are named', () => {
   expect(line({ SIGN_UP: 'open' }, 'SIGN_UP')).toMatch(/^failure: open without SMTP_URL/)
 })
 
-const seen = { peer: '10.0.0.1', address: '198.51.100.7', host: 'dns.example.com', forwardedFor: '198.51.100.7' }
+const seen = {
+  peer: '10.0.0.1',
+  isPeerTrusted: true,
+  address: '198.51.100.7',
+  host: 'dns.example.com',
+  forwardedFor: '198.51.100.7',
+}
 const behind = { baseUrl: 'https://dns.example.com', trustedProxies: ['10.0.0.1'] }
 
 test.each<[RegExp, Partial<typeof seen> | { forwardedFor: null }, Partial<typeof seen> | undefined, object]>([
@@ -374,9 +380,16 @@ test.each<[RegExp, Partial<typeof seen> | { forwardedFor: null }, Partial<typeof
   [/^failure: X-Forwarded-For does not arrive\. Configure the proxy to set/, { forwardedFor: null }, {}, {}],
   [
     /^failure: X-Forwarded-For from 10\.0\.0\.1 is not trusted\. Add 10\.0\.0\.1 to TRUSTED_PROXIES/,
-    { address: '10.0.0.1' },
+    { isPeerTrusted: false, address: '10.0.0.1' },
     {},
     {},
+  ],
+  // This machine is a client of the proxy on the same machine.
+  [
+    /^ok: X-Forwarded-For from 127\.0\.0\.1 is trusted/,
+    { peer: '127.0.0.1', address: '127.0.0.1', forwardedFor: '127.0.0.1' },
+    { peer: '127.0.0.1', address: '127.0.0.1', forwardedFor: '127.0.0.1' },
+    { trustedProxies: ['127.0.0.1'] },
   ],
   [/^failure: clients can choose their address with X-Forwarded-For/, {}, { address: '192.0.2.123' }, {}],
   [

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { formatBytes } from '../backup/archive.ts'
 import { fileSize, freeBytesOf } from '../backup/back-up.ts'
@@ -33,6 +33,18 @@ export function checkSettings(
     )
   }
   return found
+}
+
+/** A failure if another user runs this, who sees nothing in DATA_DIR; undefined otherwise. */
+export function deniedFolder({ dataDir }: Pick<Config, 'dataDir'>): Finding | undefined {
+  try {
+    accessSync(dataDir, constants.R_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') return undefined
+    const what = `user ${process.getuid?.()} cannot read ${dataDir}`
+    return failure('DATA_DIR', what, 'Run this as the user of the server, and with its settings.')
+  }
 }
 
 /** Checks who can read the server's files, and the free disk space. */

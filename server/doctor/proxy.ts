@@ -79,7 +79,7 @@ export function proxyFindings(
       ),
     ]
   }
-  if (seen.address === seen.peer) {
+  if (!seen.isPeerTrusted) {
     return [
       failure(
         check,

@@ -7,6 +7,7 @@ import {
   clockFindings,
   databaseClockFinding,
   journalModeFinding,
+  leastOffset,
   postgresFinding,
   statementTimeoutFindings,
   syncFinding,
@@ -99,4 +100,13 @@ test.each<[string, Finding | Finding[], RegExp]>([
 ])('%s is shown', (_what, found, expected) => {
   const lines = [found].flat().map(({ status, detail }) => `${status}: ${detail}`)
   expect(lines.at(-1)).toMatch(expected)
+})
+
+test.each([
+  ['between two reads that are 3 s apart on a busy machine', 5_000, 0],
+  ['as late as it was read', 7_000, 0],
+  ['of a clock that is ahead', 9_000, 2_000],
+  ['of a clock that is behind', 1_000, -3_000],
+])('a report %s is as far off as it must be', (_what, reportedAt, offset) => {
+  expect(leastOffset(reportedAt, { after: 4_000, before: 7_000 })).toBe(offset)
 })

@@ -70,23 +70,26 @@ export async function startServer(
 }
 
 /** Runs a command of the command line to its end. */
-export function runCommand(args: string[], settings: Settings, input?: string): Promise<Ended> {
-  return run([process.execPath, 'server/main.ts', ...args], settings, input === undefined ? {} : { input }).ended
+export function runCommand(args: string[], settings: Settings, input?: string, userId?: number): Promise<Ended> {
+  const options = { ...(input === undefined ? {} : { input }), ...(userId === undefined ? {} : { userId }) }
+  return run([process.execPath, 'server/main.ts', ...args], settings, options).ended
 }
 
-export type RunOptions = { cwd?: string /** Standard input. */; input?: string }
+/** `input`: standard input. `userId`: only root may start a process of another user. */
+export type RunOptions = { cwd?: string; input?: string; userId?: number }
 
 /** Starts a process, in the project's folder by default. */
 export function run(
   [file = '', ...args]: string[],
   settings: Settings,
-  { cwd = PROJECT, input }: RunOptions = {},
+  { cwd = PROJECT, input, userId }: RunOptions = {},
 ): RunningProcess {
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(file, args, {
     cwd,
     env: { PATH, HOME, NODE_COMPILE_CACHE: COMPILE_CACHE, ...settings },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    ...(userId === undefined ? {} : { uid: userId, gid: userId }),
     detached: true, // a process group of its own
   })
   child.stdin?.end(input)
