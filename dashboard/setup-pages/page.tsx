@@ -3,6 +3,7 @@ import { type ReactNode, useEffect } from 'react'
 import type { PublicPage, PublicRecord } from '#contract/setup-pages.ts'
 import { visible } from '#contract/visible-text.ts'
 import { Spinner } from '../ui/spinner.tsx'
+import { headingOf } from './heading.ts'
 import { RecordCard } from './record.tsx'
 import { usePublicPage } from './use-public-page.ts'
 
@@ -60,11 +61,6 @@ function SetupPage({ page, isStale }: { page: PublicPage; isStale: boolean }) {
       <p className="text-center text-xs text-faint">Checked by Zonewatch. This page updates automatically.</p>
     </Frame>
   )
-}
-
-const headingOf = ({ records }: PublicPage) => {
-  const names = [...new Set(records.map(({ name }) => name))]
-  return names.length <= 2 ? `Connect ${names.join(' and ')}` : `Connect ${names[0]} and ${names.length - 1} others`
 }
 
 function Status({ page, isStale }: { page: PublicPage; isStale: boolean }) {
