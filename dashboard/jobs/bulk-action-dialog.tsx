@@ -256,6 +256,8 @@ const VERBS: Record<NewJob['action'], string> = {
   tag: 'Tag',
   untag: 'Untag',
   accept: 'Change',
+  plan: 'Plan',
+  unplan: 'Cancel',
   check: 'Check',
   delete: 'Delete',
   retry_requests: 'Send again',
