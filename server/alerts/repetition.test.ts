@@ -198,6 +198,18 @@ onBothEngines('when alerts are sent', (_fresh, engine) => {
     expect(receiver.received).toHaveLength(2)
   })
 
+  test('the first alert of an incident that was snoozed before it was due waits for the end of the snooze', async () => {
+    const { world, receiver, incidentOf, fail, passing } = await givenAlertReceiver(engine, { delay: 10 })
+    await fail('shop.example.com')
+    const snoozed_until = new Date(world.deps.clock.now() + HOUR_MS).toISOString()
+    const { id } = await incidentOf()
+    await world.call(`/incidents/${id}`, { method: 'PATCH', body: { snoozed_until } })
+    for (let minutes = 0; minutes < 50; minutes += 10) await passing(10 * MINUTE_MS)
+    expect(receiver.received).toHaveLength(0)
+    await passing(11 * MINUTE_MS)
+    expect(receiver.titles()).toEqual(['shop.example.com A: Mismatch'])
+  })
+
   test('alerts wait for the end of quiet hours, and a digest is one message', async () => {
     const quiet_hours = { from: '22:00', until: '07:00' }
     const { world, receiver, fail, change, passing, rule } = await givenAlertReceiver(engine, { delay: 0, quiet_hours })

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Engine } from '../database/database.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenJobs, givenMonitors } from '../testing/jobs.ts'
-import { givenApp } from '../testing/test-app.ts'
+import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { nextSize } from './run.ts'
 
 const NEW = { expected_value: ['192.0.2.2'] }
@@ -11,6 +11,12 @@ async function givenWorld(engine: Engine, count: number) {
   const world = await givenApp(engine)
   const ids = await givenMonitors(world, count)
   return { world, ids, ...givenJobs(world) }
+}
+
+/** The monitors that no step has changed yet, in the order in which a job reads them. */
+async function undone({ deps: { db } }: TestApp): Promise<string[]> {
+  const rows = await db.selectFrom('monitors').select('id').where('version', '=', 1).orderBy('id').execute()
+  return rows.map(({ id }) => id)
 }
 
 onBothEngines('steps of jobs', (_fresh, engine) => {
@@ -53,15 +59,38 @@ onBothEngines('steps of jobs', (_fresh, engine) => {
     const { id } = await create({ action: 'update', monitors: ids, change: NEW })
     const next = await create({ action: 'check', all: true })
     await world.deps.db.deleteFrom('job_batches').execute()
-    for (let round = 0; round < 10; round++) {
-      while ((await pass()) > 0);
+    for (let failure = 1; failure <= 5; failure++) {
+      expect([failure, (await read(id)).state]).toEqual([failure, 'queued'])
+      await pass()
       world.pass(1_001)
     }
+    while ((await pass()) > 0);
     expect(await read(id)).toMatchObject({
       state: 'failed',
       error: 'An internal error. The operator finds it in the log of the server.',
     })
     expect(await read(next.id)).toMatchObject({ state: 'finished' })
+  })
+
+  test('a step that succeeds ends the row of failures', async () => {
+    const { world, create, pass, read } = await givenWorld(engine, 600)
+    const { db } = world.deps
+    const { id } = await create({ action: 'update', all: true, change: NEW })
+    const { id: organization_id } = await world.organization()
+    const fails = async (monitor: string, times: number) => {
+      const obstacle = { organization_id, job_id: id, object_id: monitor, state: 'unchanged' as const }
+      await db.insertInto('job_results').values(obstacle).execute()
+      for (let failure = 0; failure < times; failure++) {
+        await pass()
+        world.pass(1_001)
+      }
+      await db.deleteFrom('job_results').where('state', '=', 'unchanged').execute()
+    }
+    await fails((await undone(world))[0]!, 4)
+    await pass()
+    await fails((await undone(world))[0]!, 4)
+    while ((await pass()) > 0);
+    expect(await read(id)).toMatchObject({ state: 'finished', done: 600, changed: 600 })
   })
 })
 
