@@ -214,6 +214,16 @@ const monitor = Type.Optional(
       ),
       reason: Type.Optional(Type.Union([VerdictReasonAnswer, Type.Null()])),
       difference: Type.Optional(Type.Union([Difference, Type.Null()])),
+      setup_page: Type.Optional(
+        Type.Union([
+          StrictObject({
+            id: Type.String(),
+            key: Type.Union([Type.String(), Type.Null()]),
+            is_done: Type.Boolean({ description: 'Whether all monitors of the page are VALID.' }),
+          }),
+          Type.Null(),
+        ]),
+      ),
     },
     {
       description:

@@ -26,6 +26,7 @@ export const SetupPage = StrictObject(
     }),
     expires: Instant(`When the link stops working, ${SETUP_PAGE_DAYS} days after it was created or renewed.`),
     monitors: Type.Array(Type.String(), { description: 'The ids of the monitors on the page (`mon_…`).' }),
+    is_done: Type.Boolean({ description: 'Whether all monitors of the page are VALID.' }),
   },
   {
     title: 'SetupPage',
@@ -38,6 +39,7 @@ export const SetupPage = StrictObject(
         url: 'https://zonewatch.example.com/connect/Zk3vD0pQ7m1xT5bJ9sW2eR8yU4iO6aLcHfGnVqXtBwM',
         expires: '2026-12-20T08:00:00.000Z',
         monitors: ['mon_01kaj3x7v8q2n5m4r6t9w0y1zb'],
+        is_done: false,
       },
     ],
   },

@@ -102,7 +102,15 @@ const groups = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
 })
 
 /** The optional fields of `monitor` in the payload of a webhook. */
-export const PAYLOAD_INCLUDES = ['external_id', 'metadata', 'tags', 'group', 'reason', 'difference'] as const
+export const PAYLOAD_INCLUDES = [
+  'external_id',
+  'metadata',
+  'tags',
+  'group',
+  'reason',
+  'difference',
+  'setup_page',
+] as const
 export type PayloadInclude = (typeof PAYLOAD_INCLUDES)[number]
 export type PayloadMonitor = Required<NonNullable<Delivery['monitor']>>
 const payload_includes = Type.Array(Type.Enum(PAYLOAD_INCLUDES), {

@@ -58,5 +58,6 @@ export const INCLUDES: Record<PayloadInclude, string> = {
   group: 'Group',
   reason: 'Reason',
   difference: 'Records to change',
+  setup_page: 'Setup page',
 }
 export const includeLabel = (name: string): string => INCLUDES[name as PayloadInclude] ?? name

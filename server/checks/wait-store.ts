@@ -8,6 +8,7 @@ import type { MonitorsTable } from '../database/schema.ts'
 import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
+import { pageIdsOf } from '../monitors/setup-pages.ts'
 import { countOpenWaits, MAX_WAITING_LIMIT } from '../monitors/waits.ts'
 import { nextQuickCheckIn, type QuickCheckResult } from './quick-check.ts'
 import { reportEvents } from './report.ts'
@@ -62,6 +63,7 @@ export async function endFoundWaits(
   now: number,
 ): Promise<void> {
   for (const [organization_id, found] of Map.groupBy(monitors, (monitor) => monitor.organization_id)) {
+    await lockPagesOf(db, organization_id, idsOf(found))
     const waiting = await db
       .selectFrom('waits')
       .select(['organization_id', 'monitor_id'])
@@ -80,6 +82,20 @@ export async function endFoundWaits(
       await markEnded(db, wait, 'valid', now)
     }
   }
+}
+
+/** Of two checks that find the last records of a page, the later one sees that all are found. Pages are locked before waits. */
+async function lockPagesOf(db: Database, organizationId: string, monitorIds: readonly string[]): Promise<void> {
+  const pageIds = await pageIdsOf(db, { organizationId }, monitorIds)
+  if (pageIds.length === 0) return
+  await db
+    .selectFrom('setup_pages')
+    .select('id')
+    .where('organization_id', '=', organizationId)
+    .where(isOneOf(db, 'id', pageIds))
+    .orderBy('id')
+    .modifyEnd(forUpdate(db))
+    .execute()
 }
 
 const idsOf = (monitors: readonly { id: string }[]) => monitors.map(({ id }) => id)

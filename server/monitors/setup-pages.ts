@@ -112,11 +112,14 @@ async function toSetupPages(db: Database, links: Links, rows: readonly PageRow[]
   const ids = rows.map(({ id }) => id)
   const monitors = await db
     .selectFrom('waits')
-    .select(['page_id', 'monitor_id'])
-    .where('organization_id', '=', rows[0]!.organization_id)
-    .where(isOneOf(db, 'page_id', ids))
-    .orderBy('monitor_id')
+    .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
+    .select(['waits.page_id', 'waits.monitor_id', 'monitors.state'])
+    .where('waits.organization_id', '=', rows[0]!.organization_id)
+    .where('monitors.organization_id', '=', rows[0]!.organization_id)
+    .where(isOneOf(db, 'waits.page_id', ids))
+    .orderBy('waits.monitor_id')
     .execute()
+  const monitorsOf = (id: string) => monitors.filter(({ page_id }) => page_id === id)
   return rows.map((row) =>
     withVersion(
       {
@@ -125,7 +128,8 @@ async function toSetupPages(db: Database, links: Links, rows: readonly PageRow[]
         key: row.key,
         url: pageUrl(links, row),
         expires: toIso(row.expires_at),
-        monitors: monitors.filter(({ page_id }) => page_id === row.id).map(({ monitor_id }) => monitor_id),
+        monitors: monitorsOf(row.id).map(({ monitor_id }) => monitor_id),
+        is_done: monitorsOf(row.id).every(({ state }) => state === 'VALID'),
       },
       row.version,
     ),
@@ -166,6 +170,40 @@ export async function deleteSetupPage(db: Database, context: RequestContext, id:
 }
 
 const objectOf = ({ id, key }: PageRow) => ({ id, label: key ?? id })
+
+/** By the id of the monitor: its page, and whether all monitors of that are VALID. */
+export async function describePages(
+  db: Database,
+  monitorIds: readonly string[],
+): Promise<Map<string, { id: string; key: string | null; is_done: boolean }>> {
+  const pages = await db
+    .selectFrom('monitors')
+    .innerJoin('waits', (join) =>
+      join
+        .onRef('waits.organization_id', '=', 'monitors.organization_id')
+        .onRef('waits.monitor_id', '=', 'monitors.id'),
+    )
+    .innerJoin('setup_pages', (join) =>
+      join
+        .onRef('setup_pages.organization_id', '=', 'waits.organization_id')
+        .onRef('setup_pages.id', '=', 'waits.page_id'),
+    )
+    .select(['waits.organization_id', 'waits.monitor_id', 'setup_pages.id', 'setup_pages.key'])
+    .where(isOneOf(db, 'monitors.id', monitorIds))
+    .execute()
+  if (pages.length === 0) return new Map()
+  const unfinished = await db
+    .selectFrom('waits')
+    .innerJoin('monitors', 'monitors.id', 'waits.monitor_id')
+    .select('waits.page_id')
+    .distinct()
+    .where(isOneOf(db, 'waits.organization_id', [...new Set(pages.map(({ organization_id }) => organization_id))]))
+    .where(isOneOf(db, 'waits.page_id', [...new Set(pages.map(({ id }) => id))]))
+    .where('monitors.state', '<>', 'VALID')
+    .execute()
+  const unfinishedIds = new Set(unfinished.map(({ page_id }) => page_id))
+  return new Map(pages.map(({ monitor_id, id, key }) => [monitor_id, { id, key, is_done: !unfinishedIds.has(id) }]))
+}
 
 /** The pages of these monitors. */
 export async function pageIdsOf(

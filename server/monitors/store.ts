@@ -13,6 +13,7 @@ import {
   type MonitorRow,
   RESPONSE_COLUMNS,
 } from './monitor.ts'
+import { describePages } from './setup-pages.ts'
 
 /** The columns of `monitors` that a response needs. `diagnosis` is large and read only if the response has it. */
 export function columnsOf(included: Inclusion) {
@@ -93,6 +94,7 @@ export async function describeMonitors(db: Database, ids: readonly string[]): Pr
     .select(['groups.id as group_id', 'groups.slug', 'groups.name', 'groups.external_id as group_external_id'])
     .where(isOneOf(db, 'monitors.id', ids))
     .execute()
+  const pages = await describePages(db, ids)
   return new Map(
     rows.map((row) => [
       row.id,
@@ -103,6 +105,7 @@ export async function describeMonitors(db: Database, ids: readonly string[]): Pr
         group: { id: row.group_id, slug: row.slug, name: row.name, external_id: row.group_external_id },
         reason: toReason(row.diagnosis),
         difference: toDifference(row.diagnosis),
+        setup_page: pages.get(row.id) ?? null,
       },
     ]),
   )

@@ -202,6 +202,7 @@ const TEST_MONITOR: PayloadMonitor = {
   group: { id: 'grp_test_00000000000000000000000000', slug: 'test', name: 'Test', external_id: null },
   reason: shown(TEST_REASON),
   difference: differenceOf(TEST_REASON),
+  setup_page: null,
 }
 
 type RequestInput = {

@@ -65,4 +65,41 @@ onBothEngines('payload_includes', (_fresh, engine) => {
     const test = await world.call(`/webhooks/${all[0]}/requests/${sent.body.id}`)
     expect(Object.keys(test.body.payload.monitor)).toEqual([...PAYLOAD_INCLUDES])
   })
+
+  test('say with the event of the last record that a customer is complete', async () => {
+    const world = await givenApp(engine)
+    const { db, clock } = world.deps
+    const page = { until: 'valid', setup_page: 'customer-1', expected_value: '192.0.2.1', record_type: 'A' }
+    const names = ['a.example.com', 'b.example.com', 'c.example.com']
+    const monitors = names.map((full_domain, at) => ({
+      full_domain,
+      ...page,
+      ...(at === 2 && { setup_page: 'other' }),
+    }))
+    const made = (await world.call('/monitors/bulk', { method: 'POST', body: { monitors } })).body
+    const [webhook] = await givenWebhooks(world, 1, { payload_includes: ['setup_page'] })
+    const becomeValid = async (id: string) => {
+      await db.updateTable('monitors').set({ state: 'VALID' }).where('id', '=', id).execute()
+      const row = await db.selectFrom('monitors').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+      const event = {
+        ...{ organization_id: row.organization_id, monitor_id: id, group_id: row.group_id, occurred_at: clock.now() },
+        ...{ old_state: 'UNSET', new_state: 'VALID', previous_values: null, current_values: null },
+        ...{ incidence_count: 1, domain: row.domain, subdomain: row.subdomain, record_type: 'A', diagnosis: null },
+        ...{ expected_values: row.expected_values, is_exact_match: 1 as const },
+      }
+      await inTransaction(db, (tx) => reportEvents(tx, [{ event, notify: 'immediately' }], clock.now()))
+      world.pass(1)
+      const [sent] = (await world.call(`/webhooks/${webhook}/requests?order_way=desc`)).body.data
+      return (await world.call(`/webhooks/${webhook}/requests/${sent.id}`)).body.payload.monitor
+    }
+    const { id } = made[0].wait.setup_page
+    const listed = async () => (await world.call('/setup-pages?key=customer-1')).body.data[0].is_done
+    const about = { id, key: 'customer-1' }
+    expect(await becomeValid(made[0].id)).toEqual({ setup_page: { ...about, is_done: false } })
+    expect(await listed()).toBe(false)
+    expect(await becomeValid(made[1].id)).toEqual({ setup_page: { ...about, is_done: true } })
+    expect(await listed()).toBe(true)
+    await world.call(`/setup-pages/${id}`, { method: 'DELETE' })
+    expect(await becomeValid(made[0].id)).toEqual({ setup_page: null })
+  })
 })
