@@ -128,6 +128,15 @@ test('a backup made under load restores every event and request, and deliveries 
   expect(sent!.headers['x-service-signature']).toBe(first.headers['x-service-signature'])
 })
 
+test('a manual backup deletes what a killed one left in its folder', async () => {
+  const { settings } = await givenDataFolder()
+  const folder = await givenFolder()
+  await writeFile(join(folder, '.old.backup.partial-999999999'), '')
+  expect(await runCommand(['migrate'], settings)).toMatchObject({ code: 0 })
+  expect(await runCommand(['backup', join(folder, 'new.backup')], settings)).toMatchObject({ code: 0, stderr: '' })
+  expect(readdirSync(folder)).toEqual(['new.backup'])
+})
+
 test('backups run on schedule while the server works, and a failed backup is logged with its reason while checks continue', async () => {
   const backups = await givenFolder()
   const { dns, receiver, data, settings } = await givenDataFolder({ BACKUP_DIR: join(backups, 'kept') })

@@ -1,4 +1,5 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { constants } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { CliError } from '../cli-error.ts'
@@ -44,9 +45,14 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
   if (!existsSync(source)) throw new CliError(`There is no database at ${source}. Check DATA_DIR and DATABASE_URL.`)
   if (existsSync(target)) throw new CliError(`${target} already exists. Use another file name, or remove that file.`)
   const partial = partialPath(target)
+  const removePartial = () => {
+    for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
+  }
+  const forgetSignals = onSignal(removePartial)
   try {
     closeSync(openSync(partial, 'wx', 0o600))
   } catch (error) {
+    forgetSignals()
     throw new CliError(`${folder} cannot be written (${(error as Error).message}). Use a writable folder.`)
   }
   try {
@@ -68,7 +74,21 @@ export async function backUp(options: BackupOptions): Promise<BackupResult> {
     if (isDamaged(error)) throw damagedError(source, (error as Error).message)
     throw error
   } finally {
-    for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(`${partial}${ending}`, { force: true })
+    removePartial()
+    forgetSignals()
+  }
+}
+
+/** Ends the process with the status of the signal after `work`. Returns a function that removes the handlers. */
+function onSignal(work: () => void): () => void {
+  const signals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+  const stop = (signal: NodeJS.Signals) => {
+    work()
+    process.exit(128 + constants.signals[signal])
+  }
+  for (const signal of signals) process.once(signal, stop)
+  return () => {
+    for (const signal of signals) process.off(signal, stop)
   }
 }
 

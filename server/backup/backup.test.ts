@@ -249,6 +249,35 @@ test('a backup that is killed leaves no file that looks complete, and the next o
   expect((await readdir(folder)).filter((name) => name.includes('partial'))).toEqual([])
 })
 
+test('a backup that is stopped by a signal removes its partial file', async () => {
+  const { db, source, folder } = await givenDatabase()
+  for (let number = 0; number < 2_000; number++) await insert(db, number, 10_000)
+  const target = join(folder, 'one.backup')
+  const script = `
+    import { backUp } from ${JSON.stringify(`${PROJECT}server/backup/back-up.ts`)}
+    await backUp({ source: ${JSON.stringify(source)}, target: ${JSON.stringify(target)}, secret: null, version: '1', now: 0 })`
+  const partials = async () => (await readdir(folder)).filter((name) => name.includes('partial'))
+  for (const [signal, status] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    const child = run([process.execPath, '--input-type=module-typescript', '-e', script], {})
+    await expect.poll(partials, { interval: 1 }).not.toEqual([])
+    child.send(signal)
+    expect(await child.ended).toMatchObject({ code: status, stderr: '' })
+    expect(await readdir(folder)).not.toContain('one.backup')
+    expect(await partials()).toEqual([])
+  }
+  expect(process.listenerCount('SIGTERM')).toBe(0)
+})
+
+test('a file of another program whose name looks like a partial backup stays', async () => {
+  const { folder } = await givenDatabase()
+  writeFileSync(join(folder, '.notes.partial-999999999'), 'not a database')
+  deleteUnfinished(folder, () => false, Date.now())
+  expect(await readdir(folder)).toContain('.notes.partial-999999999')
+})
+
 test('the newest scheduled backups are kept, and other files are not deleted', async () => {
   const folder = await givenFolder()
   const day = 24 * 60 * 60_000

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../clock.ts'
 import { pidOfPartial } from './back-up.ts'
@@ -28,14 +28,31 @@ export function deleteOldBackups(folder: string, keep: number): string[] {
 /** Deletes the unfinished files of processes that were killed during a backup. */
 export function deleteUnfinished(folder: string, isAlive: (pid: number) => boolean, now: number): void {
   for (const name of namesIn(folder)) {
-    const pid = pidOfPartial(name.replace(/-(?:journal|wal|shm)$/, ''))
+    const pid = pidOfPartial(name.replace(SIDE_FILE, ''))
     if (pid === undefined) continue
     const path = join(folder, name)
+    if (!isBackupFile(path)) continue
     // In a container another process may have the same id now.
     const isOld = () => (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now) < now - ABANDONED_MS
     if (!isAlive(pid) || isOld()) rmSync(path, { force: true })
   }
 }
+
+/** Of SQLite, whose first page is written last: another program may use such names in a folder that an operator chose. */
+function isBackupFile(path: string): boolean {
+  const begin = Buffer.alloc(SQLITE_HEADER.length)
+  try {
+    const descriptor = openSync(path, 'r')
+    const length = readSync(descriptor, begin, 0, begin.length, 0)
+    closeSync(descriptor)
+    return SIDE_FILE.test(path) || ['', SQLITE_HEADER].includes(begin.toString('latin1', 0, length).replace(/^\0+/, ''))
+  } catch {
+    return false
+  }
+}
+
+const SQLITE_HEADER = 'SQLite format 3\0'
+const SIDE_FILE = /-(?:journal|wal|shm)$/
 
 const ABANDONED_MS = 24 * 60 * 60_000
 

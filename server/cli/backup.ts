@@ -29,6 +29,7 @@ export async function backup(file: string, { secret: withSecret, json }: BackupC
   const target = resolve(file)
   requireSqlitePath(config)
   refuseMistypedTarget(target)
+  deleteUnfinished(dirname(target), isAlive, systemClock.now())
   const { bytes, rows } = await createBackup(config, target, { withSecret })
   if (json) return printJson({ file: target, octets: bytes, rows })
   print(`${target}: ${formatBytes(bytes)}, verified. It holds ${rowCountsText(rows)}.

@@ -7,6 +7,7 @@ import { watchSqliteFile } from '../database/sqlite-file.ts'
 import { sqlitePathOf } from '../database/url.ts'
 import { createLog } from '../log.ts'
 import { planProcesses, Supervisor } from '../supervisor.ts'
+import { isAlive } from './is-alive.ts'
 import { loadConfig } from './load-config.ts'
 
 /**
@@ -24,6 +25,7 @@ export async function serve(): Promise<void> {
   }
   const stop = new AbortController()
   let stopCheckpoints = () => {}
+  let backups = Promise.resolve()
   const supervisor = new Supervisor({
     processes: planProcesses(config.roles, config.workers),
     fork: (roles) => fork(process.argv[1]!, ['process', roles.join(',')], { execArgv: EXEC_ARGV }),
@@ -33,7 +35,7 @@ export async function serve(): Promise<void> {
         stopCheckpoints = startCheckpoints(path)
         watchSqliteFile(path, (message) => supervisor.abort(message))
       }
-      if (config.backupDir !== null) void runBackups(config.backupDir, config.backupEveryMs, log, stop.signal)
+      if (config.backupDir !== null) backups = runBackups(config.backupDir, config.backupEveryMs, log, stop.signal)
     },
     onReady: () => notifyServiceManager('READY=1', log),
     clock: systemClock,
@@ -51,6 +53,7 @@ export async function serve(): Promise<void> {
     : undefined
   await supervisor.run()
   stop.abort()
+  await Promise.race([backups, systemClock.sleep(1_000)])
   metrics?.close()
   stopCheckpoints()
   log.info('Stopped.')
@@ -59,19 +62,23 @@ export async function serve(): Promise<void> {
 
 /** Runs each backup in a separate process, which is killed when the server stops. */
 async function runBackups(folder: string, everyMs: number, log: Logger, stop: AbortSignal): Promise<void> {
+  const { deleteUnfinished, runSchedule } = await import('../backup/schedule.ts')
   const run = () =>
     new Promise<boolean>((resolve) => {
       const child = fork(process.argv[1]!, ['scheduled-backup'], { signal: stop, killSignal: 'SIGKILL' })
       child.once('error', (err) => {
-        if (!stop.aborted) log.error({ err }, 'The backup could not be started. Retrying.')
+        if (stop.aborted) return // it ends
+        log.error({ err }, 'The backup could not be started. Retrying.')
         resolve(false)
       })
       child.once('exit', (code, signal) => {
-        if (signal !== null && !stop.aborted) log.error({ signal }, 'The backup was killed. Retrying.')
+        if (signal !== null) {
+          deleteUnfinished(folder, isAlive, systemClock.now())
+          if (!stop.aborted) log.error({ signal }, 'The backup was killed. Retrying.')
+        }
         resolve(code === 0)
       })
     })
-  const { runSchedule } = await import('../backup/schedule.ts')
   await runSchedule({ folder, everyMs, clock: systemClock, run }, stop)
 }
 
