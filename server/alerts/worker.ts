@@ -44,6 +44,8 @@ const DEADLINE_MS = 45_000
 /** Each channel has a queue. */
 const BY_CHANNEL: ClaimTraits<AlertClaim> = {
   queueOf: ({ channel_id, alert_id }) => channel_id ?? alert_id,
+  organizationOf: ({ organization_id }) => organization_id,
+  hostOf: () => null,
   idOf: ({ alert_id }) => alert_id,
   isManual: () => false,
 }

@@ -288,7 +288,14 @@ onBothEngines('the setting batch', (_fresh, engine) => {
     expect((await list('')).body.data).toEqual([])
     await world.call(`/webhooks/${made}`, { method: 'PATCH', body: { batch: null } })
     const { claimRequests } = await import('./claim-requests.ts')
-    const claiming = { now: clock.now(), process: 1, refill: [], capacity: 10, capacityOf: () => 10 }
+    const claiming = {
+      now: clock.now(),
+      process: 1,
+      refill: [],
+      capacity: 10,
+      capacityOf: () => 10,
+      capacityOfOrganization: () => 10,
+    }
     await claimRequests(db, world.deps.keyring, claiming)
 
     const [request, ...others] = (await list('')).body.data

@@ -31,9 +31,10 @@ export type ClaimOptions = {
   process: number
   /** Webhooks to check although they are not due: this process stopped at its capacity when it last claimed for them. */
   refill: readonly string[]
-  /** How many more requests this process can take, in total and for one webhook. */
+  /** How many more requests this process can take, in total, for one webhook and for one organization. */
   capacity: number
   capacityOf: (webhookId: string) => number
+  capacityOfOrganization: (organizationId: string) => number
 }
 
 export type ClaimResult = {
@@ -55,13 +56,13 @@ const RECHECK_MS = 1_000
  * each webhook is due next. The cost grows with the number of claims, not with the backlog or the number of webhooks.
  */
 export async function claimRequests(db: Database, keyring: Keyring, options: ClaimOptions): Promise<ClaimResult> {
-  const { now, process, refill, capacity, capacityOf } = options
+  const { now, process, refill, capacity, capacityOf, capacityOfOrganization } = options
   const due = await findDueWebhooks(db, now, Math.min(capacity, WEBHOOK_BATCH_SIZE))
   const ids = [...new Set([...due, ...refill])]
   // Usually nothing is due, and no transaction is needed.
   if (ids.length === 0) return { claimed: [], backlogged: [], webhookCount: 0 }
   const capacities = Object.fromEntries(ids.map((id) => [id, capacityOf(id)]))
-  const input = { now, process, capacity, capacities }
+  const input = { now, process, capacity, capacities, capacityOfOrganization }
   const { rows, backlogged } = await inTransaction(db, (transaction) => claimInTransaction(transaction, input))
   return { claimed: decryptClaims(rows, keyring), backlogged, webhookCount: ids.length }
 }
@@ -84,6 +85,7 @@ type ClaimInput = {
   capacity: number
   /** The webhooks to check, and how many more requests of each this process can take. */
   capacities: Readonly<Record<string, number>>
+  capacityOfOrganization: (organizationId: string) => number
 }
 
 /** Claims and reads in one transaction: if the read fails, nothing stays claimed. */
@@ -128,16 +130,19 @@ const roundDownToPowerOfTwo = (capacity: number) => (capacity < 1 ? 0 : 2 ** Mat
 /** Finds the requests that each queue may send by its mode, and the queues that may have more. */
 async function findScheduled(
   db: Database,
-  queues: readonly WebhookQueue[],
-  { now, capacity: total, capacities }: ClaimInput,
+  queues: readonly (WebhookQueue & BatchQueue)[],
+  { now, capacity: total, capacities, capacityOfOrganization }: ClaimInput,
 ) {
   const share = Math.max(1, Math.floor(total / queues.length))
+  const remaining = new Map<string, number>()
   const requests: DueRequest[] = []
   const backlogged: string[] = []
   const sending = new Map<number, string[]>()
   for (const queue of queues) {
-    const { webhook_id: id } = queue
-    const capacity = roundDownToPowerOfTwo(Math.min(capacities[id] ?? 0, share))
+    const { webhook_id: id, organization_id: organization } = queue
+    const left = remaining.get(organization) ?? capacityOfOrganization(organization)
+    const capacity = roundDownToPowerOfTwo(Math.min(capacities[id] ?? 0, share, left))
+    remaining.set(organization, left - capacity)
     const mode = modeOf(queue, now)
     switch (mode.kind) {
       case 'stopped':

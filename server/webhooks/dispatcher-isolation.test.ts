@@ -188,7 +188,14 @@ onBothEngines('several webhooks', (fresh, engine) => {
     }
 
     const plans = await recording.plansOf(() =>
-      claimRequests(db, keyring, { now: 100, process: 1, refill: ['whk_open'], capacity: 100, capacityOf: () => 8 }),
+      claimRequests(db, keyring, {
+        now: 100,
+        process: 1,
+        refill: ['whk_open'],
+        capacity: 100,
+        capacityOf: () => 8,
+        capacityOfOrganization: () => 8,
+      }),
     )
 
     expect(plans.length).toBeGreaterThanOrEqual(5)

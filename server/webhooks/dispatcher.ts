@@ -35,6 +35,8 @@ const MAX_CLAIM_AGE_MS = 8_000
 /** Each webhook has a queue. */
 export const BY_WEBHOOK: ClaimTraits<ClaimedRequest> = {
   queueOf: ({ claim }) => claim.webhook_id,
+  organizationOf: ({ organizationId }) => organizationId,
+  hostOf: ({ target }) => URL.parse(target.url)?.host ?? null,
   idOf: ({ claim }) => claim.request_id,
   isManual: ({ claim }) => claim.trigger === 'manual',
 }
@@ -149,7 +151,8 @@ async function claim(
   if (capacity === 0) return 0
   const refill = queues.refill(WEBHOOK_BATCH_SIZE)
   const capacityOf = (webhookId: string) => queues.capacityOf(webhookId)
-  const options = { now: clock.now(), process, refill, capacity, capacityOf }
+  const capacityOfOrganization = (id: string) => queues.capacityOfOrganization(id)
+  const options = { now: clock.now(), process, refill, capacity, capacityOf, capacityOfOrganization }
   const { claimed, backlogged, webhookCount } = await claimRequests(db, keyring, options)
   queues.take(claimed, backlogged)
   return webhookCount

@@ -26,9 +26,15 @@ const timedOut: AttemptResult = {
 
 let requestCount = 0
 
-function claimed(webhookId: string, trigger: 'schedule' | 'manual' = 'schedule'): ClaimedRequest {
+function claimed(
+  webhookId: string,
+  trigger: 'schedule' | 'manual' = 'schedule',
+  { organizationId = 'org_a', host = `${webhookId}.example` } = {},
+): ClaimedRequest {
   return {
     claim: { webhook_id: webhookId, request_id: `req_${++requestCount}`, trigger, due_at: 0, claimed_by: 1 },
+    organizationId,
+    target: { url: `https://${host}/` },
   } as ClaimedRequest
 }
 
@@ -87,7 +93,7 @@ test('a request of more than 250 ms no longer counts against the concurrency of 
 test('the number of slow requests is limited', () => {
   const queues = new InMemoryQueues({ total: 2, perWebhook: 1 }, BY_WEBHOOK)
   queues.take(
-    Array.from({ length: 50 }, (_, index) => claimed(`slow-${index}`)),
+    Array.from({ length: 50 }, (_, index) => claimed(`slow-${index}`, 'schedule', { organizationId: `org_${index}` })),
     [],
   )
   let started = 0
@@ -145,4 +151,61 @@ test('the number of claimed requests is limited in total', () => {
   expect(queues.capacity()).toBe(0)
   queues.release(held[0]!)
   expect(queues.capacity()).toBe(1)
+})
+
+/** Starts what can be started, every 300 ms, while nothing responds. */
+function startWhileSilent(queues: RequestQueues, seconds = 6): ActiveRequest[] {
+  const started: ActiveRequest[] = []
+  for (let now = 0; now < 1_000 * seconds; now += 300) started.push(...startAll(queues, now))
+  return started
+}
+
+test('webhooks of one organization to a silent host, however many, leave most slots to others', () => {
+  const queues = new InMemoryQueues({ total: 16, perWebhook: 8 }, BY_WEBHOOK)
+  const silent = Array.from({ length: 500 }, (_, number) =>
+    claimed(`w${number}`, 'schedule', { host: 'silent.example' }),
+  )
+  queues.take(silent, [])
+  // An eighth of the 160 slow requests, and those that started before the first were slow.
+  expect(startWhileSilent(queues).length).toBeLessThanOrEqual(20 + 16)
+
+  queues.take([claimed('other', 'schedule', { organizationId: 'org_b' })], [])
+  expect(webhooksOf(startAll(queues, 10_000))).toContain('other')
+})
+
+test('an organization with many silent hosts leaves half of the slow requests to others', () => {
+  const queues = new InMemoryQueues({ total: 16, perWebhook: 8 }, BY_WEBHOOK)
+  queues.take(
+    Array.from({ length: 1_000 }, (_, number) => claimed(`w${number}`)),
+    [],
+  )
+  expect(startWhileSilent(queues).length).toBeLessThanOrEqual(80 + 16)
+
+  const others = Array.from({ length: 10 }, (_, number) =>
+    claimed(`o${number}`, 'schedule', { organizationId: 'org_b' }),
+  )
+  queues.take(others, [])
+  expect(startAll(queues, 10_000)).toHaveLength(10)
+})
+
+test('organizations take turns, however many webhooks each has', () => {
+  const queues = new InMemoryQueues({ total: 4, perWebhook: 8 }, BY_WEBHOOK)
+  queues.take(
+    Array.from({ length: 100 }, (_, number) => claimed(`w${number}`)),
+    [],
+  )
+  queues.take([claimed('other', 'schedule', { organizationId: 'org_b' })], [])
+  expect(webhooksOf(startAll(queues))).toEqual(['w0', 'other', 'w1', 'w2'])
+})
+
+test('an organization can claim half of what the others leave, so that something is always left', () => {
+  const queues = new InMemoryQueues({ total: 1, perWebhook: 8 }, BY_WEBHOOK)
+  expect(queues.capacityOfOrganization('org_a')).toBe(8)
+  queues.take(many(8, 'a'), [])
+  expect(queues.capacityOfOrganization('org_a')).toBe(0)
+  expect(queues.capacityOfOrganization('org_b')).toBe(4)
+  const [first] = startAll(queues)
+  queues.finish(first!, answered, 10)
+  queues.release(first!.claimed)
+  expect(queues.capacityOfOrganization('org_a')).toBe(1)
 })

@@ -11,6 +11,10 @@ export type DispatcherLimits = {
 export type ClaimTraits<T> = {
   /** The destination, which has a queue and a limit of its own. */
   queueOf(claimed: T): string
+  /** Organizations take turns, and share what can be claimed and what may be slow. */
+  organizationOf(claimed: T): string
+  /** The host of the destination, whose slow requests have a limit too. Null if it is not known yet. */
+  hostOf(claimed: T): string | null
   idOf(claimed: T): string
   isManual(claimed: T): boolean
 }
@@ -25,9 +29,14 @@ const AHEAD_FACTOR = 5
 const AHEAD_MS = 1_000
 const MAX_AHEAD = 1_024
 const FIRST_WINDOW = 2
+/** What one organization may have of the claimed and of the slow requests that others leave, and one host of the slow ones. */
+const ORGANIZATION_SHARE = 1 / 2
+const HOST_SHARE = 1 / 8
 const MAX_QUEUES = 20_000
 
 type InMemoryQueue<T> = {
+  organization: string
+  host: string | null
   waiting: T[]
   manual: T[]
   inFlight: number
@@ -42,7 +51,7 @@ type InMemoryQueue<T> = {
 
 /** A request in progress. */
 export type Active<T> = { claimed: T; timing: Timing }
-type Timing = { startedAt: number; isSlow: boolean }
+type Timing = { startedAt: number; isSlow: boolean; organization: string; host: string | null }
 
 /**
  * The claimed requests of this process, by webhook, and its claimed alerts, by channel. Each destination has its own queue and limit,
@@ -52,8 +61,8 @@ export class InMemoryQueues<T> {
   readonly #limits: DispatcherLimits
   readonly #traits: ClaimTraits<T>
   readonly #queues = new Map<string, InMemoryQueue<T>>()
-  /** Webhooks that may have a request to start, in round-robin order. */
-  readonly #ready = new Set<string>()
+  /** Webhooks that may have a request to start, by organization, both in round-robin order. */
+  readonly #ready = new Map<string, Set<string>>()
   /** Webhooks that have more due requests in the database. */
   readonly #backlogged = new Set<string>()
   /**
@@ -62,7 +71,10 @@ export class InMemoryQueues<T> {
    */
   readonly #fast = new Set<Timing>()
   #slow = 0
+  readonly #slowByOrganization = new Counts()
+  readonly #slowByHost = new Counts()
   readonly #held = new Set<string>()
+  readonly #heldByOrganization = new Counts()
 
   constructor(limits: DispatcherLimits, traits: ClaimTraits<T>) {
     this.#limits = limits
@@ -71,7 +83,13 @@ export class InMemoryQueues<T> {
 
   /** How many more requests may be claimed in total. */
   capacity(): number {
-    return Math.max(0, this.#limits.total * (1 + SLOW_FACTOR + AHEAD_FACTOR) - this.#held.size)
+    return Math.max(0, this.#maxHeld() - this.#held.size)
+  }
+
+  /** How many more requests of one organization may be claimed: a part of what the others leave, so that something is always left. */
+  capacityOfOrganization(id: string): number {
+    const own = this.#heldByOrganization.of(id)
+    return Math.max(0, Math.floor((this.#maxHeld() - this.#held.size + own) * ORGANIZATION_SHARE) - own)
   }
 
   /** How many more requests of one webhook may be claimed: as many as can start soon. */
@@ -99,11 +117,14 @@ export class InMemoryQueues<T> {
   take(claimed: readonly T[], backlogged: readonly string[]): void {
     for (const request of claimed) {
       const id = this.#traits.queueOf(request)
-      const queue = this.#queueOf(id)
+      const queue = this.#queueOf(id, request)
+      queue.host = this.#traits.hostOf(request)
       if (this.#traits.isManual(request)) queue.manual.push(request)
       else queue.waiting.push(request)
+      const before = this.#held.size
       this.#held.add(this.#traits.idOf(request))
-      this.#ready.add(id)
+      if (this.#held.size > before) this.#heldByOrganization.add(queue.organization, 1)
+      this.#makeReady(id, queue)
     }
     for (const id of backlogged) this.#backlogged.add(id)
   }
@@ -112,14 +133,28 @@ export class InMemoryQueues<T> {
   start(now: number): Active<T> | undefined {
     this.#moveSlow(now)
     if (this.#fast.size >= this.#limits.total) return undefined
-    for (const id of this.#ready) {
+    for (const [organization, ids] of this.#ready) {
+      const started = this.#startOf(organization, ids, now)
+      if (ids.size === 0 || started) this.#ready.delete(organization)
+      if (!started) continue
+      if (ids.size > 0) this.#ready.set(organization, ids)
+      return started
+    }
+    return undefined
+  }
+
+  #startOf(organization: string, ids: Set<string>, now: number): Active<T> | undefined {
+    if (!this.#mayBeSlow(this.#slowByOrganization.of(organization), ORGANIZATION_SHARE)) return undefined
+    for (const id of ids) {
       const queue = this.#queues.get(id)!
+      const { host } = queue
       if (queue.window === 1 && queue.averageMs >= SLOW_MS && this.#isSlowFull()) continue
+      if (host !== null && !this.#mayBeSlow(this.#slowByHost.of(host), HOST_SHARE)) continue
       const claimed = this.#next(queue)
-      this.#ready.delete(id)
+      ids.delete(id)
       if (!claimed) continue
-      this.#ready.add(id)
-      const timing = { startedAt: now, isSlow: false }
+      ids.add(id)
+      const timing = { startedAt: now, isSlow: false, organization, host }
       this.#fast.add(timing)
       return { claimed, timing }
     }
@@ -141,26 +176,27 @@ export class InMemoryQueues<T> {
     if (this.#traits.isManual(claimed)) queue.manualInFlight--
     else queue.inFlight--
     if (isPausing) queue.pausing++
-    if (timing.isSlow) this.#slow--
+    if (timing.isSlow) this.#countSlow(timing, -1)
     else this.#fast.delete(timing)
     if (result) {
       const ms = now - timing.startedAt
       queue.averageMs = queue.averageMs === 0 ? Math.max(ms, 1) : queue.averageMs * 0.8 + ms * 0.2
       queue.window = result.statusCode === null ? 1 : Math.min(queue.window + 1, this.#limits.perWebhook)
     }
-    if (queue.waiting.length + queue.manual.length > 0) this.#ready.add(id)
+    if (queue.waiting.length + queue.manual.length > 0) this.#makeReady(id, queue)
     this.#keep(id, queue)
     return this.#backlogged.has(id) && this.#isLow(id)
   }
 
   /** The request is recorded, and its lease is over. `isPausing`: the same as in `finish`. */
   release(claimed: T, isPausing = false): void {
-    this.#held.delete(this.#traits.idOf(claimed))
+    const isHeld = this.#held.delete(this.#traits.idOf(claimed))
+    if (isHeld) this.#heldByOrganization.add(this.#traits.organizationOf(claimed), -1)
     const id = this.#traits.queueOf(claimed)
     const queue = isPausing ? this.#queues.get(id) : undefined
     if (!queue) return
     queue.pausing--
-    this.#ready.add(id)
+    this.#makeReady(id, queue)
   }
 
   /** The destinations of which nothing more may be claimed now. */
@@ -173,11 +209,22 @@ export class InMemoryQueues<T> {
     return this.#held
   }
 
-  #queueOf(webhookId: string): InMemoryQueue<T> {
+  #maxHeld(): number {
+    return this.#limits.total * (1 + SLOW_FACTOR + AHEAD_FACTOR)
+  }
+
+  #makeReady(id: string, { organization }: InMemoryQueue<T>): void {
+    const ids = this.#ready.get(organization)
+    if (ids) ids.add(id)
+    else this.#ready.set(organization, new Set([id]))
+  }
+
+  #queueOf(webhookId: string, claimed: T): InMemoryQueue<T> {
     const existing = this.#queues.get(webhookId)
     if (existing) return existing
     const window = Math.min(FIRST_WINDOW, this.#limits.perWebhook)
     const queue: InMemoryQueue<T> = {
+      ...{ organization: this.#traits.organizationOf(claimed), host: null },
       ...{ waiting: [], manual: [], inFlight: 0, manualInFlight: 0, window, averageMs: 0, pausing: 0 },
     }
     this.#queues.set(webhookId, queue)
@@ -205,8 +252,19 @@ export class InMemoryQueues<T> {
       if (now - timing.startedAt < SLOW_MS || this.#isSlowFull()) return
       this.#fast.delete(timing)
       timing.isSlow = true
-      this.#slow++
+      this.#countSlow(timing, 1)
     }
+  }
+
+  #countSlow({ organization, host }: Timing, change: 1 | -1): void {
+    this.#slow += change
+    this.#slowByOrganization.add(organization, change)
+    if (host !== null) this.#slowByHost.add(host, change)
+  }
+
+  /** Whether one that has `own` slow requests may start another: it may have a part of what the others leave. */
+  #mayBeSlow(own: number, share: number): boolean {
+    return own === 0 || own < (this.#limits.total * SLOW_FACTOR - this.#slow + own) * share
   }
 
   #isSlowFull(): boolean {
@@ -229,3 +287,18 @@ export class InMemoryQueues<T> {
 
 const isBusy = ({ inFlight, manualInFlight, waiting, manual, pausing }: InMemoryQueue<unknown>): boolean =>
   inFlight + manualInFlight + waiting.length + manual.length + pausing > 0
+
+/** Counts by key, without those that are 0. */
+class Counts {
+  readonly #counts = new Map<string, number>()
+
+  of(key: string): number {
+    return this.#counts.get(key) ?? 0
+  }
+
+  add(key: string, change: number): void {
+    const count = this.of(key) + change
+    if (count === 0) this.#counts.delete(key)
+    else this.#counts.set(key, count)
+  }
+}
