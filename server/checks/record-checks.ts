@@ -17,8 +17,8 @@ import {
   type MonitorRow,
   type PlannedWrite,
 } from './check-write.ts'
+import { endFoundWaits } from './end-waits.ts'
 import { type NewEvent, reportEvents } from './report.ts'
-import { endFoundWaits } from './wait-store.ts'
 
 /**
  * Records a batch of checks: their next times and, if something changed, monitors, events and webhook requests. A check that lost

@@ -1,15 +1,13 @@
 import type { Selectable } from 'kysely'
 import type { MonitorState, Notify } from '#contract/monitors.ts'
-import { insertInformationAlerts } from '../alerts/information-alerts.ts'
-import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { type Claim, complete, reschedule } from '../database/lease-queue.ts'
 import type { MonitorsTable } from '../database/schema.ts'
 import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
-import { pageIdsOf } from '../monitors/setup-pages.ts'
 import { countOpenWaits, MAX_WAITING_LIMIT } from '../monitors/waits.ts'
+import { markEnded } from './end-waits.ts'
 import { nextQuickCheckIn, type QuickCheckResult } from './quick-check.ts'
 import { reportEvents } from './report.ts'
 
@@ -54,68 +52,6 @@ async function lockWait(db: Database, { organization_id, monitor_id }: WaitClaim
     .where('monitor_id', '=', monitor_id)
     .modifyEnd(forUpdate(db))
     .execute()
-}
-
-/** Ends the waits of monitors that a check found valid. Call it in the transaction that writes their state, which locks them. */
-export async function endFoundWaits(
-  db: Database,
-  monitors: readonly { id: string; organization_id: string }[],
-  now: number,
-): Promise<void> {
-  for (const [organization_id, found] of Map.groupBy(monitors, (monitor) => monitor.organization_id)) {
-    await lockPagesOf(db, organization_id, idsOf(found))
-    const waiting = await db
-      .selectFrom('waits')
-      .select(['organization_id', 'monitor_id'])
-      .where('organization_id', '=', organization_id)
-      .where(isOneOf(db, 'monitor_id', idsOf(found)))
-      .where('ended_at', 'is', null)
-      .orderBy('monitor_id')
-      .modifyEnd(forUpdate(db))
-      .execute()
-    for (const wait of waiting) {
-      await db
-        .deleteFrom('due_waits')
-        .where('organization_id', '=', organization_id)
-        .where('monitor_id', '=', wait.monitor_id)
-        .execute()
-      await markEnded(db, wait, 'valid', now)
-    }
-  }
-}
-
-/** Of two checks that find the last records of a page, the later one sees that all are found. Pages are locked before waits. */
-async function lockPagesOf(db: Database, organizationId: string, monitorIds: readonly string[]): Promise<void> {
-  const pageIds = await pageIdsOf(db, { organizationId }, monitorIds)
-  if (pageIds.length === 0) return
-  await db
-    .selectFrom('setup_pages')
-    .select('id')
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'id', pageIds))
-    .orderBy('id')
-    .modifyEnd(forUpdate(db))
-    .execute()
-}
-
-const idsOf = (monitors: readonly { id: string }[]) => monitors.map(({ id }) => id)
-
-async function markEnded(
-  db: Database,
-  { organization_id, monitor_id }: Pick<WaitClaim, 'organization_id' | 'monitor_id'>,
-  result: 'valid' | 'timed_out',
-  now: number,
-) {
-  await db
-    .updateTable('waits')
-    .set({ ended_at: now, result })
-    .where('organization_id', '=', organization_id)
-    .where('monitor_id', '=', monitor_id)
-    .execute()
-  const monitor = await findTenantRow(db, 'monitors', { organizationId: organization_id }, monitor_id)
-  if (monitor?.is_active !== 1) return
-  const what = result === 'valid' ? ('record_found' as const) : ('wait_timed_out' as const)
-  await insertInformationAlerts(db, monitor, { what, expected: JSON.parse(monitor.expected_values) }, now)
 }
 
 /** Records a quick check and its next time. `result`: undefined if no query was sent. Returns whether it made the regular check due. */

@@ -4,7 +4,7 @@ import type { Job, JobAction, NewJob } from '#contract/jobs.ts'
 import type { MonitorChange } from '#contract/monitors.ts'
 import type { JobResultsTable, JobsTable } from '../database/schema-jobs.ts'
 import { INVALID_GROUP_NAME, isGroupName } from '../groups/resolve.ts'
-import { periodErrors } from '../planned-changes/store.ts'
+import { periodErrors } from '../planned-changes/planned-change.ts'
 import type { FieldErrors } from '../problem.ts'
 import { HOUR_MS, toInstant, toIso, toIsoOrNull } from '../times.ts'
 

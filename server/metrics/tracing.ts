@@ -74,7 +74,7 @@ function loggedExporter(exporter: SpanExporter, endpoint: string, log: Pick<Logg
   }
 }
 
-/** `ExportResultCode` of @opentelemetry/core, an enumeration. */
+/** The result codes of @opentelemetry/core. */
 const SUCCESS = 0
 
 /** W3C Trace Context section 3.2. Ignores the sampled flag: every span of Zonewatch is recorded. */

@@ -1,5 +1,8 @@
+import { fieldError } from '#contract/field-errors.ts'
+import { MAX_PLAN_DAYS } from '#contract/planned-changes.ts'
 import type { ChangeOutcome } from '../database/schema-alerts.ts'
-import { MINUTE_MS } from '../times.ts'
+import type { FieldErrors } from '../problem.ts'
+import { DAY_MS, MINUTE_MS, toIso } from '../times.ts'
 
 /** A record that moves from the old values to the new ones within a period. Times are UTC epoch milliseconds. */
 export type PlannedChange = {
@@ -107,4 +110,18 @@ export function changeOutcome(
     case 'after':
       return isValid ? 'DONE' : 'NOT_ARRIVED'
   }
+}
+
+const MAX_DAYS_AHEAD = 10 * 366
+
+/** Pure. */
+export function periodErrors({ from, to }: { from: number; to: number }, now: number): FieldErrors {
+  const latest = now + MAX_DAYS_AHEAD * DAY_MS
+  const earliest = now - MAX_PLAN_DAYS * DAY_MS
+  if (from < earliest || from > latest)
+    return { from: fieldError('time_out_of_range', { min: toIso(earliest), max: toIso(latest) }) }
+  if (to <= now) return { to: fieldError('not_in_future') }
+  if (to <= from) return { to: fieldError('not_after', { start: 'from' }) }
+  if (to - from > MAX_PLAN_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: MAX_PLAN_DAYS }) }
+  return {}
 }

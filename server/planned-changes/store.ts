@@ -1,11 +1,10 @@
 import { type Selectable, sql } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import {
-  MAX_PLAN_DAYS,
-  type NewPlannedChange,
-  type PlannedChangeChange,
-  type PlannedChangeQuery,
-  type PlannedChange as PlannedChangeResponse,
+import type {
+  NewPlannedChange,
+  PlannedChangeChange,
+  PlannedChangeQuery,
+  PlannedChange as PlannedChangeResponse,
 } from '#contract/planned-changes.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { recordAudit } from '../audit-log.ts'
@@ -28,12 +27,11 @@ import { isSameSet } from '../monitors/parse-monitor.ts'
 import { parseExpectedValues } from '../monitors/record-types/record-types.ts'
 import { lockMonitor } from '../monitors/store.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
-import { DAY_MS, parseTimes, toIso, toIsoOrNull } from '../times.ts'
-import { changePhase, type OpenChange, type Progress } from './planned-change.ts'
+import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
+import { changePhase, type OpenChange, type Progress, periodErrors } from './planned-change.ts'
 
 type ChangeRow = Selectable<PlannedChangesTable>
 
-const MAX_DAYS_AHEAD = 10 * 366
 /** For each organization, without those of jobs, because the checks of an open change query every server every few minutes. */
 const MAX_OPEN = 100
 
@@ -260,18 +258,6 @@ function parseInput(
   throwIfInvalid(periodErrors({ from: from!, to: to! }, now))
   if (!parsed?.ok) throw invalid(errors)
   return { new_values: JSON.stringify(parsed.values), from_at: from!, to_at: to! }
-}
-
-/** Pure. */
-export function periodErrors({ from, to }: { from: number; to: number }, now: number): FieldErrors {
-  const latest = now + MAX_DAYS_AHEAD * DAY_MS
-  const earliest = now - MAX_PLAN_DAYS * DAY_MS
-  if (from < earliest || from > latest)
-    return { from: fieldError('time_out_of_range', { min: toIso(earliest), max: toIso(latest) }) }
-  if (to <= now) return { to: fieldError('not_in_future') }
-  if (to <= from) return { to: fieldError('not_after', { start: 'from' }) }
-  if (to - from > MAX_PLAN_DAYS * DAY_MS) return { to: fieldError('window_too_long', { days: MAX_PLAN_DAYS }) }
-  return {}
 }
 
 function toResponse(row: ChangeRow, now: number): PlannedChangeResponse {
