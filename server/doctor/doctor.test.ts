@@ -179,7 +179,7 @@ test('the mail server works, refuses the password, does not support TLS, or is u
   expect(await line({ url: server.url.replace(':right', ':wrong') })).toMatch(
     /^failure: .* refuses the sign-in: .*Check user and password/,
   )
-  expect(await line({ url: server.url.replace('smtp:', 'smtps:') })).toMatch(/^failure: .*smtp:\/\/ or smtps:\/\//)
+  expect(await line({ url: server.url.replace('smtp:', 'smtps:') })).toMatch(/^failure: .*use smtp:\/\/ in SMTP_URL/)
   await server.close()
   expect(await line({ url: server.url })).toMatch(/^failure: .*Check host and port of SMTP_URL/)
   expect(await line(null)).toMatch(/^warning: not set/)

@@ -46,13 +46,13 @@ export async function checkSmtp(smtp: { url: string } | null): Promise<Finding> 
       return failure(
         check,
         `${host}: ${problem.reason}`,
-        'Check the port and smtp:// or smtps://, and the certificate of the mail server.',
+        problem.remedy ?? 'Check the port and smtp:// or smtps://, and the certificate of the mail server.',
       )
     case 'connection':
       return failure(
         check,
         `${host}: ${problem.reason}`,
-        'Check host and port of SMTP_URL, and that this machine can connect to it.',
+        problem.remedy ?? 'Check host and port of SMTP_URL, and that this machine can connect to it.',
       )
   }
 }
