@@ -36,6 +36,54 @@ test('connections that PostgreSQL ends during work only cause retries', async ()
   expect(server.stderr()).toBe('')
 })
 
+test('a PostgreSQL that is read-only is read, and limits of reads hold', async () => {
+  const { settings, databaseUrl } = await givenEnvironment('postgres')
+  const server = await givenServer({ ...settings, ...ADMIN, READ_LIMIT: '30' })
+  const api = createApi(server.url, ADMIN_KEY)
+  const monitor = { full_domain: 'www.example.com', record_type: 'A', expected_value: '192.0.2.1' }
+  const { id } = (await api.post<Monitor>('/monitors', monitor)).body
+  const unused = await api.post<{ key: string }>('/api-keys', { name: 'unused', role: 'read' })
+  const reader = createApi(server.url, unused.body.key)
+  const client = new pg.Client({ connectionString: databaseUrl })
+  await client.connect()
+  onTestFinished(() => client.end())
+  const { database } = new pg.Client({ connectionString: databaseUrl })
+  const setReadOnly = async (value: 'on' | 'off') => {
+    // In a transaction of its own kind, because the database itself is read-only.
+    await client.query('set default_transaction_read_only = off')
+    await client.query(`alter database "${database}" set default_transaction_read_only = ${value}`)
+    await client.query(
+      'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()',
+    )
+  }
+
+  await setReadOnly('on')
+  await eventually(
+    () => api.post('/monitors', { ...monitor, full_domain: 'other.example.com' }),
+    ({ status }) => status === 503,
+  )
+  // The connections that ended with the change are replaced.
+  await eventually(
+    () => api.get('/groups'),
+    ({ status }) => status === 200,
+  )
+  // The time of a key's first use cannot be written.
+  expect((await reader.get('/groups')).status).toBe(200)
+  const reads = [`/monitors/${id}`, '/monitors', '/events', '/groups', '/incidents', '/organization']
+  for (const path of reads) {
+    const { status, headers } = await api.get(path)
+    expect([path, status, headers.get('x-ratelimit-limit')]).toEqual([path, 200, '30'])
+  }
+  const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await api.get('/groups')).status))
+  expect(new Set(statuses)).toEqual(new Set([200, 429]))
+
+  await setReadOnly('off')
+  await eventually(
+    () => api.post('/monitors', { ...monitor, full_domain: 'other.example.com' }),
+    ({ status }) => status === 201 || status === 409,
+  )
+})
+
 test('/readyz reports a PostgreSQL that is down, and changes found during the outage are reported afterwards', async () => {
   const postgres = await startPostgres()
   onTestFinished(() => postgres.stop())

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { sql } from 'kysely'
 import type { Caller } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import { ignoreNotWritable } from '../database/unavailable.ts'
 import type { Deps } from '../deps.ts'
 import { forbidden } from '../problem.ts'
 import { findActiveKey, parseLimits } from './api-key-store.ts'
@@ -64,6 +65,8 @@ export function lastUsedWriter(db: Database, table: 'api_keys' | 'agents', colum
     const usedAt = sql.ref(column)
     await sql`update ${sql.table(table)} set ${usedAt} = ${now}
       where organization_id = ${row.organization_id} and id = ${row.id}
-      and (${usedAt} is null or ${usedAt} <= ${now - WRITE_INTERVAL_MS} or ${usedAt} > ${now})`.execute(db)
+      and (${usedAt} is null or ${usedAt} <= ${now - WRITE_INTERVAL_MS} or ${usedAt} > ${now})`
+      .execute(db)
+      .catch(ignoreNotWritable)
   }
 }

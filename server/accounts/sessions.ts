@@ -1,6 +1,7 @@
 import type { Sessions } from '#contract/account.ts'
 import type { Origin } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import { ignoreNotWritable } from '../database/unavailable.ts'
 import { newId } from '../ids.ts'
 import { hashOfToken } from '../mail/links.ts'
 import { notFound } from '../problem.ts'
@@ -37,14 +38,15 @@ export async function findSession(db: Database, token: string, now: number): Pro
 
 /** Extends a persistent session, at most once a day. Returns whether it did. */
 export async function extendSession(db: Database, id: string, now: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
+  const extended = await db
     .updateTable('sessions')
     .set({ expires_at: now + PERSISTENT_MS })
     .where('id', '=', id)
     .where('is_persistent', '=', 1)
     .where('expires_at', '<=', now + PERSISTENT_MS - DAY_MS)
     .executeTakeFirst()
-  return numUpdatedRows > 0n
+    .catch(ignoreNotWritable)
+  return (extended?.numUpdatedRows ?? 0n) > 0n
 }
 
 /** The origin of a request that a browser sent. `userAgent`: at most 500 characters. */

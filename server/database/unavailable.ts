@@ -53,6 +53,19 @@ export function isTimedOut(error: unknown): boolean {
   return error instanceof Error && error.message === TIMED_OUT
 }
 
+/** Whether the database cannot be written, and may still be read: PostgreSQL is read-only (25006), or a disk is full. */
+export function isNotWritable(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown }
+  return code === '25006' || code === '53100' || errcode === SQLITE_FULL
+}
+
+/** For what a read writes on the way: without it, the database can still be read. */
+export function ignoreNotWritable(error: unknown): undefined {
+  if (!isNotWritable(error)) throw error
+}
+
+const SQLITE_FULL = 13
+
 /** Whether the connection leads to a former primary. A new connection may lead to the current one. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '25006'

@@ -2,9 +2,12 @@ import { sql } from 'kysely'
 import type { Clock } from '../clock.ts'
 import { deleteBatch } from '../database/batches.ts'
 import type { Database } from '../database/database.ts'
+import { isNotWritable } from '../database/unavailable.ts'
 import { type Budget, type LimitStatus, unlimitedStatus, WINDOW_MS } from './rate-limits.ts'
 
-const MAX_FULL_BUCKETS = 20_000
+const MAX_BUCKETS = 20_000
+/** After a write failed because the database cannot be written. Each attempt would cost a new connection. */
+const UNWRITABLE_MS = 5_000
 
 /**
  * A sliding window that all processes share in the database. Full buckets are also kept in memory, so that refusals do not
@@ -14,6 +17,9 @@ export class Limiter {
   readonly #deps: { db: Database; clock: Clock }
   /** When the next request is allowed, by bucket and limit: a higher limit applies at once. */
   readonly #full = new Map<string, number>()
+  /** The windows of this process while the database cannot be written, so that it can still be read. */
+  readonly #own = new Map<string, { count: number; beganAt: number }>()
+  #unwritableUntil = Number.NEGATIVE_INFINITY
   readonly #queues = new Map<string, Promise<LimitStatus>>()
 
   constructor(deps: { db: Database; clock: Clock }) {
@@ -33,6 +39,29 @@ export class Limiter {
   }
 
   async #count(bucket: string, limit: number): Promise<LimitStatus> {
+    const { clock } = this.#deps
+    if (clock.elapsed() < this.#unwritableUntil) return this.#countHere(bucket, limit)
+    try {
+      return await this.#countInDatabase(bucket, limit)
+    } catch (error) {
+      if (!isNotWritable(error)) throw error
+      this.#unwritableUntil = clock.elapsed() + UNWRITABLE_MS
+      return this.#countHere(bucket, limit)
+    }
+  }
+
+  #countHere(bucket: string, limit: number): LimitStatus {
+    const now = this.#deps.clock.now()
+    const known = this.#own.get(bucket)
+    const isCurrent = known !== undefined && Math.abs(now - known.beganAt) < WINDOW_MS
+    const { count, beganAt } = isCurrent ? known : { count: 0, beganAt: now }
+    if (!isCurrent && this.#own.size >= MAX_BUCKETS) this.#own.delete(this.#own.keys().next().value!)
+    const isRefused = count >= limit
+    if (!isRefused) this.#own.set(bucket, { count: count + 1, beganAt })
+    return { limit, remaining: Math.max(0, limit - count - 1), resetAt: beganAt + WINDOW_MS, isRefused }
+  }
+
+  async #countInDatabase(bucket: string, limit: number): Promise<LimitStatus> {
     const { db, clock } = this.#deps
     // Another process may insert the same number first. Each lost attempt means one more counted request in the bucket.
     for (let attempt = 0; attempt <= limit; attempt++) {
@@ -60,7 +89,7 @@ export class Limiter {
 
   #setFull(key: string, resetAt: number, now: number): void {
     if (resetAt <= now) return
-    if (this.#full.size >= MAX_FULL_BUCKETS) this.#full.delete(this.#full.keys().next().value!)
+    if (this.#full.size >= MAX_BUCKETS) this.#full.delete(this.#full.keys().next().value!)
     this.#full.set(key, resetAt)
   }
 
