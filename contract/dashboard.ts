@@ -82,7 +82,14 @@ export const Overview = StrictObject({
     delivering: Type.Integer(),
   }),
   /** The first steps that the organization has completed. */
-  has: StrictObject({ monitors: Type.Boolean(), webhooks: Type.Boolean(), events: Type.Boolean() }),
+  has: StrictObject({
+    monitors: Type.Boolean(),
+    webhooks: Type.Boolean(),
+    alerts: Type.Boolean({
+      description: 'An active rule sends to an active channel. Email does not count on a server that sends none.',
+    }),
+    arrived: Type.Boolean({ description: 'A test, an alert or a webhook request was delivered.' }),
+  }),
 })
 export type Overview = Static<typeof Overview>
 

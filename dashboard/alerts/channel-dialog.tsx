@@ -6,8 +6,10 @@ import { useSession } from '../session.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch, TextArea } from '../ui/field.tsx'
 import { Skeleton } from '../ui/page.tsx'
+import { localTimeZone } from '../ui/period.tsx'
 import { fieldError, ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
+import { useToast } from '../ui/toast.tsx'
 import { channelTypesQuery } from './queries.ts'
 
 type Values = Record<string, string | boolean>
@@ -28,16 +30,20 @@ export function ChannelDialog({
   const [type, setType] = useState<ChannelType>(channel?.type ?? (me.server.sends_mail ? 'email' : 'slack'))
   const [name, setName] = useState(channel?.name ?? '')
   const [values, setValues] = useState<Values>(() => valuesOf(channel?.settings ?? {}))
+  const [hasRule, setHasRule] = useState(true)
+  const toast = useToast()
   const info = types?.find((candidate) => candidate.type === type)
   const save = useMutation({
-    mutationFn: () => {
+    mutationFn: async () => {
       const body = { name: name || info!.name, settings: settingsOf(info!.fields, values) }
-      return channel
-        ? api.patch<Channel>(`/channels/${channel.id}`, body)
-        : api.post<Channel>('/channels', { ...body, type })
+      if (channel) return await api.patch<Channel>(`/channels/${channel.id}`, body)
+      const created = await api.post<Channel>('/channels', { ...body, type })
+      // The list marks a channel whose rule was refused, for example at the limit of rules.
+      if (hasRule) await createRuleOf(created).catch(toast.failed)
+      return created
     },
     onSuccess: (saved) => {
-      void queries.invalidateQueries({ queryKey: ['channels'] })
+      for (const key of ['channels', 'alert rules']) void queries.invalidateQueries({ queryKey: [key] })
       onClose()
       onCreated?.(saved)
     },
@@ -85,12 +91,35 @@ export function ChannelDialog({
               onChange={(value) => setValues({ ...values, [field.name]: value })}
             />
           ))}
+          {!channel && (
+            <Switch
+              label="Alert this channel about all monitors"
+              hint={
+                hasRule
+                  ? `Creates a rule: every failure that lasts ${RULE_DELAY_MINUTES} minutes, and its recovery. You can narrow it under Rules.`
+                  : 'Without a rule, this channel receives no alerts.'
+              }
+              isOn={hasRule}
+              onChange={setHasRule}
+            />
+          )}
           {save.error && <ProblemNote problem={save.error} fields={fields} />}
         </div>
       )}
     </FormDialog>
   )
 }
+
+/** Like the rule that each new organization has. */
+const RULE_DELAY_MINUTES = 10
+
+const createRuleOf = ({ id, name }: Channel) =>
+  api.post('/alert-rules', {
+    name: `All monitors: ${name}`.slice(0, 250),
+    channels: [id],
+    delay: RULE_DELAY_MINUTES,
+    timezone: localTimeZone(),
+  })
 
 type SettingProps = {
   field: ChannelField

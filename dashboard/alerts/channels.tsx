@@ -28,10 +28,11 @@ import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { Attempts } from './alert-log.tsx'
-import { channelsQuery, channelTypesQuery } from './queries.ts'
+import { channelsQuery, channelTypesQuery, rulesQuery } from './queries.ts'
 
 const route = getRouteApi('/signed-in/alerts')
 const ReplayAlerts = lazy(async () => ({ default: (await import('./replay-alerts.tsx')).ReplayAlerts }))
+const RuleDialog = lazy(async () => ({ default: (await import('./rule-dialog.tsx')).RuleDialog }))
 const ChannelDialog = lazy(async () => ({ default: (await import('./channel-dialog.tsx')).ChannelDialog }))
 
 export function Channels() {
@@ -40,7 +41,12 @@ export function Channels() {
   const navigate = route.useNavigate()
   const { data: types } = useQuery(channelTypesQuery)
   const typeName = (name: string) => types?.find(({ type }) => type === name)?.name ?? name
+  const { data: rules } = useQuery(rulesQuery)
+  const hasNoRule = ({ id }: Channel) =>
+    rules?.data.every((rule) => !rule.is_active || !(rule.channels.includes(id) || rule.escalation_channel === id)) ===
+    true
   const [tested, setTested] = useState<Channel>()
+  const [unused, setUnused] = useState<Channel>()
   const isNew = search.open === 'new'
   const setNew = (isOpen: boolean) =>
     void navigate({ search: isOpen ? { tab: 'channels', open: 'new' } : { tab: 'channels' }, replace: true })
@@ -64,23 +70,35 @@ export function Channels() {
       >
         <PagedTable
           label="Channels"
-          columns={columnsWith(typeName, can('manage') ? setTested : undefined)}
+          columns={columnsWith({
+            typeName,
+            hasNoRule,
+            onTest: can('manage') ? setTested : undefined,
+            onUse: can('write') ? setUnused : undefined,
+          })}
           list={useQuery(channelsQuery)}
           skeletonLines={3}
           empty={<p className="px-4 py-10 text-center text-sm text-faint">No channels yet. Nobody is alerted.</p>}
         />
       </Section>
       <Suspense>{isNew && <ChannelDialog onClose={() => setNew(false)} onCreated={setTested} />}</Suspense>
+      <Suspense>{unused && <RuleDialog channel={unused} onClose={() => setUnused(undefined)} />}</Suspense>
       {tested && <TestDialog channel={tested} onClose={() => setTested(undefined)} />}
     </>
   )
 }
 
-/** `onTest` is undefined for users who cannot manage channels. */
-const columnsWith = (
-  typeName: (type: string) => string,
-  onTest: ((channel: Channel) => void) | undefined,
-): Column<Channel>[] => [
+type ColumnOptions = {
+  typeName: (type: string) => string
+  /** No active rule sends to it. */
+  hasNoRule: (channel: Channel) => boolean
+  /** Undefined for users who cannot manage channels. */
+  onTest: ((channel: Channel) => void) | undefined
+  /** Opens a new rule. Undefined for users who cannot create one. */
+  onUse: ((channel: Channel) => void) | undefined
+}
+
+const columnsWith = ({ typeName, hasNoRule, onTest, onUse }: ColumnOptions): Column<Channel>[] => [
   {
     id: 'name',
     header: 'Name',
@@ -102,6 +120,20 @@ const columnsWith = (
     cell: rowCell((channel) => (
       <>
         <ChannelBadge channel={channel} />
+        {hasNoRule(channel) && (
+          <p className="mt-1 text-xs text-warn">
+            No active rule uses it, so it receives no alerts.{' '}
+            {onUse && (
+              <button
+                type="button"
+                className="rounded-sm text-accent-ink hover:underline"
+                onClick={() => onUse(channel)}
+              >
+                Create a rule
+              </button>
+            )}
+          </p>
+        )}
         {channel.last_error && <p className="mt-1 line-clamp-3 text-xs text-soft">{channel.last_error}</p>}
       </>
     )),

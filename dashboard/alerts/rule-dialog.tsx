@@ -43,11 +43,20 @@ const FIELDS = [
 ]
 
 /** Creates or edits an alert rule. The preview shows past failures that match. */
-export function RuleDialog({ rule, onClose }: { rule?: AlertRule; onClose: () => void }) {
+export function RuleDialog({
+  rule,
+  channel,
+  onClose,
+}: {
+  rule?: AlertRule
+  /** A new rule sends to it. */
+  channel?: Channel
+  onClose: () => void
+}) {
   const queries = useQueryClient()
   const { data: channels } = useQuery(channelsQuery)
   const { data: groups } = useQuery(groupsQuery)
-  const [form, setForm] = useState<Form>(() => formOf(rule))
+  const [form, setForm] = useState<Form>(() => formOf(rule, channel))
   const set = (change: Partial<Form>) => setForm({ ...form, ...change })
   const save = useMutation({
     mutationFn: () =>
@@ -283,9 +292,9 @@ function Preview({ preview: { days, is_complete, data } }: { preview: AlertPrevi
   )
 }
 
-const formOf = (rule?: AlertRule): Form => ({
-  name: rule?.name ?? '',
-  channels: rule?.channels ?? [],
+const formOf = (rule?: AlertRule, channel?: Channel): Form => ({
+  name: rule?.name ?? (channel ? `All monitors: ${channel.name}`.slice(0, 250) : ''),
+  channels: rule?.channels ?? (channel ? [channel.id] : []),
   groups: rule?.groups ?? [],
   name_pattern: rule?.name_pattern ?? '',
   tags: rule?.tags?.join(', ') ?? '',

@@ -11,7 +11,7 @@ import { Section } from '../ui/page.tsx'
 /** The first steps of a new organization. */
 export function FirstSteps({ has }: { has: Overview['has'] }) {
   const { can, me } = useSession()
-  const next = !has.monitors ? 1 : !has.webhooks ? 2 : 3
+  const isNotified = has.webhooks || has.alerts
   return (
     <Section title="Get started" hint="Three steps to your first alert." isFlush>
       <ol className="grid divide-line max-md:divide-y md:grid-cols-[1.3fr_1fr_1fr] md:divide-x">
@@ -34,7 +34,8 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
         </Step>
         <Step
           number={2}
-          isDone={has.webhooks}
+          isDone={isNotified}
+          keepsAction={!has.arrived}
           title="Choose who is notified"
           action={
             can('write') && (
@@ -44,7 +45,7 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
                     to="/alerts"
                     search={{ tab: 'channels', open: 'new' }}
                     size="sm"
-                    variant={next === 2 ? 'primary' : 'plain'}
+                    variant={has.monitors && !isNotified ? 'primary' : 'plain'}
                   >
                     Add a channel
                   </ButtonLink>
@@ -62,19 +63,25 @@ export function FirstSteps({ has }: { has: Overview['has'] }) {
         </Step>
         <Step
           number={3}
-          isDone={has.events}
-          title="See the first result"
+          isDone={has.arrived}
+          title="Receive a test"
           action={
-            has.events && (
-              <ButtonLink to="/events" size="sm">
-                Show events
+            can('manage') &&
+            has.alerts && (
+              <ButtonLink
+                to="/alerts"
+                search={{ tab: 'channels' }}
+                size="sm"
+                variant={has.monitors ? 'primary' : 'plain'}
+              >
+                Send a test
               </ButtonLink>
             )
           }
         >
-          {has.monitors
-            ? 'The first check takes a few seconds. Then change the record and watch this page.'
-            : 'The first check of a new monitor takes a few seconds.'}
+          {isNotified
+            ? 'Send a test to a channel or a webhook. This list ends when the first test or alert has arrived.'
+            : 'When somebody is notified, send a test. This list ends when it has arrived.'}
         </Step>
       </ol>
       {!can('write') && (
@@ -105,9 +112,17 @@ function FirstName() {
   )
 }
 
-type StepProps = { number: number; isDone: boolean; title: string; action: ReactNode; children: ReactNode }
+type StepProps = {
+  number: number
+  isDone: boolean
+  /** The action remains when the step is done. */
+  keepsAction?: boolean
+  title: string
+  action: ReactNode
+  children: ReactNode
+}
 
-function Step({ number, isDone, title, action, children }: StepProps) {
+function Step({ number, isDone, keepsAction = false, title, action, children }: StepProps) {
   return (
     <li className="flex gap-3 p-4">
       <span
@@ -121,8 +136,7 @@ function Step({ number, isDone, title, action, children }: StepProps) {
       <div className="flex min-w-0 flex-1 flex-col gap-1">
         <h3 className={cx('pt-0.5 text-sm font-medium', isDone && 'text-soft')}>{title}</h3>
         <p className="text-sm text-faint">{children}</p>
-        {!isDone && action && <div className="mt-2 flex flex-wrap gap-2">{action}</div>}
-        {isDone && number === 3 && <div className="mt-2">{action}</div>}
+        {(!isDone || keepsAction) && action && <div className="mt-2 flex flex-wrap gap-2">{action}</div>}
       </div>
     </li>
   )

@@ -25,7 +25,7 @@ export function OverviewPage() {
     queryFn: ({ signal }) => api.get<Overview>('/dashboard/api/overview', {}, signal),
     refetchInterval: POLL_MS,
   })
-  const isNew = data && !(data.has.monitors && data.has.webhooks && data.has.events)
+  const isNew = data && !(data.has.monitors && data.has.arrived)
   return (
     <Page
       title="Overview"

@@ -15,7 +15,7 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   checks: { on_time: 124, late: 0, last_checked: '2026-01-02T03:03:53.000Z' },
   webhooks: { count: 1, paused: 0, failing: 0, late: 0, trouble: [] },
   processes: { checking: 1, cut_off: 0, delivering: 1 },
-  has: { monitors: true, webhooks: true, events: true },
+  has: { monitors: true, webhooks: true, alerts: true, arrived: true },
   ...more,
 })
 const cause = {

@@ -85,7 +85,7 @@ async function connectSlack(page: Page, url: string): Promise<void> {
 /** The rule that every organization has waits ten minutes. */
 async function alertAtOnce(page: Page): Promise<void> {
   await page.goto('/dashboard/alerts?tab=rules')
-  await page.getByRole('button', { name: 'More actions for All monitors' }).click()
+  await page.getByRole('button', { name: 'More actions for All monitors', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Edit' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Delay in minutes').fill('0')

@@ -218,6 +218,31 @@ export async function readWebhooks(
   return { count: countOf('all'), paused: countOf('paused'), failing: countOf('active'), trouble: rows }
 }
 
+/** Webhooks, and requests of each, in which a delivery is searched. */
+const MAX_FIRST_DELIVERIES = 20
+
+/** Whether a rule alerts somebody, and whether anything was delivered. */
+export async function readFirstSteps(
+  db: Database,
+  { organizationId }: Tenant,
+  sendsMail: boolean,
+): Promise<Pick<Overview['has'], 'alerts' | 'arrived'>> {
+  const { rows } = await sql<{ alerts: number; sent: number; delivered: number }>`
+    select (select count(*) from channels where organization_id = ${organizationId} and is_active = 1
+          and (type <> 'email' or ${sendsMail ? 1 : 0} = 1)
+          and exists (select 1 as one from alert_rule_channels as link
+            join alert_rules on alert_rules.organization_id = link.organization_id and alert_rules.id = link.rule_id
+            where link.organization_id = ${organizationId} and link.channel_id = channels.id and alert_rules.is_active = 1)) as alerts,
+      (select count(*) from channels where organization_id = ${organizationId} and last_sent_at is not null) as sent,
+      (select count(*) from (select id, last_error from webhooks
+            where organization_id = ${organizationId} and last_executed_at is not null order by last_executed_at limit ${MAX_FIRST_DELIVERIES}) as used
+          where last_error is null or exists (select 1 as one from (select status from webhook_requests
+              where webhook_id = used.id order by created_at, id limit ${MAX_FIRST_DELIVERIES}) as oldest
+            where status = 'DELIVERED')) as delivered`.execute(db)
+  const { alerts, sent, delivered } = rows[0]!
+  return { alerts: alerts > 0, arrived: sent > 0 || delivered > 0 }
+}
+
 /** Late webhooks of all organizations are read up to this number. */
 const MAX_LATE_WEBHOOKS = 2_000
 

@@ -74,7 +74,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
       checks: { on_time: 0, late: 0, last_checked: null },
       webhooks: { count: 0, paused: 0, failing: 0, late: 0, trouble: [] },
       processes: { checking: 0, cut_off: 0, delivering: 0 },
-      has: { monitors: false, webhooks: false, events: false },
+      has: { monitors: false, webhooks: false, alerts: false, arrived: false },
     })
     expect((await world.call(PATH, { key: null })).status).toBe(401)
   })
@@ -221,7 +221,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
         { id: failing, url: 'http://127.0.0.1:8/hook', health: 'failing', last_error: 'answered 500', waiting: 0 },
       ],
     })
-    expect(body.has).toEqual({ monitors: true, webhooks: true, events: true })
+    expect(body.has).toEqual({ monitors: true, webhooks: true, alerts: false, arrived: false })
   })
 
   test('first results are no changes, and those of a day are one line', async () => {

@@ -13,6 +13,7 @@ import {
   firstResultsSince,
   largestFailingGroups,
   lastCheckedAt,
+  readFirstSteps,
   readWebhooks,
 } from './overview-store.ts'
 
@@ -25,9 +26,10 @@ const GRACE_MS = 60_000
 
 /** The state of one organization. */
 export async function readOverview(
-  { db, keyring, clock }: Pick<Deps, 'db' | 'keyring' | 'clock'>,
+  { db, keyring, clock, config }: Pick<Deps, 'db' | 'keyring' | 'clock' | 'config'>,
   tenant: Tenant,
 ): Promise<Overview> {
+  const sendsMail = config.smtp !== null
   const failingGroups = await largestFailingGroups(db, tenant, MAX_CAUSES)
   const { total, disabled, active: states } = await countStates(db, tenant, failingGroups.failing)
   const events = await listEvents(db, keyring, tenant, { limit: MAX_RECENT_EVENTS, order_way: 'desc' })
@@ -52,7 +54,7 @@ export async function readOverview(
     },
     webhooks: { ...webhooks, late: await countLateWebhooks(db, tenant, now - GRACE_MS) },
     processes: { checking: working.checking, cut_off: working.cutOff, delivering: working.delivering },
-    has: { monitors: total > 0, webhooks: webhooks.count > 0, events: events.data.length > 0 },
+    has: { monitors: total > 0, webhooks: webhooks.count > 0, ...(await readFirstSteps(db, tenant, sendsMail)) },
   }
 }
 
