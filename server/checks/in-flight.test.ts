@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
-import { InFlight } from './worker.ts'
+import { claimDue } from '../database/lease-queue.ts'
+import { givenChecks } from '../testing/checks.ts'
+import { onBothEngines } from '../testing/database.ts'
+import { InFlight, MAX_IN_TURN } from './worker.ts'
 
 function begin(inProgress: InFlight, count: number, now: number): () => void {
-  const checks = Array.from({ length: count }, (_, slot) => ({ slot }))
+  const checks = Array.from({ length: count }, (_, slot) => ({ slot, organization_id: 'org_a' }))
   for (const check of checks) inProgress.start(check, now)
   return () => {
     for (const check of checks) inProgress.finish(check)
@@ -53,4 +56,28 @@ test('all are waited for', async () => {
   expect(hasEnded).toBe(false)
   slow()
   await ended
+})
+
+test('an organization with many checks in progress is named until they end', () => {
+  const inProgress = new InFlight()
+  begin(inProgress, MAX_IN_TURN, 0)
+  expect(inProgress.full()).toEqual([])
+  const end = begin(inProgress, 1, 0)
+  expect(inProgress.full()).toEqual(['org_a'])
+  end()
+  expect(inProgress.full()).toEqual([])
+})
+
+onBothEngines('checks of several organizations', (fresh) => {
+  test('an organization with many checks in progress comes after the others', async () => {
+    const db = await fresh()
+    const crowd = await givenChecks(db)
+    for (let count = 0; count < 5; count++)
+      await crowd.monitor({ full_domain: `w${count}.example.com`, record_type: 'A', expected_value: '192.0.2.1' })
+    const single = await givenChecks(db)
+    const id = await single.monitor({ record_type: 'A', expected_value: '192.0.2.1' })
+    const options = { now: Date.UTC(2027, 0), process: 1, limit: 3 }
+    const claims = await claimDue(db, 'due_checks', { ...options, without: [crowd.organizationId] })
+    expect(claims.map(({ monitor_id }) => monitor_id)).toEqual([id])
+  })
 })

@@ -95,7 +95,8 @@ export async function runCheck<Row>(
     // Only a resolver validates. Where each check goes to the source, it also asks a resolver.
     if (isPublished && checksPerHour(claim) > 1) return resultOf({ kind: 'unchanged' })
     const startAt = numberOfResolverCheck(claim, deps.clock) + claim.slot + claim.inconclusive_count
-    const first = await query(deps.dns, { startAt, maxWaitMs: FIRST_QUERY_MAX_WAIT_MS })
+    const group = claim.organization_id
+    const first = await query(deps.dns, { startAt, group, maxWaitMs: FIRST_QUERY_MAX_WAIT_MS })
     if (isUsable(first.outcome)) deps.networkCheck?.noteAnswer()
     const isCopy = isAsRecorded(known, first)
     // A copy that differs from what the source publishes is old, or of another region, unless this one server is the one that is behind.
@@ -113,16 +114,22 @@ export async function runCheck<Row>(
     const isPrivate = loaded.recorded.resolution === 'resolvers' || loaded.recorded.hasOwnView === true
     const recorded: Recorded = { ...loaded.recorded, isSuspected: source !== undefined && !isPublished && !isPrivate }
     const isKnown = isCopy && !recorded.isSuspected
+    const grouped = { ...deps, dns: inGroup(deps.dns, group) }
     if (!change) {
-      const finding = isKnown ? { kind: 'unchanged' as const } : await confirm(recorded, query, first, deps, signal)
+      const finding = isKnown ? { kind: 'unchanged' as const } : await confirm(recorded, query, first, grouped, signal)
       return { ...resultOf(finding), row, recorded }
     }
-    const { finding, planned } = await checkPlannedChange(recorded, query, { first, isKnown }, deps, signal)
+    const { finding, planned } = await checkPlannedChange(recorded, query, { first, isKnown }, grouped, signal)
     return { ...resultOf(finding), row, recorded, planned: { change, ...planned } }
   } catch (error) {
     if (!(error instanceof OverloadError)) throw error
     return resultOf({ kind: 'postponed', afterMs: error.retryInMs })
   }
+}
+
+/** All queries of a check wait in the turn of its organization. */
+function inGroup(dns: DnsClient, group: string): DnsClient {
+  return { ...dns, query: (question, options) => dns.query(question, { ...options, group }) }
 }
 
 /**

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
+import type { Database } from '../database/database.ts'
 import {
   type Claim,
+  type ClaimOptions,
   claimDue,
   LEASE_MS,
   releaseUnknown,
@@ -106,7 +108,7 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
       await renew()
       const capacity = Math.min(BATCH_SIZE, inFlight.capacity(clock.elapsed()))
       if (capacity === 0) return { restMs: GATHER_MS, isIdle: false }
-      const claims = await claimDue(db, 'due_checks', { now: clock.now(), process, limit: capacity })
+      const claims = await claimInTurns(db, { now: clock.now(), process, limit: capacity }, inFlight.full())
       for (const claim of claims) {
         inFlight.start(claim, clock.elapsed())
         metrics?.late(clock.now() - claim.was_due_at)
@@ -119,6 +121,18 @@ export async function runCheckWorker(deps: CheckWorkerDeps, { stop, abandon }: S
   await inFlight.idle()
 }
 
+/** An organization with many checks in progress comes after the others. */
+async function claimInTurns(
+  db: Database,
+  options: ClaimOptions,
+  full: readonly string[],
+): Promise<Claim<'due_checks'>[]> {
+  if (full.length === 0) return await claimDue(db, 'due_checks', options)
+  const others = await claimDue(db, 'due_checks', { ...options, without: full })
+  const limit = options.limit - others.length
+  return limit === 0 ? others : [...others, ...(await claimDue(db, 'due_checks', { ...options, limit }))]
+}
+
 /** Checks in progress for less than `SLOW_AFTER_MS`. Further due checks wait in the database, oldest first. */
 export const MAX_FAST_IN_FLIGHT = 2_000
 /** Including slow checks, which wait for slow or unresponsive servers and must not delay the others. */
@@ -127,10 +141,13 @@ export const SLOW_AFTER_MS = 1_000
 /** A claim of a few checks costs nearly as much as one of many, so smaller ones are not made. */
 export const MIN_CLAIM = 250
 
+/** An organization with more checks in progress than this comes after the others. */
+export const MAX_IN_TURN = 1_000
+
 /** Early enough that a renewal that waits for the database still comes in time. */
 const RENEW_AFTER_MS = LEASE_MS / 4
 
-type RunningCheck = { slot: number }
+type RunningCheck = { slot: number; organization_id: string }
 
 /** The checks that have started and are not recorded yet. Times are the clock's elapsed milliseconds. */
 export class InFlight<Check extends RunningCheck = RunningCheck> {
@@ -139,9 +156,12 @@ export class InFlight<Check extends RunningCheck = RunningCheck> {
   readonly #slow = new Set<Check>()
   /** Without a result, with the start of their leases, the oldest first. */
   readonly #undecided = new Map<Check, number>()
+  readonly #byOrganization = new Map<string, number>()
   #end: (() => void) | undefined
 
   start(check: Check, now: number): void {
+    const { organization_id } = check
+    this.#byOrganization.set(organization_id, (this.#byOrganization.get(organization_id) ?? 0) + 1)
     this.#fast.set(check, now)
     this.#undecided.set(check, now)
   }
@@ -167,6 +187,10 @@ export class InFlight<Check extends RunningCheck = RunningCheck> {
 
   finish(check: Check): void {
     this.#undecided.delete(check)
+    const { organization_id } = check
+    const count = (this.#byOrganization.get(organization_id) ?? 0) - 1
+    if (count > 0) this.#byOrganization.set(organization_id, count)
+    else this.#byOrganization.delete(organization_id)
     if (!this.#fast.delete(check)) this.#slow.delete(check)
     if (this.#isEmpty()) this.#end?.()
   }
@@ -180,6 +204,11 @@ export class InFlight<Check extends RunningCheck = RunningCheck> {
     }
     const capacity = Math.min(MAX_FAST_IN_FLIGHT - this.#fast.size, MAX_IN_FLIGHT - this.#fast.size - this.#slow.size)
     return capacity < MIN_CLAIM ? 0 : capacity
+  }
+
+  /** The organizations with more than `MAX_IN_TURN` checks in progress. */
+  full(): string[] {
+    return [...this.#byOrganization].flatMap(([id, count]) => (count > MAX_IN_TURN ? [id] : []))
   }
 
   slots(): ReadonlySet<number> {

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { MAX_CLOCK_STEP_MS } from '../clock.ts'
 import { yieldToEventLoop } from '../yield.ts'
-import { type Columns, deleteEach, updateEach } from './bulk.ts'
+import { type Columns, deleteEach, isOneOf, updateEach } from './bulk.ts'
 import { type Database, inTransaction, skipLocked } from './database.ts'
 import type { Tables } from './schema.ts'
 
@@ -26,6 +26,7 @@ const QUEUES: Record<DueTable, Queue> = {
     read: {
       ...({
         monitor_id: 'text',
+        organization_id: 'text',
         owner: 'text',
         record_type: 'text',
         is_exact_match: 'bigint',
@@ -64,20 +65,31 @@ export type ClaimOptions = {
   process: number
   limit: number
   leaseMs?: number
+  /** Organizations of which nothing is claimed, as long as others are among the first `MAX_CANDIDATES` due rows. */
+  without?: readonly string[]
 }
+
+const MAX_CANDIDATES = 5_000
 
 /** Claims up to `limit` due rows, the longest overdue first, until the lease expires. */
 export async function claimDue<T extends DueTable>(db: Database, table: T, options: ClaimOptions): Promise<Claim<T>[]> {
-  const { now, process, limit, leaseMs = LEASE_MS } = options
+  const { now, process, limit, leaseMs = LEASE_MS, without = [] } = options
   const { key, read, write } = QUEUES[table]
   const returned = [...Object.keys({ ...key, ...read, ...write }), WAS_DUE_AT]
   const columns = sql.join(returned.map((name) => sql.ref(`${table}.${name}`)))
   const lease = { due_at: now + leaseMs, claimed_by: process }
+  const keys = columnNames(key)
+  const isOfOthers =
+    without.length === 0
+      ? sql``
+      : sql`and (${keys}) in (select ${keys} from (
+          select ${keys}, organization_id from ${sql.table(table)} where due_at <= ${now} order by due_at limit ${MAX_CANDIDATES}
+        ) as candidates where not (${isOneOf(db, 'organization_id', without)}))`
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
     with due as (
       select ${columnNames(key)} from ${sql.table(table)}
-      where due_at <= ${now} order by due_at limit ${limit} ${skipLocked(db)}
+      where due_at <= ${now} ${isOfOthers} order by due_at limit ${limit} ${skipLocked(db)}
     )
     update ${sql.table(table)} set due_at = ${lease.due_at}, claimed_by = ${lease.claimed_by},
       was_due_at = case when claimed_by is null then due_at else coalesce(was_due_at, due_at) end from due

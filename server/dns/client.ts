@@ -23,6 +23,8 @@ export type QueryOptions = {
   attempts?: number
   /** Of all attempts together. */
   totalTimeoutMs?: number
+  /** Of the organization for which it is sent: queries that wait for a server take turns by group. */
+  group?: string | undefined
   /** The longest wait for the rate limit of one server. Default 20 s. */
   maxWaitMs?: number
   /** Decides whether a response ends the query. Otherwise the next server is queried. */
@@ -105,6 +107,7 @@ export function createDnsClient({
       maxWaitMs: options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS,
       remainingMs: Math.min(options.totalTimeoutMs ?? Number.POSITIVE_INFINITY, attemptTimeoutMs * limit),
       signal: options.signal,
+      group: options.group,
       accept: options.accept,
       evidence: [],
     }

@@ -13,6 +13,7 @@ export type PendingQuery = {
   maxWaitMs: number
   remainingMs: number
   signal: AbortSignal | undefined
+  group: string | undefined
   accept: ((exchange: Exchange) => boolean) | undefined
   evidence: Exchange[]
 }
@@ -72,10 +73,10 @@ export async function queryServers(
 /** Undefined if the query may be sent at once. */
 function waitForSlot(
   { rateLimiter, semaphore }: Upstream,
-  { maxWaitMs, signal }: PendingQuery,
+  { maxWaitMs, signal, group }: PendingQuery,
 ): Promise<void> | undefined {
   const rateLimited = rateLimiter.wait(maxWaitMs, signal)
-  return rateLimited ? rateLimited.then(() => semaphore.acquire(signal)) : semaphore.acquire(signal)
+  return rateLimited ? rateLimited.then(() => semaphore.acquire(signal, group)) : semaphore.acquire(signal, group)
 }
 
 function newExchange(

@@ -68,3 +68,19 @@ test('closing refuses those that wait and those that come later', async () => {
   await expect(waiting).rejects.toThrow('closed')
   await expect(semaphore.acquire(undefined)).rejects.toThrow('closed')
 })
+
+test('those who wait take turns by group, and come in their order within one', async () => {
+  const semaphore = createSemaphore(1, 100)
+  await semaphore.acquire(undefined)
+  const admitted: string[] = []
+  const wait = async (name: string, group: string) => {
+    await semaphore.acquire(undefined, group)
+    admitted.push(name)
+    semaphore.release()
+  }
+  const all = [wait('a1', 'a'), wait('a2', 'a'), wait('a3', 'a'), wait('b1', 'b'), wait('c1', 'c'), wait('b2', 'b')]
+  semaphore.release()
+  await Promise.all(all)
+  expect(admitted).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+  expect(semaphore.isIdle()).toBe(true)
+})

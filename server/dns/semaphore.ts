@@ -1,7 +1,7 @@
-/** A limited number of slots, and a limited first-come queue that waits for them. */
+/** A limited number of slots, and a limited queue that waits for them: those who wait take turns by `group`, first come within one. */
 export type Semaphore = {
   /** Resolves when a slot is acquired; undefined if one is free now. Rejects with the signal's reason. Throws `OverloadError` if the queue is full. */
-  acquire(signal: AbortSignal | undefined): Promise<void> | undefined
+  acquire(signal: AbortSignal | undefined, group?: string): Promise<void> | undefined
   /** Releases the slot while its holder waits for a late response. Returns false if too many have done so. */
   releaseEarly(): boolean
   /** Once for each acquired slot. `isReleased`: what `releaseEarly` returned. */
@@ -25,28 +25,29 @@ export function createSemaphore(limit: number, waitingLimit: number, earlyLimit 
   let releasedEarly = 0
   let closed: Error | undefined
   let waiting = 0 // aborted ones included until they are dequeued, because they hold memory too
-  let first: Waiter | undefined
-  let last: Waiter | undefined
+  const queues = new Map<string, { first: Waiter; last: Waiter }>() // by group, in the order of their turns
 
-  function enqueue(waiter: Waiter): void {
-    if (last) last.next = waiter
-    else first = waiter
-    last = waiter
+  function enqueue(waiter: Waiter, group: string): void {
+    const queue = queues.get(group)
+    if (queue) {
+      queue.last.next = waiter
+      queue.last = waiter
+    } else queues.set(group, { first: waiter, last: waiter })
     waiting++
   }
 
   function dequeue(): Waiter | undefined {
-    while (first) {
-      const waiter = first
-      first = waiter.next
-      if (!first) last = undefined
+    for (const [group, queue] of queues) {
+      const waiter = queue.first
+      queues.delete(group)
+      if (waiter.next) queues.set(group, { first: waiter.next, last: queue.last })
       waiting--
       if (!waiter.isAborted) return waiter
     }
     return undefined
   }
 
-  function wait(signal: AbortSignal | undefined): Promise<void> {
+  function wait(signal: AbortSignal | undefined, group: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { resolve, reject, isAborted: false, next: undefined }
       if (signal) {
@@ -63,7 +64,7 @@ export function createSemaphore(limit: number, waitingLimit: number, earlyLimit 
           reject(reason)
         }
       }
-      enqueue(waiter)
+      enqueue(waiter, group)
     })
   }
 
@@ -74,14 +75,14 @@ export function createSemaphore(limit: number, waitingLimit: number, earlyLimit 
   }
 
   return {
-    acquire(signal) {
+    acquire(signal, group = '') {
       if (closed) return Promise.reject(closed)
       if (signal?.aborted) return Promise.reject(signal.reason)
       if (held < limit) {
         held++
         return undefined
       }
-      if (waiting < waitingLimit) return wait(signal)
+      if (waiting < waitingLimit) return wait(signal, group)
       throw new OverloadError(FULL_QUEUE_MS)
     },
     releaseEarly() {
