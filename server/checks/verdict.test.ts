@@ -128,7 +128,7 @@ describe('the verdict and its sentence', () => {
       },
       'INVALID',
       undefined,
-      'www.example.com cannot be resolved: no name server of the zone can be reached (SERVFAIL, Signature Expired (EDE 7): signature expired, No Reachable Authority (EDE 22)).',
+      'www.example.com cannot be resolved: no name server of the zone can be reached (SERVFAIL, Signature Expired (EDE 7): signature<U+000A>expired, No Reachable Authority (EDE 22)).',
     ],
     [
       {},
