@@ -92,7 +92,7 @@ assert(event)
 assert.deepEqual([events.length, event], [1, deliveries.find(({ event }) => event.monitor_id === monitor.id)?.event])
 const evidence = dataOf(
   await client.GET('/monitors/{monitor}/events/{event}', {
-    params: { path: { monitor: monitor.id, event: event.id }, query: { include: 'diagnosis' } },
+    params: { path: { monitor: monitor.id, event: event.id }, query: { include: ['diagnosis'] } },
   }),
 )
 assert.equal(evidence.diagnosis?.paths[0]?.rcode, 'NOERROR')
