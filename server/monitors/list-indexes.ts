@@ -128,9 +128,11 @@ function byColumns({ organizationId }: Tenant, { equals, states }: MonitorFilter
   }
   return [
     ...(states.length === 0 ? [] : [byColumn(organizationId, 'state', states)]),
-    ...Object.entries(equals).map(([column, value]) =>
-      column === 'group_id' ? byGroup(organizationId, value) : byColumn(organizationId, column, value),
-    ),
+    ...(group_id === undefined ? [] : [byGroup(organizationId, group_id)]),
+    ...INDEXED_COLUMNS.flatMap((column) => {
+      const value = equals[column]
+      return value === undefined ? [] : [byColumn(organizationId, column, value)]
+    }),
   ]
 }
 
@@ -141,7 +143,18 @@ const byGroup = (organizationId: string, groupId: string | number): IndexedFilte
   count: sql`select monitors as count from groups where organization_id = ${organizationId} and id = ${groupId}`,
 })
 
-const byColumn = (organizationId: string, column: string, value: unknown): IndexedFilter => ({
+/** Those that have an index `monitors_by_<column>`. Another column is only compared. */
+const INDEXED_COLUMNS = [
+  'owner',
+  'domain',
+  'subdomain',
+  'state',
+  'record_type',
+  'is_active',
+  'external_id',
+] as const satisfies readonly (keyof MonitorFilter['equals'])[]
+
+const byColumn = (organizationId: string, column: (typeof INDEXED_COLUMNS)[number], value: unknown): IndexedFilter => ({
   index: `monitors_by_${column}`,
   columns: ['organization_id', column],
   values: [organizationId, value],
