@@ -21,17 +21,24 @@ export const CONFIRMATION_MS = 10 * MINUTE
 /** How many answers prove a change of a rotating RRset. */
 const ROTATION_CHECKS = 40
 
-type BoundOf = Pick<TrueChange, 'isOfRotation' | 'isOfDnssec'>
+type BoundOf = Pick<TrueChange, 'isOfRotation' | 'isOfDnssec'> & Partial<Pick<TrueChange, 'from'>>
 
 /**
  * The documented bound: how long after a change it is recorded at the latest. Through caches, their TTLs come on top. Only
  * resolvers validate, one after the other, so this holds for DNSSEC too.
  */
-export function boundOf(world: World, { isOfRotation, isOfDnssec }: BoundOf, isHidden = isSourceHidden(world)): number {
+export function boundOf(world: World, change: BoundOf, isHidden = isSourceHidden(world)): number {
+  const { isOfRotation, isOfDnssec } = change
   const interval = world.frequency * MINUTE
-  const viaCaches = isHidden || isOfDnssec ? cacheLifetime(world) : 0
+  const viaResolvers = !isOfDnssec ? 0 : hasNewDs(world, change) ? cacheLifetime(world) : recordLifetime(world)
+  const viaCaches = isHidden ? cacheLifetime(world) : viaResolvers
   const inTurn = isOfDnssec ? world.resolvers.length * interval : 0
   return interval + HOUR + CONFIRMATION_MS + viaCaches + inTurn + (isOfRotation ? ROTATION_CHECKS * interval : 0)
+}
+
+/** Whether the DS records changed, which resolvers keep for as long as the delegation. */
+function hasNewDs(world: World, { from = 0 }: BoundOf): boolean {
+  return stepsOf(world).some((step) => 'ds' in step && step.at <= from && step.at > from - CONFIRMATION_MS)
 }
 
 /** Whether only resolvers can be queried, always or within the time. */

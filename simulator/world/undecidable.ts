@@ -79,7 +79,10 @@ export const UNDECIDABLE: readonly Undecidable[] = [
     case: 'A name server of a rotating RRset is behind the others',
     maxPercent: 1,
     isIn: (_, truths) =>
-      truths.some((truth) => truth.votes.length > 1 && truth.votes.some(isRotatingVote) && isLasting(truth)),
+      truths.some((truth) => {
+        const answering = truth.votes.filter(({ published }) => published.kind === 'records')
+        return answering.length > 1 && answering.some(isRotatingVote) && isLasting(truth)
+      }),
     permits: (_, truths, event) => isPublished(truths, event),
   },
   {
