@@ -30,7 +30,7 @@ test('a new user connects channels, breaks a record, acknowledges by email, plan
   await verdict.getByText('Mismatch', { exact: true }).waitFor()
   const text = await alertTo(mail)
   expect(text).toContain(`${NAME} answers ${WRONG} instead of ${OLD}.`)
-  expect(text).toContain('What to do: Compare the expected values')
+  expect(text).toContain('What to do: Replace')
   await acknowledge(await world.browse(), text)
   const monitorPage = page.url()
   await page.goto('/dashboard/alerts')

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely'
+import { adviceFor } from '#contract/advice.ts'
 import { textOf } from '#contract/reasons.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
@@ -275,7 +276,7 @@ async function firstMonitors(
     recordType: row.record_type,
     expected: JSON.parse(row.expected_values),
     found: row.current_values === null ? null : JSON.parse(row.current_values),
-    cause: verdictText(row.diagnosis),
+    ...verdictTexts(row.diagnosis),
     failingSince: row.failing_since,
   }))
 }
@@ -283,7 +284,8 @@ async function firstMonitors(
 const lastFailure = <T>(column: string) =>
   sql<T>`case when events.id is null then ${sql.ref(`monitors.${column}`)} else ${sql.ref(`events.${column}`)} end`
 
-function verdictText(diagnosis: string | null): string | null {
+function verdictTexts(diagnosis: string | null): Pick<MonitorSummary, 'cause' | 'advice'> {
   const verdict = diagnosis === null ? undefined : JSON.parse(diagnosis).verdict
-  return verdict === undefined ? null : textOf(verdict)
+  if (verdict === undefined) return { cause: null, advice: null }
+  return { cause: textOf(verdict), advice: adviceFor(verdict)?.text ?? null }
 }

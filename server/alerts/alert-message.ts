@@ -32,17 +32,6 @@ export type AlertMessage = {
   at: number
 }
 
-const REMEDIES: Partial<Record<string, string>> = {
-  MISMATCH:
-    'Compare the expected values with the ones found. If the change was intended, accept the current values on the page of the monitor.',
-  NOT_FOUND:
-    'Check that the domain is registered and that its name servers are correct. Then check that the record exists.',
-  NO_DATA: 'Create the record: the name exists but has no record of this type.',
-  TIMEOUT: 'Query the name servers of the zone. If they are down, contact your DNS provider.',
-  INVALID: 'Check DNSSEC and the zone on its name servers. The evidence on the page of the monitor has the error.',
-  BAD_SETUP: 'Check for CNAME loops, several SPF records, and name servers that do not serve the zone.',
-} satisfies Record<Exclude<MonitorState, 'VALID' | 'UNSET'>, string>
-
 export type MonitorSummary = {
   id: string
   name: string
@@ -52,6 +41,8 @@ export type MonitorSummary = {
   found: string[] | null
   /** Why it fails, in a sentence; null if unknown. */
   cause: string | null
+  /** What to do about the verdict; null if nothing is known. */
+  advice: string | null
 }
 
 export type IncidentSummary = {
@@ -115,10 +106,16 @@ export function failingMessage(
     title: oneLine(`${subject}: ${label}`),
     text: `${lasting}${escalated}${oneLine(monitors[0]?.cause ?? `State: ${label}.`)}`,
     facts: [...facts, { name: 'State', value: `${label} (${state})` }, { name: 'Since', value: formatTime(openedAt) }],
-    remedy: REMEDIES[state] ?? null,
+    remedy: remedyOf(monitors[0], single !== undefined),
     link,
     acknowledge: context.acknowledge ?? null,
   }
+}
+
+/** The advice for the first monitor, which is named if there are others. */
+function remedyOf(monitor: MonitorSummary | undefined, isOnly: boolean): string | null {
+  if (!monitor?.advice) return null
+  return oneLine(isOnly ? monitor.advice : `For ${monitor.name}: ${monitor.advice}`)
 }
 
 /** `resolves`: the failing message. `left`: how many monitors were disabled, deleted or changed while they failed. */

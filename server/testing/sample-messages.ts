@@ -51,6 +51,7 @@ const monitor: MonitorSummary = {
   expected: ['192.0.2.1', '192.0.2.2'],
   found: ['<b>@everyone</b> *192.0.2.9*'],
   cause: 'www.example.com has other records than expected.',
+  advice: 'Replace 203.0.113.66 with 192.0.2.1 in the A records of www.example.com.',
 }
 const monitors = ['www', 'shop', 'mail', 'api', 'blog'].map((label) => ({
   ...monitor,

@@ -41,7 +41,9 @@ function discordMessage({ kind, title, text, facts, remedy, link, acknowledge, a
         url: link.href,
         description: [
           truncate(escapeMarkdown(text), MAX_DESCRIPTION_CHARACTERS),
-          ...(remedy === null ? [] : [`**What to do:** ${remedy}`]),
+          ...(remedy === null
+            ? []
+            : [`**What to do:** ${truncate(escapeMarkdown(remedy), MAX_DESCRIPTION_CHARACTERS)}`]),
           // Only messages of applications can have buttons.
           ...(acknowledge === null ? [] : [`[Acknowledge](${acknowledge})`]),
         ].join('\n\n'),

@@ -17,7 +17,15 @@ const incident = {
   ...{ causeKind: 'value' as const, causeValue: HOSTILE },
 }
 const monitor = {
-  ...{ id: 'mon_1', name: HOSTILE, recordType: 'TXT', expected: [HOSTILE], found: [HOSTILE], cause: HOSTILE },
+  ...{
+    id: 'mon_1',
+    name: HOSTILE,
+    recordType: 'TXT',
+    expected: [HOSTILE],
+    found: [HOSTILE],
+    cause: HOSTILE,
+    advice: HOSTILE,
+  },
 }
 const context = { id: 'alr_1', organization: 'Acme', baseUrl: 'https://dns.example.com', now: 0 }
 const several = failingMessage(incident, [monitor], context)
