@@ -3,6 +3,8 @@ import { type Change, DAY, HOUR, MINUTE, type Publication, type Step, sampleValu
 
 /** Changes are far enough apart to be noticed; a few are not. */
 const USUAL_GAP = 14 * HOUR
+/** Only resolvers validate, which keep keys and DS records for up to two days. */
+const DNSSEC_GAP = 3 * DAY
 const SHORT_GAP = 20 * MINUTE
 
 /** What happens to the zone, in its order. After a failure, the next change is its end. */
@@ -10,7 +12,7 @@ export function drawChanges(world: World, initial: Publication, random: Random):
   const isRotating = initial.size < initial.members.length
   const count = random.pick(isRotating ? [0, 0, 1, 1, 2] : [0, 0, 1, 1, 2, 3])
   const end = world.days * DAY - 10 * HOUR
-  const gap = isRotating ? 4 * DAY : USUAL_GAP
+  const usualGap = isRotating ? 4 * DAY : USUAL_GAP
   const changes: Change[] = []
   let current: Current = { publication: initial, delegation: world.delegation, ds: world.ds }
   let at = HOUR + random.below(2 * DAY)
@@ -18,6 +20,7 @@ export function drawChanges(world: World, initial: Publication, random: Random):
     const drawn = drawChange(world, current, at, random)
     changes.push(drawn.change)
     current = drawn.after
+    const gap = drawn.change.kind === 'dnssec' ? Math.max(DNSSEC_GAP, usualGap) : usualGap
     if (drawn.isTemporary) {
       const until = Math.max(...drawn.change.steps.map((step) => step.at)) + (random.chance(0.02) ? SHORT_GAP : gap)
       if (until < end) changes.push({ kind: drawn.change.kind, steps: restore(current, until, world) })
