@@ -4,6 +4,7 @@ import type { NewWebhook } from '#contract/webhooks.ts'
 import { insertOrganization } from '../accounts/organizations.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
+import { newId } from '../ids.ts'
 import { createKeyring } from '../keyring.ts'
 import { LoopHealth } from '../loop-health.ts'
 import type { PostResult, SafeFetch } from '../safe-http/safe-fetch.ts'
@@ -16,6 +17,8 @@ import { createManualClock } from './manual-clock.ts'
 /** One sent request. `at` is an instant of the test's clock. */
 export type SentRequest = { at: number; url: string; headers: Record<string, string>; body: string; id: string }
 type Response = number | { status: number; retryAfter?: string } | 'no connection' | 'hang'
+
+type Tenant = { organizationId: string; groupId: string }
 
 const HOUR_MS = 60 * 60_000
 const LIMITS = { total: 200, perWebhook: 8 }
@@ -32,6 +35,7 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
     clock.now(),
   )
   const { id: groupId } = await db.selectFrom('groups').select('id').executeTakeFirstOrThrow()
+  const first: Tenant = { organizationId: organization.id, groupId }
   const sent: SentRequest[] = []
   const responses = new Map<string, (request: SentRequest) => Response>()
   let inProgress = 0
@@ -148,11 +152,26 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       clock.moveTo(end)
       await settle()
     },
-    async webhook({ linked = true, ...input }: { linked?: boolean } & Partial<NewWebhook> = {}) {
-      const url = `https://receiver-${responses.size}.example/`
+    /** Another organization, with its group. */
+    async tenant(): Promise<Tenant> {
+      const email = `owner-${newId('usr', clock.now())}@example.com`
+      const { id } = await insertOrganization(db, { name: 'Other', email, passwordHash: '' }, clock.now())
+      const group = await db
+        .selectFrom('groups')
+        .select('id')
+        .where('organization_id', '=', id)
+        .executeTakeFirstOrThrow()
+      return { organizationId: id, groupId: group.id }
+    },
+    async webhook({
+      linked = true,
+      tenant = first,
+      ...input
+    }: { linked?: boolean; tenant?: Tenant } & Partial<NewWebhook> = {}) {
+      const url = input.url ?? `https://receiver-${responses.size}.example/`
       responses.set(url, () => 200)
-      const groups = linked ? [groupId] : []
-      const context = systemContext(organization.id, clock.now())
+      const groups = linked ? [tenant.groupId] : []
+      const context = systemContext(tenant.organizationId, clock.now())
       const { id, secret } = await insertWebhook(db, keyring, context, { url, groups, ...input })
       return {
         id,
@@ -167,10 +186,9 @@ export async function givenDeliveries(db: Database, { limits = LIMITS, processes
       }
     },
     /** Inserts events of the default group, and a request for each linked webhook. */
-    async events(count = 1): Promise<void> {
+    async events(count = 1, tenant = first): Promise<void> {
       const events: ReportedEvent[] = Array.from({ length: count }, () => ({
-        organizationId: organization.id,
-        groupId,
+        ...tenant,
         event: {
           id: `evt_${eventCount++}`,
           monitor_id: 'mon_1',
