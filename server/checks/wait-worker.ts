@@ -10,7 +10,10 @@ export type WaitWorkerDeps = CheckWorkerDeps & { authoritativeClient?: Authorita
 
 /** Quick checks in progress, and started per second if more are due. Regular checks use the same name servers. */
 const MAX_IN_FLIGHT = 50
-const REST_MS = 1_000
+/** Of one organization: its silent name servers leave slots to the others. */
+const MAX_PER_ORGANIZATION = MAX_IN_FLIGHT / 2
+/** So that at most `MAX_IN_FLIGHT` are started per second. */
+const REST_MS = 500
 /** The longest delay of a quick check. */
 const MAX_DUE_MS = 120 * 60_000 * 15
 const BUSY_MS = 50
@@ -18,7 +21,7 @@ const BUSY_MS = 50
 /** Checks monitors that wait for their records. Runs until `stop`; `abandon` aborts quick checks in progress. */
 export async function runWaitWorker(deps: WaitWorkerDeps, { stop, abandon }: Signals): Promise<void> {
   const { db, clock, process, wakeUps, log } = deps
-  const inFlight = new Map<string, Promise<void>>()
+  const inFlight = new Map<string, { organizationId: string; done: Promise<void> }>()
   const start = (claim: WaitClaim) => {
     const done = processWait(deps, claim, abandon)
       .catch((err) => {
@@ -26,7 +29,7 @@ export async function runWaitWorker(deps: WaitWorkerDeps, { stop, abandon }: Sig
           log.error({ err, monitor: claim.monitor_id }, 'A quick check failed. It will be repeated.')
       })
       .finally(() => inFlight.delete(claim.monitor_id))
-    inFlight.set(claim.monitor_id, done)
+    inFlight.set(claim.monitor_id, { organizationId: claim.organization_id, done })
   }
   await runWorker(deps, stop, {
     name: 'waits',
@@ -37,14 +40,16 @@ export async function runWaitWorker(deps: WaitWorkerDeps, { stop, abandon }: Sig
       repairAfterClockStep(db, 'due_waits', self, { longestMs: sql.raw(String(Math.max(LEASE_MS, MAX_DUE_MS))) }),
     held: () => new Set(inFlight.keys()),
     pass: async () => {
-      const limit = MAX_IN_FLIGHT - inFlight.size
+      const limit = Math.min(MAX_IN_FLIGHT - inFlight.size, MAX_PER_ORGANIZATION)
       if (limit === 0) return { restMs: BUSY_MS, isIdle: false }
-      const claims = await claimDue(db, 'due_waits', { now: clock.now(), process, limit })
+      const organizations = Map.groupBy(inFlight.values(), ({ organizationId }) => organizationId)
+      const full = [...organizations].flatMap(([id, own]) => (own.length >= MAX_PER_ORGANIZATION ? [id] : []))
+      const claims = await claimDue(db, 'due_waits', { now: clock.now(), process, limit, without: full })
       for (const claim of claims) start(claim)
       return { restMs: claims.length === limit ? REST_MS : 0, isIdle: claims.length === 0 }
     },
   })
-  await Promise.all(inFlight.values())
+  await Promise.all([...inFlight.values()].map(({ done }) => done))
 }
 
 /** Ends a claimed wait that is over, or runs a quick check. */

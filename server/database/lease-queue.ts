@@ -83,7 +83,7 @@ export async function claimDue<T extends DueTable>(db: Database, table: T, optio
     without.length === 0
       ? sql``
       : sql`and (${keys}) in (select ${keys} from (
-          select ${keys}, organization_id from ${sql.table(table)} where due_at <= ${now} order by due_at limit ${MAX_CANDIDATES}
+          select * from ${sql.table(table)} where due_at <= ${now} order by due_at limit ${MAX_CANDIDATES}
         ) as candidates where not (${isOneOf(db, 'organization_id', without)}))`
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
