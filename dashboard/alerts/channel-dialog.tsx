@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Channel, ChannelField, ChannelType } from '#contract/alerts.ts'
 import { api } from '../api.ts'
+import { ifMatchOf, SaveProblem, type Stored, StoredForm } from '../edit/stored-form.tsx'
 import { useSession } from '../session.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch, TextArea } from '../ui/field.tsx'
@@ -14,16 +15,27 @@ import { channelTypesQuery } from './queries.ts'
 
 type Values = Record<string, string | boolean>
 
-/** Creates or edits a channel. The server defines the fields of each type. */
-export function ChannelDialog({
-  channel,
-  onClose,
-  onCreated,
-}: {
-  channel?: Channel
+type ChannelDialogProps = { channel?: Channel; onClose: () => void; onCreated?: (channel: Channel) => void }
+
+/** Creates or edits a channel. */
+export function ChannelDialog({ channel, onClose, onCreated }: ChannelDialogProps) {
+  if (!channel) return <ChannelForm onClose={onClose} onCreated={onCreated} />
+  return (
+    <StoredForm<Channel> path={`/channels/${channel.id}`} title="Edit channel" onClose={onClose}>
+      {(stored) => <ChannelForm stored={stored} onClose={onClose} />}
+    </StoredForm>
+  )
+}
+
+type ChannelFormProps = {
+  stored?: Stored<Channel>
   onClose: () => void
-  onCreated?: (channel: Channel) => void
-}) {
+  onCreated?: ((channel: Channel) => void) | undefined
+}
+
+/** The server defines the fields of each type. */
+function ChannelForm({ stored, onClose, onCreated }: ChannelFormProps) {
+  const channel = stored?.value
   const { me } = useSession()
   const queries = useQueryClient()
   const { data: types, error } = useQuery(channelTypesQuery)
@@ -34,9 +46,12 @@ export function ChannelDialog({
   const toast = useToast()
   const info = types?.find((candidate) => candidate.type === type)
   const save = useMutation({
-    mutationFn: async () => {
+    mutationFn: async ({ overwrites }: { overwrites: boolean }) => {
       const body = { name: name || info!.name, settings: settingsOf(info!.fields, values) }
-      if (channel) return await api.patch<Channel>(`/channels/${channel.id}`, body)
+      if (stored) {
+        const path = `/channels/${stored.value.id}`
+        return (await api.patchIfMatch<Channel>(path, body, ifMatchOf(stored, overwrites))).value
+      }
       const created = await api.post<Channel>('/channels', { ...body, type })
       // The list marks a channel whose rule was refused, for example at the limit of rules.
       if (hasRule) await createRuleOf(created).catch(toast.failed)
@@ -55,13 +70,15 @@ export function ChannelDialog({
       description={info?.help}
       submitLabel={channel ? 'Save' : 'Create channel'}
       isBusy={save.isPending || !info}
-      onSubmit={() => save.mutate()}
+      onSubmit={() => save.mutate({ overwrites: false })}
       onClose={onClose}
     >
-      {error ? (
-        <ProblemNote problem={error} />
-      ) : !info ? (
-        <Skeleton lines={4} />
+      {!info ? (
+        error ? (
+          <ProblemNote problem={error} />
+        ) : (
+          <Skeleton lines={4} />
+        )
       ) : (
         <div className="flex flex-col gap-5">
           {!channel && (
@@ -103,7 +120,14 @@ export function ChannelDialog({
               onChange={setHasRule}
             />
           )}
-          {save.error && <ProblemNote problem={save.error} fields={fields} />}
+          {save.error && (
+            <SaveProblem
+              problem={save.error}
+              fields={fields}
+              stored={stored}
+              onOverwrite={() => save.mutate({ overwrites: true })}
+            />
+          )}
         </div>
       )}
     </FormDialog>

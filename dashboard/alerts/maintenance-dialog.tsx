@@ -2,10 +2,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { MaintenanceWindow, NewMaintenanceWindow } from '#contract/maintenance.ts'
 import { api } from '../api.ts'
+import { ifMatchOf, SaveProblem, type Stored, StoredForm } from '../edit/stored-form.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input } from '../ui/field.tsx'
 import { fromLocalInput, localTimeZone, nextHours, toLocalInput } from '../ui/period.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { fieldError } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { groupsQuery } from '../webhooks/queries.ts'
 import { CheckboxList, NamePatternField } from './filter-fields.tsx'
@@ -35,15 +36,27 @@ const FIELDS = ['name', 'from', 'to', 'rrule', 'monitors', 'groups', 'name_patte
 
 /** Creates or edits a maintenance window. */
 export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWindow; onClose: () => void }) {
+  if (!window) return <MaintenanceForm onClose={onClose} />
+  const path = `/maintenance-windows/${window.id}`
+  return (
+    <StoredForm<MaintenanceWindow> path={path} title="Edit maintenance window" onClose={onClose}>
+      {(stored) => <MaintenanceForm stored={stored} onClose={onClose} />}
+    </StoredForm>
+  )
+}
+
+function MaintenanceForm({ stored, onClose }: { stored?: Stored<MaintenanceWindow>; onClose: () => void }) {
+  const window = stored?.value
   const queries = useQueryClient()
   const { data: groups } = useQuery(groupsQuery)
   const [form, setForm] = useState<Form>(() => formOf(window))
   const set = (change: Partial<Form>) => setForm({ ...form, ...change })
   const timezone = window?.timezone ?? localTimeZone()
   const save = useMutation({
-    mutationFn: () => {
+    mutationFn: async ({ overwrites }: { overwrites: boolean }) => {
       const body = bodyOf(form, timezone)
-      return window ? api.patch(`/maintenance-windows/${window.id}`, body) : api.post('/maintenance-windows', body)
+      if (!stored) await api.post('/maintenance-windows', body)
+      else await api.patchIfMatch(`/maintenance-windows/${stored.value.id}`, body, ifMatchOf(stored, overwrites))
     },
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['maintenance windows'] })
@@ -59,7 +72,7 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
       description="Alerts of these monitors are held until the window ends. Empty filters match every monitor."
       submitLabel={window ? 'Save' : 'Create window'}
       isBusy={save.isPending}
-      onSubmit={() => save.mutate()}
+      onSubmit={() => save.mutate({ overwrites: false })}
       onClose={onClose}
     >
       <Field label="Name" className="sm:col-span-2" error={fieldError(problem, 'name')}>
@@ -127,7 +140,14 @@ export function MaintenanceDialog({ window, onClose }: { window?: MaintenanceWin
         />
       </div>
       <div aria-live="polite" className="empty:hidden sm:col-span-2">
-        {problem && <ProblemNote problem={problem} fields={FIELDS} />}
+        {problem && (
+          <SaveProblem
+            problem={problem}
+            fields={FIELDS}
+            stored={stored}
+            onOverwrite={() => save.mutate({ overwrites: true })}
+          />
+        )}
       </div>
     </FormDialog>
   )

@@ -5,11 +5,12 @@ import type { AlertPreview, AlertRule, Channel, NewAlertRule } from '#contract/a
 import { type MonitorRecordType, RECORD_TYPES } from '#contract/record-types.ts'
 import { plural } from '#contract/wording.ts'
 import { api } from '../api.ts'
+import { ifMatchOf, SaveProblem, type Stored, StoredForm } from '../edit/stored-form.tsx'
 import { Button } from '../ui/button.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, Switch } from '../ui/field.tsx'
 import { Code } from '../ui/page.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { fieldError } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { STATE_DISPLAY } from '../ui/state.tsx'
 import { Time } from '../ui/time.tsx'
@@ -42,25 +43,37 @@ const FIELDS = [
   ...['repeat_every', 'escalate_after', 'escalation_channel', 'quiet_hours.from', 'quiet_hours.until'],
 ]
 
-/** Creates or edits an alert rule. The preview shows past failures that match. */
-export function RuleDialog({
-  rule,
-  channel,
-  onClose,
-}: {
+type RuleDialogProps = {
   rule?: AlertRule
   /** A new rule sends to it. */
   channel?: Channel
   onClose: () => void
-}) {
+}
+
+/** Creates or edits an alert rule. The preview shows past failures that match. */
+export function RuleDialog({ rule, channel, onClose }: RuleDialogProps) {
+  if (!rule) return <RuleForm channel={channel} onClose={onClose} />
+  return (
+    <StoredForm<AlertRule> path={`/alert-rules/${rule.id}`} title="Edit alert rule" onClose={onClose}>
+      {(stored) => <RuleForm stored={stored} onClose={onClose} />}
+    </StoredForm>
+  )
+}
+
+type RuleFormProps = { stored?: Stored<AlertRule>; channel?: Channel | undefined; onClose: () => void }
+
+function RuleForm({ stored, channel, onClose }: RuleFormProps) {
+  const rule = stored?.value
   const queries = useQueryClient()
   const { data: channels } = useQuery(channelsQuery)
   const { data: groups } = useQuery(groupsQuery)
   const [form, setForm] = useState<Form>(() => formOf(rule, channel))
   const set = (change: Partial<Form>) => setForm({ ...form, ...change })
   const save = useMutation({
-    mutationFn: () =>
-      rule ? api.patch(`/alert-rules/${rule.id}`, ruleOf(form)) : api.post('/alert-rules', ruleOf(form)),
+    mutationFn: async ({ overwrites }: { overwrites: boolean }) => {
+      if (!stored) await api.post('/alert-rules', ruleOf(form))
+      else await api.patchIfMatch(`/alert-rules/${stored.value.id}`, ruleOf(form), ifMatchOf(stored, overwrites))
+    },
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ['alert rules'] })
       onClose()
@@ -87,7 +100,7 @@ export function RuleDialog({
           Preview
         </Button>
       }
-      onSubmit={() => save.mutate()}
+      onSubmit={() => save.mutate({ overwrites: false })}
       onClose={onClose}
     >
       <Field label="Name" error={fieldError(problem, 'name')}>
@@ -170,7 +183,14 @@ export function RuleDialog({
         problem={problem}
       />
       <div aria-live="polite" className="sm:col-span-2">
-        {problem && <ProblemNote problem={problem} fields={FIELDS} />}
+        {problem && (
+          <SaveProblem
+            problem={problem}
+            fields={FIELDS}
+            stored={stored}
+            onOverwrite={() => save.mutate({ overwrites: true })}
+          />
+        )}
         {preview.data && !problem && (
           <div key={preview.submittedAt} ref={reveal}>
             <Preview preview={preview.data} />

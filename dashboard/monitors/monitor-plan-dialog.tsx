@@ -2,11 +2,12 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { api } from '../api.ts'
+import { ifMatchOf, SaveProblem, type Stored, StoredForm } from '../edit/stored-form.tsx'
 import { FormDialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Code } from '../ui/page.tsx'
 import { fromLocalInput, localTimeZone, nextHours, toLocalInput } from '../ui/period.tsx'
-import { fieldError, ProblemNote } from '../ui/problem.tsx'
+import { fieldError } from '../ui/problem.tsx'
 import { type MonitorDetails, useRefresh } from './monitor-queries.ts'
 
 const FIELDS = ['new_value', 'from', 'to']
@@ -16,6 +17,18 @@ type PlanProps = { monitor: MonitorDetails; change?: PlannedChange; onClose: () 
 
 /** Plans a change, or edits an open one. */
 export function PlanDialog({ monitor, change, onClose }: PlanProps) {
+  if (!change) return <PlanForm monitor={monitor} onClose={onClose} />
+  return (
+    <StoredForm<PlannedChange> path={`/planned-changes/${change.id}`} title="Edit planned change" onClose={onClose}>
+      {(stored) => <PlanForm monitor={monitor} stored={stored} onClose={onClose} />}
+    </StoredForm>
+  )
+}
+
+type PlanFormProps = Omit<PlanProps, 'change'> & { stored?: Stored<PlannedChange> }
+
+function PlanForm({ monitor, stored, onClose }: PlanFormProps) {
+  const change = stored?.value
   const queries = useQueryClient()
   const refresh = useRefresh()
   const [values, setValues] = useState((change?.new_value ?? monitor.expected_value).join('\n'))
@@ -23,12 +36,11 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
     change ? { from: toLocalInput(Date.parse(change.from)), to: toLocalInput(Date.parse(change.to)) } : nextHours(4),
   )
   const save = useMutation({
-    mutationFn: () => {
+    mutationFn: async ({ overwrites }: { overwrites: boolean }) => {
       const new_value = values.split('\n').filter((line) => line.trim() !== '')
       const body = { new_value, from: fromLocalInput(period.from) ?? '', to: fromLocalInput(period.to) ?? '' }
-      return change
-        ? api.patch(`/planned-changes/${change.id}`, body)
-        : api.post('/planned-changes', { monitor_id: monitor.id, ...body })
+      if (!stored) await api.post('/planned-changes', { monitor_id: monitor.id, ...body })
+      else await api.patchIfMatch(`/planned-changes/${stored.value.id}`, body, ifMatchOf(stored, overwrites))
     },
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['planned changes'] })
@@ -44,7 +56,7 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
       description="During this period, the old values, the new ones and a mix of both are valid. If the new values have not arrived when it ends, the monitor fails."
       submitLabel={change ? 'Save' : 'Plan change'}
       isBusy={save.isPending}
-      onSubmit={() => save.mutate()}
+      onSubmit={() => save.mutate({ overwrites: false })}
       onClose={onClose}
     >
       <p className="text-sm text-soft sm:col-span-2">
@@ -75,7 +87,14 @@ export function PlanDialog({ monitor, change, onClose }: PlanProps) {
         />
       </Field>
       <div aria-live="polite" className="empty:hidden sm:col-span-2">
-        {problem && <ProblemNote problem={problem} fields={ALL_FIELDS} />}
+        {problem && (
+          <SaveProblem
+            problem={problem}
+            fields={ALL_FIELDS}
+            stored={stored}
+            onOverwrite={() => save.mutate({ overwrites: true })}
+          />
+        )}
       </div>
     </FormDialog>
   )

@@ -19,21 +19,24 @@ type DialogProps = {
   title: ReactNode
   description?: ReactNode
   isWide?: boolean
-  /** A click outside does not close the dialog, so that no input is lost. */
+  /** A click outside does not close the dialog. */
   isPersistent?: boolean
   /** Buttons, the primary one last. */
   footer?: ReactNode
   children: ReactNode
 }
 
+/** Asks before Escape, the X or a click outside discards a form that was changed. */
 export function Dialog({ isOpen, onClose, title, description, isWide, isPersistent, footer, children }: DialogProps) {
   const body = useRef<HTMLDivElement>(null)
+  const isChanged = useRef(false)
+  const [isAsking, setAsking] = useState(false)
+  const close = () => {
+    if (isChanged.current && body.current?.querySelector('form')) setAsking(true)
+    else onClose?.()
+  }
   return (
-    <Base.Root
-      open={isOpen}
-      onOpenChange={(open) => !open && onClose?.()}
-      disablePointerDismissal={isPersistent ?? false}
-    >
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && close()} disablePointerDismissal={isPersistent ?? false}>
       <Base.Portal>
         <Base.Backdrop forceRender className={backdrop} />
         <Base.Popup
@@ -56,17 +59,42 @@ export function Dialog({ isOpen, onClose, title, description, isWide, isPersiste
               />
             )}
           </header>
-          <div ref={body} className="min-h-0 flex-1 overflow-y-auto px-5 py-4">
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: it observes the fields */}
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard clicks these elements too */}
+          <div
+            ref={body}
+            className="min-h-0 flex-1 overflow-y-auto px-5 py-4"
+            onInput={() => {
+              isChanged.current = true
+            }}
+            onClick={({ target }) => {
+              if ((target as Element).closest?.(CHOICES)) isChanged.current = true
+            }}
+          >
             {children}
           </div>
           {footer && (
             <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3.5">{footer}</footer>
           )}
         </Base.Popup>
+        <Confirm
+          isOpen={isAsking}
+          onClose={() => setAsking(false)}
+          title="Discard your changes?"
+          cancelLabel="Keep editing"
+          confirmLabel="Discard"
+          isDangerous
+          onConfirm={async () => onClose?.()}
+        >
+          What you entered is not saved.
+        </Confirm>
       </Base.Portal>
     </Base.Root>
   )
 }
+
+/** Elements whose click changes a form. Options of a list are in a portal; React passes their clicks on to the dialog. */
+const CHOICES = '[role=checkbox], [role=switch], [role=radio], [role=option]'
 
 const FIELDS = 'input:enabled:not([tabindex="-1"]), textarea:enabled, [role=combobox], [role=checkbox], [role=switch]'
 
@@ -84,13 +112,23 @@ type ConfirmProps = {
   children: ReactNode
   /** The button, for example "Delete monitor". */
   confirmLabel: string
+  cancelLabel?: string
   isDangerous?: boolean
   /** The dialog closes when it resolves, and shows the error when it rejects. */
   onConfirm: () => Promise<unknown>
 }
 
 /** Asks for confirmation before an action that cannot be undone. */
-export function Confirm({ isOpen, onClose, title, children, confirmLabel, isDangerous, onConfirm }: ConfirmProps) {
+export function Confirm({
+  isOpen,
+  onClose,
+  title,
+  children,
+  confirmLabel,
+  cancelLabel = 'Cancel',
+  isDangerous,
+  onConfirm,
+}: ConfirmProps) {
   const [isBusy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>()
   const close = () => {
@@ -120,7 +158,7 @@ export function Confirm({ isOpen, onClose, title, children, confirmLabel, isDang
           </AlertDialog.Description>
           {problem !== undefined && <ProblemNote problem={problem} />}
           <div className="mt-3 flex justify-end gap-2">
-            <AlertDialog.Close render={<Button>Cancel</Button>} />
+            <AlertDialog.Close render={<Button>{cancelLabel}</Button>} />
             <Button variant={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={confirm}>
               {confirmLabel}
             </Button>
