@@ -10,6 +10,6 @@ test.each([
   expect(truncate(text, maxLength)).toBe(expected)
 })
 
-test('a line has no line breaks and no marks that change the direction of text', () => {
-  expect(oneLine('a\r\nb\u2028c\u202ed')).toBe('a b c d')
+test('a line has no line breaks, and marks that change the direction of text are shown', () => {
+  expect(oneLine('a\r\nb\u2028c\u202ed')).toBe('a b c<U+202E>d')
 })

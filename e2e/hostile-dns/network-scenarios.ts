@@ -46,7 +46,7 @@ const failValidation = (server: DnsServer, times: number) => {
 
 /** The parent zone has DS records for the zone. */
 function signZone({ tld }: Lab): void {
-  tld.set('example.test', 'DS', [`12345 13 2 ${'AB'.repeat(32)}`])
+  tld.set('example.test', 'DS', [`\\# 36 30390d02${'ab'.repeat(32)}`])
 }
 
 /** Faults of the local network, interception, split horizon and DNSSEC. */

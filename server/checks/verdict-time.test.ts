@@ -166,7 +166,7 @@ test.concurrent.for<Case>([
   {
     name: 'data that does not validate, slowly',
     given: ({ tld, resolvers }) => {
-      tld.set('example.test', 'DS', [`12345 13 2 ${'AB'.repeat(32)}`])
+      tld.set('example.test', 'DS', [`\\# 36 30390d02${'ab'.repeat(32)}`])
       resolvers.forEach((server) => {
         server.validate(NAME, { code: 7, text: '' })
         server.delay(NAME, real(1_500))
