@@ -86,7 +86,7 @@ export function Dialog({ isOpen, onClose, title, description, isWide, isPersiste
           isDangerous
           onConfirm={async () => onClose?.()}
         >
-          What you entered is not saved.
+          Your input will be lost.
         </Confirm>
       </Base.Portal>
     </Base.Root>
