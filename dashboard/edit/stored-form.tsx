@@ -48,7 +48,7 @@ export function SaveProblem({ problem, fields, stored, onOverwrite }: SaveProble
   if (!stored || !(problem instanceof ApiProblem && problem.status === 412))
     return <ProblemNote problem={problem} fields={fields} />
   return (
-    <section role="alert" className="flex flex-col gap-3 rounded-md bg-warn-wash px-3 py-2.5 text-sm">
+    <section ref={reveal} role="alert" className="flex flex-col gap-3 rounded-md bg-warn-wash px-3 py-2.5 text-sm">
       <p className="flex gap-2.5 text-warn">
         <Users className="mt-0.5 size-4 shrink-0" aria-hidden="true" />
         <span>
@@ -67,6 +67,9 @@ export function SaveProblem({ problem, fields, stored, onOverwrite }: SaveProble
     </section>
   )
 }
+
+/** At the end of a long form it would not be seen. */
+const reveal = (element: HTMLElement | null): void => element?.scrollIntoView({ block: 'nearest' })
 
 /** The If-Match of a save: the opened version, or any. */
 export const ifMatchOf = ({ etag }: { etag: string }, overwrites: boolean): string => (overwrites ? '*' : etag)

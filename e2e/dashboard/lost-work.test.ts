@@ -3,6 +3,13 @@ import { shareDashboard } from './dashboard.ts'
 
 const givenOwner = shareDashboard()
 
+/** Whether it can be seen without scrolling. */
+const isInView = (element: Element) => {
+  const { left, top, width, height } = element.getBoundingClientRect()
+  const shown = document.elementFromPoint(left + width / 2, top + height / 2)
+  return shown !== null && element.contains(shown)
+}
+
 test('a filled form asks before it is discarded, survives an outage, and shows what a colleague changed', async () => {
   const { server, page } = await givenOwner()
   const headers = { origin: server.url }
@@ -41,7 +48,10 @@ test('a filled form asks before it is discarded, survives an outage, and shows w
 
   await colleagueSaves({ name: 'Renamed' })
   await form.getByRole('button', { name: 'Save' }).click()
-  await form.getByText('Not saved: someone else changed this while you were editing.').waitFor()
+  const note = form
+    .getByRole('alert')
+    .filter({ hasText: 'Not saved: someone else changed this while you were editing.' })
+  await expect.poll(() => note.getByRole('button', { name: 'Overwrite' }).evaluate(isInView)).toBe(true)
   expect(await stored()).toMatchObject({ name: 'Renamed', delay: 10 })
   await form.getByRole('button', { name: 'Reload' }).click()
   await expect.poll(() => form.getByRole('textbox', { name: 'Name', exact: true }).inputValue()).toBe('Renamed')
