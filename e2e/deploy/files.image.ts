@@ -54,6 +54,7 @@ const KINDS: Record<string, string> = {
   Service: 'kubernetes-types/core/v1',
   Deployment: 'kubernetes-types/apps/v1',
   PodDisruptionBudget: 'kubernetes-types/policy/v1',
+  NetworkPolicy: 'kubernetes-types/networking/v1',
 }
 
 test('the Kubernetes manifests match the schema of Kubernetes', async () => {
@@ -77,6 +78,10 @@ test('the selectors, probes and services of the Kubernetes manifests refer to ex
   const selects = (labels: object) => pods.filter((pod) => isSubset(labels, pod.metadata.labels))
   for (const { kind, metadata, spec } of manifests) {
     if (kind === 'ConfigMap') continue
+    if (kind === 'NetworkPolicy') {
+      expect([metadata.name, selects(spec!.podSelector!.matchLabels).length]).not.toContain(0)
+      continue
+    }
     const found = selects(spec!.selector.matchLabels ?? spec!.selector)
     expect([kind, metadata.name, found.length]).toEqual([kind, metadata.name, 1])
     const ports = found[0]!.spec.containers.flatMap((container) => container.ports.map(({ name }) => name))
@@ -102,7 +107,12 @@ type Pod = { metadata: { labels: object }; spec: { containers: Container[] } }
 type Manifest = {
   kind: string
   metadata: { name: string }
-  spec?: { selector: { matchLabels?: object }; template?: Pod; ports?: { targetPort: string }[] }
+  spec?: {
+    selector: { matchLabels?: object }
+    podSelector?: { matchLabels: object }
+    template?: Pod
+    ports?: { targetPort: string }[]
+  }
 }
 
 const readManifests = (): Manifest[] =>
@@ -127,6 +137,8 @@ test('the files of deploy/ use only settings that exist', () => {
     'PATH',
     'CMD',
     'BUILDPLATFORM',
+    'TCP',
+    'UDP',
   ]
   const files = globSync(['deploy/*.yaml', 'deploy/*.service', 'deploy/kubernetes/*.yaml', 'Dockerfile'], {
     cwd: PROJECT,
