@@ -76,17 +76,24 @@ test('while some validating resolvers still have the old DS records, a failure i
   expect(await eventsOf(world)).toEqual([FIRST, 'VALID → INVALID'])
 })
 
-test('a resolver that fails is no DNSSEC failure of a zone without DS records', async () => {
-  const move = change(
-    'move',
-    { at: NOON - HOUR, provider: 1, publication: published(['203.0.113.1'], [1]) },
-    { at: NOON, delegation: [1] },
-    { at: NOON + HOUR, provider: 0, publication: { ...published(['203.0.113.1']), content: 'silent' } },
-  )
-  const resolver = { ...quietWorld().resolvers[0]!, caches: 4, isPopular: true }
-  const resolvers = [{ ...resolver, model: 'bind, validating' }, resolver]
-  expect(await eventsOf(quietWorld({ frequency: 5, ttl: 3_600, changes: [move], resolvers }))).toEqual([FIRST])
-})
+test.each([false, true])(
+  'a resolver that fails is no DNSSEC failure of a zone without DS records (alias: %s)',
+  async (isAlias) => {
+    const publication = (ns: readonly number[]) => ({ ...published(['203.0.113.1'], ns), ...(isAlias && { isAlias }) })
+    const move = change(
+      'move',
+      { at: NOON - HOUR, provider: 1, publication: publication([1]) },
+      { at: NOON, delegation: [1] },
+      { at: NOON + HOUR, provider: 0, publication: { ...publication([0]), content: 'silent' } },
+    )
+    const resolver = { ...quietWorld().resolvers[0]!, caches: 4, isPopular: true }
+    const resolvers = [{ ...resolver, model: 'bind, validating' }, resolver]
+    const publications = [publication([0]), publication([1]), publication([2])]
+    expect(await eventsOf(quietWorld({ frequency: 5, ttl: 3_600, publications, changes: [move], resolvers }))).toEqual([
+      FIRST,
+    ])
+  },
+)
 
 test('a hijack that removes the DS records is a change of the records, although some resolvers still have them', async () => {
   const signedBy = { key: 'key-1', from: -DAY, until: Number.MAX_SAFE_INTEGER }
@@ -161,6 +168,46 @@ test.each(['all', 'uplink'] as const)('nothing is reported while our own network
   ]
   const world = quietWorld({ resolvers, outages: [{ from: NOON, to: NOON + 3 * HOUR, reach }] })
   expect(await eventsOf(world)).toEqual([FIRST])
+})
+
+test('an outage of the own network after a move makes no event of old copies in local caches', async () => {
+  const [first] = quietWorld().resolvers
+  const resolvers = [
+    { ...first!, isLocal: true, isPopular: true },
+    { ...first!, isLocal: true, isPopular: true },
+  ]
+  const move = change(
+    'move',
+    { at: NOON - HOUR, provider: 1, publication: published(['203.0.113.7'], [1]) },
+    { at: NOON, delegation: [1] },
+  )
+  for (const offset of [0, 4_000, 8_000]) {
+    const from = NOON + 3 * HOUR - offset
+    const outages = [{ from, to: from + 2 * HOUR, reach: 'uplink' as const }]
+    const world = quietWorld({ frequency: 5, ttl: 86_400, resolvers, changes: [move], outages })
+    expect(await eventsOf(world)).toEqual([FIRST, 'VALID → MISMATCH 203.0.113.7'])
+  }
+})
+
+test('an outage of the own network that ends during a check makes no event of old copies', async () => {
+  const [first] = quietWorld().resolvers
+  const local = { ...first!, isLocal: true, isPopular: true }
+  const suspension = change('suspension', { at: NOON, delegation: null })
+  for (const seconds of [6, 8, 10, 12, 14, 16, 18, 20, 24]) {
+    const at = NOON + 3 * HOUR
+    const outages = [{ from: at - MINUTE, to: at + 1_000 * seconds, reach: 'uplink' as const }]
+    const resolvers = [local, local, { ...local, status: 'silent' as const }]
+    const world = quietWorld({ frequency: 60, ttl: 86_400, resolvers, changes: [suspension], outages })
+    expect(await eventsOf(world)).toEqual([FIRST, 'VALID → NOT_FOUND'])
+  }
+})
+
+test('lost packets are no outage of a zone with one name server', async () => {
+  const servers = [{ delaysMs: [0] }]
+  for (const seed of [1, 2, 3, 4, 5, 6]) {
+    const world = quietWorld({ seed, frequency: 5, ttl: 60, providers: [servers, servers, servers], loss: 0.12 })
+    expect(await eventsOf(world)).toEqual([FIRST])
+  }
 })
 
 test('a move with other records is one event', async () => {
