@@ -87,10 +87,34 @@ test('the server stops with the error of a process that cannot start', async () 
   const { forked, supervisor } = givenSupervisor()
   const running = supervisor.run()
   forked[0]!.reports({ kind: 'ready', instance: 1 })
-  forked[1]!.reports({ kind: 'failed', message: 'Set SECRET to that one.' })
+  forked[1]!.reports({ kind: 'failed', message: 'Set SECRET to that one.', mayPass: false })
   forked[1]!.ends(1)
   await expect(running).rejects.toThrow('Set SECRET to that one.')
   expect(forked.map(({ isRunning }) => isRunning())).toEqual([false, false, false])
+})
+
+test('a process that cannot start because the database has just become unavailable is started until it can', async () => {
+  const { forked, supervisor, slept, started } = givenSupervisor()
+  const running = supervisor.run()
+  forked[0]!.reports({ kind: 'ready', instance: 1 })
+  for (let count = 4; count <= 40; count++) {
+    const failing = count === 4 ? forked[1]! : forked.at(-1)!
+    failing.reports({ kind: 'failed', message: 'The database cannot be used.', mayPass: true })
+    failing.ends(1)
+    await started(count)
+  }
+  expect(slept.at(-1)).toBe(10_000)
+  forked.at(-1)!.reports({ kind: 'ready', instance: 2 })
+  supervisor.stop()
+  await running
+})
+
+test('the server stops when the database is unavailable at its first start', async () => {
+  const { forked, supervisor } = givenSupervisor()
+  const running = supervisor.run()
+  forked[0]!.reports({ kind: 'failed', message: 'The database cannot be used.', mayPass: true })
+  forked[0]!.ends(1)
+  await expect(running).rejects.toThrow('The database cannot be used.')
 })
 
 test('the server stops when a process ends at each start', async () => {

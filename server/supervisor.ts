@@ -21,8 +21,8 @@ export type SupervisorMessage =
 /** From a process to the supervisor. */
 export type ProcessMessage =
   | { kind: 'ready'; instance: number }
-  /** The process cannot start, for a reason that the operator can fix. */
-  | { kind: 'failed'; message: string }
+  /** The process cannot start. `mayPass`: because the database is unavailable. Otherwise the operator has to fix the reason. */
+  | { kind: 'failed'; message: string; mayPass: boolean }
   | ForwardedMessage
   /** The response to `collect`. `problems`: why the process is not ready. */
   | { kind: 'collected'; id: number; families: MetricFamily[]; databaseFamilies: MetricFamily[]; problems: string[] }
@@ -55,7 +55,7 @@ type Child = {
   /** Set when it is ready. */
   instance: number | undefined
   /** Why it could not start. */
-  startError: string | undefined
+  startError: Extract<ProcessMessage, { kind: 'failed' }> | undefined
   /** By the id of the `collect` message. */
   collections: Map<number, (metrics: CollectedMetrics) => void>
 }
@@ -176,7 +176,7 @@ export class Supervisor {
         }
         return
       case 'failed':
-        child.startError = message.message
+        child.startError = message
         return
       case 'wake':
         this.#forward(index, message.topic === 'checks' ? 'checker' : 'delivery', message)
@@ -206,15 +206,15 @@ export class Supervisor {
     const wasReady = child.instance !== undefined
     if (wasReady && clock.elapsed() - child.startedAt > STABLE_MS) this.#restarts[index] = 0
     const restarts = this.#restarts[index]!++
-    const wereAllReady = this.#ready.size === processes.length
-    if (!wasReady && (restarts >= (wereAllReady ? MAX_RESTARTS : MAX_STARTS) || (child.startError && !wereAllReady))) {
+    const { startError } = child
+    if (!wasReady && !this.#isRestarted(restarts, startError)) {
       const error = `A process with the roles ${processes[index]!.join(', ')} cannot start (${reason}). See its output above.`
-      this.#ended.reject(new CliError(child.startError ?? error))
+      this.#ended.reject(new CliError(startError?.message ?? error))
       return
     }
     const { pid } = child.process
     log.warn(
-      { pid, roles: processes[index], reason, ...(child.startError ? { message: child.startError } : {}) },
+      { pid, roles: processes[index], reason, ...(startError ? { message: startError.message } : {}) },
       'A process ended unexpectedly. Restarting it.',
     )
     const delay = wasReady && restarts === 0 ? 0 : Math.min(MIN_RESTART_DELAY_MS * 2 ** restarts, MAX_RESTART_DELAY_MS)
@@ -224,6 +224,15 @@ export class Supervisor {
     this.#start(index)
     const isFirst = this.#ready.size === 0
     if (!isFirst || index === 0) this.#send(index, { kind: 'start', predecessor: child.instance, isFirst })
+  }
+
+  /** Whether a process that could not start is started again. */
+  #isRestarted(restarts: number, startError: Child['startError']): boolean {
+    const wasPrepared = this.#ready.size > 0
+    if (startError?.mayPass && wasPrepared) return true // the database was there when the first process started
+    const wereAllReady = this.#ready.size === this.#deps.processes.length
+    if (startError && !wereAllReady) return false
+    return restarts < (wereAllReady ? MAX_RESTARTS : MAX_STARTS)
   }
 
   /** The metrics of all processes as one text. */

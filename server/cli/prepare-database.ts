@@ -30,6 +30,7 @@ export async function prepareDatabase(
     if (error instanceof OtherVersion) throw new CliError(error.message)
     throw new CliError(
       `${where} cannot be used: ${errorMessage(error)}. Check DATABASE_URL and whether the database is running.`,
+      { cause: error },
     )
   }
 }

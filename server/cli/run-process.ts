@@ -10,6 +10,7 @@ import { engineOf } from '../database/database.ts'
 import { registerProcess, runHeartbeat, unregisterProcess } from '../database/heartbeat.ts'
 import { OutageLog } from '../database/outage-log.ts'
 import { PostgresSignals } from '../database/postgres-signals.ts'
+import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { closeDeps, type Deps, openDeps } from '../deps.ts'
 import { readinessProblems } from '../http/health.ts'
 import { createLog } from '../log.ts'
@@ -44,8 +45,9 @@ export async function runProcess(roles: string): Promise<void> {
   try {
     await run(parseRoles(roles), supervisor)
   } catch (error) {
-    if (!(error instanceof CliError)) throw error
-    await supervisor.report({ kind: 'failed', message: error.message })
+    const mayPass = isDatabaseUnavailable(error instanceof CliError ? error.cause : error)
+    if (!(error instanceof CliError || mayPass)) throw error
+    await supervisor.report({ kind: 'failed', message: errorMessage(error), mayPass })
     process.exit(1)
   }
 }
@@ -96,7 +98,9 @@ async function run(roles: Config['roles'], supervisor: Supervisor): Promise<void
   const abandon = new AbortController()
   const signals = { stop: stop.signal, abandon: abandon.signal }
   isServing = true
-  // In a process without loops, `deps.loopHealth` holds the loops of the other processes: they are not its own to report.
+  // In a process without loops, `deps.loopHealth` holds the loops of the other processes: they are not its own to report. Processes
+  // that never start would report none.
+  if (!workers) for (const role of config.roles) if (role !== 'api') deps.loopHealth.begin(role, clock.elapsed())
   const loopHealth = workers ? deps.loopHealth : new LoopHealth()
   const describe = () => JSON.stringify(reportOf(deps, roles))
   const wrote = (elapsed: number) => {
