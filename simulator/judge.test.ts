@@ -133,6 +133,15 @@ test('a move to servers that fail is a failure, although resolvers with the old 
   expect(await eventsOf(quietWorld({ changes: [move] }))).toEqual([FIRST, 'VALID → INVALID'])
 })
 
+test.each([
+  [51_205, 'a resolver that fails to show its delegation leaves a private zone private'],
+  [51_914, 'caches with the delegation of a past hijack do not hide an outage'],
+  [51_974, 'caches with the old delegation do not hide the outage of the new servers'],
+])('world %i: %s', async (seed) => {
+  const [report] = await judgeAll([drawWorld(seed)])
+  expect(report!.faults).toEqual([])
+})
+
 test('a resolver that denies every name does not hide the outage of a zone', async () => {
   const [first] = quietWorld().resolvers
   const outage = { at: NOON, provider: 0, publication: { ...published(['203.0.113.1']), content: 'servfail' as const } }

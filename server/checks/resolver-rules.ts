@@ -1,5 +1,5 @@
 import type { ConfirmationReason } from '#contract/reasons.ts'
-import { isStale, isUsable, type Outcome, type Reply, type ServerAddress } from '../dns/outcome.ts'
+import { isUsable, type Outcome, type Reply, type ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/server-address.ts'
 import {
   applyRules,
@@ -17,6 +17,7 @@ import {
   sendQueries,
   verdict,
 } from './check-state.ts'
+import { hasOnlyCopies, onlyCopies } from './copies-rule.ts'
 import { fingerprint } from './fingerprint.ts'
 import {
   areSame,
@@ -81,7 +82,7 @@ export const RESOLVER_RULES: readonly Rule<Replies>[] = [
     name: 'Copies in caches',
     rationale:
       'If all name servers of the zone fail, a resolver counts only if it can still resolve a name that no cache has, by the current delegation.',
-    apply: onlyCopies,
+    apply: ({ check, replies, usable }) => onlyCopies(check, replies, usable.length > 0),
   },
   {
     name: 'Silence',
@@ -205,47 +206,6 @@ function cnameLoop({ check, replies, usable }: Replies): Step | undefined {
   const chain = repliesByPurpose(check, 'cname_links')[0]
   if (!chain) return sendQueries({ purpose: 'cname_links' })
   return chain.outcome.kind === 'cname_loop' ? verdict(check, chain.outcome, CONFIRMATIONS.cnameLoop) : undefined
-}
-
-/** Each resolver that answers is asked for a name that no cache has, and for the name servers that it knows. */
-function onlyCopies({ check, replies, usable }: Replies): Step | undefined {
-  const { view, failure } = check.zone
-  if (!view || !failure) return undefined
-  const answering = new Map(
-    replies.flatMap((reply) => (isUsable(reply.outcome) ? [[serverOf(reply), resolverOf(check, reply)]] : [])),
-  )
-  const unproven = [...answering].filter(([server]) => !findProbe(check, server)).map(([, servers]) => servers)
-  if (unproven.length > 0) {
-    const attempts = 1
-    return sendQueries(
-      ...unproven.map((servers): Query => ({ purpose: 'uncached', zone: view.zone, servers })),
-      ...unproven.map((servers): Query => ({ purpose: 'resolver_ns', name: view.zone, servers, attempts })),
-    )
-  }
-  if (answering.size === 0 || usable.length > 0) return undefined
-  return isMajorityDue(check)
-    ? verdict(check, failure, CONFIRMATIONS.copiesExpired)
-    : inconclusive(check, CONFIRMATIONS.onlyCopies)
-}
-
-function findProbe(check: Check, server: string): Reply | undefined {
-  return repliesByPurpose(check, 'uncached').find((reply) => serverOf(reply) === server)
-}
-
-/**
- * Whether a resolver's answers are old copies, or come from the servers of an old delegation, while the delegated servers fail: it
- * cannot resolve a name that no cache has, or knows none of the delegated servers.
- */
-function hasOnlyCopies(check: Check, reply: Reply): boolean {
-  const { view, failure } = check.zone
-  const server = serverOf(reply)
-  const probe = view && failure ? findProbe(check, server) : undefined
-  if (!view || !probe) return false
-  if (!isUsable(probe.outcome) || isStale(probe)) return true
-  const known = repliesByPurpose(check, 'resolver_ns').find((each) => serverOf(each) === server)?.outcome
-  if (known?.kind !== 'answer') return false
-  const delegated = new Set(view.nameServers.map(({ name }) => name))
-  return !known.rrset.values.some((name) => delegated.has(name))
 }
 
 /** Few servers of a zone may be those that were left behind. */

@@ -68,7 +68,9 @@ function findCandidate(check: Check, resolver: Reply): undefined | Query[] | Can
     // A private name that fails must not be reported as nonexistent because it does not exist in the public DNS.
     const isDenial = usable.every(({ outcome }) => !isAnswer(outcome))
     const reason = CONFIRMATIONS.splitHorizonPossible(zone)
-    return isDenial && isFailing ? { cut: zone, publicServers: [], reason } : undefined
+    // Once another view is proven, a resolver that fails to show its delegation does not disprove it.
+    const isPossible = (isDenial && isFailing) || check.recorded.hasOwnView === true
+    return isPossible ? { cut: zone, publicServers: [], reason } : undefined
   }
   const resolverServers = valuesOf(apex)
   if (resolverServers.some((server) => nameServers.includes(server))) return

@@ -1,0 +1,70 @@
+import { isStale, isUsable, type Reply } from '../dns/outcome.ts'
+import {
+  type Check,
+  inconclusive,
+  isMajorityDue,
+  type Query,
+  repliesByPurpose,
+  resolverOf,
+  type Step,
+  sendQueries,
+  verdict,
+} from './check-state.ts'
+import { serverOf } from './outcomes.ts'
+import { CONFIRMATIONS } from './reasons.ts'
+
+/**
+ * How often a resolver is asked whether it can resolve the zone by the current delegation: several caches may answer behind its
+ * address, some with an old one.
+ */
+const CACHE_PROBES = 8
+/** Of those that were answered. Single failures may be lost packets between the resolver and the zone. */
+const MIN_FAILING_SHARE = 0.25
+
+/** Each resolver that answers is asked for names that no cache has, and for the name servers that it knows. */
+export function onlyCopies(check: Check, replies: readonly Reply[], hasUsable: boolean): Step | undefined {
+  const { view, failure } = check.zone
+  if (!view || !failure) return undefined
+  const answering = new Map(
+    replies.flatMap((reply) => (isUsable(reply.outcome) ? [[serverOf(reply), resolverOf(check, reply)]] : [])),
+  )
+  const unproven = [...answering].filter(([server]) => findProbes(check, 'uncached', server).length === 0)
+  if (unproven.length > 0) {
+    const queries = unproven.flatMap(([, servers]): Query[] => [
+      { purpose: 'uncached', zone: view.zone, servers },
+      { purpose: 'resolver_ns', name: view.zone, servers, attempts: 1 },
+    ])
+    return sendQueries(...Array.from({ length: CACHE_PROBES }, () => queries).flat())
+  }
+  if (answering.size === 0 || hasUsable) return undefined
+  return isMajorityDue(check)
+    ? verdict(check, failure, CONFIRMATIONS.copiesExpired)
+    : inconclusive(check, CONFIRMATIONS.onlyCopies)
+}
+
+function findProbes(check: Check, purpose: 'uncached' | 'resolver_ns', server: string): Reply[] {
+  return repliesByPurpose(check, purpose).filter((reply) => serverOf(reply) === server)
+}
+
+/**
+ * Whether a resolver's answers are old copies, or come from the servers of an old delegation, while the delegated servers fail: it
+ * cannot resolve names that no cache has, or knows none of the delegated servers.
+ */
+export function hasOnlyCopies(check: Check, reply: Reply): boolean {
+  const { view, failure } = check.zone
+  const server = serverOf(reply)
+  const probes = view && failure ? findProbes(check, 'uncached', server) : []
+  if (!view || probes.length === 0) return false
+  const delegations = findProbes(check, 'resolver_ns', server)
+  if (isOftenFailing(probes) || isOftenFailing(delegations)) return true
+  const delegated = new Set(view.nameServers.map(({ name }) => name))
+  return delegations.some(
+    ({ outcome }) => outcome.kind === 'answer' && !outcome.rrset.values.some((name) => delegated.has(name)),
+  )
+}
+
+function isOftenFailing(replies: readonly Reply[]): boolean {
+  const answered = replies.filter(({ outcome }) => outcome.kind !== 'timeout')
+  const failing = answered.filter((reply) => !isUsable(reply.outcome) || isStale(reply))
+  return failing.length >= answered.length * MIN_FAILING_SHARE
+}
