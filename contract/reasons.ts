@@ -196,17 +196,17 @@ export const CONFIRMATION_REASONS = {
     'The same resolver gave the same answer twice.',
     'Confirmed by a second resolver query.',
   ),
-  resolvers_agree: sentence('Several resolvers gave the same answer.', 'The resolvers agree.'),
+  resolvers_agree: sentence('Several resolvers gave the same answer.', 'The resolvers agreed.'),
   resolvers_disagree: sentence('No verdict yet: the answers differ.', 'The resolvers disagree.'),
   resolvers_majority: sentence(
     'The resolvers disagreed for three checks in a row.',
-    'The resolvers still disagree after repeated queries. The majority answer counts.',
+    'The resolvers still disagreed after repeated queries. The majority answer counts.',
   ),
   name_server_confirmed: entry('One of the name servers of the zone answered.', NameServers, ({ name_servers }) => {
     return `Confirmed by the zone's name server ${listed(name_servers)}.`
   }),
   name_servers_agree: entry('Name servers of the zone gave the same answer.', NameServers, ({ name_servers }) => {
-    return `The zone's name servers ${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)} agree.`
+    return `The zone's name servers ${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)} agreed.`
   }),
   name_servers_disagree: sentence(
     'No verdict yet: each name server keeps to its own answer.',
@@ -216,7 +216,7 @@ export const CONFIRMATION_REASONS = {
     'The name servers disagreed for three checks in a row.',
     StrictObject({ ...NameServers.properties, supporters: texts('The name servers that gave the majority answer.') }),
     ({ name_servers }) =>
-      `The zone's name servers ${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)} still disagree after repeated queries. The majority answer counts.`,
+      `The zone's name servers ${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)} still disagreed after repeated queries. The majority answer counts.`,
   ),
   name_servers_silent: sentence(
     'No verdict yet: the resolvers answer, and the name servers of the zone do not.',
@@ -228,7 +228,7 @@ export const CONFIRMATION_REASONS = {
   ),
   copies_do_not_count: sentence(
     'The name servers of the zone failed for four checks in a row, and the resolvers could not reach them either.',
-    "The zone's own name servers fail, and the resolvers cannot reach them either: they answer only from their caches.",
+    "The zone's own name servers failed, and the resolvers could not reach them either: they answered only from their caches.",
   ),
   few_name_servers: sentence(
     'Fewer than half of the delegated name servers answer, and the resolvers contradict them.',
@@ -254,11 +254,11 @@ export const CONFIRMATION_REASONS = {
   ),
   all_servers_fail: sentence(
     'Neither the resolvers nor the name servers answer.',
-    "The resolvers and the zone's own name servers fail.",
+    "The resolvers and the zone's own name servers failed.",
   ),
   validation_fails: sentence(
     'The resolvers return the records only without DNSSEC validation.',
-    'The resolvers answer SERVFAIL, but return the records when DNSSEC validation is disabled.',
+    'The resolvers answered SERVFAIL, but returned the records with DNSSEC validation disabled.',
   ),
   validation_unconfirmed: sentence(
     'No verdict yet: DNSSEC validation seems to fail.',
@@ -266,7 +266,7 @@ export const CONFIRMATION_REASONS = {
   ),
   loop_by_links: sentence(
     'Each CNAME record was queried separately, and the chain is a loop.',
-    'The resolvers fail, but answer when each CNAME record is queried separately.',
+    'The resolvers failed, but answered when each CNAME record was queried separately.',
   ),
   recorded_values_returned: sentence(
     'One failed query was not confirmed.',
@@ -274,7 +274,7 @@ export const CONFIRMATION_REASONS = {
   ),
   rotating: sentence(
     'Each answer contains part of a larger RRset.',
-    'The answers rotate: each contains part of the RRset. The values are all of its records.',
+    'The answers rotated: each contained part of the RRset. The values are all of its records.',
   ),
   rotation_unconfirmed: sentence(
     'No verdict yet: the answers differ from query to query.',
@@ -287,7 +287,7 @@ export const CONFIRMATION_REASONS = {
   ),
   flapping: sentence(
     'Some answers contain records and some do not.',
-    'The name servers sometimes return records and sometimes do not. The most frequent answer counts.',
+    'The name servers sometimes returned records and sometimes did not. The most frequent answer counts.',
   ),
   own_network_down: sentence(
     'No verdict: the network of this server is at fault.',

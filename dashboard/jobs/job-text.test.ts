@@ -24,6 +24,13 @@ test.each([
     { ...JOB, action: 'retry_requests', changed: 1, dry_run: true } as const,
     '1 request would be sent again, 299 unchanged',
   ],
+  [{ ...JOB, action: 'check', dry_run: true } as const, '300 monitors would be checked'],
+  [{ ...JOB, action: 'check' } as const, '300 monitors due for a check'],
+  [
+    { ...JOB, action: 'delete', changed: 298, failed: 2, dry_run: true } as const,
+    '298 monitors would be deleted, 2 cannot be deleted',
+  ],
+  [{ ...JOB, action: 'plan', dry_run: true } as const, '300 monitors would get a planned change'],
   [{ ...JOB, action: 'retry_requests', state: 'running', total: null } as const, 'Finding the requests'],
 ])('the progress of a job is one sentence', (job, text) => {
   expect(progressText(job)).toBe(text)

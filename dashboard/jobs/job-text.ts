@@ -68,18 +68,45 @@ function updateTitle(change: Record<string, unknown>): string {
   return `Set ${fieldLabel(name).toLowerCase()} to ${valueText(value)}`
 }
 
-type JobCounts = Pick<Job, 'action' | 'state' | 'total' | 'done' | 'changed' | 'failed' | 'dry_run'>
+type Words = { would: string; did: string; cannot: string }
+
+const CHANGE: Words = { would: 'would change', did: 'changed', cannot: 'cannot change' }
+
+/** What an action does to its monitors or requests, in the preview and in the result. */
+const WORDS: Record<Job['action'], Words> = {
+  update: CHANGE,
+  move: { would: 'would move', did: 'moved', cannot: 'cannot move' },
+  replace: CHANGE,
+  tag: CHANGE,
+  untag: CHANGE,
+  accept: CHANGE,
+  plan: { would: 'would get a planned change', did: 'with a planned change', cannot: 'cannot get one' },
+  unplan: {
+    would: 'would lose the planned change',
+    did: 'without the planned change',
+    cannot: 'would keep the planned change',
+  },
+  check: { would: 'would be checked', did: 'due for a check', cannot: 'cannot be checked' },
+  delete: { would: 'would be deleted', did: 'deleted', cannot: 'cannot be deleted' },
+  retry_requests: { would: 'would be sent again', did: 'queued again', cannot: 'cannot be sent again' },
+  undo: CHANGE,
+}
+
+type JobKind = Pick<Job, 'action' | 'dry_run'>
+export const changedText = ({ action, dry_run }: JobKind): string => WORDS[action][dry_run ? 'would' : 'did']
+export const failedText = ({ action, dry_run }: JobKind): string => (dry_run ? WORDS[action].cannot : 'failed')
+
+type JobCounts = JobKind & Pick<Job, 'state' | 'total' | 'done' | 'changed' | 'failed'>
 
 /** The progress or the result of a job. */
-export function progressText({ action, state, total, done, changed, failed, dry_run }: JobCounts): string {
-  const [would, did] =
-    action === 'retry_requests' ? ['would be sent again', 'queued again'] : ['would change', 'changed']
+export function progressText(job: JobCounts): string {
+  const { action, state, total, done, changed, failed } = job
   if (state === 'queued') return 'Waiting for earlier jobs'
   if (total === null) return state === 'running' ? findingText(action) : 'Nothing was changed.'
   if (state === 'running') return `${done.toLocaleString()} of ${objectsText(action, total)}`
   const parts = [
-    `${objectsText(action, changed)} ${dry_run ? would : did}`,
-    failed > 0 && `${failed.toLocaleString()} ${dry_run ? 'cannot change' : 'failed'}`,
+    `${objectsText(action, changed)} ${changedText(job)}`,
+    failed > 0 && `${failed.toLocaleString()} ${failedText(job)}`,
     done - changed - failed > 0 && `${(done - changed - failed).toLocaleString()} unchanged`,
     total > done && `${(total - done).toLocaleString()} not processed`,
   ]

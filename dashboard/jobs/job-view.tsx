@@ -11,7 +11,7 @@ import { Code, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Badge } from '../ui/state.tsx'
 import { Pager } from '../ui/table.tsx'
-import { fieldLabel, progressText, valueText } from './job-text.ts'
+import { changedText, failedText, fieldLabel, progressText, valueText } from './job-text.ts'
 import { cancelJob, isRunning, resultsQuery, undoJob } from './queries.ts'
 
 export function JobBadge({ job: { state } }: { job: Job }) {
@@ -119,8 +119,8 @@ export function JobResults({ job }: { job: Job }) {
               onClick={() => show(each)}
             >
               {each === 'failed'
-                ? `${job.failed.toLocaleString()} ${job.dry_run ? 'cannot change' : 'failed'}`
-                : `${job.changed.toLocaleString()} ${job.dry_run ? 'would change' : 'changed'}`}
+                ? `${job.failed.toLocaleString()} ${failedText(job)}`
+                : `${job.changed.toLocaleString()} ${changedText(job)}`}
             </Button>
           ))}
         </div>

@@ -15,9 +15,9 @@ test('a selected column is at its default position, and the name is always visib
 })
 
 test('only visible columns are requested', () => {
-  expect(includeOf(DEFAULT_COLUMNS)).toBe('frequency,group')
+  expect(includeOf(DEFAULT_COLUMNS)).toBe('frequency,group,wait')
   const more = withColumn(withColumn(DEFAULT_COLUMNS, 'external_id', true), 'metadata.plan', true)
-  expect(includeOf(more)).toBe('frequency,group,external_id,metadata')
+  expect(includeOf(more)).toBe('frequency,group,wait,external_id,metadata')
 })
 
 test('unknown stored values are ignored', () => {

@@ -56,7 +56,7 @@ export function includeOf(appearance: ListAppearance): string {
   const shown = columnIds(appearance)
   const labels = shown.filter((id) => id === 'tags' || id === 'external_id')
   const metadata = shown.some(isMetadata) ? ['metadata'] : []
-  return ['frequency', 'group', ...labels, ...metadata].join(',')
+  return ['frequency', 'group', 'wait', ...labels, ...metadata].join(',')
 }
 
 export const isMetadata = (id: string): id is `${typeof METADATA_PREFIX}${string}` =>

@@ -16,6 +16,7 @@ import {
 } from './list-appearance.ts'
 import { LightCheckbox, Name, TimeAgo, Values } from './list-parts.tsx'
 import { monitorHref } from './list-query.ts'
+import { isCheckLate, stateNote } from './state-note.ts'
 
 /** What cells need besides the monitor. */
 export type ListContext = {
@@ -50,9 +51,9 @@ const FIELDS: Record<FieldColumn, Field> = {
     isSortable: true,
     width: 148,
     className: 'px-2!',
-    cell: ({ state, is_active }) => (
+    cell: (monitor, { now }) => (
       <span className="flex">
-        <State state={state} isActive={is_active} />
+        <State state={monitor.state} isActive={monitor.is_active} note={stateNote(monitor, now)} />
       </span>
     ),
   },
@@ -111,9 +112,9 @@ const FIELDS: Record<FieldColumn, Field> = {
   },
   last_checked: {
     label: 'Last checked',
-    width: 128,
+    width: 148,
     className: 'truncate px-3! text-soft',
-    cell: (monitor, { now }) => <TimeAgo at={monitor.last_checked} now={now} />,
+    cell: (monitor, { now }) => <TimeAgo at={monitor.last_checked} now={now} isLate={isCheckLate(monitor, now)} />,
   },
   incidence_count: {
     label: 'Changes',

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
+import type { MonitorState } from '#contract/monitors.ts'
 import { api } from '../api.ts'
+import { STATES } from '../ui/state.tsx'
 import { type ListSearch, otherFilters } from './list-query.ts'
 
 /** Counts of all monitors by state. The overview page shares the request. */
@@ -22,6 +24,16 @@ export function useCounts(overview: Overview | undefined, search: ListSearch): M
     queryFn: ({ signal }) => api.get<MonitorCounts>('/monitors/counts', filters, signal),
   })
   return hasFilters ? data : overview && { ...overview, is_partial: false }
+}
+
+/** The states to filter by. Of a partial count, those of which none was counted may have monitors too. */
+export const shownStates = (counts: MonitorCounts | undefined, selected: readonly string[]): MonitorState[] =>
+  STATES.filter((state) => counts?.is_partial || selected.includes(state) || (counts?.states[state] ?? 0) > 0)
+
+/** `isPartial`: the count is a lower bound, and 0 says nothing. */
+export function countText(count: number, isPartial: boolean): string {
+  if (!isPartial) return count.toLocaleString()
+  return count > 0 ? `${count.toLocaleString()}+` : ''
 }
 
 /** One sentence about the state of all monitors. Unchecked ones count neither as valid nor as invalid. */

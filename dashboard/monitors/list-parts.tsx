@@ -44,16 +44,17 @@ const ValueSummary = ({ short: { value, more } }: { short: ShortValue }) => (
 )
 
 /** A lightweight Time for long lists. The tooltip has the exact time. */
-export function TimeAgo({ at, now }: { at: string | null; now: number }) {
+export function TimeAgo({ at, now, isLate = false }: { at: string | null; now: number; isLate?: boolean }) {
   if (at === null) return <span className="text-faint">never</span>
   const instant = Date.parse(at)
   return (
     <time
       dateTime={at}
       title={`${fullTime(at)} · ${at.replace('T', ' ').replace('Z', '')} UTC`}
-      className="whitespace-nowrap"
+      className={cx('whitespace-nowrap', isLate && 'text-warn')}
     >
       {relativeTime(instant, Math.max(now, instant))}
+      {isLate && ', late'}
     </time>
   )
 }

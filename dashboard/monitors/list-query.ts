@@ -79,7 +79,7 @@ export const orderedQuery = (listSearch: ListSearch): Query => ({
 })
 
 /** The API parameters of one page. */
-export const listQuery = (search: ListSearch, include = 'frequency,group'): Query => ({
+export const listQuery = (search: ListSearch, include = 'frequency,group,wait'): Query => ({
   ...orderedQuery(search),
   include,
   limit: PAGE_SIZE,

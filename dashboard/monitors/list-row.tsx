@@ -6,6 +6,7 @@ import { Cells, type TableModel, type TableRow } from '../ui/table.tsx'
 import { type ListContext, MenuButton, RowCheckbox } from './list-columns.tsx'
 import { Name, TimeAgo } from './list-parts.tsx'
 import { monitorHref } from './list-query.ts'
+import { isCheckLate, stateNote } from './state-note.ts'
 
 export type RowProps = {
   row: TableRow<MonitorResponse>
@@ -66,10 +67,10 @@ export const ListItem = memo(function ListItem({ row, list, isCompact, index, is
           <Name monitor={monitor} />
         </a>
         <p className="flex items-center gap-2 text-xs text-faint">
-          <State state={monitor.state} isActive={monitor.is_active} />
+          <State state={monitor.state} isActive={monitor.is_active} note={stateNote(monitor, list.now)} />
           <span className="font-medium text-soft">{monitor.record_type}</span>
           <span className="truncate">
-            <TimeAgo at={monitor.last_checked} now={list.now} />
+            <TimeAgo at={monitor.last_checked} now={list.now} isLate={isCheckLate(monitor, list.now)} />
           </span>
         </p>
       </div>

@@ -2,7 +2,8 @@ import { PauseCircle } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { MonitorCounts } from '#contract/monitor-list.ts'
 import { cx } from '../ui/class-names.ts'
-import { STATE_DISPLAY, STATES, StateIcon, stateTitle } from '../ui/state.tsx'
+import { STATE_DISPLAY, StateIcon, stateTitle } from '../ui/state.tsx'
+import { countText, shownStates } from './list-overview.ts'
 import { type ListSearch, splitList, withStates } from './list-query.ts'
 
 // Importing the constant of contract/ would load its schemas too.
@@ -28,24 +29,22 @@ export function ListStates({ counts, search, onSearch }: StatesProps) {
         >
           All
         </StateButton>
-        {STATES.filter((stateName) => selected.includes(stateName) || (counts?.states[stateName] ?? 0) > 0).map(
-          (stateName) => (
-            <StateButton
-              key={stateName}
-              isActive={selected.includes(stateName)}
-              count={counts?.states[stateName] ?? (counts ? 0 : undefined)}
-              isPartial={isPartial}
-              title={stateTitle(stateName)}
-              onClick={() =>
-                onSearch(withStates(search, [...new Set(selected).symmetricDifference(new Set([stateName]))]))
-              }
-            >
-              <StateIcon state={stateName} />
-              {STATE_DISPLAY[stateName].label}
-            </StateButton>
-          ),
-        )}
-        {(isDisabled || (counts?.disabled ?? 0) > 0) && (
+        {shownStates(counts, selected).map((stateName) => (
+          <StateButton
+            key={stateName}
+            isActive={selected.includes(stateName)}
+            count={counts?.states[stateName] ?? (counts ? 0 : undefined)}
+            isPartial={isPartial}
+            title={stateTitle(stateName)}
+            onClick={() =>
+              onSearch(withStates(search, [...new Set(selected).symmetricDifference(new Set([stateName]))]))
+            }
+          >
+            <StateIcon state={stateName} />
+            {STATE_DISPLAY[stateName].label}
+          </StateButton>
+        ))}
+        {(isDisabled || isPartial || (counts?.disabled ?? 0) > 0) && (
           <StateButton
             isActive={isDisabled}
             count={counts?.disabled}
@@ -96,7 +95,3 @@ function StateButton({ isActive, count, isPartial, title, onClick, children }: S
     </button>
   )
 }
-
-/** `isPartial`: the count is a lower bound. */
-export const countText = (count: number, isPartial: boolean): string =>
-  isPartial && count > 0 ? `${count.toLocaleString()}+` : count.toLocaleString()

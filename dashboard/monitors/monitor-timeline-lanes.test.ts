@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Timeline } from '#contract/dashboard.ts'
-import { barAt, barsOf, lanesOf, shareText, ticksOf } from './monitor-timeline-lanes.ts'
+import type { MonitorState } from '#contract/monitors.ts'
+import { type Bar, barAt, barsOf, lanesOf, shareText, ticksOf, validText } from './monitor-timeline-lanes.ts'
 
 const HOUR = 3_600_000
 const begin = Date.parse('2026-11-20T10:00:00.000Z')
@@ -57,6 +58,26 @@ test('the ticks of an axis are at round local times within the range', () => {
   expect(days).toHaveLength(7)
   expect(days[0]!.x).toBeCloseTo((13.5 / (7 * 24)) * 100)
   expect(ticksOf(from, from + 90 * 24 * HOUR, '90d')).toHaveLength(6)
+})
+
+test('the first minutes of a monitor are a time, not a share', () => {
+  const MINUTE = 60_000
+  const bar = (state: MonitorState | null, from: number, to: number) => ({
+    ...{ index: 0, event: null, x: 0, width: 1 },
+    ...{ state, from: from * MINUTE, to: to * MINUTE },
+  })
+  const unknown = bar(null, 0, 1430)
+  const text = (valid: number | null, bars: Bar[]) => validText({ valid }, bars, '24h')
+  expect(text(0.005, [unknown, bar('MISMATCH', 1430, 1439.95), bar('VALID', 1439.95, 1440)])).toEqual({
+    figure: '3 s',
+    text: 'valid in the 10 min known so far',
+  })
+  expect(text(0.5, [bar(null, 0, 1320), bar('MISMATCH', 1320, 1380), bar('VALID', 1380, 1440)])).toEqual({
+    figure: '50 %',
+    text: 'valid in the known 2 h of the last 24 hours',
+  })
+  expect(text(1, [bar('VALID', 0, 1440)])).toEqual({ figure: '100 %', text: 'valid in the last 24 hours' })
+  expect(text(null, [unknown])).toBeUndefined()
 })
 
 test('a share is never rounded to 0 or 100 %', () => {

@@ -11,9 +11,8 @@ import { type Column, DataTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
 import { type MonitorDetails, timelineQuery } from './monitor-queries.ts'
 import { TimelineChart } from './monitor-timeline-chart.tsx'
-import { type Bar, barsOf, shareText } from './monitor-timeline-lanes.ts'
+import { type Bar, barsOf, RANGE_NAMES, validText } from './monitor-timeline-lanes.ts'
 
-const RANGES: Record<TimelineRange, string> = { '24h': '24 hours', '7d': '7 days', '30d': '30 days', '90d': '90 days' }
 const NEW_MONITOR_MS = 2 * 86_400_000
 
 /** 7 days, or 24 hours for a new monitor. */
@@ -25,7 +24,7 @@ export function MonitorTimeline({ monitor: { id, created } }: { monitor: Monitor
   const defaultRange = defaultRangeFor(created)
   const search = useSearch({ from: '/signed-in/monitors/$monitor' })
   const navigate = useNavigate({ from: '/monitors/$monitor' })
-  const range = search.range && search.range in RANGES ? (search.range as TimelineRange) : defaultRange
+  const range = search.range && search.range in RANGE_NAMES ? (search.range as TimelineRange) : defaultRange
   const { data, error, isPending, isPlaceholderData, refetch } = useQuery(timelineQuery(id, range))
   const choose = (next: TimelineRange) =>
     void navigate({
@@ -52,13 +51,13 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
   return (
     <fieldset className="flex gap-0.5 rounded-md bg-sunken p-0.5">
       <legend className="sr-only">Range</legend>
-      {(Object.keys(RANGES) as TimelineRange[]).map((option) => (
+      {(Object.keys(RANGE_NAMES) as TimelineRange[]).map((option) => (
         <Button
           key={option}
           size="sm"
           variant="quiet"
           aria-pressed={option === range}
-          title={RANGES[option]}
+          title={RANGE_NAMES[option]}
           onClick={() => onChoose(option)}
           className={cx('tabular-nums', option === range && 'bg-surface !text-ink shadow-[0_0_0_1px_var(--line)]')}
         >
@@ -71,21 +70,19 @@ function Ranges({ range, onChoose }: { range: TimelineRange; onChoose: (range: T
 
 function StateShare({ timeline, range }: { timeline: Timeline; range: TimelineRange }) {
   const bars = barsOf(timeline)
-  const { valid, changes } = timeline
-  const isFullyKnown = bars.every(({ state }) => state !== null && state !== 'UNSET')
+  const { changes } = timeline
+  const valid = validText(timeline, bars, range)
   return (
     <>
       <p className="mb-3 flex flex-wrap items-baseline gap-x-2">
-        {valid === null ? (
-          <span className="text-sm text-faint">No data for the last {RANGES[range]} yet.</span>
+        {valid === undefined ? (
+          <span className="text-sm text-faint">No data for the last {RANGE_NAMES[range]} yet.</span>
         ) : (
           <>
-            <span className="text-xl font-semibold tracking-tight tabular-nums">{shareText(valid)}</span>
+            <span className="text-xl font-semibold tracking-tight tabular-nums">{valid.figure}</span>
             <span className="text-sm text-faint">
-              {isFullyKnown
-                ? `valid in the last ${RANGES[range]}`
-                : `valid in the known part of the last ${RANGES[range]}`}
-              , {changes === 0 ? 'no changes' : plural(changes, '1 change', (number) => `${number} changes`)}
+              {valid.text},{' '}
+              {changes === 0 ? 'no changes' : plural(changes, '1 change', (number) => `${number} changes`)}
             </span>
           </>
         )}

@@ -21,6 +21,7 @@ import { Tooltip } from '../ui/tooltip.tsx'
 import { shownAdvice } from './monitor-advice.ts'
 import type { Checking } from './monitor-checking.ts'
 import { historyQuery, type MonitorDetails, useRefresh } from './monitor-queries.ts'
+import { stateNote } from './state-note.ts'
 
 type VerdictProps = { monitor: MonitorDetails; checking: Checking }
 
@@ -28,6 +29,7 @@ type VerdictProps = { monitor: MonitorDetails; checking: Checking }
 export function MonitorVerdict({ monitor, checking }: VerdictProps) {
   const { state, diagnosis, is_active } = monitor
   const since = useSince(monitor)
+  const note = stateNote(monitor, Date.now())
   return (
     <section
       aria-label="Verdict"
@@ -38,7 +40,7 @@ export function MonitorVerdict({ monitor, checking }: VerdictProps) {
           <Tooltip text={stateTitle(state)}>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the tooltip */}
             <span className="rounded-sm text-base" tabIndex={0} aria-description={stateTitle(state)}>
-              <State state={state} hasTitle={false} />
+              <State state={state} hasTitle={false} note={note} />
             </span>
           </Tooltip>
           {since && (
@@ -48,6 +50,7 @@ export function MonitorVerdict({ monitor, checking }: VerdictProps) {
           )}
           <CheckingNote phase={checking.phase} state={state} />
         </div>
+        {note && <p className="text-sm text-soft">{note}</p>}
         <h2 className="max-w-prose text-lg font-medium break-words text-pretty" title={diagnosis?.verdict.code}>
           {diagnosis?.reason ?? STATE_DISPLAY[state].meaning}
         </h2>

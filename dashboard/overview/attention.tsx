@@ -28,7 +28,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
   const { attention, more, webhooks } = overview
   const { isLost } = useConnection()
   const now = useNow()
-  const alerts = serverAlerts(overview)
+  const alerts = serverAlerts(overview, now)
   const unnamed = webhooks.paused + webhooks.failing - webhooks.trouble.length
   const verdict = isLost || problem ? unknownVerdict(problem, asOf) : overallVerdict(overview, now)
   return (

@@ -46,7 +46,7 @@ export function OverviewPage() {
         <div className="flex flex-col gap-4">
           {data.has.monitors && <MailNote />}
           {isNew && <FirstSteps has={data.has} />}
-          {!data.has.monitors && (issueCount(data) > 0 || error) && (
+          {!data.has.monitors && (issueCount(data, dataUpdatedAt) > 0 || error) && (
             <Attention overview={data} asOf={dataUpdatedAt} problem={error} />
           )}
           {data.has.monitors && (

@@ -43,12 +43,28 @@ describe('the overall state', () => {
   })
 
   test('a failing webhook, stopped checks or deliveries and failing canary names need attention', () => {
-    const { webhooks } = overview()
+    const { webhooks, checks } = overview()
     for (const [more, tone, title] of [
       [{ webhooks: { ...webhooks, failing: 1 } }, 'warn', undefined],
       [{ webhooks: { ...webhooks, late: 1 } }, 'warn', 'Deliveries to 1 webhook are more than a minute late.'],
-      [{ processes: { checking: 0, cut_off: 0, delivering: 1 } }, 'bad', 'No process is checking monitors.'],
-      [{ processes: { checking: 1, cut_off: 0, delivering: 0 } }, 'bad', 'No process is delivering webhook requests.'],
+      [
+        {
+          processes: { checking: 0, cut_off: 0, delivering: 1 },
+          checks: { ...checks, last_checked: '2026-01-02T03:01:05.000Z' },
+        },
+        'bad',
+        'No process reports that it checks monitors.',
+      ],
+      [
+        { processes: { checking: 0, cut_off: 0, delivering: 1 } },
+        'warn',
+        'Checks are slow. The last one completed 12 seconds ago.',
+      ],
+      [
+        { processes: { checking: 1, cut_off: 0, delivering: 0 } },
+        'bad',
+        'No process reports that it delivers webhook requests.',
+      ],
       [{ processes: { checking: 1, cut_off: 1, delivering: 1 } }, 'bad', 'The server cannot resolve its canary names.'],
       [
         { processes: { checking: 2, cut_off: 1, delivering: 1 } },
@@ -58,7 +74,7 @@ describe('the overall state', () => {
     ] as const) {
       const given = overview(more as Partial<Overview>)
       expect(overallVerdict(given, NOW)).toMatchObject({ tone, title: '1 issue needs attention' })
-      expect(serverAlerts(given)[0]?.title).toBe(title)
+      expect(serverAlerts(given, NOW)[0]?.title).toBe(title)
     }
   })
 
@@ -69,7 +85,7 @@ describe('the overall state', () => {
       title: '1 issue needs attention',
       detail: 'Last check: 60 minutes ago.',
     })
-    expect(serverAlerts(overview({ checks }))[0]?.title).toBe('4 checks are more than a minute late.')
+    expect(serverAlerts(overview({ checks }), NOW)[0]?.title).toBe('4 checks are more than a minute late.')
   })
 
   test('unchecked monitors are not called valid', () => {

@@ -9,16 +9,31 @@ export type Verdict = { tone: Tone; title: string; detail: string }
 /** A problem of the server itself. */
 export type Alert = { key: string; tone: 'bad' | 'warn'; label: string; title: string; advice: string }
 
-export function serverAlerts({ processes, checks, webhooks }: Overview): Alert[] {
+/** A check so recent shows that a process checks, however late its reports are on a busy server. */
+const RECENT_MS = 60_000
+
+export function serverAlerts({ processes, checks, webhooks }: Overview, now: number): Alert[] {
   const { checking, cut_off, delivering } = processes
+  const sinceCheck = checks.last_checked === null ? Number.POSITIVE_INFINITY : now - Date.parse(checks.last_checked)
   const alerts: (Alert | false)[] = [
-    checking === 0 && {
-      key: 'checking',
-      tone: 'bad',
-      label: 'Checks stopped',
-      title: 'No process is checking monitors.',
-      advice: 'The states shown are out of date. Start a process with the role checker, or restart the one that hangs.',
-    },
+    checking === 0 &&
+      (sinceCheck < RECENT_MS
+        ? {
+            key: 'checking',
+            tone: 'warn',
+            label: 'Checks slow',
+            title: `Checks are slow. The last one completed ${agoText(sinceCheck)}.`,
+            advice:
+              'No process has reported a completed round of checks in time. Check the CPU and the database of the server.',
+          }
+        : {
+            key: 'checking',
+            tone: 'bad',
+            label: 'Checks stopped',
+            title: 'No process reports that it checks monitors.',
+            advice:
+              'The states shown may be out of date. Start a process with the role checker, or restart the one that hangs.',
+          }),
     cut_off > 0 && {
       key: 'network',
       tone: cut_off === checking ? 'bad' : 'warn',
@@ -35,7 +50,7 @@ export function serverAlerts({ processes, checks, webhooks }: Overview): Alert[]
         key: 'delivering',
         tone: 'bad',
         label: 'Deliveries stopped',
-        title: 'No process is delivering webhook requests.',
+        title: 'No process reports that it delivers webhook requests.',
         advice: 'Requests are queued. Start a process with the role delivery, or restart the one that hangs.',
       },
     checks.late > 0 && {
@@ -67,10 +82,11 @@ export function serverAlerts({ processes, checks, webhooks }: Overview): Alert[]
 /** The overall state, and the time of the last check. */
 export function overallVerdict(overview: Overview, now: number): Verdict {
   const { active, states, attention, webhooks } = overview
-  const issues = issueCount(overview)
+  const issues = issueCount(overview, now)
   const detail = lastCheckText(overview, now)
   if (issues > 0) {
-    const isBad = attention.length + webhooks.paused > 0 || serverAlerts(overview).some(({ tone }) => tone === 'bad')
+    const isBad =
+      attention.length + webhooks.paused > 0 || serverAlerts(overview, now).some(({ tone }) => tone === 'bad')
     return {
       tone: isBad ? 'bad' : 'warn',
       title: plural(issues, '1 issue needs attention', (number) => `${number} issues need attention`),
@@ -101,8 +117,8 @@ export const unknownVerdict = (problem: Error | null, asOf: number): Verdict => 
 })
 
 /** The number of server problems, causes and failing webhooks. */
-export const issueCount = (overview: Overview): number =>
-  serverAlerts(overview).length +
+export const issueCount = (overview: Overview, now: number): number =>
+  serverAlerts(overview, now).length +
   overview.attention.length +
   overview.more +
   overview.webhooks.paused +

@@ -7,7 +7,7 @@ import { TONE_WASH, type Tone } from '../ui/state.tsx'
 
 const STATE_DISPLAY: Record<RecordState, { label: string; tone: Tone; icon: LucideIcon }> = {
   waiting: { label: 'Not found yet', tone: 'idle', icon: Hourglass },
-  wrong: { label: 'Not correct yet', tone: 'bad', icon: CircleAlert },
+  wrong: { label: 'Not correct yet', tone: 'warn', icon: CircleAlert },
   found: { label: 'Found, being confirmed', tone: 'warn', icon: RefreshCw },
   valid: { label: 'Connected', tone: 'good', icon: CircleCheck },
   timed_out: { label: 'Not found in time', tone: 'warn', icon: CircleAlert },

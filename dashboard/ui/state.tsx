@@ -93,26 +93,30 @@ export const stateTitle = (state: MonitorState) => `${state}: ${STATE_DISPLAY[st
 
 /**
  * Icon and label of a state, with `stateTitle` as tooltip. With `isActive` false the monitor is disabled, and the tooltip has its
- * last known state. Use `hasTitle` false where the surrounding text explains the state.
+ * last known state. Use `hasTitle` false where the surrounding text explains the state. `note`: why the color would say too much.
  */
 export function State({
   state,
   isActive = true,
   isBadge,
   hasTitle = true,
+  note,
 }: {
   state: MonitorState
   isActive?: boolean
   isBadge?: boolean
   hasTitle?: boolean
+  note?: string | undefined
 }) {
   const display = STATE_DISPLAY[state]
   const {
     label,
-    tone,
+    tone: plainTone,
     icon: Icon,
   } = isActive ? display : { ...display, label: 'Disabled', tone: 'idle' as Tone, icon: PauseCircle }
-  const title = isActive ? stateTitle(state) : `Disabled. Last known: ${display.label} (${state}).`
+  const tone = note === undefined ? plainTone : 'idle'
+  const meaning = isActive ? stateTitle(state) : `Disabled. Last known: ${display.label} (${state}).`
+  const title = note === undefined ? meaning : `${meaning} ${note}`
   return (
     <span
       {...(hasTitle && { title, 'aria-description': title })}

@@ -278,7 +278,7 @@ wrong.shop.example,A,nonsense,`
   await page.getByRole('button', { name: 'Delete 1 monitor…' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: 'Delete 1 monitor' }).click()
-  await dialog.getByText('1 monitor changed').waitFor()
+  await dialog.getByText('1 monitor deleted').waitFor()
   await dialog.getByRole('button', { name: 'Close' }).last().click()
   await page.getByText('0 monitors are not in the file.').waitFor()
   await page.getByRole('button', { name: 'Update 1 monitor' }).click()

@@ -36,7 +36,7 @@ export const RECORD_SCENARIOS: Scenario[] = [
     fault: ({ set }) => set(NAME, 'A', [ADDRESS, '192.0.2.9']),
     becomes: 'MISMATCH',
     values: [ADDRESS, '192.0.2.9'],
-    diagnosisContains: "The zone's name servers ns1.example.test and ns2.example.test agree",
+    diagnosisContains: "The zone's name servers ns1.example.test and ns2.example.test agreed",
   },
   { name: 'the name disappears', fault: ({ remove }) => remove(NAME, 'A'), becomes: 'NOT_FOUND', values: [] },
   { name: 'the records disappear', fault: ({ set }) => set(NAME, 'A', []), becomes: 'NO_DATA', values: [] },
