@@ -37,6 +37,22 @@ function queryFirstCname(owner: string): MonitorQuery {
   }
 }
 
+/** What sends queries, for one organization: those that wait for a server take turns by organization. */
+export function forOrganization<T extends { dns: DnsClient; authoritativeClient?: AuthoritativeClient | undefined }>(
+  deps: T,
+  group: string,
+): T {
+  const { dns, authoritativeClient: client } = deps
+  const ofGroup: DnsClient = { ...dns, query: (question, options) => dns.query(question, { ...options, group }) }
+  if (!client) return { ...deps, dns: ofGroup }
+  const authoritativeClient: AuthoritativeClient = {
+    ...client,
+    query: (question, options) => client.query(question, { ...options, group }),
+    zoneView: (question, options) => client.zoneView(question, { ...options, group }),
+  }
+  return { ...deps, dns: ofGroup, authoritativeClient }
+}
+
 /** For a whole chain, however many links it has. */
 const CHAIN_TIMEOUT_MS = 6_000
 

@@ -22,7 +22,13 @@ import type { Instant, NameServerReply, Observation, Query, Recorded, Step } fro
 import { decide, isAsRecorded } from './confirmation-rules.ts'
 import { hidesServfail } from './dnssec-rule.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
-import { type MonitoredName, type MonitorQuery, monitorQueryFor, queryNameServer } from './monitor-query.ts'
+import {
+  forOrganization,
+  type MonitoredName,
+  type MonitorQuery,
+  monitorQueryFor,
+  queryNameServer,
+} from './monitor-query.ts'
 import { queryEveryServer } from './server-answers.ts'
 import { evaluate } from './verdict.ts'
 import { warningsOf } from './warnings.ts'
@@ -87,21 +93,21 @@ export async function runCheck<Row>(
 ): Promise<CheckResult<Row>> {
   const resultOf = (finding: CheckFinding) => ({ claim, at: deps.clock.now(), ...finding })
   const query = monitorQueryFor(monitoredNameOf(claim))
+  const grouped = forOrganization(deps, claim.organization_id)
   try {
     const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
     const known = { fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }
-    const source = await queryAtSource(claim, known, query, 0, deps, signal)
+    const source = await queryAtSource(claim, known, query, 0, grouped, signal)
     let isPublished = source !== undefined && isAsRecorded(known, source)
     // Only a resolver validates. Where each check goes to the source, it also asks a resolver.
     if (isPublished && checksPerHour(claim) > 1) return resultOf({ kind: 'unchanged' })
     const startAt = numberOfResolverCheck(claim, deps.clock) + claim.slot + claim.inconclusive_count
-    const group = claim.organization_id
-    const first = await query(deps.dns, { startAt, group, maxWaitMs: FIRST_QUERY_MAX_WAIT_MS })
+    const first = await query(grouped.dns, { startAt, maxWaitMs: FIRST_QUERY_MAX_WAIT_MS })
     if (isUsable(first.outcome)) deps.networkCheck?.noteAnswer()
     const isCopy = isAsRecorded(known, first)
     // A copy that differs from what the source publishes is old, or of another region, unless this one server is the one that is behind.
     if (isPublished && isUsable(first.outcome) && !isCopy) {
-      const second = await queryAtSource(claim, known, query, 1, deps, signal)
+      const second = await queryAtSource(claim, known, query, 1, grouped, signal)
       isPublished = second === undefined || isAsRecorded(known, second)
     }
     // A failure may be that of a validator.
@@ -114,7 +120,6 @@ export async function runCheck<Row>(
     const isPrivate = loaded.recorded.resolution === 'resolvers' || loaded.recorded.hasOwnView === true
     const recorded: Recorded = { ...loaded.recorded, isSuspected: source !== undefined && !isPublished && !isPrivate }
     const isKnown = isCopy && !recorded.isSuspected
-    const grouped = { ...deps, dns: inGroup(deps.dns, group) }
     if (!change) {
       const finding = isKnown ? { kind: 'unchanged' as const } : await confirm(recorded, query, first, grouped, signal)
       return { ...resultOf(finding), row, recorded }
@@ -125,11 +130,6 @@ export async function runCheck<Row>(
     if (!(error instanceof OverloadError)) throw error
     return resultOf({ kind: 'postponed', afterMs: error.retryInMs })
   }
-}
-
-/** All queries of a check wait in the turn of its organization. */
-function inGroup(dns: DnsClient, group: string): DnsClient {
-  return { ...dns, query: (question, options) => dns.query(question, { ...options, group }) }
 }
 
 /**

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { claimDue, LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { runWorker, type Signals } from '../database/worker-loop.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
+import { forOrganization } from './monitor-query.ts'
 import { expectationOf, quickCheck } from './quick-check.ts'
 import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
 import type { CheckWorkerDeps } from './worker.ts'
@@ -65,6 +66,8 @@ export async function processWait(deps: WaitWorkerDeps, claim: WaitClaim, signal
     }
     return
   }
-  const result = row.is_active === 1 ? await quickCheck(expectationOf(row), deps, row.check_count, signal) : undefined
+  const grouped = forOrganization(deps, claim.organization_id)
+  const result =
+    row.is_active === 1 ? await quickCheck(expectationOf(row), grouped, row.check_count, signal) : undefined
   if (await recordQuickCheck(db, claim, row, result, clock.now())) wakeUps.checks.send()
 }

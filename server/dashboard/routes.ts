@@ -17,6 +17,7 @@ import {
 } from '#contract/dashboard.ts'
 import { Event, EventQuery } from '#contract/events.ts'
 import { Include, MonitorResponse } from '#contract/monitors.ts'
+import { forOrganization } from '../checks/monitor-query.ts'
 import type { Deps } from '../deps.ts'
 import { listEvents } from '../events/store.ts'
 import type { AccessDeps } from '../http/auth-and-rate-limit.ts'
@@ -80,7 +81,7 @@ export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessD
     app.post(
       '/dashboard/api/lookup',
       { config: { writesNothing: true }, schema: { body: LookupRequest, response: Responses(200, Lookup) } },
-      ({ body }) => lookUp(deps, body),
+      ({ body, context }) => lookUp(forOrganization(deps, context.organizationId), body),
     )
 
     app.post(
@@ -90,7 +91,7 @@ export function dashboardRoutes(deps: Deps, live: LiveStreams, identify: AccessD
         config: { writesNothing: true },
         schema: { body: ImportRequest, response: Responses(200, ImportPlan) },
       },
-      ({ body, context }) => planImport(deps, context, body),
+      ({ body, context }) => planImport(forOrganization(deps, context.organizationId), context, body),
     )
 
     app.post(

@@ -143,13 +143,13 @@ export function createDnsClient({
   }
 }
 
-/** Equal for questions that result in the same packets to the same servers. */
+/** Equal for questions that result in the same packets to the same servers, and that wait in the same queue. */
 function singleFlightKey({ name, type }: Question, options: QueryOptions): string {
-  const { recursionDesired = true, checkingDisabled = false, servers } = options
+  const { recursionDesired = true, checkingDisabled = false, servers, group = '' } = options
   const flags = (recursionDesired ? 1 : 0) + (checkingDisabled ? 2 : 0)
   const { timeoutMs = '', attempts = '', totalTimeoutMs = '', maxWaitMs = '' } = options
   const limits = `${timeoutMs} ${attempts} ${totalTimeoutMs} ${maxWaitMs}`
-  return `${type} ${flags} ${limits} ${servers?.map(formatServer) ?? ''} ${name}`
+  return `${type} ${flags} ${limits} ${group} ${servers?.map(formatServer) ?? ''} ${name}`
 }
 
 /** Some resolvers return a CNAME record without its target. The chain is then joined from several answers. */

@@ -75,7 +75,7 @@ function waitForSlot(
   { rateLimiter, semaphore }: Upstream,
   { maxWaitMs, signal, group }: PendingQuery,
 ): Promise<void> | undefined {
-  const rateLimited = rateLimiter.wait(maxWaitMs, signal)
+  const rateLimited = rateLimiter.wait(maxWaitMs, signal, group)
   return rateLimited ? rateLimited.then(() => semaphore.acquire(signal, group)) : semaphore.acquire(signal, group)
 }
 

@@ -1,40 +1,58 @@
 import type { Clock } from '../clock.ts'
 import { OverloadError } from './semaphore.ts'
+import { createTurns } from './turns.ts'
 
-/** Spreads queries to one server over time, so that Zonewatch does not flood it. */
+/** Spreads queries to one server over time, so that Zonewatch does not flood it. Those who wait take turns by `group`. */
 export type RateLimiter = {
   /**
    * Resolves when the next query may be sent; undefined if it may be sent at once. Rejects with the signal's reason. Throws
-   * `OverloadError` if the wait would be longer than `maxMs`.
+   * `OverloadError` if the wait would be longer than `maxMs`, counting those of other groups that wait already.
    */
-  wait(maxMs: number, signal: AbortSignal | undefined): Promise<void> | undefined
+  wait(maxMs: number, signal: AbortSignal | undefined, group?: string): Promise<void> | undefined
 }
 
 /** Allows `queriesPerSecond` on average, and bursts of as many as one second allows. */
 export function createRateLimiter(queriesPerSecond: number, clock: Clock): RateLimiter {
   if (queriesPerSecond === Number.POSITIVE_INFINITY) return { wait: () => undefined }
   const stepMs = 1000 / queriesPerSecond
+  const turns = createTurns()
   let nextAt = Number.NEGATIVE_INFINITY // when the next query would be sent without bursts
-  let retryAt = Number.NEGATIVE_INFINITY // the same for refused queries, so that they do not all retry at once
+  let isCalling = false
+  const retryAt = new Map<string, number>() // by group: when its next refused query may retry, so that they do not all retry at once
 
-  async function sleepUntil(at: number, signal: AbortSignal | undefined): Promise<void> {
-    await clock.sleep(at - clock.elapsed(), signal)
-    if (!signal?.aborted) return
-    nextAt -= stepMs // later queries move up
-    throw signal.reason
+  /** When a query may be sent if `before` others are sent first. */
+  const sendableAt = (now: number, before: number) => Math.max(nextAt, now) + (before + 1) * stepMs - 1000
+
+  async function callWaiting(): Promise<void> {
+    isCalling = true
+    while (turns.count() > 0) {
+      const now = clock.elapsed()
+      const at = sendableAt(now, 0)
+      if (at > now) await clock.sleep(at - now)
+      else if (turns.callNext()) nextAt = Math.max(nextAt, now) + stepMs
+    }
+    isCalling = false
+    const now = clock.elapsed()
+    for (const [group, at] of retryAt) if (at <= now) retryAt.delete(group)
   }
 
   return {
-    wait(maxMs, signal) {
+    wait(maxMs, signal, group = '') {
+      if (signal?.aborted) return Promise.reject(signal.reason)
       const now = clock.elapsed()
-      const following = Math.max(nextAt, now) + stepMs
-      const at = following - 1000
+      const at = sendableAt(now, turns.countBefore(group))
       if (at > now + maxMs) {
-        retryAt = Math.max(retryAt, at) + stepMs
-        throw new OverloadError(retryAt - now)
+        const again = Math.max(retryAt.get(group) ?? at, at) + stepMs
+        retryAt.set(group, again)
+        throw new OverloadError(again - now)
       }
-      nextAt = following
-      return at <= now ? undefined : sleepUntil(at, signal)
+      if (at <= now && turns.count() === 0) {
+        nextAt = Math.max(nextAt, now) + stepMs
+        return undefined
+      }
+      const waiting = turns.wait(signal, group)
+      if (!isCalling) void callWaiting()
+      return waiting
     },
   }
 }

@@ -84,3 +84,21 @@ test('those who wait take turns by group, and come in their order within one', a
   expect(admitted).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
   expect(semaphore.isIdle()).toBe(true)
 })
+
+test('a group may fill half of the places that the others leave', async () => {
+  const semaphore = createSemaphore(1, 8)
+  await semaphore.acquire(undefined)
+  const fill = (group: string) => {
+    for (let count = 0; ; count++) {
+      try {
+        void semaphore.acquire(undefined, group)
+      } catch {
+        return count
+      }
+    }
+  }
+  expect(fill('a')).toBe(4)
+  expect(fill('b')).toBe(2)
+  expect(fill('a')).toBe(0)
+  expect(fill('c')).toBe(1)
+})

@@ -165,6 +165,52 @@ describe('following the delegation', () => {
   })
 })
 
+describe('a name server with a rate limit', () => {
+  test.each(['another name', 'a name that the first one asks too'])(
+    'is shared in turns: many queries of one organization delay those of another by one, for %s',
+    async (which) => {
+      const tree = await startDnsTree()
+      onTestFinished(() => tree.close())
+      const [tld] = await tree.zone('test', ['a.nic.test'])
+      const [server] = await tree.zone('example.test', ['ns1.example.test'], [tld!])
+      server!.set('*.example.test', 'A', ['192.0.2.1'])
+      const dns = givenDnsClient([], { queriesPerSecond: 20 })
+      const client = createAuthoritativeClient({ dns, clock: patientClock, roots: [tree.root.address] })
+      await client.query({ name: 'first.example.test', type: 'A' })
+      let ended = 0
+      const flood = Array.from({ length: 60 }, async (_, at) => {
+        await client.query({ name: `n${at}.example.test`, type: 'A' }, { group: 'org_a' })
+        ended++
+      })
+      const name = which === 'another name' ? 'other.example.test' : 'n59.example.test'
+      const { outcome } = await client.query({ name, type: 'A' }, { group: 'org_b' })
+      expect(valuesOf(outcome)).toEqual(['192.0.2.1'])
+      expect(ended).toBeLessThanOrEqual(25)
+      await Promise.all(flood)
+    },
+  )
+
+  test('zones of one organization below a public suffix do not delay the delegations of another', async () => {
+    const tree = await startDnsTree()
+    onTestFinished(() => tree.close())
+    const [tld] = await tree.zone('test', ['a.nic.test'])
+    const [suffix] = await tree.zone('co.test', ['a.nic.co.test'], [tld!])
+    const [silent] = await tree.zone('silent.co.test', ['ns1.silent.co.test'], [suffix!])
+    const [server] = await tree.zone('example.co.test', ['ns1.example.co.test'], [suffix!])
+    silent!.drop('*')
+    server!.set('www.example.co.test', 'A', ['192.0.2.1'])
+    const client = givenAuthorities(tree, 500)
+    const view = (name: string, group: string) => client.zoneView({ name, type: 'A' }, { fresh: true, group })
+    let isOver = false
+    const slow = view('www.silent.co.test', 'org_a').then(() => {
+      isOver = true
+    })
+    expect((await view('www.example.co.test', 'org_b'))!.zone).toBe('example.co.test')
+    expect(isOver).toBe(false)
+    await slow
+  })
+})
+
 describe('name servers', () => {
   test('in another zone are looked up there', async () => {
     const { tree, tld } = await givenTree()

@@ -28,7 +28,12 @@ export type AuthoritativeClient = {
 }
 
 /** `fresh`: from all servers of the parent zone now; otherwise as one of them gave it within the last minutes. */
-export type ZoneViewOptions = { fresh: boolean; number?: number; signal?: AbortSignal | undefined }
+export type ZoneViewOptions = {
+  fresh: boolean
+  number?: number
+  group?: string | undefined
+  signal?: AbortSignal | undefined
+}
 
 export type AuthoritativeClientOptions = {
   /** n: begins with the n-th name server of every zone. */
@@ -45,6 +50,8 @@ export type AuthoritativeClientOptions = {
   resolvesNameServers?: boolean | undefined
   /** If shorter than the resolution timeout. */
   totalTimeoutMs?: number | undefined
+  /** Of the organization for which it is sent: queries that wait for a server take turns by group. */
+  group?: string | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -103,10 +110,15 @@ export function createAuthoritativeClient({
     }
   }
 
-  function newResolution(firstServer: number, queries: number, totalTimeoutMs = resolutionTimeoutMs) {
+  function newResolution(
+    { firstServer = 0, group }: Pick<AuthoritativeClientOptions, 'firstServer' | 'group'>,
+    queries: number,
+    totalTimeoutMs = resolutionTimeoutMs,
+  ) {
     const startedAt = clock.elapsed()
     const resolution: Omit<Resolution, 'signal'> = {
       firstServer,
+      group,
       since: undefined,
       deadline: startedAt + Math.min(resolutionTimeoutMs, totalTimeoutMs),
       startedAt,
@@ -118,8 +130,8 @@ export function createAuthoritativeClient({
   }
 
   async function resolveQuestion(question: Question, options: AuthoritativeClientOptions): Promise<AuthoritativeReply> {
-    const { firstServer = 0, fresh = false, totalTimeoutMs, signal, at, budget, resolvesNameServers = true } = options
-    const resolution = newResolution(firstServer, MAX_QUERIES, totalTimeoutMs)
+    const { fresh = false, totalTimeoutMs, signal, at, budget, resolvesNameServers = true } = options
+    const resolution = newResolution(options, MAX_QUERIES, totalTimeoutMs)
     Object.assign(resolution, { checkBudget: budget, resolvesNameServers })
     const { evidence, startedAt } = resolution
     resolution.since = fresh ? startedAt : options.since
@@ -146,15 +158,17 @@ export function createAuthoritativeClient({
         signal,
         since = '',
         at,
+        group = '',
         resolvesNameServers = true,
       } = options
       // Views of one zone may differ.
       const pinned = at ? at.view.nameServers[at.server]?.name : ''
-      const key = `${resolvesNameServers} ${firstServer} ${fresh} ${since} ${pinned} ${totalTimeoutMs} ${question.type} ${question.name}`
+      const limits = `${resolvesNameServers} ${firstServer} ${fresh} ${since} ${totalTimeoutMs} ${group}`
+      const key = `${limits} ${pinned} ${question.type} ${question.name}`
       return singleFlight(key, signal, () => resolveQuestion(question, options))
     },
-    async zoneView(question, { fresh, number = 0, signal }) {
-      const resolution = newResolution(number, MAX_VIEW_QUERIES)
+    async zoneView(question, { fresh, number = 0, group, signal }) {
+      const resolution = newResolution({ firstServer: number, group }, MAX_VIEW_QUERIES)
       const view = await withinTimeout(signal, (both) =>
         views[fresh ? 'fresh' : 'recent'](question, { ...resolution, signal: both }),
       )

@@ -36,6 +36,8 @@ export type Resolution = {
   resolvesNameServers?: boolean
   /** The name servers whose addresses are being resolved, outermost first. */
   resolving: readonly string[]
+  /** Of the organization for which it is made: queries that wait for a server take turns by group. */
+  group: string | undefined
   signal: AbortSignal | undefined
   evidence: Exchange[]
 }
@@ -156,6 +158,7 @@ async function queryNameServers(
     accept: (response) => isHelpful(response, zone.zone),
     timeoutMs,
     attempts: Math.max(1, attempts),
+    group: resolution.group,
     signal: resolution.signal,
   })
   spend(Math.max(0, evidence.length - 1))

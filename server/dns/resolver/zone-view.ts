@@ -77,9 +77,16 @@ export function createZoneViews(deps: ResolverDeps, maxViews = MAX_VIEWS): ZoneV
     return added
   }
 
-  /** Names of one domain share most of the path, so the others wait for the first one, and then begin at its view. */
-  async function learnOnce(name: string, learn: (domain: string) => Promise<CachedView>): Promise<CachedView> {
-    const domain = name.split('.').slice(-2).join('.')
+  /**
+   * Names of one domain share most of the path, so the others of their group wait for the first one, and then begin at its view.
+   * They do not wait for other groups: the domain may be a public suffix, and the zone of another group silent.
+   */
+  async function learnOnce(
+    name: string,
+    { group = '' }: Resolution,
+    learn: (domain: string) => Promise<CachedView>,
+  ): Promise<CachedView> {
+    const domain = `${group} ${name.split('.').slice(-2).join('.')}`
     for (let running = pending.get(domain); running; running = pending.get(domain)) await running.catch(() => {})
     return await learn(domain)
   }
@@ -104,14 +111,14 @@ export function createZoneViews(deps: ResolverDeps, maxViews = MAX_VIEWS): ZoneV
 
   return {
     fresh: (question, resolution) =>
-      learnOnce(question.name, (domain) => {
+      learnOnce(question.name, resolution, (domain) => {
         const before = find(question.name)
         const from = before && isYoung(before.learnedAt, FRESH_MS) && !before.isDenied ? before : undefined
         const learning = learn(question, resolution, before, { from, isFull: true })
         return from ? learning : register(domain, learning)
       }),
     recent: (question, resolution) =>
-      learnOnce(question.name, async (domain) => {
+      learnOnce(question.name, resolution, async (domain) => {
         const before = find(question.name)
         if (before && isYoung(before.seenAt, RECENT_MS)) return before
         return await register(domain, confirm(question, resolution, before))
