@@ -27,12 +27,15 @@ const entry = <const P extends keyof Params>(
   steps: Template<P>['steps'],
 ): Template<P> => ({ title, params, steps })
 
+/** The sentence for those who own the monitor. A customer can only change the records. */
+const ACCEPT = 'If the change was intended, accept the current values instead.'
+
 /** What the owner of a zone can do, by code. `steps`: sentences in order; they mention the records to add and to remove. */
 export const ADVICE = {
   replace_records: entry('Replace the records', ['name', 'owner', 'record_type', 'add', 'remove'], (params) => [
     ...chainStep(params),
     `Replace ${listed(params.remove)} with ${listed(params.add)} in the ${recordText(params, 2)} of ${params.owner} ${placeText(params)}.`,
-    'If the change was intended, accept the current values instead.',
+    ACCEPT,
   ]),
   add_records: entry('Add the missing records', ['name', 'owner', 'record_type', 'add'], (params) => [
     ...chainStep(params),
@@ -41,7 +44,7 @@ export const ADVICE = {
   remove_records: entry('Remove the unexpected records', ['name', 'owner', 'record_type', 'remove'], (params) => [
     ...chainStep(params),
     `Remove ${listed(params.remove)} from the ${recordText(params, 2)} of ${params.owner} ${placeText(params)}.`,
-    'If the change was intended, accept the current values instead.',
+    ACCEPT,
   ]),
   complete_planned_change: entry('Complete the planned change', ['owner', 'record_type'], (params) => [
     `Set the ${recordText(params, 2)} of ${params.owner} ${placeText(params)} to the new values, or cancel the planned change.`,
@@ -141,6 +144,12 @@ export function adviceFor({ code, params }: VerdictReason): Advice | null {
 /** The sentences of an advice, in order. */
 export const stepsOf = ({ code, params }: Pick<Advice, 'code' | 'params'>): string[] =>
   (ADVICE[code] as Template<keyof Params>).steps(params as Params)
+
+/** The sentences for a customer, who sees the record to create, but no monitor. */
+export const customerStepsOf = (advice: Pick<Advice, 'code' | 'params'>): string[] =>
+  advice.code === 'complete_planned_change' || advice.code === 'add_records'
+    ? []
+    : stepsOf(advice).filter((step) => step !== ACCEPT)
 
 function newAdvice(code: AdviceCode, values: Partial<Params>): Advice {
   const { params: names } = ADVICE[code] as Template<keyof Params>

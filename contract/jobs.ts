@@ -35,7 +35,7 @@ export const MAX_JOB_MONITORS = 10_000
 export const MAX_UNFINISHED_JOBS = 20
 
 const ACTION_DESCRIPTION =
-  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `plan`: plans a change of the expected value `value` to `replacement` within the period `from` to `to`. `unplan`: cancels open planned changes. `check`: starts a check. `delete`: deletes the monitors and their events. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
+  '`update`: sets the fields in `change`. `move`: moves to `group`. `replace`: puts `replacement` in the place of the expected value `value` and keeps the other values. `tag`, `untag`: adds or removes `tags` and keeps the other tags. `accept`: makes the current value the expected value. `plan`: plans a change of the expected value `value` to `replacement` within the period `from` to `to`. `unplan`: cancels open planned changes. `check`: starts a check. `delete`: deletes the monitors and their events; their groups stay, also empty ones. `retry_requests`: sends webhook requests that were not delivered again, each with a new retry schedule.'
 
 const filter = StrictObject(monitorFilters, {
   ...withMetadataFilters,

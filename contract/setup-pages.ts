@@ -106,6 +106,9 @@ const PublicRecord = StrictObject({
   has_other_records: Type.Boolean({ description: 'Whether other records beside these are allowed.' }),
   checked: Nullable(Instant('When the name servers were last queried.')),
   provider: Nullable(Provider),
+  advice: Type.Array(Type.String(), {
+    description: 'What to do, if the last check of the record says more than that it is missing. Sentences in order.',
+  }),
   notes: Type.Array(Type.String(), { description: 'What to know about this record at this provider.' }),
 })
 export type PublicRecord = Static<typeof PublicRecord>

@@ -223,6 +223,7 @@ function Preview({ parameters, hasForm, target, onBack, onStart }: PreviewProps)
           {isDangerous && (
             <p className="text-sm text-soft">
               Zonewatch stops checking them. You can undo this for 24 hours, but their event history is not restored.
+              Their groups stay, also empty ones.
             </p>
           )}
           <JobResults job={job} />

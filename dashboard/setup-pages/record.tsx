@@ -142,6 +142,11 @@ function CurrentAnswers({ record, zone }: { record: PublicRecord; zone: string }
           </ul>
         </>
       )}
+      {record.advice.map((step) => (
+        <p key={step} className="mt-2 break-words">
+          {visible(step)}
+        </p>
+      ))}
     </div>
   )
 }

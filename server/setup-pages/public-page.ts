@@ -1,5 +1,7 @@
+import { adviceFor, customerStepsOf } from '#contract/advice.ts'
 import type { PublicPage, PublicRecord, RecordState } from '#contract/setup-pages.ts'
 import type { Database } from '../database/database.ts'
+import { readDiagnosis } from '../monitors/diagnosis.ts'
 import { getPageByToken, monitorsOfPage, type PageMonitor } from '../monitors/setup-pages.ts'
 import { notFound } from '../problem.ts'
 import { toIsoOrNull } from '../times.ts'
@@ -48,6 +50,7 @@ function toRecord(monitor: PageMonitor): PublicRecord {
     has_other_records: monitor.is_exact_match === 0,
     checked: toIsoOrNull(isWaiting ? monitor.seen_at : monitor.last_checked_at),
     provider: provider ? { name: provider.name, url: provider.url, steps: stepsOf(provider, zone, isApex) } : null,
+    advice: isValid || state === 'found' ? [] : adviceSteps(monitor, result),
     notes: hintsOf(provider, monitor.record_type, isApex),
   }
 }
@@ -65,6 +68,14 @@ function regularResult({ state, expected_values, current_values, diagnosis }: Pa
   const expected: string[] = JSON.parse(expected_values)
   const values: string[] = current_values === null || state === 'BAD_SETUP' ? [] : JSON.parse(current_values)
   return { state, values, unexpected: values.filter((value) => !expected.includes(value)) }
+}
+
+/** Of the last regular check, unless the customer has changed the record since. */
+function adviceSteps({ state, current_values, diagnosis }: PageMonitor, result: Result | null): string[] {
+  if (diagnosis === null || state !== result?.state) return []
+  if (state === 'MISMATCH' && current_values !== JSON.stringify(result.values)) return []
+  const advice = adviceFor(readDiagnosis(diagnosis).verdict)
+  return advice ? customerStepsOf(advice) : []
 }
 
 /** Null if the lookup failed. */

@@ -43,7 +43,7 @@ onBothEngines('setup pages', (_fresh, engine) => {
           ...{ host: 'shop', name: 'shop.example.com', zone: 'example.com', type: 'CNAME', state: 'waiting' },
           values: [{ value: 'stores.pages.example', priority: null }],
           ...{ found: [], unexpected: [], has_other_records: false },
-          ...{ checked: null, provider: null, notes: [] },
+          ...{ checked: null, provider: null, advice: [], notes: [] },
         },
       ],
     } satisfies PublicPage)
@@ -125,7 +125,10 @@ onBothEngines('setup pages', (_fresh, engine) => {
     const observed = ['v=spf1 -all', 'v=spf1 mx -all']
     const verdict = {
       code: 'several_spf_records',
-      params: { name: 'example.com', observed, unexpected: [observed[1]] },
+      params: {
+        ...{ name: 'example.com', record_type: 'TXT', record: { name: 'example.com', type: 'TXT' } },
+        ...{ observed, unexpected: [observed[1]] },
+      },
     }
     await db
       .updateTable('monitors')
