@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Instant, Nullable, pageQuery, StrictObject, Time } from './common.ts'
 import { STATES } from './monitors.ts'
 
-const CAUSE_KINDS = ['zone', 'value', 'name_server', 'upstream'] as const
+const CAUSE_KINDS = ['zone', 'value', 'target', 'name_server', 'provider', 'parent', 'upstream'] as const
 
 export const Incident = StrictObject(
   {
@@ -12,10 +12,13 @@ export const Incident = StrictObject(
     cause: Type.Enum(CAUSE_KINDS, {
       type: 'string',
       description:
-        'What the monitors share. `zone`: the domain. `value`, `name_server` and `upstream`: the same wrong records, failing name server or failing resolver, in several domains.',
+        'What the monitors share. `zone`: the domain. The others are shared by several domains. `value`: the same wrong records. `target`: a missing CNAME target. `name_server`: a name server that is down. `provider`: the provider of their name servers. `parent`: a parent zone that does not delegate them. `upstream`: the resolvers, which are down.',
     }),
     cause_value: Nullable(
-      Type.String({ description: 'The records, the name server or the resolver that they share; null for `zone`.' }),
+      Type.String({
+        description:
+          'The records, the target, the name server, the provider, the zone or the resolver that they share; null for `zone`.',
+      }),
     ),
     opened: Instant('When the first monitor failed.'),
     resolved: Nullable(Instant('When the last monitor recovered.')),

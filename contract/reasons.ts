@@ -246,7 +246,7 @@ export const CONFIRMATION_REASONS = {
     'The servers of the parent zone deny the zone.',
     StrictObject({ ...Zone.properties, ...NameServers.properties }),
     ({ zone, name_servers }) =>
-      `The servers of ${zone} (${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)}) no longer delegate the zone.`,
+      `The servers of ${zone} (${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)}) did not delegate the zone.`,
   ),
   failure_confirmed: sentence(
     'Two queries failed, with a pause between them.',

@@ -7,7 +7,7 @@ const BUDGETS = {
   'script of the first load': 200,
   'style of the first load': 20,
   'any page in addition': 64,
-  'search index of the documentation': 95,
+  'search index of the documentation': 100,
 }
 
 /** Builds the dashboard if needed, and lists the parts that exceed their budget. */

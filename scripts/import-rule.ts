@@ -117,6 +117,7 @@ const PARTS: Record<string, readonly string[]> = {
   groups: ['audit-log', 'deps', 'http', 'database'],
   alerts: [
     'audit-log',
+    'setup-pages',
     'webhooks',
     'groups',
     'organization',

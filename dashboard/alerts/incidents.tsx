@@ -38,8 +38,8 @@ export function Incidents() {
             <EmptyState icon={CircleCheck} title="No incidents">
               <p>
                 When a monitor that was valid fails, an incident opens. Others that fail for the same reason join it:
-                the same domain and state, the same wrong records or the same name server. You receive one message
-                instead of hundreds.
+                the same domain and state, the same wrong records, or one DNS provider whose zones fail. You receive one
+                message instead of hundreds.
               </p>
             </EmptyState>
           )
@@ -126,7 +126,14 @@ export function IncidentDialog({ id, onClose }: { id: string; onClose: () => voi
 }
 
 /** The common cause of monitors of several domains. */
-const CAUSES = { value: 'Same records', name_server: 'Name server', upstream: 'Resolver' } as const
+const CAUSES = {
+  value: 'Same records',
+  target: 'CNAME target',
+  provider: 'DNS provider',
+  parent: 'Parent zone',
+  name_server: 'Name server',
+  upstream: 'Resolver',
+} as const
 
 function Details({ incident }: { incident: Incident }) {
   const { can } = useSession()

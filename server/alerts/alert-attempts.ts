@@ -15,11 +15,11 @@ import {
   ensureSummary,
   insertDue,
   insertRecoveries,
-  lockDue,
   MAX_STORED_ATTEMPTS,
 } from './alert-store.ts'
 import type { ChannelRow } from './channel.ts'
 import { insertEntries } from './incident-timeline.ts'
+import { lockDue } from './lock-due.ts'
 import type { AttemptResult } from './send-message.ts'
 import { heldAlerts } from './summary.ts'
 

@@ -179,6 +179,12 @@ function monitorCount({ monitors: count, zone, causeKind = 'zone', causeValue }:
       return `${monitors} monitors of ${zone}`
     case 'value':
       return `${monitors} monitors that answer ${shortLine(causeValue ?? '', MAX_SHARED_VALUE_LENGTH)}`
+    case 'target':
+      return `${monitors} monitors with the CNAME target ${shortLine(causeValue ?? '', MAX_SHARED_VALUE_LENGTH)}`
+    case 'provider':
+      return `${monitors} monitors on the name servers of ${shortLine(causeValue ?? '', MAX_SHARED_VALUE_LENGTH)}`
+    case 'parent':
+      return `${monitors} monitors that the zone ${causeValue} does not delegate`
     case 'name_server':
       return `${monitors} monitors on name server ${causeValue}`
     case 'upstream':

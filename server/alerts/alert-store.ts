@@ -13,6 +13,7 @@ import type { Keyring } from '../keyring.ts'
 import { conflict, Problem } from '../problem.ts'
 import { MAX_DELAY_MS } from '../retry-schedule.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
+import { lockDue } from './lock-due.ts'
 
 export type AlertRow = Selectable<AlertsTable>
 
@@ -100,21 +101,6 @@ export async function insertDue(
 
 const channelOf = (organizationId: string, alertId: string) =>
   sql<string>`(select channel_id from alerts where organization_id = ${organizationId} and id = ${alertId})`
-
-/**
- * Locks the alerts' rows in the queue, so that no attempt begins or is recorded before the transaction ends. The lock order of all
- * transactions is: incident, queue, alerts, channel.
- */
-export async function lockDue(db: Database, organizationId: string, alertIds: readonly string[]): Promise<void> {
-  await db
-    .selectFrom('due_alerts')
-    .select('alert_id')
-    .where('organization_id', '=', organizationId)
-    .where(isOneOf(db, 'alert_id', alertIds))
-    .orderBy('alert_id')
-    .modifyEnd(forUpdate(db))
-    .execute()
-}
 
 /** Makes all failing alerts of an incident due, so that they are decided again. The incident must be locked. */
 export async function makeAlertsDue(

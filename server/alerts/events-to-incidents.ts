@@ -212,7 +212,9 @@ async function applyEvents(
   await updateMemberships(db, organizationId, changed)
   if (isNew) await insertLinks(db, organizationId, links)
   await insertAlerts(db, organizationId, [...alerts.values()], now)
-  await recordRecoveries(db, organizationId, recoveries, now)
+  await incidents.merge(db)
+  const recovered = recoveries.map((each) => ({ ...each, incident_id: incidents.idAfterMerge(each.incident_id) }))
+  await recordRecoveries(db, organizationId, recovered, now)
   return last
 }
 

@@ -1,9 +1,14 @@
 import { hash } from 'node:crypto'
+import { getDomain } from 'tldts'
 import type { CauseKind } from '../database/schema-alerts.ts'
+import { providerOf } from '../setup-pages/providers.ts'
 import { oneLine, truncate } from '../text.ts'
 
-/** What monitors that fail together share. `key`: unique among open incidents. `value`: for people. */
-export type Cause = { key: string; kind: CauseKind; value: string | null }
+/**
+ * What monitors that fail together share. `key`: unique among open incidents. `value`: for people. `isCircumstantial`: monitors of
+ * different zones may share it without a common cause, so it takes several zones at about the same time.
+ */
+export type Cause = { key: string; kind: CauseKind; value: string | null; isCircumstantial?: true }
 
 export type CausingEvent = {
   new_state: string
@@ -14,21 +19,32 @@ export type CausingEvent = {
 }
 
 type Exchange = { path?: string; name?: string; server?: string; outcome?: { kind?: string } | null }
+type Reason = { code?: string; params?: { zone?: string; target?: string; name_servers?: string[] } }
+type Evidence = { verdict?: Reason; confirmation?: Reason[]; paths?: Exchange[] }
 
 /** For each event. */
 const MAX_SERVERS = 8
+const MAX_PROVIDERS = 2
 const MAX_VALUE_LENGTH = 100
 /** Outcomes of a server that is down. One that refuses, or fails for one zone, can still serve other zones. */
 const DOWN_OUTCOMES = new Set(['timeout', 'unreachable'])
 /** States that a name server or a resolver can cause. */
 const SERVER_STATES = new Set(['TIMEOUT', 'INVALID', 'BAD_SETUP'])
+/** Results of a server that is not the one of the zone, or that answers well. */
+const OTHER_OUTCOMES = new Set(['referral', 'answer'])
 
-/** The zone comes first: a monitor joins the incident of its zone rather than any other. */
+/** The zone comes first: a monitor joins the incident of its zone rather than any other. Circumstantial causes come last. */
 export function causesOf(event: CausingEvent): [Cause, ...Cause[]] {
   const { new_state, domain } = event
   const zone = { key: `${new_state} ${domain}`, kind: 'zone' as const, value: null }
   if (new_state === 'MISMATCH') return [zone, ...wrongValue(event)]
-  return SERVER_STATES.has(new_state) ? [zone, ...failingServers(event)] : [zone]
+  const evidence: Evidence = event.diagnosis === null ? {} : JSON.parse(event.diagnosis)
+  return [
+    zone,
+    ...missingTarget(event, evidence),
+    ...(SERVER_STATES.has(new_state) ? failingServers(evidence) : []),
+    ...sharedAuthority(event, evidence),
+  ]
 }
 
 /** The same wrong records, in any zone. */
@@ -40,9 +56,19 @@ function wrongValue({ record_type, current_values }: CausingEvent): Cause[] {
   return [{ key, kind: 'value', value: truncate(oneLine(sorted.join(', ')), MAX_VALUE_LENGTH) }]
 }
 
+/** The same CNAME target without the record. If every customer has a target of its own: their domain. */
+function missingTarget({ new_state }: CausingEvent, { verdict }: Evidence): Cause[] {
+  const target = verdict?.params?.target?.toLowerCase()
+  if (!target || !['no_such_target', 'no_records_at_target'].includes(verdict?.code ?? '')) return []
+  const exact: Cause = { key: `target ${new_state} ${target}`, kind: 'target', value: target }
+  const domain = registrableDomain(target)
+  if (domain === null || domain === target) return [exact]
+  const value = `*.${domain}`
+  return [exact, { key: `targets ${new_state} ${domain}`, kind: 'target', value, isCircumstantial: true }]
+}
+
 /** The name servers of the zone that are down. If none was queried: the resolvers, if all of them are down. */
-function failingServers({ diagnosis }: CausingEvent): Cause[] {
-  const exchanges: Exchange[] = diagnosis === null ? [] : (JSON.parse(diagnosis).paths ?? [])
+function failingServers({ paths: exchanges = [] }: Evidence): Cause[] {
   const authoritative = exchanges.filter(({ path, name }) => path === 'authoritative' && name !== undefined)
   if (authoritative.length > 0)
     return serversDown(authoritative, ({ name }) => name!.toLowerCase()).map((name) => ({
@@ -66,3 +92,39 @@ function serversDown(exchanges: readonly Exchange[], serverName: (exchange: Exch
     .sort()
     .slice(0, MAX_SERVERS)
 }
+
+/**
+ * The parent zone that does not delegate the zone, or the provider of its name servers, with the code of the verdict: many unrelated
+ * zones are at one large provider, and break for their own reasons.
+ */
+function sharedAuthority({ new_state, domain }: CausingEvent, evidence: Evidence): Cause[] {
+  const parent = evidence.confirmation?.find(({ code }) => code === 'zone_denied')?.params?.zone
+  if (parent !== undefined)
+    return [{ key: `parent ${new_state} ${parent}`, kind: 'parent', value: parent, isCircumstantial: true }]
+  const code = evidence.verdict?.code ?? new_state
+  const providers = new Set(
+    zoneServers(evidence)
+      .filter((server) => registrableDomain(server) !== domain)
+      .map((server) => providerOf([server])?.name ?? registrableDomain(server) ?? server),
+  )
+  return [...providers]
+    .sort()
+    .slice(0, MAX_PROVIDERS)
+    .map((provider) => ({
+      ...{ key: `provider ${code} ${provider}`, kind: 'provider', value: provider, isCircumstantial: true },
+    }))
+}
+
+/** The names of the name servers of the zone: those that decided, those of the delegation, or those that were queried. */
+function zoneServers({ verdict, confirmation = [], paths = [] }: Evidence): string[] {
+  const decided = [...confirmation, ...(verdict ? [verdict] : [])].flatMap(({ params }) => params?.name_servers ?? [])
+  if (decided.length > 0) return decided.map((name) => name.toLowerCase())
+  return paths.flatMap(({ path, name, outcome }) =>
+    path !== 'authoritative' || name === undefined || OTHER_OUTCOMES.has(outcome?.kind ?? '')
+      ? []
+      : [name.toLowerCase()],
+  )
+}
+
+const registrableDomain = (name: string): string | null =>
+  getDomain(name, { allowPrivateDomains: false, extractHostname: false, validateHostname: false, detectIp: false })

@@ -6,23 +6,33 @@ import { fromIndex } from '../database/index-hints.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
+import { MINUTE_MS } from '../times.ts'
 import { type Cause, type CausingEvent, causesOf } from './incident-cause.ts'
 import { insertEntries } from './incident-timeline.ts'
 import type { Failure } from './rule-matching.ts'
+import { CANDIDATE_MS, type Candidate, insertCandidates, loadCandidates, loadSharedCauses } from './shared-causes.ts'
 
 type IncidentRow = Selectable<IncidentsTable>
 type FailingEvent = CausingEvent & { group_id: string; subdomain: string; occurred_at: number }
 
 /** How long an incident accepts monitors of other zones. Later failures need their own incident, because joining one notifies nobody. */
-const ACCEPTS_OTHER_ZONES_MS = 60 * 60_000
+const ACCEPTS_OTHER_ZONES_MS = 60 * MINUTE_MS
+/** People are notified again when a large incident grows. */
+const MANY_MONITORS = 20
+/** The longest interval is two hours. */
+const ACCEPTS_MANY_MS = 150 * MINUTE_MS
 
 /** The open incidents that the events can join, and the incidents that they open. */
 export async function loadIncidentGrouping(db: Database, organizationId: string, events: readonly FailingEvent[]) {
-  const causesByEvent = new Map(
-    events.filter(({ new_state }) => new_state !== 'VALID').map((event) => [event, causesOf(event)]),
-  )
-  const keys = [...new Set([...causesByEvent.values()].flat().map(({ key }) => key))]
-  const byCause = await lockIncidentsByCause(db, organizationId, keys)
+  const failing = events.filter(({ new_state }) => new_state !== 'VALID')
+  const causesByEvent = new Map(failing.map((event) => [event, causesOf(event)]))
+  const causes = [...causesByEvent.values()].flat()
+  const keys = [...new Set(causes.map(({ key }) => key))]
+  const circumstantial = new Set(causes.filter(({ isCircumstantial }) => isCircumstantial).map(({ key }) => key))
+  const since = Math.min(...failing.map(({ occurred_at }) => occurred_at)) - CANDIDATE_MS
+  const candidates = await loadCandidates(db, organizationId, [...circumstantial], since)
+  const { byCause, byId } = await lockIncidents(db, organizationId, keys, candidates)
+  const shared = await loadSharedCauses(db, organizationId, { causesByEvent, candidates, byId })
   const opened: { row: IncidentRow; causes: Cause[]; event: FailingEvent }[] = []
   /** By incident, the cause that its monitors in several zones share. */
   const sharedCauses = new Map<string, Cause>()
@@ -31,27 +41,36 @@ export async function loadIncidentGrouping(db: Database, organizationId: string,
     join(event: FailingEvent, now: number): IncidentRow {
       const causes = causesByEvent.get(event)!
       for (const cause of causes) {
-        const incident = byCause.get(cause.key)
+        const found = byCause.get(cause.key)
+        const incident = found && shared.merged(found)
         if (!incident || (cause.kind !== 'zone' && !acceptsOtherZones(incident, event))) continue
         if (incident.zone !== event.domain && incident.cause_kind === 'zone') {
-          const shared = causes.find(({ kind, key }) => kind !== 'zone' && byCause.get(key) === incident) ?? cause
-          incident.cause_kind = shared.kind
-          sharedCauses.set(incident.id, shared)
+          const common = causes.find(({ kind, key }) => kind !== 'zone' && byCause.get(key) === found) ?? cause
+          incident.cause_kind = common.kind
+          sharedCauses.set(incident.id, common)
         }
         return incident
       }
       const row = newIncident(organizationId, event, causes[0].key, now)
       opened.push({ row, causes, event })
-      for (const { key } of causes) byCause.set(key, row)
+      for (const { key, isCircumstantial } of causes) if (!isCircumstantial) byCause.set(key, row)
+      const found = shared.add(row, event, causes, (incident) => acceptsOtherZones(incident, event))
+      if (!found) return row
+      found.incident.cause_kind = found.cause.kind
+      sharedCauses.set(found.incident.id, found.cause)
+      byCause.set(found.cause.key, found.incident)
       return row
     },
     async write(db: Database, now: number): Promise<void> {
       const rows = opened.map(({ row }) => ({ ...row, cause_kind: 'zone' }))
       await insertEach(db, 'incidents', INCIDENT_COLUMNS, rows)
       // The first cause is in the incident's row.
-      const incidentByCause = new Map(
-        opened.flatMap(({ row, causes }) => causes.slice(1).map(({ key }) => [key, row.id] as const)),
-      )
+      const incidentByCause = new Map([
+        ...opened.flatMap(({ row, causes }) =>
+          causes.slice(1).flatMap(({ key, isCircumstantial }) => (isCircumstantial ? [] : [[key, row.id] as const])),
+        ),
+        ...shared.found().map(({ cause, incident }) => [cause.key, incident.id] as const),
+      ])
       // Rows of incidents that accept no other zones any more, and rows that an older version of the server did not delete.
       await db
         .deleteFrom('incident_causes')
@@ -64,6 +83,12 @@ export async function loadIncidentGrouping(db: Database, organizationId: string,
         incident_id,
       }))
       await insertEach(db, 'incident_causes', CAUSE_COLUMNS, causeRows)
+      const candidateRows = opened.flatMap(({ row, causes, event }) =>
+        causes.flatMap(({ key, isCircumstantial }) =>
+          isCircumstantial ? [{ cause: key, failedAt: event.occurred_at, incidentId: row.id }] : [],
+        ),
+      )
+      await insertCandidates(db, organizationId, candidateRows, now)
       for (const [id, { kind, value }] of sharedCauses)
         await updateTenantRow(db, 'incidents', { organizationId }, id, { cause_kind: kind, cause_value: value })
       const entries = opened.map(({ row, event }) => {
@@ -72,20 +97,32 @@ export async function loadIncidentGrouping(db: Database, organizationId: string,
       })
       await insertEntries(db, organizationId, entries, now)
     },
+    /** Call it after the monitors and alerts of the incidents were written. */
+    merge: (db: Database): Promise<void> => shared.write(db),
+    /** The id of the incident into which this one was merged, or its own. */
+    idAfterMerge: (id: string): string => shared.idAfterMerge(id),
   }
 }
 
-/** False for an incident that people were notified of an hour ago, or that somebody acknowledged or snoozed. */
+/**
+ * False for an incident that people were notified of an hour ago, or that somebody acknowledged or snoozed. Of many monitors, some are
+ * checked late: a large incident accepts others until each monitor was checked.
+ */
 const acceptsOtherZones = (
-  { acknowledged_at, snoozed_until, opened_at }: IncidentRow,
+  { acknowledged_at, snoozed_until, opened_at, monitors }: IncidentRow,
   { occurred_at }: FailingEvent,
 ): boolean =>
   acknowledged_at === null &&
   (snoozed_until === null || snoozed_until <= occurred_at) &&
-  occurred_at - opened_at <= ACCEPTS_OTHER_ZONES_MS
+  occurred_at - opened_at <= (monitors >= MANY_MONITORS ? ACCEPTS_MANY_MS : ACCEPTS_OTHER_ZONES_MS)
 
 /** Locked, so that no other transaction resolves them. */
-async function lockIncidentsByCause(db: Database, organizationId: string, keys: readonly string[]) {
+async function lockIncidents(
+  db: Database,
+  organizationId: string,
+  keys: readonly string[],
+  candidates: readonly Candidate[],
+): Promise<{ byCause: Map<string, IncidentRow>; byId: Map<string, IncidentRow> }> {
   const openRows = (index: string) =>
     db
       .selectFrom(fromIndex(db, 'incidents', index))
@@ -101,7 +138,11 @@ async function lockIncidentsByCause(db: Database, organizationId: string, keys: 
     .select('incidents.id')
     .where(isOneOf(db, 'incidents.cause', keys))
     .execute()
-  const ids = new Set([...direct.map(({ id }) => id), ...links.map(({ incident_id }) => incident_id)])
+  const ids = new Set([
+    ...direct.map(({ id }) => id),
+    ...links.map(({ incident_id }) => incident_id),
+    ...candidates.map(({ incidentId }) => incidentId),
+  ])
   const rows = await openRows('open_incidents_by_id')
     .selectAll('incidents')
     .where(isOneOf(db, 'incidents.id', [...ids]))
@@ -114,7 +155,7 @@ async function lockIncidentsByCause(db: Database, organizationId: string, keys: 
     const row = byId.get(incident_id)
     if (row) byCause.set(cause, row)
   }
-  return byCause
+  return { byCause, byId }
 }
 
 const newIncident = (organizationId: string, event: FailingEvent, cause: string, now: number): IncidentRow => ({

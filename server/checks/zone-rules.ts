@@ -1,3 +1,4 @@
+import { getPublicSuffix } from 'tldts'
 import { isSubdomain } from '../dns/names.ts'
 import { isUsable, type Outcome } from '../dns/outcome.ts'
 import { lameZone } from '../dns/resolver/zone-response.ts'
@@ -118,13 +119,17 @@ function decideByServers(check: Check): Step {
   const names = () => namesOf(usable)
   const outcomes = usable.map(({ outcome }) => outcome)
   const isRecorded = () => outcomes.every((outcome) => fingerprint(outcome) === recorded.fingerprint)
+  const agreement = () =>
+    isParentDenial(recorded.owner, usable)
+      ? CONFIRMATIONS.zoneDenied(usable[0]!.zone, names())
+      : nameServersAgree(names())
   if (!mayRotate(recorded, outcomes, true) && isRecorded())
-    return verdict(check, usable[0]!.outcome, nameServersAgree(names()), names())
+    return verdict(check, usable[0]!.outcome, agreement(), names())
   const sources = sampledServers(check, usable)
   return decideBySampling(check, sources, {
     isByZone: true,
     nameServers: names,
-    confirmAgreement: () => nameServersAgree(names()),
+    confirmAgreement: agreement,
     decideDisagreement: () => {
       // A server that also answered in place of another one counts once.
       const votes = bestPerServer(usable).map(({ outcome }) => outcome)
@@ -133,6 +138,15 @@ function decideByServers(check: Check): Step {
       return verdict(check, winner, CONFIRMATIONS.nameServersMajority(names(), supporters), supporters)
     },
   })
+}
+
+/** Whether the servers of a public suffix, such as those of `com`, deny the whole domain. */
+function isParentDenial(owner: string, replies: readonly NameServerReply[]): boolean {
+  const suffix = getPublicSuffix(owner, { allowPrivateDomains: false, extractHostname: false, detectIp: false })
+  return replies.every(
+    ({ outcome, zone }) =>
+      outcome.kind === 'nxdomain' && outcome.chain.length === 0 && suffix !== null && isSubdomain(suffix, zone),
+  )
 }
 
 /** An answer counts for the server that gave it, also if another one was queried and failed. */

@@ -83,12 +83,20 @@ export type IncidentsTable = {
   version: Generated<number>
 }
 
-export type CauseKind = 'zone' | 'value' | 'name_server' | 'upstream'
+export type CauseKind = 'zone' | 'value' | 'name_server' | 'upstream' | 'target' | 'provider' | 'parent'
 
 /** Additional causes by which monitors join an open incident. */
 export type IncidentCausesTable = {
   organization_id: Once<string>
   cause: Once<string>
+  incident_id: Once<string>
+}
+
+/** What zones may have in common. Several incidents within a few minutes are evidence that it is their cause. */
+export type IncidentCandidatesTable = {
+  organization_id: Once<string>
+  cause: Once<string>
+  failed_at: Once<number>
   incident_id: Once<string>
 }
 

@@ -62,6 +62,7 @@ export type Tables = {
   incidents: alerts.IncidentsTable
   incident_monitors: alerts.IncidentMonitorsTable
   incident_causes: alerts.IncidentCausesTable
+  incident_candidates: alerts.IncidentCandidatesTable
   incident_events: alerts.IncidentEventsTable
   incident_entries: alerts.IncidentEntriesTable
   alerts: alerts.AlertsTable

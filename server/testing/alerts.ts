@@ -9,8 +9,16 @@ import { startReceiver } from './receiver.ts'
 import type { Settings } from './server-process.ts'
 import { givenApp, type TestApp } from './test-app.ts'
 
-/** `paths` are the queries in the diagnosis. */
-export type Change = { monitor: string; from?: string; to: string; currentValues?: string[]; paths?: object[] }
+/** `paths`, `verdict` and `confirmation` are those of the diagnosis. */
+export type Change = {
+  monitor: string
+  from?: string
+  to: string
+  currentValues?: string[]
+  paths?: object[]
+  verdict?: { code: string; params?: object }
+  confirmation?: { code: string; params: object }[]
+}
 
 type RecordingDeps = { deps: { db: Database; clock: Pick<Clock, 'now'> } }
 
@@ -60,9 +68,14 @@ export async function recordChanges({ deps: { db, clock } }: RecordingDeps, chan
       changes.map(() => organizationId),
       now,
     )
-    const rows = changes.map(({ monitor, from = 'VALID', to, currentValues = [], paths = [] }, index) => {
+    const rows = changes.map((change, index) => {
+      const { monitor, from = 'VALID', to, currentValues = [], paths = [], confirmation = [] } = change
       const row = monitors.find(({ id }) => id === monitor)!
-      const verdict = { code: 'no_answer', params: { name: row.owner } }
+      const { code = 'no_answer', params = {} } = change.verdict ?? {}
+      const { owner: name, record_type } = row
+      const record = { name, type: record_type }
+      const missing = JSON.parse(row.expected_values)
+      const verdict = { code, params: { name, record_type, record, missing, ...params } }
       return {
         id: ids[index]!,
         organization_id: organizationId,
@@ -79,7 +92,7 @@ export async function recordChanges({ deps: { db, clock } }: RecordingDeps, chan
         record_type: row.record_type,
         expected_values: row.expected_values,
         is_exact_match: row.is_exact_match,
-        diagnosis: JSON.stringify({ verdict, confirmation: [], paths }),
+        diagnosis: JSON.stringify({ verdict, confirmation, paths }),
       }
     })
     await insertEvents(transaction, rows)
