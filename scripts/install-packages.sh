@@ -4,7 +4,7 @@
 set -eu
 
 case ${1:-} in
-  interop) wanted='knotd:knot nsd:nsd unbound:unbound kresd:knot-resolver pdns_recursor:pdns-recursor named:bind9 dnssec-signzone:bind9-utils prometheus:prometheus pgbouncer:pgbouncer pg_ctlcluster:postgresql ip:iproute2' ;;
+  interop) wanted='knotd:knot nsd:nsd unbound:unbound kresd:knot-resolver pdns_recursor:pdns-recursor named:bind9 dnssec-signzone:bind9-utils delv:bind9-dnsutils prometheus:prometheus pgbouncer:pgbouncer pg_ctlcluster:postgresql ip:iproute2' ;;
   image) wanted='mmdebstrap:mmdebstrap buildah:buildah podman:podman runc:runc podman-compose:podman-compose qemu-aarch64-static:qemu-user-static arch-test:arch-test /usr/lib/podman/netavark:netavark /usr/lib/podman/aardvark-dns:aardvark-dns iptables:iptables catatonit:catatonit curl:curl ip:iproute2 systemd-analyze:systemd systemd-nspawn:systemd-container python3:python3' ;;
   cluster) wanted='patroni:patroni etcd:etcd-server etcdctl:etcd-client haproxy:haproxy pgbouncer:pgbouncer pg_ctlcluster:postgresql ip:iproute2' ;;
   *)

@@ -78,24 +78,17 @@ const commonFields = ({ id, messageId = id, organization, now }: MessageContext)
   at: now,
 })
 
-/**
- * `monitors`: the first few that the rule matches. `isEscalated`: nobody acknowledged the first message. `grownFrom`: how many monitors
- * the last message said, if there are many more now.
- */
+/** `monitors`: the first few that the rule matches. `isEscalated`: nobody acknowledged the first message. */
 export function failingMessage(
   incident: IncidentSummary,
   monitors: readonly MonitorSummary[],
-  context: MessageContext & { isEscalated?: boolean; isRepeated?: boolean; grownFrom?: number | undefined },
+  context: MessageContext & { isEscalated?: boolean; isRepeated?: boolean },
 ): AlertMessage {
   const { subject, link, single } = describeIncident(incident, monitors, context)
   const { state, openedAt } = incident
-  const { isRepeated, isEscalated, grownFrom, now } = context
+  const { isRepeated, isEscalated, now } = context
   const label = STATE_LABELS[state as MonitorState] ?? state
   const lasting = isRepeated ? `Still failing after ${durationText(now - openedAt)}. ` : ''
-  const grown =
-    grownFrom === undefined
-      ? ''
-      : `${incident.monitors.toLocaleString('en')} monitors failed by now; the last message said ${grownFrom.toLocaleString('en')}. `
   const escalated = isEscalated ? 'Nobody acknowledged this yet. ' : ''
   const facts = single
     ? [
@@ -111,7 +104,7 @@ export function failingMessage(
     kind: 'failing',
     key: incident.id,
     title: oneLine(`${subject}: ${label}`),
-    text: `${grown}${lasting}${escalated}${oneLine(monitors[0]?.cause ?? `State: ${label}.`)}`,
+    text: `${lasting}${escalated}${oneLine(monitors[0]?.cause ?? `State: ${label}.`)}`,
     facts: [...facts, { name: 'State', value: `${label} (${state})` }, { name: 'Since', value: formatTime(openedAt) }],
     remedy: remedyOf(monitors[0], single !== undefined),
     link,

@@ -3,6 +3,7 @@ import { withChainBefore } from './cname-chain.ts'
 import { createDeadlines } from './deadlines.ts'
 import { type PendingQuery, queryServers } from './failover.ts'
 import type { Exchange, Outcome, Question, QuestionType, Reply, ServerAddress } from './outcome.ts'
+import { type PacketSender, sendPacket } from './packet-sender.ts'
 import { createRdataTypes, type RdataFormats } from './rdata.ts'
 import { formatServer } from './server-address.ts'
 import { createSingleFlight } from './single-flight.ts'
@@ -75,7 +76,7 @@ export function createDnsClient({
   queriesPerSecond = Number.POSITIVE_INFINITY,
   onExchange = () => {},
   transports = SOCKETS,
-}: DnsClientOptions): DnsClient {
+}: DnsClientOptions): DnsClient & PacketSender {
   const deadlines = createDeadlines(clock)
   const limits = { maxInFlightPerServer, maxWaitingPerServer, queriesPerSecond }
   const upstreams = createUpstreams(servers, clock, deadlines, limits, transports)
@@ -133,6 +134,10 @@ export function createDnsClient({
       // Callers with different `accept` functions cannot share a reply.
       if (options.accept) return resolve(question, options)
       return singleFlight(singleFlightKey(question, options), options.signal, () => resolve(question, options))
+    },
+    async sendPacket(packet, server, options) {
+      if (closed) throw closed
+      return await sendPacket(deps, upstreams.get(server), packet, options)
     },
     statuses: upstreams.statuses,
     async close() {

@@ -1,0 +1,45 @@
+import { CLASS_IN, TYPE_OPT } from '../messages.ts'
+import type { ServerAddress } from '../outcome.ts'
+import type { PacketSender } from '../packet-sender.ts'
+import type { SignedQuestion } from './validate.ts'
+import { nameToWire } from './wire-records.ts'
+
+/** In octets, as for all queries of Zonewatch. Signed responses are often larger, and are then repeated over TCP. */
+const UDP_PAYLOAD = 1232
+const DNSSEC_OK = 0x8000 // RFC 4035 section 3.2.1
+const TRUNCATED = 0x0200
+const UDP_ATTEMPTS = 2
+
+/**
+ * The response of one authoritative server with its signatures. Undefined if none came in time. Rejects with the signal's reason, and
+ * with `OverloadError`. `timeoutMs`: of one attempt, of which there are at most three.
+ */
+export async function querySigned(
+  sender: PacketSender,
+  server: ServerAddress,
+  question: SignedQuestion,
+  { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+): Promise<Buffer | undefined> {
+  const send = (transport: 'udp' | 'tcp') =>
+    sender.sendPacket(encodeSignedQuery(question), server, { transport, timeoutMs, signal })
+  let packet: Buffer | undefined
+  for (let attempt = 0; attempt < UDP_ATTEMPTS && !packet; attempt++) packet = await send('udp')
+  const isTruncated = packet !== undefined && packet.length >= 4 && (packet.readUInt16BE(2) & TRUNCATED) !== 0
+  return isTruncated ? await send('tcp') : packet
+}
+
+/** Without recursion. The id is 0: the transport writes a random one. */
+function encodeSignedQuery({ name, type }: SignedQuestion): Buffer {
+  const owner = nameToWire(name)
+  const packet = Buffer.alloc(12 + owner.length + 4 + 11)
+  packet.writeUInt16BE(1, 4) // questions
+  packet.writeUInt16BE(1, 10) // additional records: OPT, RFC 6891 section 6.1.2
+  owner.copy(packet, 12)
+  const at = 12 + owner.length
+  packet.writeUInt16BE(type, at)
+  packet.writeUInt16BE(CLASS_IN, at + 2)
+  packet.writeUInt16BE(TYPE_OPT, at + 5)
+  packet.writeUInt16BE(UDP_PAYLOAD, at + 7)
+  packet.writeUInt16BE(DNSSEC_OK, at + 11)
+  return packet
+}

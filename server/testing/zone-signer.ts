@@ -1,0 +1,74 @@
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { parseDsText } from '../dns/dnssec/dnssec-records.ts'
+import { type ValidationInput, validateResponse } from '../dns/dnssec/validate.ts'
+import { nameToWire, TYPE } from '../dns/dnssec/wire-records.ts'
+import { packetOf, parseZone, type Response, type ZoneRecord } from './signed-zone.ts'
+
+/** When signatures are valid, as `YYYYMMDDHHMMSS`. */
+export type SignatureTimes = { from: string; until: string }
+
+const LONG: SignatureTimes = { from: '20200101000000', until: '20400101000000' }
+
+/** Signs records of a zone with a new Ed25519 key. RFC 8080. `flags`: flags and protocol of the DNSKEY record. */
+export function createZoneSigner(zone: string, flags = '257 3') {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const octets = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url')
+  const keyText = `${zone}. 300 IN DNSKEY ${flags} 15 ${octets.toString('base64')}`
+  const [key] = parseZone(keyText) as [ZoneRecord]
+  const keyRdata = rdataOf(key)
+  const keyTag = tagOf(keyRdata)
+  const digest = createHash('sha256').update(nameToWire(zone)).update(keyRdata).digest('hex')
+
+  /** Records of one RRset, in any order, and their signature. */
+  function signRrset(text: string, times: SignatureTimes = LONG, signerName = zone): ZoneRecord[] {
+    const records = parseZone(text).sort((one, other) => Buffer.compare(rdataOf(one), rdataOf(other)))
+    const { name, type } = records[0]!
+    const labels = name.split('.').filter((label) => label !== '*').length
+    const rrsig = (signature: string) =>
+      parseZone(
+        `${name}. 300 IN RRSIG ${type} 15 ${labels} 300 ${times.until} ${times.from} ${keyTag} ${signerName}. ${signature}`,
+      )[0]!
+    const signed = Buffer.concat([rdataOf(rrsig('')), ...records.map(({ wire }) => wire)])
+    return [...records, rrsig(sign(null, signed, privateKey).toString('base64'))]
+  }
+
+  return {
+    keyTag,
+    ds: `${keyTag} 15 2 ${digest}`,
+    key: keyText,
+    signRrset,
+    keys: (times?: SignatureTimes) => signRrset(keyText, times),
+  }
+}
+
+/** The signed zone `example.com`, and what a validator makes of responses of its server. */
+export function givenSignedZone() {
+  const zone = 'example.com'
+  const signer = createZoneSigner(zone)
+  const wires = (records: readonly ZoneRecord[]) => records.map(({ wire }) => wire)
+  const keyResponse = packetOf({ question: [zone, 'DNSKEY'], answer: wires(signer.keys()) })
+  return {
+    zone,
+    signer,
+    wires,
+    soa: wires(signer.signRrset(`${zone}. 300 IN SOA ns.${zone}. h.${zone}. 1 2 3 4 5`)),
+    validate(response: Response, changes: Partial<ValidationInput> = {}) {
+      const [name, type] = response.question
+      const question = { name, type: TYPE[type as keyof typeof TYPE] }
+      const trust = { zone, ds: [parseDsText(signer.ds)!], keyResponse, now: Date.parse('2026-01-01T00:00:00Z') }
+      return validateResponse({ ...trust, response: packetOf(response), question, ...changes })
+    },
+  }
+}
+
+/** Records are uncompressed: name, type, class, TTL and length, then the rdata. */
+function rdataOf({ name, wire }: ZoneRecord): Buffer {
+  return wire.subarray(nameToWire(name).length + 10)
+}
+
+/** RFC 4034 appendix B. */
+function tagOf(rdata: Buffer): number {
+  let sum = 0
+  for (const [index, octet] of rdata.entries()) sum += index % 2 === 0 ? octet * 256 : octet
+  return (sum + Math.floor(sum / 65_536)) % 65_536
+}
