@@ -213,13 +213,14 @@ export type NewMonitor = Static<typeof NewMonitor>
 
 export const MAX_BULK_MONITORS = 1_000
 
-/** `group`, `notify` and `frequency` are defaults for the items. */
+/** `group`, `notify`, `frequency` and `resolution` are defaults for the items. */
 export const NewMonitors = StrictObject(
   {
     monitors: Type.Array(NewMonitor, { minItems: 1, maxItems: MAX_BULK_MONITORS, description: '1 to 1000 monitors.' }),
     group: Type.Optional(group),
     notify: Type.Optional(notify),
     frequency: Type.Optional(frequency),
+    resolution: Type.Optional(resolution),
     ignore: Type.Optional(
       Type.Boolean({
         description:

@@ -143,6 +143,8 @@ export const api = {
   put: async <T = null>(path: string, body?: unknown): Promise<T> => (await send<T>('PUT', path, { body })).value,
   patch: async <T = null>(path: string, body?: unknown): Promise<T> => (await send<T>('PATCH', path, { body })).value,
   delete: async <T = null>(path: string): Promise<T> => (await send<T>('DELETE', path)).value,
+  /** Fails with 412 if the resource has changed since it was read. */
+  deleteIfMatch: (path: string, ifMatch: string) => send<null>('DELETE', path, { ifMatch }),
   getVersioned: <T>(path: string, signal?: AbortSignal) => send<T>('GET', path, { signal }),
   /** Fails with 412 if the resource has changed since it was read. */
   patchIfMatch: <T>(path: string, body: unknown, ifMatch: string) => send<T>('PATCH', path, { body, ifMatch }),

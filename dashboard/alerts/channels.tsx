@@ -16,6 +16,7 @@ import { lazy, Suspense, useState } from 'react'
 import type { Channel } from '#contract/alerts.ts'
 import type { AlertInFull } from '#contract/incidents.ts'
 import { api } from '../api.ts'
+import { useUnchanged } from '../edit/unchanged.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -178,21 +179,25 @@ function ChannelBadge({ channel: { is_active, last_error } }: { channel: Channel
   )
 }
 
+const SEEN = ['name', 'settings', 'is_active'] as const
+
 function ChannelMenu({ channel }: { channel: Channel }) {
+  const path = `/channels/${channel.id}`
+  const unchanged = useUnchanged()
   const [open, setOpen] = useState<'edit' | 'replay' | 'delete'>()
   const queries = useQueryClient()
   const toast = useToast()
   const refresh = () => void queries.invalidateQueries({ queryKey: ['channels'] })
   const setActive = async (is_active: boolean) => {
     try {
-      await api.patch(`/channels/${channel.id}`, { is_active })
+      await api.patchIfMatch(path, { is_active }, await unchanged(path, channel, SEEN))
       refresh()
     } catch (problem) {
       toast.failed(problem)
     }
   }
   const remove = async () => {
-    await api.delete(`/channels/${channel.id}`)
+    await api.deleteIfMatch(path, await unchanged(path, channel, SEEN))
     refresh()
     toast.done('Channel deleted.')
   }

@@ -4,6 +4,7 @@ import { CalendarClock, CircleCheck, Ellipsis, Pencil, Plus, Trash2, Wrench } fr
 import { lazy, Suspense, useState } from 'react'
 import type { MaintenanceWindow } from '#contract/maintenance.ts'
 import { api } from '../api.ts'
+import { useUnchanged } from '../edit/unchanged.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -136,13 +137,17 @@ function includedText(
   return parts.length === 0 ? 'every monitor' : parts.join(' · ')
 }
 
+const SEEN = ['name', 'monitors', 'groups', 'name_pattern', 'from', 'to', 'rrule', 'timezone'] as const
+
 function WindowMenu({ window }: { window: MaintenanceWindow }) {
+  const path = `/maintenance-windows/${window.id}`
+  const unchanged = useUnchanged()
   const { can } = useSession()
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const queries = useQueryClient()
   const toast = useToast()
   const remove = async () => {
-    await api.delete(`/maintenance-windows/${window.id}`)
+    await api.deleteIfMatch(path, await unchanged(path, window, SEEN))
     void queries.invalidateQueries({ queryKey: ['maintenance windows'] })
     toast.done('Maintenance window deleted.')
   }

@@ -14,6 +14,7 @@ import {
 import { lazy, Suspense, useState } from 'react'
 import type { AlertRule } from '#contract/alerts.ts'
 import { api } from '../api.ts'
+import { useUnchanged } from '../edit/unchanged.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -143,7 +144,11 @@ function filterText(
   return parts.length === 0 ? 'Every failure of every monitor' : parts.join(' · ')
 }
 
+const SEEN = ['name', 'groups', 'tags', 'record_types', 'states', 'channels', 'delay', 'is_active'] as const
+
 function RuleMenu({ rule }: { rule: AlertRule }) {
+  const path = `/alert-rules/${rule.id}`
+  const unchanged = useUnchanged()
   const { can } = useSession()
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const queries = useQueryClient()
@@ -151,14 +156,14 @@ function RuleMenu({ rule }: { rule: AlertRule }) {
   const refresh = () => void queries.invalidateQueries({ queryKey: ['alert rules'] })
   const setActive = async (is_active: boolean) => {
     try {
-      await api.patch(`/alert-rules/${rule.id}`, { is_active })
+      await api.patchIfMatch(path, { is_active }, await unchanged(path, rule, SEEN))
       refresh()
     } catch (problem) {
       toast.failed(problem)
     }
   }
   const remove = async () => {
-    await api.delete(`/alert-rules/${rule.id}`)
+    await api.deleteIfMatch(path, await unchanged(path, rule, SEEN))
     refresh()
     toast.done('Alert rule deleted.')
   }

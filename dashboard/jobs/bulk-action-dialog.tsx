@@ -9,6 +9,7 @@ import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Input, TextArea } from '../ui/field.tsx'
 import { Skeleton } from '../ui/page.tsx'
+import { fromLocalInput, localTimeZone, nextHours } from '../ui/period.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
 import { Select } from '../ui/select.tsx'
 import { findingText, objectsText, progressText } from './job-text.ts'
@@ -24,6 +25,7 @@ const TITLES = {
   expect: 'Set expected values',
   replace: 'Replace an expected value',
   accept: 'Accept current values',
+  plan: 'Plan a change',
   tag: 'Add tags',
   untag: 'Remove tags',
   delete: 'Delete',
@@ -33,6 +35,9 @@ export type BulkAction = keyof typeof TITLES
 export type JobTarget = Pick<NewJob, 'monitors' | 'filter' | 'all' | 'requests'>
 
 type JobParameters = Omit<NewJob, keyof JobTarget>
+
+/** Importing the constant of contract/ would load its schemas too. */
+const MAX_PLAN_DAYS = 90
 
 /** Actions without parameters. */
 const WITHOUT_PARAMETERS: Partial<Record<BulkAction, JobParameters>> = {
@@ -88,6 +93,7 @@ function ParametersForm({
   const [text, setText] = useState(act === 'frequency' ? '10' : '')
   const [replacement, setReplacement] = useState('')
   const [mode, setMode] = useState<'keep' | 'exact' | 'flexible'>('keep')
+  const [period, setPeriod] = useState(() => nextHours(24))
   const [error, setError] = useState<string>()
   const group = groups.find(({ slug }) => slug === text) ?? groups[0]
   const submit = (event: FormEvent) => {
@@ -103,10 +109,13 @@ function ParametersForm({
       const tags = tagsOf(text)
       return tags.length === 0 ? setError('Enter at least one tag.') : onSubmit({ action: act, tags })
     }
-    if (act === 'replace') {
+    if (act === 'replace' || act === 'plan') {
       const [value, next] = [text.trim(), replacement.trim()]
       if (value === '' || next === '') return setError('Enter both values.')
-      return onSubmit({ action: 'replace', value, replacement: next })
+      if (act === 'replace') return onSubmit({ action: 'replace', value, replacement: next })
+      const [from, to] = [fromLocalInput(period.from), fromLocalInput(period.to)]
+      if (from === undefined || to === undefined) return setError('Enter when the period begins and ends.')
+      return onSubmit({ action: 'plan', value, replacement: next, from, to })
     }
     const expected_value = text.split('\n').flatMap((line) => line.trim() || [])
     if (expected_value.length === 0) return setError('Enter at least one value.')
@@ -151,7 +160,13 @@ function ParametersForm({
           </Field>
         </>
       )}
-      {act === 'replace' && (
+      {act === 'plan' && (
+        <p className="text-sm text-soft">
+          During the period, the old value, the new one and a mix of both are valid. A monitor whose new value has not
+          arrived when it ends fails.
+        </p>
+      )}
+      {(act === 'replace' || act === 'plan') && (
         <>
           <Field
             label="Expected value"
@@ -164,6 +179,24 @@ function ParametersForm({
             <Input isCode value={replacement} onChange={(event) => setReplacement(event.currentTarget.value)} />
           </Field>
         </>
+      )}
+      {act === 'plan' && (
+        <div className="grid gap-3 sm:grid-cols-2">
+          <Field label="From" hint={`Your time: ${localTimeZone()}.`}>
+            <Input
+              type="datetime-local"
+              value={period.from}
+              onChange={(event) => setPeriod({ ...period, from: event.currentTarget.value })}
+            />
+          </Field>
+          <Field label="To" hint={`At most ${MAX_PLAN_DAYS} days later.`}>
+            <Input
+              type="datetime-local"
+              value={period.to}
+              onChange={(event) => setPeriod({ ...period, to: event.currentTarget.value })}
+            />
+          </Field>
+        </div>
       )}
       {(act === 'tag' || act === 'untag') && (
         <Field label="Tags" hint="Separated by spaces. Case-sensitive. Other tags are kept." error={error}>

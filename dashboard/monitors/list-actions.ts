@@ -3,21 +3,35 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import type { MonitorResponse } from '#contract/monitors.ts'
 import { monitorsText } from '#contract/wording.ts'
 import { ApiProblem, api, getRateLimit } from '../api.ts'
-import { problemMessage } from '../ui/problem.tsx'
+import { useUnchanged } from '../edit/unchanged.ts'
 import { useToast } from '../ui/toast.tsx'
 import { type Progress, runEach } from './bulk-run.ts'
+import { SEEN_FIELDS } from './monitor-queries.ts'
 
 /** An action on many monitors. `doing` and `done` are parts of messages: "Disabling 3 monitors", "3 monitors disabled". */
-export type Action = { doing: string; done: string; on: (id: string) => Promise<unknown> }
+export type Action = {
+  doing: string
+  done: string
+  on: (id: string) => Promise<unknown>
+  /** For one monitor that the user sees. `ifMatch`: its ETag. */
+  onOne?: (id: string, ifMatch: string) => Promise<unknown>
+}
 
 const post = (verb: string) => (id: string) => api.post(`/monitors/${id}/${verb}`)
+const patchOne = (change: object) => (id: string, ifMatch: string) =>
+  api.patchIfMatch(`/monitors/${id}`, change, ifMatch)
 const patch = (change: object) => (id: string) => api.patch(`/monitors/${id}`, change)
 
 export const ACTIONS = {
   check: { doing: 'Checking', done: 'queued for a check', on: post('check') },
-  enable: { doing: 'Enabling', done: 'enabled', on: post('enable') },
-  disable: { doing: 'Disabling', done: 'disabled', on: post('disable') },
-  delete: { doing: 'Deleting', done: 'deleted', on: (id) => api.delete(`/monitors/${id}`).catch(ignoreNotFound) },
+  enable: { doing: 'Enabling', done: 'enabled', on: post('enable'), onOne: patchOne({ is_active: true }) },
+  disable: { doing: 'Disabling', done: 'disabled', on: post('disable'), onOne: patchOne({ is_active: false }) },
+  delete: {
+    doing: 'Deleting',
+    done: 'deleted',
+    on: (id) => api.delete(`/monitors/${id}`).catch(ignoreNotFound),
+    onOne: (id, ifMatch) => api.deleteIfMatch(`/monitors/${id}`, ifMatch),
+  },
 } satisfies Record<string, Action>
 
 export const moveTo = (group: string, name: string): Action => ({
@@ -45,6 +59,7 @@ export type RunResult = { deleted: readonly string[]; failed: readonly string[] 
 export function useRun(onDone: (ended: RunResult) => void) {
   const queries = useQueryClient()
   const toast = useToast()
+  const unchanged = useUnchanged()
   const [run, setRun] = useState<Run>()
   const controller = useRef<AbortController>(undefined)
   useEffect(() => () => controller.current?.abort(), [])
@@ -55,7 +70,15 @@ export function useRun(onDone: (ended: RunResult) => void) {
     const show = (progress: Progress<MonitorResponse>, isEnded: boolean) => setRun({ act, total, progress, isEnded })
     show({ done: 0, failures: [] }, false)
     const progress = await runEach(monitors, {
-      act: ({ id }) => act.on(id),
+      act: async (monitor) => {
+        if (total > 1 || !act.onOne) return await act.on(monitor.id)
+        try {
+          return await act.onOne(monitor.id, await unchanged(`/monitors/${monitor.id}`, monitor, SEEN_FIELDS))
+        } catch (problem) {
+          if (act !== ACTIONS.delete) throw problem
+          ignoreNotFound(problem)
+        }
+      },
       onProgress: (now) => show(now, false),
       signal: stop.signal,
       wait: (ms) => pause(ms, stop.signal),
@@ -66,7 +89,7 @@ export function useRun(onDone: (ended: RunResult) => void) {
     const fitsInToast = failures.length === 0 || (total === 1 && failures.length === 1)
     if (fitsInToast) {
       setRun(undefined)
-      if (failures[0]) toast.failed(new Error(problemMessage(failures[0].problem)))
+      if (failures[0]) toast.failed(failures[0].problem)
       else
         toast.done(done === total ? `${monitorsText(done)} ${act.done}.` : `Stopped: ${done} of ${total} ${act.done}.`)
     } else show(progress, true)

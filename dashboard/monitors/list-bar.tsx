@@ -1,5 +1,6 @@
 import { useBlocker } from '@tanstack/react-router'
 import {
+  CalendarClock,
   CirclePause,
   CirclePlay,
   Clock,
@@ -129,6 +130,9 @@ function SelectionActions({
         </MenuItem>
         <MenuItem icon={ListChecks} onSelect={() => onJob('accept')}>
           Accept current values…
+        </MenuItem>
+        <MenuItem icon={CalendarClock} onSelect={() => onJob('plan')}>
+          Plan a change…
         </MenuItem>
         <MenuSeparator />
         <MenuItem icon={Tag} onSelect={() => onJob('tag')}>

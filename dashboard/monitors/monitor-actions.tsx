@@ -4,6 +4,7 @@ import { CalendarClock, Ellipsis, Hourglass, Pause, Pencil, Play, RotateCw, Squa
 import { lazy, Suspense, useState } from 'react'
 import { recordName } from '#contract/wording.ts'
 import { api } from '../api.ts'
+import { useUnchanged } from '../edit/unchanged.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Snippet } from '../ui/copy.tsx'
@@ -14,7 +15,7 @@ import { useToast } from '../ui/toast.tsx'
 import type { Checking } from './monitor-checking.ts'
 import { curlOf } from './monitor-curl.ts'
 import { MonitorEdit } from './monitor-edit.tsx'
-import { type MonitorDetails, monitorPath, monitorQuery, useRefresh } from './monitor-queries.ts'
+import { type MonitorDetails, monitorPath, monitorQuery, SEEN_FIELDS, useRefresh } from './monitor-queries.ts'
 import { useStartWait } from './monitor-wait.tsx'
 
 const PlanDialog = lazy(async () => ({ default: (await import('./monitor-plan-dialog.tsx')).PlanDialog }))
@@ -88,12 +89,15 @@ export function MonitorActions({ monitor, checking }: ActionsProps) {
 }
 
 /** Enables a disabled monitor and disables an active one. */
-function useToggleActive({ id, is_active }: MonitorDetails): () => void {
+function useToggleActive(monitor: MonitorDetails): () => void {
+  const { id, is_active } = monitor
   const refresh = useRefresh()
+  const unchanged = useUnchanged()
   const toast = useToast()
   return async () => {
     try {
-      await api.post(`${monitorPath(id)}/${is_active ? 'disable' : 'enable'}`)
+      const path = monitorPath(id)
+      await api.patchIfMatch(path, { is_active: !is_active }, await unchanged(path, monitor, SEEN_FIELDS))
       await refresh()
       toast.done(
         is_active ? 'Disabled. No checks run and no alerts are sent.' : 'Enabled. Zonewatch is checking it now.',
@@ -136,8 +140,10 @@ function DeleteDialog({ monitor, isOpen, onClose }: DialogProps) {
   const navigate = useNavigate()
   const refresh = useRefresh()
   const toast = useToast()
+  const unchanged = useUnchanged()
   const remove = async () => {
-    await api.delete(monitorPath(monitor.id))
+    const path = monitorPath(monitor.id)
+    await api.deleteIfMatch(path, await unchanged(path, monitor, SEEN_FIELDS))
     await navigate({ to: '/monitors' })
     queries.removeQueries({ queryKey: monitorQuery(monitor.id).queryKey })
     void refresh()

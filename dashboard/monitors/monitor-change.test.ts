@@ -33,6 +33,7 @@ test('each changed field is sent as the API expects it', () => {
     is_exact_match: false,
     notify: 'on_success' as const,
     frequency: '30',
+    resolution: 'resolvers' as const,
     group: 'default',
   }
   expect(changeOf(monitor, other)).toEqual({
@@ -42,6 +43,7 @@ test('each changed field is sent as the API expects it', () => {
     is_exact_match: false,
     notify: 'on_success',
     frequency: 30,
+    resolution: 'resolvers',
     group: 'default',
   })
 })
@@ -49,6 +51,7 @@ test('each changed field is sent as the API expects it', () => {
 test('another record or expected value resets the state; interval and notifications do not', () => {
   expect(resetsState(changeOf(monitor, { ...draft, expected_value: ['192.0.2.9'] }))).toBe(true)
   expect(resetsState(changeOf(monitor, { ...draft, name: 'example.com' }))).toBe(true)
+  expect(resetsState(changeOf(monitor, { ...draft, resolution: 'public' }))).toBe(true)
   expect(resetsState(changeOf(monitor, { ...draft, frequency: '60', notify: 'on_success', group: 'x' }))).toBe(false)
 })
 

@@ -1,9 +1,9 @@
-import type { MonitorChange, Notify } from '#contract/monitors.ts'
+import type { MonitorChange, Notify, Resolution } from '#contract/monitors.ts'
 import type { MonitorRecordType } from '#contract/record-types.ts'
 import { recordName } from '#contract/wording.ts'
 import { type Fields, isSame, sameSet } from '../edit/rebase.ts'
 import type { MonitorDetails } from './monitor-queries.ts'
-import { NOTIFY_CHOICES } from './new-text.ts'
+import { NOTIFY_CHOICES, RESOLUTION_CHOICES } from './new-text.ts'
 
 /** The values of the form. */
 export type Draft = {
@@ -13,6 +13,7 @@ export type Draft = {
   is_exact_match: boolean
   notify: Notify
   frequency: string
+  resolution: Resolution
   group: string
 }
 
@@ -23,6 +24,7 @@ export const draftOf = (monitor: MonitorDetails): Draft => ({
   is_exact_match: monitor.is_exact_match,
   notify: monitor.notify,
   frequency: String(monitor.frequency ?? 5),
+  resolution: monitor.resolution ?? 'auto',
   group: monitor.group ?? '',
 })
 
@@ -42,6 +44,10 @@ export const FIELDS: Fields<Draft> = {
     text: (notify) => NOTIFY_CHOICES.find(({ value }) => value === notify)!.label,
   },
   frequency: { label: 'Check interval in minutes', text: (minutes) => minutes },
+  resolution: {
+    label: 'Answers that count',
+    text: (resolution) => RESOLUTION_CHOICES.find(({ value }) => value === resolution)!.label,
+  },
   group: { label: 'Group', text: (slug) => slug },
 }
 
@@ -62,10 +68,17 @@ export function changeOf(monitor: MonitorDetails, draft: Draft): MonitorChange {
     ...(differs('is_exact_match') ? { is_exact_match: draft.is_exact_match } : {}),
     ...(differs('notify') ? { notify: draft.notify } : {}),
     ...(differs('frequency') ? { frequency: Number(draft.frequency) } : {}),
+    ...(differs('resolution') ? { resolution: draft.resolution } : {}),
     ...(differs('group') ? { group: draft.group } : {}),
   }
 }
 
 /** Whether the change resets the state, because the query or the expected values change. */
-export const resetsState = ({ full_domain, record_type, expected_value, is_exact_match }: MonitorChange): boolean =>
-  [full_domain, record_type, expected_value, is_exact_match].some((field) => field !== undefined)
+export const resetsState = ({
+  full_domain,
+  record_type,
+  expected_value,
+  is_exact_match,
+  resolution,
+}: MonitorChange): boolean =>
+  [full_domain, record_type, expected_value, is_exact_match, resolution].some((field) => field !== undefined)

@@ -15,7 +15,7 @@ import { changeOf, draftOf, FIELDS, resetsState, withoutEmptyLines } from './mon
 import { type MonitorDetails, monitorPath, useRefresh } from './monitor-queries.ts'
 import { MonitorValues } from './monitor-values.tsx'
 import { useGroups, useShortestFrequency } from './new-settings.ts'
-import { matchText, NOTIFY_CHOICES } from './new-text.ts'
+import { matchText, NOTIFY_CHOICES, RESOLUTION_CHOICES, resolutionHint } from './new-text.ts'
 
 type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void }
 
@@ -23,7 +23,7 @@ type EditProps = { monitor: MonitorDetails; isOpen: boolean; onClose: () => void
 export function MonitorEdit({ monitor, isOpen, onClose }: EditProps) {
   const form = useId()
   const [isBusy, setBusy] = useState(false)
-  const path = buildUrl(monitorPath(monitor.id), { include: 'frequency,group' })
+  const path = buildUrl(monitorPath(monitor.id), { include: 'frequency,group,resolution' })
   return (
     <Dialog
       isOpen={isOpen}
@@ -121,6 +121,13 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
           />
         </Field>
       </div>
+      <Field
+        label="Answers that count"
+        hint={resolutionHint(draft.resolution)}
+        error={fieldError(problem, 'resolution')}
+      >
+        <Select value={draft.resolution} options={RESOLUTION_CHOICES} onChange={(resolution) => set({ resolution })} />
+      </Field>
       <RadioGroup
         label="Webhook notifications"
         value={draft.notify}
@@ -132,7 +139,7 @@ function Form({ id, path, opened, onBusy, onDone }: FormProps) {
 }
 
 const PATHS = ['full_domain', 'domain', 'subdomain', 'record_type', 'expected_value', 'is_exact_match'].concat(
-  ...['notify', 'frequency', 'group'],
+  ...['notify', 'frequency', 'resolution', 'group'],
 )
 
 /** Whether the fields of the form show all errors. */

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from 'react'
 import type { PlannedChange } from '#contract/planned-changes.ts'
 import { changeOfMonitorQuery, windowsOfMonitorQuery } from '../alerts/queries.ts'
 import { api } from '../api.ts'
+import { useUnchanged } from '../edit/unchanged.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
@@ -57,12 +58,14 @@ export function MonitorPlanned({ monitor }: { monitor: MonitorDetails }) {
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const refresh = useRefresh()
   const toast = useToast()
+  const unchanged = useUnchanged()
   if (!change) return null
   const isOpen = OPEN_STATES.includes(change.state)
   if (!isOpen && (change.state === 'CANCELED' || Date.now() - Date.parse(change.closed!) > CLOSED_VISIBLE_MS))
     return null
   const remove = async () => {
-    await api.delete(`/planned-changes/${change.id}`)
+    const path = `/planned-changes/${change.id}`
+    await api.deleteIfMatch(path, await unchanged(path, change, ['state', 'new_value', 'from', 'to']))
     await refresh()
     toast.done('Planned change deleted.')
   }

@@ -9,6 +9,12 @@ export type { EventDetails }
 
 export const monitorPath = (id: string): string => `/monitors/${encodeURIComponent(id)}`
 
+/** What a user sees of a monitor before changing it from a menu. */
+export const SEEN_FIELDS = [
+  ...(['domain', 'subdomain', 'record_type', 'expected_value', 'is_exact_match'] as const),
+  ...(['is_active', 'notify'] as const),
+] as const
+
 /** The monitor, and the differences that the server found. */
 export const monitorQuery = (id: string) =>
   queryOptions({

@@ -4,14 +4,14 @@ import { fieldError } from '../ui/problem.tsx'
 import { RadioGroup } from '../ui/radio-group.tsx'
 import { Select, withCurrent } from '../ui/select.tsx'
 import { type MonitorSettings, useGroups, useShortestFrequency } from './new-settings.ts'
-import { NOTIFY_CHOICES } from './new-text.ts'
+import { NOTIFY_CHOICES, RESOLUTION_CHOICES, resolutionHint } from './new-text.ts'
 
 const NEW = '+'
 const FREQUENCIES = [5, 10, 15, 20, 30, 60, 90, 120]
 
 type FieldsProps = { settings: MonitorSettings; onChange: (settings: MonitorSettings) => void; problem: unknown }
 
-/** Group, frequency and notification: the same for one monitor and for five thousand. */
+/** Group, frequency, resolution and notification: the same for one monitor and for five thousand. */
 export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
   const set = (change: Partial<MonitorSettings>) => onChange({ ...settings, ...change })
   const shortest = useShortestFrequency()
@@ -25,6 +25,17 @@ export function SettingsFields({ settings, onChange, problem }: FieldsProps) {
             value={String(settings.frequency)}
             options={frequencies.map((minutes) => ({ value: String(minutes), label: `${minutes} minutes` }))}
             onChange={(minutes) => set({ frequency: Number(minutes) })}
+          />
+        </Field>
+        <Field
+          label="Answers that count"
+          hint={resolutionHint(settings.resolution)}
+          error={fieldError(problem, 'resolution')}
+        >
+          <Select
+            value={settings.resolution}
+            options={RESOLUTION_CHOICES}
+            onChange={(resolution) => set({ resolution })}
           />
         </Field>
       </div>

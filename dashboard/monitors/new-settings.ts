@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Group } from '#contract/groups.ts'
-import type { Notify } from '#contract/monitors.ts'
+import type { Notify, Resolution } from '#contract/monitors.ts'
 import type { Subscription } from '#contract/subscription.ts'
 import type { Webhook } from '#contract/webhooks.ts'
 import { api, type Page } from '../api.ts'
@@ -16,6 +16,7 @@ export type MonitorSettings = {
   newGroup: string | undefined
   notify: Notify
   frequency: number
+  resolution: Resolution
   isWaiting: boolean
 }
 
@@ -24,6 +25,7 @@ const defaultSettings = (group = ''): MonitorSettings => ({
   newGroup: undefined,
   notify: 'immediately',
   frequency: 5,
+  resolution: 'auto',
   isWaiting: false,
 })
 
@@ -92,8 +94,9 @@ export async function createNewGroup(settings: MonitorSettings): Promise<Monitor
 }
 
 /** The settings as API fields. */
-export const bodyOf = ({ group, notify, frequency }: MonitorSettings) => ({
+export const bodyOf = ({ group, notify, frequency, resolution }: MonitorSettings) => ({
   ...(group ? { group } : {}),
   notify,
   frequency,
+  ...(resolution === 'auto' ? {} : { resolution }),
 })

@@ -1,4 +1,4 @@
-import type { Notify } from '#contract/monitors.ts'
+import type { Notify, Resolution } from '#contract/monitors.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
 import { plural } from '#contract/wording.ts'
 
@@ -26,6 +26,19 @@ export const NOTIFY_CHOICES: readonly { value: Notify; label: string; hint: stri
     hint: 'For a record that works and must not break.',
   },
 ]
+
+export const RESOLUTION_CHOICES: readonly { value: Resolution; label: string }[] = [
+  { value: 'auto', label: 'Automatic' },
+  { value: 'public', label: 'The public DNS' },
+  { value: 'resolvers', label: 'The resolvers of this server' },
+]
+
+const RESOLUTION_HINTS: Record<Resolution, string> = {
+  auto: 'The public DNS, unless the resolvers of this server demonstrably see another zone.',
+  public: 'What the name servers of the public zone publish, whatever the resolvers of this server answer.',
+  resolvers: 'What the resolvers of this server answer, for names that exist only in your network.',
+}
+export const resolutionHint = (resolution: Resolution): string => RESOLUTION_HINTS[resolution]
 
 /** The active webhooks of a group. `isMore`: there are more than `count`. */
 export type ReceivingWebhooks = { count: number; isMore: boolean; paused: number }

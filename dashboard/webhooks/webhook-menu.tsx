@@ -4,6 +4,7 @@ import { Ellipsis, History, KeyRound, PauseCircle, Pencil, PlayCircle, Trash2 } 
 import { lazy, Suspense, useState } from 'react'
 import type { Webhook } from '#contract/webhooks.ts'
 import { api } from '../api.ts'
+import { useUnchanged } from '../edit/unchanged.ts'
 import { Button } from '../ui/button.tsx'
 import { Confirm } from '../ui/dialog.tsx'
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx'
@@ -13,18 +14,24 @@ const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.t
 const RotateSecret = lazy(async () => ({ default: (await import('./rotate-secret.tsx')).RotateSecret }))
 const ReplayRequests = lazy(async () => ({ default: (await import('./replay.tsx')).ReplayRequests }))
 
+const SEEN = ['url', 'headers', 'groups', 'all_groups', 'payload_includes', 'batch', 'is_active'] as const
+
 export function WebhookMenu({ webhook }: { webhook: Webhook }) {
   const [open, setOpen] = useState<'edit' | 'rotate' | 'replay' | 'disable' | 'delete'>()
   const queries = useQueryClient()
   const navigate = useNavigate()
   const toast = useToast()
+  const unchanged = useUnchanged()
   const close = () => setOpen(undefined)
   const refresh = () => {
     for (const key of ['webhooks', 'groups', 'requests']) void queries.invalidateQueries({ queryKey: [key] })
   }
+  const path = `/webhooks/${webhook.id}`
+  const setActive = async (is_active: boolean) =>
+    await api.patchIfMatch(path, { is_active }, await unchanged(path, webhook, SEEN))
   const enable = async () => {
     try {
-      await api.post(`/webhooks/${webhook.id}/enable`)
+      await setActive(true)
       refresh()
       toast.done('Webhook enabled. Queued requests are being sent.')
     } catch (problem) {
@@ -32,11 +39,11 @@ export function WebhookMenu({ webhook }: { webhook: Webhook }) {
     }
   }
   const disable = async () => {
-    await api.post(`/webhooks/${webhook.id}/disable`)
+    await setActive(false)
     refresh()
   }
   const remove = async () => {
-    await api.delete(`/webhooks/${webhook.id}`)
+    await api.deleteIfMatch(path, await unchanged(path, webhook, SEEN))
     await navigate({ to: '/webhooks' })
     queries.removeQueries({ queryKey: ['webhooks', 'one', webhook.id] })
     refresh()

@@ -149,6 +149,28 @@ test('300 records are moved, and moved back, by keyboard only', async () => {
   await dialog.waitFor({ state: 'detached' })
 })
 
+test('a change is planned for the selected monitors, after a preview', async () => {
+  const { page, server } = await givenOwner()
+  const monitors = ['one.plan.example', 'two.plan.example'].map((full_domain, at) => ({
+    ...{ full_domain, record_type: 'A', is_active: false, expected_value: [`192.0.2.${at + 1}`] },
+  }))
+  await page.request.post('/monitors/bulk', { data: { monitors }, headers: { origin: server.url } })
+  await page.goto('/dashboard/monitors')
+  await page.getByRole('checkbox', { name: 'Select all loaded monitors' }).click()
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'Plan a change…' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Expected value').fill('192.0.2.1')
+  await dialog.getByLabel('New value').fill('192.0.2.99')
+  await dialog.getByRole('button', { name: 'Preview' }).click()
+  await dialog.getByText('1 monitor would get a planned change, 1 unchanged.').waitFor()
+  await dialog.getByRole('button', { name: 'Plan 1 monitor' }).click()
+  await dialog.getByText('1 monitor with a planned change').waitFor()
+  const { data } = await (await page.request.get('/planned-changes')).json()
+  expect(data).toMatchObject([{ old_value: ['192.0.2.1'], new_value: ['192.0.2.99'] }])
+  expect(Date.parse(data[0].to) - Date.parse(data[0].from)).toBe(86_400_000)
+})
+
 test('an expected value is replaced and tags are added for the selected monitors, after a preview', async () => {
   const { page, server } = await givenOwner()
   const monitors = ['one.example', 'two.example', 'three.example'].map((full_domain, at) => ({

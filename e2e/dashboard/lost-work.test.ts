@@ -104,3 +104,41 @@ test('windows, channels and planned changes do not overwrite the edit of a colle
   await form.getByText('Not saved: someone else changed this').waitFor()
   expect(await (await page.request.get(path)).json()).toMatchObject({ new_value: ['203.0.113.40'] })
 })
+
+test('Disable and Delete of a menu send the version that the user sees, and do nothing to another one', async () => {
+  const { server, page } = await givenOwner()
+  const headers = { origin: server.url }
+  const sent: string[] = []
+  page.on('request', (request) => {
+    if (['PATCH', 'DELETE'].includes(request.method())) sent.push(request.headers()['if-match'] ?? 'none')
+  })
+  const [rule] = (await (await page.request.get('/alert-rules')).json()).data
+  const path = `/alert-rules/${rule.id}`
+  const stored = async () => (await page.request.get(path)).json()
+  const choose = async (item: string) => {
+    await page.getByRole('button', { name: 'More actions for' }).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+  await page.goto('/dashboard/alerts?tab=rules')
+  await choose('Disable')
+  await expect.poll(async () => (await stored()).is_active).toBe(false)
+  expect(sent).toEqual([expect.stringMatching(/^"/)])
+
+  await choose('Delete')
+  const question = page.getByRole('alertdialog')
+  await page.request.patch(path, { data: { delay: 42 }, headers })
+  await question.getByRole('button', { name: 'Delete rule' }).click()
+  await question.getByText('Someone else has changed this meanwhile.').waitFor()
+  expect(await stored()).toMatchObject({ delay: 42 })
+  await question.getByRole('button', { name: 'Cancel' }).click()
+
+  const monitor = { full_domain: 'www.menu.example', record_type: 'A', expected_value: ['203.0.113.10'] }
+  const { id } = await (await page.request.post('/monitors', { data: monitor, headers })).json()
+  await page.goto('/dashboard/monitors')
+  await page.getByRole('button', { name: 'Actions for www.menu.example A' }).click()
+  await page.request.patch(`/monitors/${id}`, { data: { expected_value: ['203.0.113.99'] }, headers })
+  await page.getByRole('menuitem', { name: 'Disable' }).click()
+  await page.getByText('Someone else has changed this meanwhile.').first().waitFor()
+  expect(await page.getByText('This page failed').count()).toBe(0)
+  expect(await (await page.request.get(`/monitors/${id}`)).json()).toMatchObject({ is_active: true })
+})

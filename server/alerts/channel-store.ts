@@ -10,6 +10,7 @@ import { findFieldErrors } from '../http/validation.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
+import { rememberReceived } from '../organization/received.ts'
 import { conflict, type FieldErrors } from '../problem.ts'
 import type { SafeFetch } from '../safe-http/safe-fetch.ts'
 import {
@@ -186,6 +187,7 @@ export async function deleteChannel(
       .where('escalation_channel_id', '=', id)
       .execute()
     await deleteTenantRow(transaction, 'channels', context, id)
+    if (row.last_sent_at !== null) await rememberReceived(transaction, context)
     const { name, type } = row
     const before = { name, type, is_active: row.is_active === 1, settings: openedSettings(row, keyring) }
     await recordAudit(transaction, context, { action: 'channel.deleted', object: { id, label: name }, before })

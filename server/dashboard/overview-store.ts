@@ -233,7 +233,8 @@ export async function readFirstSteps(
           and exists (select 1 as one from alert_rule_channels as link
             join alert_rules on alert_rules.organization_id = link.organization_id and alert_rules.id = link.rule_id
             where link.organization_id = ${organizationId} and link.channel_id = channels.id and alert_rules.is_active = 1)) as alerts,
-      (select count(*) from channels where organization_id = ${organizationId} and last_sent_at is not null) as sent,
+      (select count(*) from channels where organization_id = ${organizationId} and last_sent_at is not null)
+        + (select has_received from organizations where id = ${organizationId}) as sent,
       (select count(*) from (select id, last_error from webhooks
             where organization_id = ${organizationId} and last_executed_at is not null order by last_executed_at limit ${MAX_FIRST_DELIVERIES}) as used
           where last_error is null or exists (select 1 as one from (select status from webhook_requests

@@ -224,6 +224,32 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     expect(body.has).toEqual({ monitors: true, webhooks: true, alerts: false, arrived: false })
   })
 
+  test('the first steps do not begin again when the channel or webhook that received something is deleted', async () => {
+    for (const kind of ['channel', 'webhook'] as const) {
+      const world = await givenApp(engine)
+      const { db } = world.deps
+      const arrived = async () => (await world.call(PATH)).body.has.arrived
+      const create = async (path: string, body: object) => (await world.call(path, { method: 'POST', body })).body.id
+      const remove = async (path: string) => (await world.call(path, { method: 'DELETE' })).status
+      const given = () =>
+        kind === 'channel'
+          ? create('/channels', {
+              name: 'Chat',
+              type: 'slack',
+              settings: { webhook_url: 'https://hooks.slack.com/services/T0/B0/token' },
+            })
+          : create('/webhooks', { url: 'http://127.0.0.1:8/hook' })
+      const path = kind === 'channel' ? '/channels' : '/webhooks'
+      const unused = await given()
+      expect([await remove(`${path}/${unused}`), await arrived()]).toEqual([204, false])
+      const used = await given()
+      if (kind === 'channel') await db.updateTable('channels').set({ last_sent_at: 1 }).where('id', '=', used).execute()
+      else await db.updateTable('webhooks').set({ last_executed_at: 1 }).where('id', '=', used).execute()
+      expect(await arrived()).toBe(true)
+      expect([await remove(`${path}/${used}`), await arrived()]).toEqual([204, true])
+    }
+  })
+
   test('first results are no changes, and those of a day are one line', async () => {
     const world = await givenApp(engine)
     const given = Array.from({ length: 60 }, (_, at) => ({ full_domain: `h${at}.example.com`, minutesAgo: at }))

@@ -128,6 +128,8 @@ export type OrganizationsTable = {
   alert_emails: Generated<Json>
   /** A data URL of a PNG, JPEG or WebP. */
   logo: Generated<string | null>
+  /** A deleted channel or webhook has received something. Not part of the version: nobody edits it. */
+  has_received: Generated<Bool>
   version: Generated<number>
 }
 

@@ -121,24 +121,34 @@ onBothEngines('POST /monitors', (_fresh, engine) => {
 onBothEngines('POST /monitors/bulk', (_fresh, engine) => {
   test("makes all in the order of the request, an item's own value before the one beside the list", async () => {
     const world = await givenApp(engine)
-    const answer = await post(world, '/monitors/bulk?include=frequency,group', {
+    const answer = await post(world, '/monitors/bulk?include=frequency,resolution,group', {
       group: 'shop',
       notify: 'on_success',
       frequency: 30,
+      resolution: 'public',
       monitors: [
         { ...WWW, full_domain: 'b.example.com' },
-        { ...WWW, full_domain: 'a.example.com', group: 'other', notify: 'after_success', frequency: 60 },
+        {
+          ...WWW,
+          full_domain: 'a.example.com',
+          group: 'other',
+          notify: 'after_success',
+          frequency: 60,
+          resolution: 'auto',
+        },
         { ...WWW, full_domain: 'c.example.com', is_active: false, is_exact_match: false },
       ],
     })
     expect(answer.status).toBe(201)
-    expect(answer.body.map((each: object) => Object.keys(each))).toEqual(Array(3).fill([...KEYS, 'frequency', 'group']))
+    expect(answer.body.map((each: object) => Object.keys(each))).toEqual(
+      Array(3).fill([...KEYS, 'frequency', 'resolution', 'group']),
+    )
     expect(answer.body).toMatchObject([
-      { subdomain: 'b', notify: 'on_success', frequency: 30, group: 'shop' },
-      { subdomain: 'a', notify: 'after_success', frequency: 60, group: 'other' },
+      { subdomain: 'b', notify: 'on_success', frequency: 30, resolution: 'public', group: 'shop' },
+      { subdomain: 'a', notify: 'after_success', frequency: 60, resolution: 'auto', group: 'other' },
       { subdomain: 'c', notify: 'on_success', frequency: 30, group: 'shop', is_active: false, is_exact_match: false },
     ])
-    const listed = (await world.call('/monitors?include=frequency,group')).body.data
+    const listed = (await world.call('/monitors?include=frequency,resolution,group')).body.data
     expect(listed).toEqual(answer.body)
     expect(await counts(world)).toEqual({ default: 0, shop: 2, other: 1 })
   })

@@ -107,8 +107,8 @@ export async function parseMonitors(request: NewMonitors): Promise<{ drafts: Mon
 }
 
 /** An item with the defaults of the request. */
-export function bulkItem({ monitors, group, notify, frequency }: NewMonitors, index: number): NewMonitor {
-  const defaults = Object.entries({ group, notify, frequency }).filter(([, value]) => value !== undefined)
+export function bulkItem({ monitors, group, notify, frequency, resolution }: NewMonitors, index: number): NewMonitor {
+  const defaults = Object.entries({ group, notify, frequency, resolution }).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(defaults), ...monitors[index]! }
 }
 

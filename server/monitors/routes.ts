@@ -180,7 +180,7 @@ export function monitorRoutes(deps: Deps): Routes {
           operationId: 'createMonitorsInBulk',
           summary: 'Create many monitors at once',
           description:
-            'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify` and `frequency` next to the list are defaults for its items. Returns the created monitors in the order of the request, and with `on_conflict` the existing or changed ones too.',
+            'Creates all monitors or none. If one item is invalid, no monitor is created, and `errors` has every error at `monitors.<i>.<field>`. `group`, `notify`, `frequency` and `resolution` next to the list are defaults for its items. Returns the created monitors in the order of the request, and with `on_conflict` the existing or changed ones too.',
           querystring,
           body: NewMonitors,
           response: { ...Responses(201, MonitorList), 200: MonitorList },

@@ -10,6 +10,7 @@ import { type LinkLimits, lockLinks, readLinks, replaceLinks } from '../groups/l
 import { findGroupRow } from '../groups/resolve.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
+import { rememberReceived } from '../organization/received.ts'
 import { throwIfInvalid } from '../problem.ts'
 import { HOUR_MS } from '../times.ts'
 import { unmaskedHeaders } from './custom-headers.ts'
@@ -131,6 +132,7 @@ export async function deleteWebhook(db: Database, context: RequestContext, id: s
     refuseStale(row, match)
     const groups = await replaceLinks(transaction, { organizationId, side: 'webhook', id, targets: new Map() })
     await deleteTenantRow(transaction, 'webhooks', context, id)
+    if (row.last_executed_at !== null && row.last_error === null) await rememberReceived(transaction, context)
     await transaction.deleteFrom('due_webhooks').where('webhook_id', '=', id).execute()
     await transaction.insertInto('removed_webhooks').values({ webhook_id: id, removed_at: now }).execute()
     const before = { url: row.url, groups, is_active: row.is_active === 1 }
