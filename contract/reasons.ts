@@ -260,6 +260,12 @@ export const CONFIRMATION_REASONS = {
     'The resolvers return the records only without DNSSEC validation.',
     'The resolvers answered SERVFAIL, but returned the records with DNSSEC validation disabled.',
   ),
+  name_servers_fail_validation: entry(
+    'What every name server of the zone that answers returns fails DNSSEC validation.',
+    NameServers,
+    ({ name_servers }) =>
+      `The answers of the zone's name servers (${listed(name_servers, name_servers.length, MAX_NAME_SERVERS)}) do not match the DS records of the parent zone.`,
+  ),
   validation_unconfirmed: sentence(
     'No verdict yet: DNSSEC validation seems to fail.',
     'A resolver answers SERVFAIL, or did so in an earlier check. Further checks confirm whether DNSSEC validation fails.',

@@ -157,6 +157,7 @@ const JUDGED = [
   'server/checks/verdict.ts',
   'server/clock.ts',
   'server/dns/client.ts',
+  'server/dns/dnssec-validator.ts',
   'server/dns/network-check.ts',
   'server/dns/outcome.ts',
   'server/dns/resolver/authoritative-client.ts',

@@ -76,6 +76,34 @@ test('while some validating resolvers still have the old DS records, a failure i
   expect(await eventsOf(world)).toEqual([FIRST, 'VALID → INVALID'])
 })
 
+test('a repaired zone is valid again although resolvers still have the wrong DS records', async () => {
+  const signedBy = { key: 'key-1', from: -DAY, until: Number.MAX_SAFE_INTEGER }
+  const signed: Publication = { ...published(['203.0.113.1']), signedBy }
+  const [first] = quietWorld().resolvers
+  const resolver = { ...first!, model: 'unbound, validating' }
+  const world = quietWorld({
+    days: 4,
+    ds: ['key-1'],
+    delegationTtl: 172_800,
+    publications: [signed, signed, signed],
+    resolvers: [resolver, resolver],
+    changes: [change('dnssec', { at: HOUR, ds: ['key-2'] }, { at: 2 * DAY + 12 * HOUR, ds: ['key-1'] })],
+  })
+  const [report] = await judgeAll([world], true)
+  const [, , valid] = report!.trace.filter((line) => line.includes('EVENT'))
+  expect(valid).toMatch(/^day 2 1[23]:.* INVALID → VALID/)
+})
+
+test('records with expired signatures are not valid at first although no resolver validates', async () => {
+  const signedBy = { key: 'key-1', from: -DAY, until: -HOUR }
+  const expired: Publication = { ...published(['203.0.113.1']), signedBy }
+  const world = quietWorld({ ds: ['key-1'], publications: [expired, expired, expired] })
+  const [report] = await judgeAll([world], true)
+  expect(report!.trace.filter((line) => line.includes('EVENT')).map((line) => line.split('EVENT ')[1]!.trim())).toEqual(
+    ['UNSET → INVALID'],
+  )
+})
+
 test.each([false, true])(
   'a resolver that fails is no DNSSEC failure of a zone without DS records (alias: %s)',
   async (isAlias) => {
@@ -136,6 +164,10 @@ test('a move to servers that fail is a failure, although resolvers with the old 
 test.each([
   [51_205, 'a resolver that fails to show its delegation leaves a private zone private'],
   [51_914, 'caches with the delegation of a past hijack do not hide an outage'],
+  [50_989, 'of servers that differ, only those with valid signatures count'],
+  [51_172, 'lost packets do not make records of a wrong key valid'],
+  [60_027, 'several validating caches behind one address do not decide'],
+  [60_418, 'one server that is behind does not hide a change from a check at the source'],
   [51_974, 'caches with the old delegation do not hide the outage of the new servers'],
 ])('world %i: %s', async (seed) => {
   const [report] = await judgeAll([drawWorld(seed)])

@@ -9,8 +9,9 @@ import { createFastClient } from './client.ts'
 import { createVirtualClock, type VirtualClock } from './clock.ts'
 import { createNetwork } from './network.ts'
 import { createRandom } from './random.ts'
+import { createValidator } from './validator.ts'
 import { createWireClient } from './wire-client.ts'
-import { buildInternet, CANARY, ownerOf, ROOT_IPS } from './world/internet.ts'
+import { buildInternet, CANARY, ownerOf, ROOT_IPS, TLD_IPS } from './world/internet.ts'
 import {
   boundOf,
   changesOf,
@@ -78,7 +79,8 @@ export async function judge(world: World, clock: VirtualClock, isTraced = false)
         onRecovery: () => {},
       })
     : undefined
-  const deps = { dns, clock, authoritativeClient, networkCheck }
+  const validator = createValidator(network, clock, TLD_IPS.slice(0, world.parentDelaysMs.length))
+  const deps = { dns, clock, authoritativeClient, networkCheck, validator }
   const report = { ...newReport(world), undecidable: cases.map((one) => one.case), trace }
   const end = world.days * DAY
   const interval = world.frequency * MINUTE

@@ -1,6 +1,7 @@
 import type { MonitorState, Resolution } from '#contract/monitors.ts'
 import type { ConfirmationReason } from '#contract/reasons.ts'
 import type { NetworkState } from '#contract/server.ts'
+import type { Validity } from '../dns/dnssec-validator.ts'
 import type { Outcome, Reply, ServerAddress } from '../dns/outcome.ts'
 import type { AuthoritativeReply } from '../dns/resolver/authoritative-client.ts'
 import type { RootProblem } from '../dns/resolver/root-servers.ts'
@@ -34,6 +35,8 @@ export type ZoneReplies = {
   /** All of the delegated servers, in their order. */
   replies: NameServerReply[]
   usable: NameServerReply[]
+  /** Of `replies`: answers that fail DNSSEC validation, and so are not usable. */
+  bogus: NameServerReply[]
   /** Why there are no usable replies, as is `unavailableReason`. */
   failure: Outcome | undefined
   unavailableReason: ConfirmationReason | undefined
@@ -69,6 +72,7 @@ export type Capabilities = {
   resolvers: readonly ServerAddress[]
   hasAuthoritativeClient: boolean
   hasNetworkCheck: boolean
+  hasValidator: boolean
 }
 
 /** `at`: UTC epoch milliseconds. `elapsed`: milliseconds of a monotonic clock, for durations. */
@@ -93,6 +97,7 @@ export type Query = { notBefore?: number } & (
   | { purpose: 'delegation' }
   | { purpose: 'name_server'; server: number; fresh: boolean }
   | { purpose: 'name_server_sample'; server: number }
+  | { purpose: 'validity'; server: number }
   | { purpose: 'zone_ns'; name: string }
   | { purpose: 'zone_ds'; name: string }
   | { purpose: 'root_servers'; isAgain?: boolean }
@@ -110,6 +115,7 @@ export type Observation = Instant & { query: Query } & (
     | { view: ZoneView | undefined }
     | { rootProblem: RootProblem | undefined }
     | { network: NetworkState }
+    | { validity: Validity }
   )
 
 export type Step =

@@ -61,7 +61,7 @@ function reply(outcome: Outcome, ip = '192.0.2.201'): Reply {
 
 function given(observations: Observation[], changes: Partial<CheckSoFar> = {}): CheckSoFar {
   const resolvers = [201, 202].map((last) => ({ ip: `192.0.2.${last}`, port: 53 }))
-  const capabilities = { resolvers, hasAuthoritativeClient: false, hasNetworkCheck: false }
+  const capabilities = { resolvers, hasAuthoritativeClient: false, hasNetworkCheck: false, hasValidator: false }
   return { recorded, observations, now: { at: 0, elapsed: 0 }, capabilities, ...changes }
 }
 
@@ -79,7 +79,7 @@ test('an answer that differs is asked of another resolver', () => {
 })
 
 test('with canaries nothing that differs is looked at before the network is known to work', () => {
-  const capabilities = { ...given([]).capabilities, hasNetworkCheck: true }
+  const capabilities = { ...given([]).capabilities, hasNetworkCheck: true, hasValidator: false }
   const observations = [first({ kind: 'timeout' })]
   expect(decide(given(observations, { capabilities }))).toMatchObject({ queries: [{ purpose: 'network' }] })
   const gone: Observation = { query: { purpose: 'network' }, network: 'offline', ...at }

@@ -23,6 +23,7 @@ import {
 import { fingerprint } from './fingerprint.ts'
 import { isFailure, isServfail, serverOf } from './outcomes.ts'
 import { CONFIRMATIONS } from './reasons.ts'
+import { canValidate, isValidated, validateServers } from './validity-rule.ts'
 
 /** How many resolvers are asked whether a recorded failure has ended, and how often: several caches may answer behind one address. */
 const MAX_RESOLVERS = 4
@@ -40,6 +41,15 @@ export function checkDnssec(check: Check): Step | undefined {
   // Where the recorded failure does not end the check, the zone's servers must not overrule it: they do not validate.
   const isEnd = recorded.inconclusiveCount === 0 && !recorded.isSuspected
   if (isEnd && isFailure(reply.outcome) && isRecorded(recorded, reply.outcome)) return undefined
+  const hasBogus = check.zone.bogus.length > 0
+  const isDoubtful = hasBogus || recorded.state === 'INVALID' || findServfail(reply.evidence) !== undefined
+  if (isDoubtful && canValidate(check)) {
+    const [pending] = check.zone.pendingQueries
+    if (pending) return sendQueries(...check.zone.pendingQueries)
+    const step = validateServers(check)
+    if (step) return step
+    if (isValidated(check)) return undefined
+  }
   const opinions = repliesByPurpose(check, 'other_resolver')
   const failed = [reply, ...opinions].flatMap(({ evidence }) => findServfail(evidence) ?? [])[0]
   const mayHaveEnded = recorded.state === 'INVALID' && isUsable(reply.outcome)

@@ -5,7 +5,7 @@ export type Confirmation = ConfirmationReason[]
 
 type PlainCode = Exclude<
   keyof typeof CONFIRMATION_REASONS,
-  | `name_servers_${'agree' | 'majority' | 'failed'}`
+  | `name_servers_${'agree' | 'majority' | 'failed' | 'fail_validation'}`
   | 'name_server_confirmed'
   | 'zone_denied'
   | `split_horizon${string}`
@@ -16,6 +16,9 @@ export const CONFIRMATIONS = {
   failureConfirmed: (why: ConfirmationReason | undefined) => withWhy('failure_confirmed', why),
   allServersFail: because('all_servers_fail'),
   validationFails: because('validation_fails'),
+  serversFailValidation: (names: readonly string[]): Confirmation => [
+    { code: 'name_servers_fail_validation', params: { name_servers: [...names] } },
+  ],
   validationUnconfirmed: because('validation_unconfirmed'),
   cnameLoop: because('loop_by_links'),
   ownNetworkDown: because('own_network_down'),

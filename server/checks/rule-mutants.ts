@@ -78,6 +78,7 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   threshold('checks/check-state.ts', 'WITHHELD_DELAY_MS', '6 * 3_600_000'),
   threshold('checks/check-state.ts', 'MAX_INCONCLUSIVE', '0'),
   threshold('checks/check-state.ts', 'RETRY_PAUSE_MS', '0'),
+  threshold('checks/run-check.ts', 'COMPARED_SERVERS', '99'),
   threshold('checks/copies-rule.ts', 'CACHE_PROBES', '1'),
   threshold('checks/copies-rule.ts', 'MIN_FAILING_SHARE', '2'),
   threshold('checks/dnssec-rule.ts', 'MAX_RESOLVERS', '0'),
@@ -130,6 +131,18 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
     to: "outcome.kind === 'timeout' && outcome.kind === 'answer' && !",
   },
   {
+    file: 'checks/validity-rule.ts',
+    name: 'only resolvers validate',
+    from: '!capabilities.hasValidator ||',
+    to: 'true ||',
+  },
+  {
+    file: 'checks/zone-rules.ts',
+    name: 'bogus answers of name servers count',
+    from: 'bogusServers.has(server) && ',
+    to: 'false && ',
+  },
+  {
     file: 'checks/split-horizon.ts',
     name: 'a resolver that fails to show its delegation disproves another view',
     seed: 51_205,
@@ -139,8 +152,8 @@ export const RULE_MUTANTS: readonly RuleMutant[] = [
   {
     file: 'checks/run-check.ts',
     name: 'one server at the source overrules a resolver',
-    from: 'second === undefined || ',
-    to: 'true || ',
+    from: 'return second === undefined || ',
+    to: 'return true || ',
   },
   { file: 'checks/confirmation-rules.ts', name: 'stale answers are trusted', from: ' && !isStale(reply)', to: '' },
 ]

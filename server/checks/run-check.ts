@@ -5,6 +5,7 @@ import type { Warning } from '#contract/warnings.ts'
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../database/lease-queue.ts'
 import type { DnsClient } from '../dns/client.ts'
+import type { DnssecValidator, Validity } from '../dns/dnssec-validator.ts'
 import type { NetworkCheck } from '../dns/network-check.ts'
 import { isUsable, type Outcome, type Question, type Reply } from '../dns/outcome.ts'
 import type {
@@ -33,12 +34,16 @@ import { queryEveryServer } from './server-answers.ts'
 import { evaluate } from './verdict.ts'
 import { warningsOf } from './warnings.ts'
 
-/** Without `authoritativeClient` only the resolvers decide. Without `networkCheck` Zonewatch's own network is trusted. */
+/**
+ * Without `authoritativeClient` only the resolvers decide. Without `networkCheck` Zonewatch's own network is trusted. Without
+ * `validator` only resolvers validate DNSSEC.
+ */
 export type CheckDeps = {
   dns: DnsClient
   clock: Clock
   authoritativeClient?: AuthoritativeClient | undefined
   networkCheck?: NetworkCheck | undefined
+  validator?: DnssecValidator | undefined
 }
 
 /** What the rules decided. `observations`: all queries and replies, in order. */
@@ -78,6 +83,8 @@ export type PlannedFinding = {
 /** What is recorded of a monitor. `planned`: its open change. */
 export type LoadedMonitor<Row> = { recorded: Recorded; row: Row; planned?: OpenChange | undefined }
 
+/** From so many name servers on, two of them are queried at the source. Of two that differ, nobody knows which one is behind. */
+const COMPARED_SERVERS = 3
 /** The first query waits at most 5 s, so that the check ends within its lease. */
 const FIRST_QUERY_MAX_WAIT_MS = 5_000
 
@@ -98,7 +105,14 @@ export async function runCheck<Row>(
     const { recorded: fingerprint, isRotating } = parseStoredFingerprint(claim.fingerprint)
     const known = { fingerprint, isRotating, inconclusiveCount: claim.inconclusive_count }
     const source = await queryAtSource(claim, known, query, 0, grouped, signal)
+    const isPublishedBySecond = async () => {
+      const second = await queryAtSource(claim, known, query, 1, grouped, signal)
+      return second === undefined || isAsRecorded(known, second)
+    }
     let isPublished = source !== undefined && isAsRecorded(known, source)
+    // One of several servers may be behind for days.
+    const isCompared = isPublished && source!.servers >= COMPARED_SERVERS
+    if (isCompared) isPublished = await isPublishedBySecond()
     // Only a resolver validates. Where each check goes to the source, it also asks a resolver.
     if (isPublished && checksPerHour(claim) > 1) return resultOf({ kind: 'unchanged' })
     const startAt = numberOfResolverCheck(claim, deps.clock) + claim.slot + claim.inconclusive_count
@@ -106,10 +120,7 @@ export async function runCheck<Row>(
     if (isUsable(first.outcome)) deps.networkCheck?.noteAnswer()
     const isCopy = isAsRecorded(known, first)
     // A copy that differs from what the source publishes is old, or of another region, unless this one server is the one that is behind.
-    if (isPublished && isUsable(first.outcome) && !isCopy) {
-      const second = await queryAtSource(claim, known, query, 1, grouped, signal)
-      isPublished = second === undefined || isAsRecorded(known, second)
-    }
+    if (isPublished && isUsable(first.outcome) && !isCopy && !isCompared) isPublished = await isPublishedBySecond()
     // A failure may be that of a validator.
     if (isPublished && isUsable(first.outcome) && !hidesServfail(first)) return resultOf({ kind: 'unchanged' })
     if (isCopy && !source && claim.planned_change_id === null) return resultOf({ kind: 'unchanged' })
@@ -147,7 +158,7 @@ async function queryAtSource(
   offset: number,
   { clock, authoritativeClient }: CheckDeps,
   signal: AbortSignal,
-): Promise<Reply | undefined> {
+): Promise<(Reply & { servers: number }) | undefined> {
   const isCertain = fingerprint !== null && !isRotating && inconclusiveCount === 0 && claim.planned_change_id === null
   if (!authoritativeClient || !isCertain) return undefined
   const round = roundOf(claim, clock)
@@ -157,10 +168,10 @@ async function queryAtSource(
   const number = Math.floor(round / perHour)
   const view = await authoritativeClient.zoneView(questionOf(monitoredNameOf(claim)), { fresh: false, number, signal })
   if (!view || view.isUnknown || view.nameServers.length === 0) return undefined
-  if (view.isDenied) return { outcome: { kind: 'nxdomain', chain: [] }, evidence: [] }
+  if (view.isDenied) return { outcome: { kind: 'nxdomain', chain: [] }, evidence: [], servers: 0 }
   const server = (number + offset) % view.nameServers.length
   const reply = await queryNameServer(authoritativeClient, query, { view, server, fresh: false }, signal)
-  return reply.isBusy ? undefined : reply
+  return reply.isBusy ? undefined : { ...reply, servers: view.nameServers.length }
 }
 
 /** How many intervals of the monitor have begun since the epoch. */
@@ -235,6 +246,7 @@ async function confirm(
     resolvers: dns.servers,
     hasAuthoritativeClient: authoritativeClient !== undefined,
     hasNetworkCheck: networkCheck !== undefined,
+    hasValidator: deps.validator !== undefined,
   }
   const instant = (): Instant => ({ at: clock.now(), elapsed: clock.elapsed() })
   const observations: Observation[] = [{ query: { purpose: 'first' }, reply: first, ...instant() }]
@@ -264,13 +276,14 @@ type QueryResult =
   | { view: ZoneView | undefined }
   | { rootProblem: RootProblem | undefined }
   | { network: NetworkState }
+  | { validity: Validity }
 
 type Sending = { recorded: Recorded; monitorQuery: MonitorQuery; observations: readonly Observation[] }
 
 async function send(
   query: Query,
   { recorded, monitorQuery, observations }: Sending,
-  { dns, authoritativeClient, networkCheck }: CheckDeps,
+  { dns, authoritativeClient, networkCheck, validator }: CheckDeps,
   signal: AbortSignal,
 ): Promise<QueryResult> {
   switch (query.purpose) {
@@ -311,6 +324,10 @@ async function send(
       const isSample = query.purpose === 'name_server_sample'
       const client = isSample ? withOptions(authoritativeClient!, { resolvesNameServers: false }) : authoritativeClient!
       return { nameServerReply: await queryNameServer(client, monitorQuery, pinned, signal) }
+    }
+    case 'validity': {
+      const { view } = observations.find((observation) => 'view' in observation)!
+      return { validity: await validator!.validate(questionOf(recorded), view!, query.server, signal) }
     }
     case 'zone_ns':
       return { nsReply: await authoritativeClient!.query({ name: query.name, type: 'NS' }, { signal }) }

@@ -185,7 +185,7 @@ export function doesZoneDecide(check: Check): boolean {
 }
 
 /** Whether at least half of the delegated servers answered. */
-export function isQuorum({ zone: { view, usable } }: Pick<Check, 'zone'>): boolean {
+export function isQuorum({ zone: { view, usable, bogus } }: Pick<Check, 'zone'>): boolean {
   if (!view || view.isDenied) return true
-  return new Set(usable.map(({ server }) => server)).size * 2 >= view.nameServers.length
+  return new Set([...usable, ...bogus].map(({ server }) => server)).size * 2 >= view.nameServers.length
 }

@@ -2,7 +2,7 @@ import { getPublicSuffix } from 'tldts'
 import { isSubdomain } from '../dns/names.ts'
 import { isUsable, type Outcome } from '../dns/outcome.ts'
 import { lameZone } from '../dns/resolver/zone-response.ts'
-import { delegationKey, type ZoneView } from '../dns/resolver/zone-view.ts'
+import type { ZoneView } from '../dns/resolver/zone-view.ts'
 import {
   type Check,
   type CheckSoFar,
@@ -17,16 +17,18 @@ import {
   type ZoneReplies,
 } from './check-state.ts'
 import { fingerprint } from './fingerprint.ts'
-import { isSame, majority, mostInformative } from './outcomes.ts'
+import { areSame, isSame, majority, mostInformative } from './outcomes.ts'
 import { CONFIRMATIONS, nameServersAgree } from './reasons.ts'
 import { mayRotate } from './rotation-rules.ts'
 import { decideBySampling } from './sampling.ts'
+import { isDelegationChanging, validateServers } from './validity-rule.ts'
 
 const NO_REPLIES: ZoneReplies = {
   pendingQueries: [],
   view: undefined,
   replies: [],
   usable: [],
+  bogus: [],
   failure: undefined,
   unavailableReason: undefined,
 }
@@ -49,7 +51,20 @@ export function zoneReplies({ capabilities, observations, recorded }: CheckSoFar
       ? [observation.nameServerReply]
       : [],
   )
-  return { ...NO_REPLIES, view, replies, ...summarize(view, replies), pendingQueries: missingServers(view, replies) }
+  const pendingQueries = missingServers(view, replies)
+  const { bogus, valid } = splitByValidity(observations, replies)
+  return { ...NO_REPLIES, view, replies, bogus, ...summarize(view, replies, valid), pendingQueries }
+}
+
+/** A validator that receives a bogus answer queries the next server, so only the others count. RFC 4035 section 5.5. */
+function splitByValidity(observations: CheckSoFar['observations'], replies: readonly NameServerReply[]) {
+  const bogusServers = new Set<number>()
+  for (const one of observations) {
+    if ('validity' in one && one.query.purpose === 'validity' && one.validity.kind === 'bogus')
+      bogusServers.add(one.query.server)
+  }
+  const isBogus = ({ server, outcome }: NameServerReply) => bogusServers.has(server) && isUsable(outcome)
+  return { bogus: replies.filter(isBogus), valid: replies.filter((reply) => !isBogus(reply)) }
 }
 
 /** What most servers of the parent zone deny does not exist, whatever its old name servers answer. */
@@ -71,8 +86,12 @@ function missingServers({ nameServers }: ZoneView, replies: readonly NameServerR
   return nameServers.flatMap((_, server) => (queried.has(server) ? [] : [queryOf(server, !isFollowed)]))
 }
 
-function summarize({ zone, nameServers }: ZoneView, replies: readonly NameServerReply[]) {
-  const usable = inDeepestZone(replies.filter(({ outcome }) => isUsable(outcome)))
+function summarize(
+  { zone, nameServers }: ZoneView,
+  replies: readonly NameServerReply[],
+  valid: readonly NameServerReply[],
+) {
+  const usable = inDeepestZone(valid.filter(({ outcome }) => isUsable(outcome)))
   if (usable.length > 0) return { usable, failure: undefined, unavailableReason: undefined }
   if (replies.some(({ isBusy }) => isBusy))
     return { usable, failure: undefined, unavailableReason: CONFIRMATIONS.nameServersBusy }
@@ -100,13 +119,13 @@ function inDeepestZone(replies: readonly NameServerReply[]): NameServerReply[] {
 /** While the servers of the parent zone give different delegations, nothing that depends on them is reported. */
 export function decideByZone(check: Check): Step {
   const step = decideByServers(check)
-  if (step.kind !== 'verdict' || isMajorityDue(check) || !isDelegationChanging(check)) return step
-  if (fingerprint(step.outcome) === check.recorded.fingerprint) return step
-  return inconclusive(check, CONFIRMATIONS.delegationChanging, step.rotation)
-}
-
-function isDelegationChanging({ zone: { view } }: Check): boolean {
-  return new Set(view?.parents.map(({ nameServers }) => delegationKey(nameServers))).size > 1
+  if (step.kind !== 'verdict') return step
+  const isNew = fingerprint(step.outcome) !== check.recorded.fingerprint
+  if (isNew && !isMajorityDue(check) && isDelegationChanging(check))
+    return inconclusive(check, CONFIRMATIONS.delegationChanging, step.rotation)
+  // Of servers that differ, some may be bogus.
+  const areDifferent = !check.recorded.isRotating && !areSame(check.zone.usable.map(({ outcome }) => outcome))
+  return isNew || areDifferent ? (validateServers(check) ?? step) : step
 }
 
 function decideByServers(check: Check): Step {

@@ -14,7 +14,7 @@ import {
 } from './world.ts'
 
 export const ROOT_IPS = ['9.0.0.1', '9.0.0.2', '9.0.0.3', '9.0.0.4']
-const TLD_IPS = ['9.0.1.1', '9.0.1.2', '9.0.1.3', '9.0.1.4']
+export const TLD_IPS = ['9.0.1.1', '9.0.1.2', '9.0.1.3', '9.0.1.4']
 const STATIC_IPS = ['9.0.2.1', '9.0.2.2']
 const PARKED = '203.0.113.200'
 /** Below it are the names that an alias leads to. */

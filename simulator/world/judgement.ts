@@ -172,17 +172,22 @@ export type TrueChange = {
  */
 export function changesOf(truths: readonly Truth[]): TrueChange[] {
   const changes: TrueChange[] = []
-  for (const { from, to, decided } of truths) {
+  let hadBogus = false
+  for (const { from, to, decided, votes } of truths) {
+    const hasBogus = votes.some(({ published: one }) => one.kind !== 'failing' && one.isBogus)
     if (!decided || to - from < CONFIRMATION_MS) continue
     const last = changes.at(-1)
     if (last && last.to === from && isSamePublished(last.published, decided)) {
       last.to = to
+      hadBogus = hasBogus
       continue
     }
     const isOfRotation = [decided, last?.published].some(
       (one) => one?.kind === 'records' && one.size < one.members.length,
     )
-    const isOfDnssec = [decided, last?.published].some((one) => one && one.kind !== 'failing' && one.isBogus)
+    // What is decided may change because the answers of other servers became bogus.
+    const isOfDnssec = hasBogus || hadBogus
+    hadBogus = hasBogus
     changes.push({ from, to, published: decided, isOfRotation, isOfDnssec })
   }
   return changes

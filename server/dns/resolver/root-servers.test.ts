@@ -54,6 +54,15 @@ test('where they usually answer, each is queried twice before silence counts', a
   expect(sent()).toBe(4 + 8)
 })
 
+test('where they usually answer, one of them is queried', async () => {
+  const { findProblem, pass, sent } = givenRoots()
+  for (let minute = 0; minute < 4; minute++) {
+    await findProblem()
+    pass(60_000)
+  }
+  expect(sent()).toBe(4 + 3)
+})
+
 test('root servers that never answered are probed less and less often', async () => {
   const { findProblem, setAnswers, pass, sent } = givenRoots()
   setAnswers(false)
@@ -84,5 +93,5 @@ test('before an event, root servers that answered lately are probed again at onc
   const before = never.sent()
   expect(await never.findProblem(true)).toBe('root_servers_unreachable')
   expect(never.sent()).toBe(before)
-  expect(sent()).toBe(4 + 8 + 4)
+  expect(sent()).toBe(4 + 8 + 1)
 })

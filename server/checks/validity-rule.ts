@@ -1,0 +1,62 @@
+import type { Validity } from '../dns/dnssec-validator.ts'
+import { isUsable, type Outcome } from '../dns/outcome.ts'
+import { delegationKey } from '../dns/resolver/zone-view.ts'
+import { type Check, inconclusive, isMajorityDue, type Query, type Step, sendQueries, verdict } from './check-state.ts'
+import { CONFIRMATIONS } from './reasons.ts'
+
+/** Whether the answers of the zone's own name servers can be validated here. */
+export function canValidate({ capabilities, recorded }: Check): boolean {
+  if (!capabilities.hasValidator || !capabilities.hasAuthoritativeClient) return false
+  return recorded.resolution !== 'resolvers' && recorded.hasOwnView !== true
+}
+
+/**
+ * The queries that validate the answers of the zone's name servers, then the verdict if all of them are bogus. Undefined if some are
+ * not, if the zone is not signed, or if nothing answers that could be validated.
+ */
+export function validateServers(check: Check): Step | undefined {
+  if (!canValidate(check) || check.zone.view?.isDenied) return undefined
+  const answering = check.zone.replies.filter(({ outcome }) => isUsable(outcome))
+  const known = validities(check)
+  // The DS records are those of the zone: if one answer cannot be bogus, none can.
+  if (answering.length === 0 || [...known.values()].some(({ kind }) => kind === 'unsigned')) return undefined
+  const missing = answering.filter(({ server }) => !known.has(server))
+  if (missing.length > 0) {
+    const queried = known.size === 0 ? missing.slice(0, 1) : missing
+    return sendQueries(...queried.map(({ server }): Query => ({ purpose: 'validity', server })))
+  }
+  const found = [...known.values()]
+  if (found.some(({ kind }) => kind === 'secure')) return undefined
+  const { bogus } = check.zone
+  const isCertain = found.every(({ kind }) => kind === 'bogus') || (bogus.length > 0 && isMajorityDue(check))
+  if (isCertain && (isMajorityDue(check) || !isDelegationChanging(check))) {
+    const names = [...new Set(bogus.flatMap(({ nameServer }) => nameServer ?? []))].sort()
+    return verdict(check, outcomeOf(found), CONFIRMATIONS.serversFailValidation(names), names)
+  }
+  return isMajorityDue(check) ? undefined : inconclusive(check, CONFIRMATIONS.validationUnconfirmed)
+}
+
+/** Whether the servers of the parent zone give different delegations. */
+export function isDelegationChanging({ zone: { view } }: Check): boolean {
+  return new Set(view?.parents.map(({ nameServers }) => delegationKey(nameServers))).size > 1
+}
+
+/** Whether an answer of the zone's name servers passed validation, or needs none. */
+export function isValidated(check: Check): boolean {
+  return [...validities(check).values()].some(({ kind }) => kind === 'secure' || kind === 'unsigned')
+}
+
+/** By the number of the server. */
+function validities({ observations }: Check): Map<number, Validity> {
+  return new Map(
+    observations.flatMap((one) =>
+      'validity' in one && one.query.purpose === 'validity' ? [[one.query.server, one.validity]] : [],
+    ),
+  )
+}
+
+/** As a resolver that validates reports it. */
+function outcomeOf(validities: readonly Validity[]): Outcome {
+  const first = validities.find((validity) => validity.kind === 'bogus')
+  return { kind: 'failure', rcode: 'SERVFAIL', ede: first?.ede ?? [], bogus: true }
+}

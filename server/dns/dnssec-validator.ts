@@ -1,0 +1,17 @@
+import type { ExtendedError, Question } from './outcome.ts'
+import type { ZoneView } from './resolver/zone-view.ts'
+
+/**
+ * What a validator makes of the response of one name server. RFC 4035 section 4.3. `bogus`: with the DS records of every server of the
+ * parent zone that answered. `unknown`: a part of the evidence did not arrive, or cannot be judged.
+ */
+export type Validity = { kind: 'secure' | 'unsigned' | 'unknown' } | { kind: 'bogus'; ede: ExtendedError[] }
+
+/**
+ * Validates what the delegated servers answer from their DNSKEY and RRSIG records and the DS records at the parent's servers,
+ * whatever caches say.
+ */
+export type DnssecValidator = {
+  /** `server`: n for the n-th name server of the view. */
+  validate(question: Question, view: ZoneView, server: number, signal: AbortSignal): Promise<Validity>
+}

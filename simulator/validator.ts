@@ -1,0 +1,43 @@
+import type { DnssecValidator, Validity } from '#server/dns/dnssec-validator.ts'
+import type { VirtualClock } from './clock.ts'
+import type { Question, RecordType, Response } from './dns/message.ts'
+import { type Validated, validate } from './dns/validator.ts'
+import type { Network } from './network.ts'
+import { ZONE } from './world/world.ts'
+
+const TIMEOUT_MS = 1_000
+const ATTEMPTS = 3
+
+/** What the product's validator would find, without cryptography: it queries the same servers, and its packets get lost too. */
+export function createValidator(network: Network, clock: VirtualClock, parentIps: readonly string[]): DnssecValidator {
+  async function ask(ip: string, question: Question, signal: AbortSignal): Promise<Response | undefined> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const received = network.receive(ip, question, false, TIMEOUT_MS)
+      const waiting = received ? clock.pass(received.ms) : clock.sleep(TIMEOUT_MS, signal)
+      if (waiting) await waiting
+      signal.throwIfAborted()
+      if (received) return received.response
+    }
+    return undefined
+  }
+
+  return {
+    async validate({ name, type }, view, server, signal) {
+      // No other zone of a world has DS records.
+      if (view.zone !== ZONE) return { kind: 'unsigned' }
+      const ip = view.nameServers[server]?.ips?.[0]
+      const parents = await Promise.all(parentIps.map((parent) => ask(parent, { name: ZONE, type: 'DS' }, signal)))
+      if (ip === undefined || parents.some((one) => one?.answer.length === 0))
+        return toValidity(validate(ZONE, parents, undefined, undefined, clock.elapsed()))
+      const [keys, own] = await Promise.all([
+        ask(ip, { name: ZONE, type: 'DNSKEY' }, signal),
+        ask(ip, { name, type: type as RecordType }, signal),
+      ])
+      return toValidity(validate(ZONE, parents, keys, own, clock.elapsed()))
+    },
+  }
+}
+
+function toValidity(validated: Validated): Validity {
+  return validated.kind === 'bogus' ? { kind: 'bogus', ede: [{ code: validated.code, text: '' }] } : validated
+}
