@@ -1,4 +1,4 @@
-import type { MonitorState } from './monitors.ts'
+import type { MonitorState, Resolution } from './monitors.ts'
 
 /** The labels of states on pages, in alerts and in mails. */
 export const STATE_LABELS: Record<MonitorState, string> = {
@@ -10,6 +10,13 @@ export const STATE_LABELS: Record<MonitorState, string> = {
   TIMEOUT: 'Timeout',
   BAD_SETUP: 'Misconfigured',
   UNSET: 'Not checked yet',
+}
+
+/** Whose answers a monitor is about: the labels of `resolution`. */
+export const RESOLUTION_LABELS: Record<Resolution, string> = {
+  auto: 'Automatic',
+  public: 'The public DNS',
+  resolvers: 'The resolvers of this server',
 }
 
 /** The name of a record as it is shown, without the trailing dot; the root is `.`. */

@@ -1,6 +1,6 @@
 import type { Notify, Resolution } from '#contract/monitors.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from '#contract/record-types.ts'
-import { plural } from '#contract/wording.ts'
+import { plural, RESOLUTION_LABELS } from '#contract/wording.ts'
 
 /** When a monitor with these values is valid. */
 export function matchText(type: MonitorRecordType, values: readonly string[], isExact: boolean): string {
@@ -27,11 +27,9 @@ export const NOTIFY_CHOICES: readonly { value: Notify; label: string; hint: stri
   },
 ]
 
-export const RESOLUTION_CHOICES: readonly { value: Resolution; label: string }[] = [
-  { value: 'auto', label: 'Automatic' },
-  { value: 'public', label: 'The public DNS' },
-  { value: 'resolvers', label: 'The resolvers of this server' },
-]
+export const RESOLUTION_CHOICES: readonly { value: Resolution; label: string }[] = (
+  ['auto', 'public', 'resolvers'] as const
+).map((value) => ({ value, label: RESOLUTION_LABELS[value] }))
 
 const RESOLUTION_HINTS: Record<Resolution, string> = {
   auto: 'The public DNS, unless the resolvers of this server demonstrably see another zone.',

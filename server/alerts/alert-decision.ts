@@ -1,9 +1,12 @@
 import { type Selectable, sql } from 'kysely'
 import { adviceFor } from '#contract/advice.ts'
+import type { Resolution } from '#contract/monitors.ts'
 import { textOf } from '#contract/reasons.ts'
+import { shownWarning } from '#contract/warnings.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
+import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import {
   type AlertMessage,
   failingMessage,
@@ -256,7 +259,8 @@ async function firstMonitors(
         .onRef('events.organization_id', '=', 'incident_monitors.organization_id')
         .onRef('events.id', '=', 'incident_monitors.event_id'),
     )
-    .select(['monitors.id', 'monitors.owner', 'monitors.group_id', 'incident_monitors.failing_since'])
+    .select(['monitors.id', 'monitors.owner', 'monitors.group_id', 'monitors.resolution'])
+    .select('incident_monitors.failing_since')
     .select([
       lastFailure<string>('record_type').as('record_type'),
       lastFailure<string>('expected_values').as('expected_values'),
@@ -277,6 +281,7 @@ async function firstMonitors(
     expected: JSON.parse(row.expected_values),
     found: row.current_values === null ? null : JSON.parse(row.current_values),
     ...verdictTexts(row.diagnosis),
+    resolution: row.resolution as Resolution,
     failingSince: row.failing_since,
   }))
 }
@@ -284,8 +289,13 @@ async function firstMonitors(
 const lastFailure = <T>(column: string) =>
   sql<T>`case when events.id is null then ${sql.ref(`monitors.${column}`)} else ${sql.ref(`events.${column}`)} end`
 
-function verdictTexts(diagnosis: string | null): Pick<MonitorSummary, 'cause' | 'advice'> {
-  const verdict = diagnosis === null ? undefined : JSON.parse(diagnosis).verdict
-  if (verdict === undefined) return { cause: null, advice: null }
-  return { cause: textOf(verdict), advice: adviceFor(verdict)?.text ?? null }
+function verdictTexts(diagnosis: string | null): Pick<MonitorSummary, 'cause' | 'advice' | 'warnings'> {
+  const stored: Partial<StoredDiagnosis> = diagnosis === null ? {} : JSON.parse(diagnosis)
+  const { verdict, warnings = [] } = stored
+  if (verdict === undefined) return { cause: null, advice: null, warnings: [] }
+  return {
+    cause: textOf(verdict),
+    advice: adviceFor(verdict)?.text ?? null,
+    warnings: warnings.map((warning) => shownWarning(warning).text),
+  }
 }

@@ -1,5 +1,5 @@
-import type { MonitorState } from '#contract/monitors.ts'
-import { durationText, plural, STATE_LABELS } from '#contract/wording.ts'
+import type { MonitorState, Resolution } from '#contract/monitors.ts'
+import { durationText, plural, RESOLUTION_LABELS, STATE_LABELS } from '#contract/wording.ts'
 import type { AlertKind, CauseKind } from '../database/schema-alerts.ts'
 import { oneLine, truncate } from '../text.ts'
 
@@ -43,6 +43,9 @@ export type MonitorSummary = {
   cause: string | null
   /** What to do about the verdict; null if nothing is known. */
   advice: string | null
+  /** What the check noticed beside the verdict, in sentences. */
+  warnings: string[]
+  resolution: Resolution
 }
 
 export type IncidentSummary = {
@@ -105,7 +108,15 @@ export function failingMessage(
     key: incident.id,
     title: oneLine(`${subject}: ${label}`),
     text: `${lasting}${escalated}${oneLine(monitors[0]?.cause ?? `State: ${label}.`)}`,
-    facts: [...facts, { name: 'State', value: `${label} (${state})` }, { name: 'Since', value: formatTime(openedAt) }],
+    facts: [
+      ...facts,
+      ...warningFacts(monitors[0], single !== undefined),
+      { name: 'State', value: `${label} (${state})` },
+      { name: 'Since', value: formatTime(openedAt) },
+      ...(single && single.resolution !== 'auto'
+        ? [{ name: 'Answers that count', value: RESOLUTION_LABELS[single.resolution] }]
+        : []),
+    ],
     remedy: remedyOf(monitors[0], single !== undefined),
     link,
     acknowledge: context.acknowledge ?? null,
@@ -116,6 +127,17 @@ export function failingMessage(
 function remedyOf(monitor: MonitorSummary | undefined, isOnly: boolean): string | null {
   if (!monitor?.advice) return null
   return oneLine(isOnly ? monitor.advice : `For ${monitor.name}: ${monitor.advice}`)
+}
+
+const MAX_WARNINGS = 3
+
+/** The warnings of the first monitor, a line each. Before the state, which the title has too: some media show few facts. */
+function warningFacts(monitor: MonitorSummary | undefined, isOnly: boolean): AlertMessage['facts'] {
+  if (!monitor || monitor.warnings.length === 0) return []
+  const of = isOnly ? '' : `For ${monitor.name}: `
+  const lines = monitor.warnings.slice(0, MAX_WARNINGS).map((text) => shortLine(`${of}${text}`, MAX_VALUE_LENGTH))
+  const name = monitor.warnings.length === 1 ? 'Warning' : 'Warnings'
+  return [{ name, value: [...lines, ...andMore(monitor.warnings.length - lines.length)].join('\n') }]
 }
 
 /** `resolves`: the failing message. `left`: how many monitors were disabled, deleted or changed while they failed. */

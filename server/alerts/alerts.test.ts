@@ -42,6 +42,26 @@ onBothEngines('alerts', (_fresh, engine) => {
     expect(text).toContain('zonewatch_alerts_total{channel="email",result="sent"} 2')
   })
 
+  test('an alert has the warnings of the verdict, a line each, and whose answers count', async () => {
+    const mail = await startMailServer()
+    const world = await givenApp(engine, { SMTP_URL: mail.url, MAIL_FROM: 'zonewatch@example.com' })
+    const { change, send } = givenAlerting(world)
+    const shop = await monitorOf(world, 'shop.example.com')
+    await world.call(`/monitors/${shop}`, { method: 'PATCH', body: { resolution: 'public' } })
+    const warnings = [
+      { code: 'name_servers_silent', params: { name_servers: ['ns2.example.net'] } },
+      { code: 'name_servers_lame', params: { name_servers: ['ns3.example.net'] } },
+    ]
+    await change({ monitor: shop, to: 'MISMATCH', currentValues: ['192.0.2.9'], warnings })
+    world.pass(10 * MINUTE_MS)
+    await send()
+    const source = readable(mail.received[0]!.source)
+    expect(source).toContain(
+      'Warnings: ns2.example.net did not answer.\r\nns3.example.net does not serve the zone (lame delegation).',
+    )
+    expect(source).toContain('Answers that count: The public DNS')
+  })
+
   test('a monitor that recovers within the delay sends no alert, and neither does a first result', async () => {
     const { world, receiver, rule } = await givenReceiver(engine, { delay: 10 })
     const { change, send } = givenAlerting(world)

@@ -9,7 +9,7 @@ import { startReceiver } from './receiver.ts'
 import type { Settings } from './server-process.ts'
 import { givenApp, type TestApp } from './test-app.ts'
 
-/** `paths`, `verdict` and `confirmation` are those of the diagnosis. */
+/** `paths`, `verdict`, `confirmation` and `warnings` are those of the diagnosis. */
 export type Change = {
   monitor: string
   from?: string
@@ -18,6 +18,7 @@ export type Change = {
   paths?: object[]
   verdict?: { code: string; params?: object }
   confirmation?: { code: string; params: object }[]
+  warnings?: { code: string; params: object }[]
 }
 
 type RecordingDeps = { deps: { db: Database; clock: Pick<Clock, 'now'> } }
@@ -69,7 +70,7 @@ export async function recordChanges({ deps: { db, clock } }: RecordingDeps, chan
       now,
     )
     const rows = changes.map((change, index) => {
-      const { monitor, from = 'VALID', to, currentValues = [], paths = [], confirmation = [] } = change
+      const { monitor, from = 'VALID', to, currentValues = [], paths = [], confirmation = [], warnings = [] } = change
       const row = monitors.find(({ id }) => id === monitor)!
       const { code = 'no_answer', params = {} } = change.verdict ?? {}
       const { owner: name, record_type } = row
@@ -92,7 +93,7 @@ export async function recordChanges({ deps: { db, clock } }: RecordingDeps, chan
         record_type: row.record_type,
         expected_values: row.expected_values,
         is_exact_match: row.is_exact_match,
-        diagnosis: JSON.stringify({ verdict, confirmation, paths }),
+        diagnosis: JSON.stringify({ verdict, confirmation, paths, warnings }),
       }
     })
     await insertEvents(transaction, rows)

@@ -52,6 +52,8 @@ const monitor: MonitorSummary = {
   found: ['<b>@everyone</b> *192.0.2.9*'],
   cause: 'www.example.com has other records than expected.',
   advice: 'Replace 203.0.113.66 with 192.0.2.1 in the A records of www.example.com.',
+  warnings: ['ns2.example.net did not answer.'],
+  resolution: 'resolvers',
 }
 const monitors = ['www', 'shop', 'mail', 'api', 'blog'].map((label) => ({
   ...monitor,

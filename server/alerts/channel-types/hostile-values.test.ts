@@ -25,6 +25,8 @@ const monitor = {
     found: [HOSTILE],
     cause: HOSTILE,
     advice: HOSTILE,
+    warnings: [HOSTILE, HOSTILE],
+    resolution: 'auto' as const,
   },
 }
 const context = { id: 'alr_1', organization: 'Acme', baseUrl: 'https://dns.example.com', now: 0 }
