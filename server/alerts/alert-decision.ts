@@ -1,12 +1,11 @@
 import { type Selectable, sql } from 'kysely'
 import { adviceFor } from '#contract/advice.ts'
 import type { Resolution } from '#contract/monitors.ts'
-import { textOf } from '#contract/reasons.ts'
-import { shownWarning } from '#contract/warnings.ts'
+import { textOf, type VerdictReason } from '#contract/reasons.ts'
+import { shownWarning, type Warning } from '#contract/warnings.ts'
 import type { Database } from '../database/database.ts'
 import type { AlertRulesTable, IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
-import type { StoredDiagnosis } from '../monitors/diagnosis.ts'
 import {
   type AlertMessage,
   failingMessage,
@@ -290,7 +289,7 @@ const lastFailure = <T>(column: string) =>
   sql<T>`case when events.id is null then ${sql.ref(`monitors.${column}`)} else ${sql.ref(`events.${column}`)} end`
 
 function verdictTexts(diagnosis: string | null): Pick<MonitorSummary, 'cause' | 'advice' | 'warnings'> {
-  const stored: Partial<StoredDiagnosis> = diagnosis === null ? {} : JSON.parse(diagnosis)
+  const stored: { verdict?: VerdictReason; warnings?: Warning[] } = diagnosis === null ? {} : JSON.parse(diagnosis)
   const { verdict, warnings = [] } = stored
   if (verdict === undefined) return { cause: null, advice: null, warnings: [] }
   return {
