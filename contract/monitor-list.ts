@@ -36,6 +36,13 @@ export const monitorFilters = {
     }),
   ),
   record_type: Type.Optional(Type.Enum(RECORD_TYPES, { description: 'Only monitors of this record type.' })),
+  incident: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      description: 'Only monitors that failed in the incident with this id, also those that have recovered.',
+      examples: ['inc_01kaj3x7v8q2n5m4r6t9w0y1zb'],
+    }),
+  ),
   is_active: Type.Optional(
     Type.Boolean({ description: 'Only enabled monitors (true), or only disabled ones (false).' }),
   ),

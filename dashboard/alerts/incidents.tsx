@@ -164,7 +164,7 @@ function Details({ incident }: { incident: Incident }) {
       </div>
       <Facts>
         <Fact name="Monitors">
-          <Link to="/monitors" search={{ search: incident.zone }} className="underline">
+          <Link to="/monitors" search={{ incident: incident.id }} className="underline">
             {monitorsText(incident)}
           </Link>
         </Fact>

@@ -135,6 +135,7 @@ function filterChips(search: ListSearch, groupName: string | undefined): Chip[] 
       ),
     })),
     ...single('customer', `customer: ${search.customer}`),
+    ...single('incident', `incident: ${search.incident}`),
     ...(['full_domain', 'domain', 'subdomain'] as const).flatMap((name) => single(name, `${name}: ${search[name]}`)),
     ...single('id', `external_id: ${search.id}`),
     ...metadataOf(search).map(([name, key, value]) => {

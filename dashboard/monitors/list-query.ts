@@ -28,6 +28,7 @@ const FILTERS = [
   'active',
   'tag',
   'customer',
+  'incident',
   'id',
   'domain',
   'subdomain',
@@ -63,10 +64,11 @@ export const ORDER = 'name'
 
 /** The filters as API parameters, without state and is_active. */
 export const otherFilters = (listSearch: ListSearch) => {
-  const { search, type, value, group, tag, customer, id, domain, subdomain, full_domain } = listSearch
+  const { search, type, value, group, tag, customer, incident, id, domain, subdomain, full_domain } = listSearch
   const metadata = Object.fromEntries(metadataOf(listSearch).map(([name, , value]) => [name, value]))
   const names = { domain, subdomain, full_domain }
-  return { search, record_type: type, value, group, tag, customer, external_id: id, ...names, ...metadata }
+  const others = { customer, incident, external_id: id }
+  return { search, record_type: type, value, group, tag, ...others, ...names, ...metadata }
 }
 
 /** Filters and order as API parameters. */

@@ -10,7 +10,9 @@ import {
 } from './list-tokens.ts'
 
 test('complete tokens become filters, and other text stays in the field', () => {
-  expect(readTokens('www state:mismatch type:mx tag:prod customer:acme id:c-300/www group:shop ', {})).toEqual({
+  expect(
+    readTokens('www state:mismatch type:mx tag:prod customer:acme id:c-300/www group:shop incident:inc_1 ', {}),
+  ).toEqual({
     search: {
       state: 'MISMATCH',
       active: 'true',
@@ -19,6 +21,7 @@ test('complete tokens become filters, and other text stays in the field', () => 
       customer: 'acme',
       id: 'c-300/www',
       group: 'shop',
+      incident: 'inc_1',
     },
     text: 'www ',
   })
@@ -57,7 +60,7 @@ test('an unknown token stays in the field, and the error says what is allowed', 
     search: { tag: 'prod' },
     text: 'owner:me ',
     problem:
-      '“owner:” is not a filter. Use one of: state: type: value: tag: customer: group: external_id: metadata.key:',
+      '“owner:” is not a filter. Use one of: state: type: value: tag: customer: group: incident: external_id: metadata.key:',
   })
   expect(readTokens('state:broken ', {}).problem).toMatch(/^“broken” is not a state\. Use one of: valid, .*not_found/)
   expect(readTokens('type:Q ', {}).problem).toMatch(/^“Q” is not a record type\. Use one of: A, /)
@@ -129,7 +132,17 @@ test('customers are completed with groups too, and values and external ids with 
 
 test('keys are completed, then states and types', () => {
   const texts = (text: string) => completionsFor(text).map((each) => each.text)
-  expect(texts('')).toEqual(['state:', 'type:', 'value:', 'tag:', 'customer:', 'group:', 'external_id:', 'metadata.'])
+  expect(texts('')).toEqual([
+    'state:',
+    'type:',
+    'value:',
+    'tag:',
+    'customer:',
+    'group:',
+    'incident:',
+    'external_id:',
+    'metadata.',
+  ])
   expect(texts('www t')).toEqual(['www type:', 'www tag:'])
   expect(texts('www state:mis')).toEqual(['www state:mismatch '])
   expect(texts('state:valid,no')).toEqual(['state:valid,not_found ', 'state:valid,no_data '])

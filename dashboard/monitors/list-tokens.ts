@@ -11,6 +11,7 @@ const TOKENS = {
   tag: 'Tag, for example tag:prod',
   customer: 'Customer, for example customer:acme',
   group: 'Group, for example group:shop',
+  incident: 'Incident, for example incident:inc_01kaj3x7v8q2n5m4r6t9w0y1zb',
   external_id: 'External id, for example external_id:customer-300/www',
   'metadata.': 'Metadata, for example metadata.plan:business',
 }

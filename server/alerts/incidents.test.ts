@@ -81,6 +81,31 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await incidents()).at(-1)).toMatchObject({ zone: 'example.org', cause: 'zone', monitors: 1 })
   })
 
+  test('all monitors of an incident can be listed and filtered, those that recovered too, and no others', async () => {
+    const { world, incidents, change } = await givenAlertReceiver(engine, { delay: 0 })
+    const names = ['a.example.com', 'b.example.org', 'c.example.net', 'd.example.com']
+    const [one, two, three] = await Promise.all(names.map((name) => createMonitor(world, name)))
+    const wrong = { to: 'MISMATCH', currentValues: ['192.0.2.66'] }
+    await change({ monitor: one!, ...wrong }, { monitor: two!, ...wrong }, { monitor: three!, to: 'NOT_FOUND' })
+    await change({ monitor: two!, from: 'MISMATCH', to: 'VALID' })
+    const [{ id }] = await incidents()
+    const listed = async (path: string) => {
+      const { data = [], after } = (await world.call(path)).body
+      return { ids: data.map(({ id }: Json) => id), after }
+    }
+    const path = `/incidents/${id}/monitors`
+    expect((await listed(path)).ids.sort()).toEqual([one, two].sort())
+    const first = await listed(`${path}?limit=1&order_by=name`)
+    expect(first.ids).toEqual([one])
+    expect((await listed(`${path}?limit=1&order_by=name&after=${first.after}`)).ids).toEqual([two])
+    expect((await listed(`${path}?state=MISMATCH`)).ids).toEqual([one])
+    expect((await listed(`/monitors?incident=${id}&state=VALID`)).ids).toEqual([two])
+    expect((await listed('/monitors?incident=inc_1')).ids).toEqual([])
+    const counts = (await world.call(`/monitors/counts?incident=${id}`)).body
+    expect(counts).toMatchObject({ states: { MISMATCH: 1, VALID: 1 }, active: 2, is_partial: false })
+    expect((await world.call('/incidents/inc_1/monitors')).status).toBe(404)
+  })
+
   test('the list filters by state, cause and time, and combines them', async () => {
     const { world, change } = await givenAlertReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net']

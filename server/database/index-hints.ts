@@ -11,6 +11,8 @@ export type IndexedFilter = {
   columns: readonly string[]
   /** A list matches any of its values. */
   values: readonly (unknown | readonly unknown[])[]
+  /** The ids of the matching rows in their order, if another table has them. */
+  ids?: RawBuilder<{ id: string }>
   /** The condition of a partial index, exactly as in the migration. SQLite uses the index only if the query contains it. */
   where?: string
   /** Returns the number of matching rows, if it is known without counting them. */

@@ -119,6 +119,8 @@ onBothEngines('the query plans of lists', (_fresh, engine) => {
       all.push({ query: { ...search, search: 'xample 192.0.2', group: 'big' }, isFew: state === 'TIMEOUT' })
     }
     all.push({ query: { value: '192.0.2' }, isFew: false })
+    for (const other of [{}, { state: 'VALID' }, { group: 'big' }] as const)
+      all.push({ query: { ...other, incident: 'inc_none' }, isFew: true })
     const included = INCLUDE_NOTHING
     for (const { query, isFew } of all) {
       for (const order_by of Object.keys(ORDERS)) {

@@ -74,10 +74,10 @@ async function countInState(db: Database, organizationId: string, state: Monitor
 /** How many monitors match the filters, active ones by state. Throws a 400 for an invalid filter. */
 export async function countMonitors(db: Database, tenant: Tenant, query: MonitorFilters): Promise<MonitorCounts> {
   const filter = await parseFilter(db, tenant, query)
-  const { equals, states, labels, search } = filter
+  const { equals, states, labels, incident, search } = filter
   const { group_id, ...others } = equals
   const { state, is_active, ...rest } = others
-  const isByState = Object.keys(rest).length === 0 && labels.length === 0 && !search
+  const isByState = Object.keys(rest).length === 0 && labels.length === 0 && incident === undefined && !search
   if (isByState && group_id === undefined) {
     const counts = await countStates(db, tenant)
     const wanted = state === undefined ? states : [state as MonitorState]
@@ -148,15 +148,15 @@ async function candidates(db: Database, tenant: Tenant, filter: MonitorFilter) {
   if (!narrowest) return { rows: all, remaining: filter }
   const { table, values } = narrowest.filter
   const labels = table === 'monitor_labels' ? filter.labels.filter((label) => label !== values[1]) : filter.labels
+  const incident = table === 'incident_monitors' ? undefined : filter.incident
   // With the ids as a condition, PostgreSQL uses the index of the next filter: a tenth of the pages for a tag and a state.
-  const count = table === 'monitor_labels' && engineOf(db) === 'postgres' ? narrowest.count : undefined
-  return { rows: rowsByFilter(db, tenant, narrowest.filter), remaining: { ...filter, labels }, count }
+  const count = narrowest.filter.ids && engineOf(db) === 'postgres' ? narrowest.count : undefined
+  return { rows: rowsByFilter(db, tenant, narrowest.filter), remaining: { ...filter, labels, incident }, count }
 }
 
 function rowsByFilter(db: Database, { organizationId }: Tenant, filter: IndexedFilter) {
-  if (filter.table === 'monitor_labels') {
-    const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
-      where organization_id = ${organizationId} and label = ${filter.values[1]} limit ${MAX_COUNTED})`
+  if (filter.ids) {
+    const ids = sql<{ id: string }>`(${filter.ids} limit ${MAX_COUNTED})`
     if (engineOf(db) === 'sqlite') return monitorsByIds(db, ids)
     // PostgreSQL 17 and newer finds a list of ids in one pass of the index, with half of the pages of a join.
     const monitors = db.selectFrom('monitors').where('monitors.organization_id', '=', organizationId)

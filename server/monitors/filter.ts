@@ -25,10 +25,18 @@ export type MonitorFilter = {
   states: readonly MonitorState[]
   /** In the form of `monitor_labels`. */
   labels: readonly string[]
+  /** The id of an incident that they belong to. */
+  incident: string | undefined
   search: Search | undefined
 }
 
-export const NO_FILTER: MonitorFilter = { equals: {}, states: [], labels: [], search: undefined }
+export const NO_FILTER: MonitorFilter = {
+  equals: {},
+  states: [],
+  labels: [],
+  incident: undefined,
+  search: undefined,
+}
 
 /**
  * Parses the query parameters of `GET /monitors`. Throws a 400 with every invalid one. `groupId`: only monitors of this group, whatever
@@ -40,7 +48,7 @@ export async function parseFilter(
   query: MonitorFilters,
   groupId?: string,
 ): Promise<MonitorFilter> {
-  const { group, customer, state, record_type, is_active, external_id, tag, search, value, ...names } = query
+  const { group, customer, state, incident, record_type, is_active, external_id, tag, search, value, ...names } = query
   const name = parseNameFilter(names)
   const states = state === undefined ? [] : parseStates(state)
   if (!name.ok || !states) {
@@ -67,6 +75,7 @@ export async function parseFilter(
     equals,
     states: states.length > 1 ? states : [],
     labels: [...new Set(labels)].sort(),
+    incident,
     search: value === undefined ? words : withValue(words, value),
   }
 }
@@ -98,11 +107,15 @@ function parseStates(text: string): MonitorState[] | undefined {
 }
 
 /** The condition on rows of `monitors`, with the organization. */
-export function matchesFilter(tenant: Tenant, { equals, states, labels, search }: MonitorFilter): RawBuilder<boolean> {
+export function matchesFilter(tenant: Tenant, filter: MonitorFilter): RawBuilder<boolean> {
+  const { equals, states, labels, incident, search } = filter
   const terms = [sql<boolean>`monitors.organization_id = ${tenant.organizationId}`]
   for (const [column, value] of Object.entries(equals)) terms.push(sql`${sql.ref(`monitors.${column}`)} = ${value}`)
   if (states.length > 0) terms.push(sql`monitors.state in (${sql.join(states)})`)
   for (const label of labels) terms.push(hasLabel(MONITOR_LABELS, 'monitors', tenant, label))
+  if (incident !== undefined)
+    terms.push(sql`exists (select 1 from incident_monitors where incident_monitors.organization_id = ${tenant.organizationId}
+      and incident_monitors.incident_id = ${incident} and incident_monitors.monitor_id = monitors.id)`)
   if (search) terms.push(matchesSearch(tenant, search))
   return sql.join(terms, sql` and `)
 }

@@ -12,6 +12,9 @@ const FILTERS = {
   'subdomain=www': ({ subdomain }) => subdomain === 'www',
   'group=shop&state=MISMATCH&is_active=true': ({ group, state, is_active }) =>
     group === 'shop' && state === 'MISMATCH' && is_active,
+  'incident=inc_1': ({ record_type }) => record_type === 'A',
+  'incident=inc_1&state=MISMATCH&search=www': ({ record_type, state, subdomain }) =>
+    record_type === 'A' && state === 'MISMATCH' && subdomain === 'www',
   'search=www': ({ subdomain }) => subdomain === 'www',
   'search=n&group=shop': ({ domain, group }) => domain.startsWith('n') && group === 'shop',
 } satisfies Record<string, (monitor: MonitorResponse) => boolean>
@@ -43,7 +46,25 @@ async function givenMonitors({ call, deps: { db } }: TestApp): Promise<MonitorRe
     const last_checked_at = place % 4 === 1 ? null : 1_700_000_000_000 + (place % 9)
     await db.updateTable('due_checks').set({ last_checked_at }).where('monitor_id', '=', id).execute()
   }
+  await insertIncident(db)
   return (await call(`/monitors?limit=100&include=${INCLUDES.join(',')}`)).body.data
+}
+
+/** An incident of all A records. */
+async function insertIncident(db: TestApp['deps']['db']): Promise<void> {
+  const monitors = await db.selectFrom('monitors').select(['id', 'organization_id', 'record_type']).execute()
+  const [{ organization_id }] = monitors as [(typeof monitors)[number]]
+  const incident = { organization_id, id: 'inc_1', cause: 'x', zone: 'm.example', state: 'MISMATCH', opened_at: 0 }
+  await db
+    .insertInto('incidents')
+    .values({ ...incident, monitors: 15, failing: 15 })
+    .execute()
+  const rows = monitors.flatMap(({ id, record_type }) =>
+    record_type === 'A'
+      ? [{ organization_id, incident_id: 'inc_1', monitor_id: id, event_id: 'evt_1', failing_since: 0 }]
+      : [],
+  )
+  await db.insertInto('incident_monitors').values(rows).execute()
 }
 
 function expected(

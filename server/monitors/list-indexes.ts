@@ -51,7 +51,7 @@ export async function planList(
   const narrowest = filters.length === 0 ? undefined : await narrowestFilter(db, 'monitors', filters)
   if (!narrowest) return inOrder
   const hasOrder = order === ORDERS.created && !hasSeveralValues(narrowest.filter)
-  return narrowest.isFew || hasOrder ? planByFilter(tenant, narrowest.filter, order) : inOrder
+  return narrowest.isFew || hasOrder ? planByFilter(narrowest.filter, order) : inOrder
 }
 
 /** Up to so many rows of another filter, each row is compared with the search. */
@@ -66,12 +66,12 @@ async function planSearch(
   filters: readonly IndexedFilter[],
 ): Promise<ListPlan> {
   const narrowest = await narrowestFilter(db, 'monitors', filters, MAX_COMPARED)
-  if (narrowest?.isFew) return planByFilter(tenant, narrowest.filter, order)
+  if (narrowest?.isFew) return planByFilter(narrowest.filter, order)
   const search = await withRareTrigrams(db, tenant, requested)
   const comparesRows =
     narrowest !== undefined && narrowest.count < MAX_COMPARED && !(await isFoundFew(db, tenant, search))
   const sparse = comparesRows
-    ? planByFilter(tenant, narrowest.filter, order)
+    ? planByFilter(narrowest.filter, order)
     : planLookup(order, { ids: foundIds(db, tenant, search), isOrdered: false, isSearch: true })
   const [orderBy] = Object.entries(ORDERS).find(([, known]) => known === order)! as [OrderName, Order]
   return { order, index: orderIndex(db, orderBy), sparse }
@@ -86,12 +86,10 @@ const planLookup = (order: Order, lookup: NonNullable<ListPlan['lookup']>): List
 /** An index has the rows of one value in the order of their ids, but not those of several values. */
 const hasSeveralValues = ({ values }: IndexedFilter) => values.some(Array.isArray)
 
-function planByFilter({ organizationId }: Tenant, filter: IndexedFilter, order: Order): ListPlan {
-  const { table, index, where, values } = filter
-  if (table !== 'monitor_labels') return { index, where, order }
-  const ids = sql<{ id: string }>`(select monitor_id as id from monitor_labels
-    where organization_id = ${organizationId} and label = ${values[1]})`
-  return planLookup(order, { ids, isOrdered: order === ORDERS.created, isSearch: false })
+function planByFilter(filter: IndexedFilter, order: Order): ListPlan {
+  const { index, where, ids } = filter
+  if (!ids) return { index, where, order }
+  return planLookup(order, { ids: sql`(${ids})`, isOrdered: order === ORDERS.created, isSearch: false })
 }
 
 /** The index of an order. PostgreSQL chooses its indexes itself. */
@@ -103,7 +101,11 @@ const IS_FAILING = "state <> 'VALID' and state <> 'UNSET'"
 
 /** The indexes that serve a filter and its labels, without the search. */
 export function indexedFiltersOf(db: Database, tenant: Tenant, filter: MonitorFilter): IndexedFilter[] {
-  const filters = [...filter.labels.map((label) => byLabel(tenant, label)), ...byColumns(tenant, filter)]
+  const filters = [
+    ...filter.labels.map((label) => byLabel(tenant, label)),
+    ...(filter.incident === undefined ? [] : [byIncident(tenant, filter.incident)]),
+    ...byColumns(tenant, filter),
+  ]
   if (engineOf(db) === 'sqlite') return filters
   return filters.map(({ columns, values, ...filter }) =>
     columns.includes('organization_id')
@@ -166,6 +168,16 @@ const byLabel = ({ organizationId }: Tenant, label: string): IndexedFilter => ({
   index: undefined,
   columns: ['organization_id', 'label'],
   values: [organizationId, label],
+  ids: sql`select monitor_id as id from monitor_labels where organization_id = ${organizationId} and label = ${label}`,
+})
+
+const byIncident = ({ organizationId }: Tenant, incident: string): IndexedFilter => ({
+  table: 'incident_monitors',
+  index: undefined,
+  columns: ['organization_id', 'incident_id'],
+  values: [organizationId, incident],
+  ids: sql`select monitor_id as id from incident_monitors
+    where organization_id = ${organizationId} and incident_id = ${incident}`,
 })
 
 /** SQLite reads the left side of a cross join first. */

@@ -5,6 +5,7 @@ import type { Database } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
 import { type ListQuery, type ListRow, listPage, type Page, resolveOrderBy } from '../database/pagination.ts'
 import type { Tables } from '../database/schema.ts'
+import { getTenantRow } from '../database/tenant-row.ts'
 import type { Signer } from '../keyring.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
 import { type ListPlan, monitorsByIds, ORDERS, type OrderName, planList } from './list-indexes.ts'
@@ -24,6 +25,11 @@ export async function listMonitorsAsJson(
   const page = await listMonitors(db, links.keyring, tenant, list)
   const rows = list.included.wait ? await withWaits(db, links, tenant, page.data) : page.data
   return JSON.stringify({ ...page, data: rows.map((row) => toMonitor(row, list.included)) })
+}
+
+/** Throws `not_found`. */
+export async function checkIncident(db: Database, tenant: Tenant, id: string): Promise<void> {
+  await getTenantRow(db, 'incidents', tenant, id)
 }
 
 /** `groupId`: only monitors of this group, whatever else the query filters by. */
@@ -53,6 +59,7 @@ export async function listMonitors(
       Object.entries(filter.equals),
       filter.states,
       filter.labels,
+      filter.incident,
       filter.search ?? [],
     ],
     sparse: plan.sparse && { all: selectInOrder(db, tenant, plan), instead: select(plan.sparse) },

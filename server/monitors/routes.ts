@@ -28,7 +28,7 @@ import { invalid } from '../problem.ts'
 import { countMonitors } from './counts.ts'
 import { deleteMonitor } from './delete.ts'
 import { insertMissingMonitors, insertMonitors, prepareMonitor } from './insert.ts'
-import { listMonitorsAsJson } from './list.ts'
+import { checkIncident, listMonitorsAsJson } from './list.ts'
 import { type MonitorResponseRow, parseInclude, toMonitor } from './monitor.ts'
 import { bulkField, bulkGroups, bulkItem, parseMonitors } from './parse-monitor.ts'
 import { checkNow, getMonitor, getMonitors } from './store.ts'
@@ -116,6 +116,27 @@ export function monitorRoutes(deps: Deps): Routes {
         deps.readList(context, async (db) => {
           const { id } = await getGroupRow(db, context, params.group)
           return await listPage(db, context, query, id)
+        }),
+    )
+
+    app.get(
+      '/incidents/:incident/monitors',
+      {
+        schema: {
+          operationId: 'listIncidentMonitors',
+          summary: 'List the monitors of an incident',
+          description:
+            'The monitors that failed in the incident, also those that have recovered. Deleted monitors are left out.',
+          tags: ['Alerts'],
+          params: Params('incident'),
+          querystring: MonitorQuery,
+          response: Responses(200, MonitorPage),
+        },
+      },
+      ({ params, query, context }) =>
+        deps.readList(context, async (db) => {
+          await checkIncident(db, context, params.incident)
+          return await listPage(db, context, { ...query, incident: params.incident })
         }),
     )
 
