@@ -1,8 +1,10 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { StrictObject } from './common.ts'
+import { DnssecCause, dnssecFindingText } from './dnssec.ts'
 import { listed, pathOf } from './reason-wording.ts'
 import type { VerdictReason } from './reasons.ts'
 import { type MonitorRecordType, RECORD_TYPE_TEXTS } from './record-types.ts'
+import type { Warning } from './warnings.ts'
 
 type Params = {
   /** The name that has, or should have, the record: the end of the CNAME chain. */
@@ -15,7 +17,11 @@ type Params = {
   chain: readonly string[]
   zone: string
   name_servers: readonly string[]
+  causes: readonly DnssecFinding[]
 }
+
+/** Why the answers of some name servers fail DNSSEC validation. */
+export type DnssecFinding = { name_servers: string[]; cause: DnssecCause }
 type Template<P extends keyof Params> = {
   title: string
   params: readonly P[]
@@ -74,7 +80,8 @@ export const ADVICE = {
     `Check that the name servers of ${name} run and can be reached on port 53 over UDP and TCP.`,
     'If you use a DNS provider, check its status page.',
   ]),
-  fix_dnssec: entry('Fix DNSSEC', ['name'], ({ name }) => [
+  fix_dnssec: entry('Fix DNSSEC', ['name', 'causes'], ({ name, causes = [] }) => [
+    ...causes.map(dnssecFindingText),
     `Compare the DS record at your registrar with the DNSKEY records of the zone of ${name}, and check that its signatures have not expired.`,
     'Sign the zone again, or remove the DS record. Until then most users cannot resolve the name.',
   ]),
@@ -88,8 +95,8 @@ export const ADVICE = {
 } as const
 export type AdviceCode = keyof typeof ADVICE
 
-/** What to do about a verdict; null if there is nothing to do. */
-export function adviceFor({ code, params }: VerdictReason): Advice | null {
+/** What to do about a verdict; null if there is nothing to do. `warnings`: of the check; they may say why DNSSEC validation fails. */
+export function adviceFor({ code, params }: VerdictReason, warnings: readonly Warning[] = []): Advice | null {
   switch (code) {
     case 'as_expected':
     case 'records_found':
@@ -132,13 +139,19 @@ export function adviceFor({ code, params }: VerdictReason): Advice | null {
     case 'name_servers_unreachable':
       return newAdvice('restore_name_servers', params)
     case 'dnssec_failed':
-      return newAdvice('fix_dnssec', params)
+      return newAdvice('fix_dnssec', { ...params, ...causesIn(warnings) })
     case 'query_failed':
       return newAdvice('check_zone', params)
     case 'referral':
     case 'malformed_answer':
       return newAdvice('contact_provider', params)
   }
+}
+
+/** Absent if the name servers were not asked, or none of their answers fails validation. */
+function causesIn(warnings: readonly Warning[]): { causes?: DnssecFinding[] } {
+  const causes = warnings.flatMap(({ code, params }) => (code === 'dnssec_bogus' ? [params] : []))
+  return causes.length > 0 ? { causes } : {}
 }
 
 /** The sentences of an advice, in order. */
@@ -182,6 +195,9 @@ const PARAMS = {
   chain: Type.Array(Type.String()),
   zone: Type.String(),
   name_servers: Type.Array(Type.String(), { description: 'The delegation; empty if it is not known.' }),
+  causes: Type.Array(StrictObject({ name_servers: Type.Array(Type.String()), cause: DnssecCause }), {
+    description: 'Why DNSSEC validation fails, and at which name servers; absent if that is not known.',
+  }),
 } satisfies Record<keyof Params, TSchema>
 
 export const Advice = StrictObject(

@@ -1,3 +1,5 @@
+import { Type } from 'typebox'
+import { StrictObject } from './common.ts'
 import { listed } from './reason-wording.ts'
 
 type Params = {
@@ -103,8 +105,29 @@ export type DnssecCause = {
   [Code in DnssecCauseCode]: { code: Code; params: Pick<Params, (typeof DNSSEC_CAUSES)[Code]['params'][number]> }
 }[DnssecCauseCode]
 
+export const DnssecCause = Type.Unsafe<DnssecCause>(
+  StrictObject(
+    {
+      code: Type.Enum(Object.keys(DNSSEC_CAUSES) as DnssecCauseCode[], { type: 'string' }),
+      params: Type.Record(Type.String(), Type.Unknown()),
+    },
+    {
+      description: 'Why validation fails. Codes and parameter names never change their meaning. New ones may be added.',
+    },
+  ),
+)
+
 export const dnssecCauseText = ({ code, params }: DnssecCause): string =>
   (DNSSEC_CAUSES[code] as Entry<keyof Params>).text(params as Params)
+
+/** The cause with the name servers where it was found. */
+export const dnssecFindingText = ({
+  name_servers,
+  cause,
+}: {
+  name_servers: readonly string[]
+  cause: DnssecCause
+}): string => `${dnssecCauseText(cause).replace(/\.$/, '')} (${listed(name_servers)}).`
 
 /** Why validators take data for unsigned, although its zone may have signatures. */
 export const UNSIGNED_REASONS = {

@@ -1,5 +1,13 @@
 import { type Static, type TProperties, Type } from 'typebox'
 import { StrictObject } from './common.ts'
+import {
+  DnssecCause,
+  dnssecFindingText,
+  UNKNOWN_REASONS,
+  UNSIGNED_REASONS,
+  type UnknownReason,
+  type UnsignedReason,
+} from './dnssec.ts'
 import { listed } from './reason-wording.ts'
 
 const names = (description: string) => Type.Array(Type.String(), { description })
@@ -13,6 +21,9 @@ const entry = <P extends TProperties>(about: string, params: P, text: Entry<P>['
   params,
   text,
 })
+
+/** The first letter in lower case, without the section. */
+const withoutRfc = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1).replace(/ RFC .*$/, '')}`
 
 /** What a check noticed beside its verdict. The state of the monitor does not depend on it. */
 export const WARNINGS = {
@@ -65,6 +76,38 @@ export const WARNINGS = {
     'Some resolvers answered from expired copies, because they cannot reach the zone (RFC 8767).',
     { resolvers },
     ({ resolvers }) => `${listed(resolvers)} ${resolvers.length === 1 ? 'answers' : 'answer'} from an expired copy.`,
+  ),
+  dnssec_bogus: entry(
+    'What some name servers of the zone answer fails DNSSEC validation, and why.',
+    { name_servers: nameServers, cause: DnssecCause },
+    dnssecFindingText,
+  ),
+  dnssec_secure: entry(
+    'What some name servers of the zone answer passes DNSSEC validation with the DS records of the parent zone. The chain above them is not verified.',
+    {
+      name_servers: nameServers,
+      expires_at: Type.String({ description: 'When the first signature expires, ISO 8601.', format: 'date-time' }),
+    },
+    ({ name_servers, expires_at }) =>
+      `The signatures of ${listed(name_servers)} match the DS records of the parent zone and are valid until ${expires_at.slice(0, 16).replace('T', ' ')} UTC.`,
+  ),
+  dnssec_unsigned: entry(
+    'What some name servers of the zone answer is not signed, or validators take it for unsigned.',
+    {
+      name_servers: nameServers,
+      reason: Type.Enum(Object.keys(UNSIGNED_REASONS) as UnsignedReason[], { type: 'string' }),
+    },
+    ({ name_servers, reason }) =>
+      `For validators, the answers of ${listed(name_servers)} are unsigned: ${withoutRfc(UNSIGNED_REASONS[reason])}`,
+  ),
+  dnssec_unknown: entry(
+    'It is not known whether what some name servers of the zone answer passes DNSSEC validation.',
+    {
+      name_servers: nameServers,
+      reason: Type.Enum(Object.keys(UNKNOWN_REASONS) as UnknownReason[], { type: 'string' }),
+    },
+    ({ name_servers, reason }) =>
+      `The answers of ${listed(name_servers)} could not be validated: ${withoutRfc(UNKNOWN_REASONS[reason])}`,
   ),
 } as const
 export type WarningCode = keyof typeof WARNINGS

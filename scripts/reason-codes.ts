@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { ADVICE } from '#contract/advice.ts'
 import { CAUSES } from '#contract/causes.ts'
+import { DNSSEC_CAUSES } from '#contract/dnssec.ts'
 import { ERROR_CODES } from '#contract/error-codes.ts'
 import { FIELD_ERRORS } from '#contract/field-errors.ts'
 import { IMPORT_CODES } from '#contract/import-codes.ts'
@@ -24,6 +25,7 @@ export function codeTables(): Record<string, string> {
         Object.entries(WARNINGS).map(([code, { about, params }]) => [code, { about, params: Object.keys(params) }]),
       ),
     ),
+    dnssec: paramsTable(DNSSEC_CAUSES),
     fields: paramsTable(FIELD_ERRORS),
     causes: paramsTable(CAUSES),
     jobs: codeTable(JOB_CODES),

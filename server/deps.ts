@@ -6,6 +6,7 @@ import type { Database } from './database/database.ts'
 import { openDatabase } from './database/open.ts'
 import { ReadReplica, readList } from './database/read-replica.ts'
 import { createDnsClient, type DnsClient } from './dns/client.ts'
+import { createServerValidator, type ServerValidator } from './dns/dnssec/server-validator.ts'
 import { createNetworkCheck, type NetworkCheck } from './dns/network-check.ts'
 import type { Exchange } from './dns/outcome.ts'
 import { type AuthoritativeClient, createAuthoritativeClient } from './dns/resolver/authoritative-client.ts'
@@ -33,6 +34,8 @@ export type Deps = {
   dns: DnsClient
   /** Undefined with DNS_ROOTS=off: then recursive servers alone decide. */
   authoritativeClient: AuthoritativeClient | undefined
+  /** Undefined with DNS_ROOTS=off. */
+  serverValidator: ServerValidator | undefined
   /** Undefined with DNS_CANARIES=off. */
   networkCheck: NetworkCheck | undefined
   closeDns(): Promise<void>
@@ -96,7 +99,7 @@ export function openDns(
   log: Logger,
   clock: Clock = systemClock,
   onExchange?: (exchange: Exchange) => void,
-): Pick<Deps, 'dns' | 'authoritativeClient' | 'networkCheck' | 'closeDns'> {
+): Pick<Deps, 'dns' | 'authoritativeClient' | 'serverValidator' | 'networkCheck' | 'closeDns'> {
   const dns = createDnsClient({
     formats: RDATA_FORMATS,
     servers: config.dnsServers ?? systemServers(),
@@ -119,6 +122,9 @@ export function openDns(
   const names = config.dnsCanaries
   const authoritativeClient =
     roots.length > 0 ? createAuthoritativeClient({ dns: authoritativeDns, clock, roots }) : undefined
+  const serverValidator =
+    authoritativeClient &&
+    createServerValidator({ sender: authoritativeDns, authoritativeClient, clock, port: roots[0]!.port })
   const networkCheck = () =>
     createNetworkCheck({
       dns,
@@ -131,6 +137,7 @@ export function openDns(
   return {
     dns,
     authoritativeClient,
+    serverValidator,
     networkCheck: names.length > 0 ? networkCheck() : undefined,
     closeDns: async () => void (await Promise.all([dns.close(), authoritativeDns.close()])),
   }

@@ -5,6 +5,7 @@ import type { Warning } from '#contract/warnings.ts'
 import type { Clock } from '../clock.ts'
 import type { Claim } from '../database/lease-queue.ts'
 import type { DnsClient } from '../dns/client.ts'
+import type { ServerValidator } from '../dns/dnssec/server-validator.ts'
 import type { DnssecValidator, Validity } from '../dns/dnssec-validator.ts'
 import type { NetworkCheck } from '../dns/network-check.ts'
 import { isUsable, type Outcome, type Question, type Reply } from '../dns/outcome.ts'
@@ -21,6 +22,7 @@ import { recordTypeOf } from '../monitors/record-types/record-types.ts'
 import type { OpenChange, ServerAnswer } from '../planned-changes/planned-change.ts'
 import type { Instant, NameServerReply, Observation, Query, Recorded, Step } from './check-state.ts'
 import { decide, isAsRecorded } from './confirmation-rules.ts'
+import { findDnssecEvidence, isAboutDnssec } from './dnssec-evidence.ts'
 import { hidesServfail } from './dnssec-rule.ts'
 import { parseStoredFingerprint } from './fingerprint.ts'
 import {
@@ -36,7 +38,8 @@ import { warningsOf } from './warnings.ts'
 
 /**
  * Without `authoritativeClient` only the resolvers decide. Without `networkCheck` Zonewatch's own network is trusted. Without
- * `validator` only resolvers validate DNSSEC.
+ * `validator` only resolvers validate DNSSEC. `serverValidator` says why validation fails, as evidence: it takes the DS records as given,
+ * so it cannot be the `validator`, which would overrule resolvers that refuse the zone above.
  */
 export type CheckDeps = {
   dns: DnsClient
@@ -44,6 +47,7 @@ export type CheckDeps = {
   authoritativeClient?: AuthoritativeClient | undefined
   networkCheck?: NetworkCheck | undefined
   validator?: DnssecValidator | undefined
+  serverValidator?: ServerValidator | undefined
 }
 
 /** What the rules decided. `observations`: all queries and replies, in order. */
@@ -263,7 +267,8 @@ async function confirm(
     if (step.kind === 'unchanged') return step
     if (step.kind !== 'query') {
       const outcome = step.kind === 'verdict' ? step.outcome : undefined
-      return { ...step, observations, warnings: warningsOf(soFar, outcome, step.confirmation) }
+      const evidence = isAboutDnssec(step) ? await findDnssecEvidence(soFar, deps, signal) : []
+      return { ...step, observations, warnings: [...warningsOf(soFar, outcome, step.confirmation), ...evidence] }
     }
     observations.push(...(await Promise.all(step.queries.map(observe))))
   }

@@ -83,7 +83,7 @@ function report(
     return printJson({ ...record, state, values, ...reasons, evidence: withIsoTimes(evidence) })
   }
   print(
-    `${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n${adviceText(reason)}${warningsText(warnings)}`,
+    `${state}  ${owner || '.'} ${recordType.name}\n\n${textOf(reason)}\n${confirmationText(confirmation)}\n${adviceText(reason, warnings)}${warningsText(warnings)}`,
   )
   if (values && values.length > 0) print(values.map((value) => `  ${visible(value)}\n`).join(''))
   print(evidenceTable(evidence))
@@ -92,8 +92,8 @@ function report(
 const warningsText = (warnings: readonly Warning[]) =>
   warnings.map((warning) => `Warning: ${shownWarning(warning).text}\n`).join('')
 
-function adviceText(reason: VerdictReason): string {
-  const advice = adviceFor(reason)
+function adviceText(reason: VerdictReason, warnings: readonly Warning[]): string {
+  const advice = adviceFor(reason, warnings)
   return advice === null ? '' : `What to do: ${advice.text}\n`
 }
 

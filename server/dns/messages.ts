@@ -1,7 +1,17 @@
 import { wireLength, writeName } from './names.ts'
 import type { ExtendedError, Question, QuestionType } from './outcome.ts'
 import { type RdataTypes, rdataText } from './rdata.ts'
-import { MalformedPacket, type Packet, readName, readQuestionName, readUint16, readUint32 } from './wire.ts'
+import {
+  CLASS_IN,
+  MalformedPacket,
+  type Packet,
+  rcodeName,
+  readName,
+  readQuestionName,
+  readUint16,
+  readUint32,
+  TYPE_OPT,
+} from './wire.ts'
 
 /** `value`: canonical text. `ttl` in seconds. */
 export type ResourceRecord = { name: string; type: QuestionType; ttl: number; value: string }
@@ -160,32 +170,6 @@ function readableText(octets: Buffer): string {
     .replace(/\p{Cc}/gu, '')
     .slice(0, MAX_TEXT)
     .toWellFormed()
-}
-
-/** Of the OPT pseudo-record. RFC 6891 section 6.1.1. */
-export const TYPE_OPT = 41
-
-export const CLASS_IN = 1
-
-const RCODES: Readonly<Record<number, string>> = {
-  0: 'NOERROR',
-  1: 'FORMERR',
-  2: 'SERVFAIL',
-  3: 'NXDOMAIN',
-  4: 'NOTIMP',
-  5: 'REFUSED',
-  6: 'YXDOMAIN',
-  7: 'YXRRSET',
-  8: 'NXRRSET',
-  9: 'NOTAUTH',
-  10: 'NOTZONE',
-  16: 'BADVERS',
-  23: 'BADCOOKIE',
-}
-
-/** The mnemonic of a response code, including extended ones, or `RCODE<n>`. RFC 6895 section 2.3. */
-export function rcodeName(rcode: number): string {
-  return RCODES[rcode] ?? `RCODE${rcode}`
 }
 
 /** `edns`: with an OPT record. `recursionDesired` and `checkingDisabled`: the header's RD and CD bits (RFC 4035 section 3.2.2). */

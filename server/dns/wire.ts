@@ -104,3 +104,29 @@ function checkLength(octets: number): number {
 function need(upTo: number, end: number): void {
   if (upTo > end) throw new MalformedPacket('the message ends too early')
 }
+
+/** Of the OPT pseudo-record. RFC 6891 section 6.1.1. */
+export const TYPE_OPT = 41
+
+export const CLASS_IN = 1
+
+const RCODES: Readonly<Record<number, string>> = {
+  0: 'NOERROR',
+  1: 'FORMERR',
+  2: 'SERVFAIL',
+  3: 'NXDOMAIN',
+  4: 'NOTIMP',
+  5: 'REFUSED',
+  6: 'YXDOMAIN',
+  7: 'YXRRSET',
+  8: 'NXRRSET',
+  9: 'NOTAUTH',
+  10: 'NOTZONE',
+  16: 'BADVERS',
+  23: 'BADCOOKIE',
+}
+
+/** The mnemonic of a response code, including extended ones, or `RCODE<n>`. RFC 6895 section 2.3. */
+export function rcodeName(rcode: number): string {
+  return RCODES[rcode] ?? `RCODE${rcode}`
+}

@@ -1,12 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import type { Clock } from '../clock.ts'
-import { CLASS_IN, rcodeName, TYPE_OPT } from '../dns/messages.ts'
 import { wireLength, writeName } from '../dns/names.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
 import { formatServer } from '../dns/server-address.ts'
 import { tcpTo } from '../dns/tcp.ts'
-import { MalformedPacket, type Packet, readName, readUint16 } from '../dns/wire.ts'
+import { CLASS_IN, MalformedPacket, type Packet, rcodeName, readName, readUint16, TYPE_OPT } from '../dns/wire.ts'
 
 /** `type`: its number. `edns`: the largest UDP response in octets, and whether DNSSEC records are requested. */
 export type ProbeQuery = {

@@ -51,7 +51,7 @@ export function diagnosisResponse({
   return {
     reason: textOf(verdict),
     verdict: shown(verdict),
-    advice: adviceFor(verdict),
+    advice: adviceFor(verdict, warnings),
     ...confirmationResponse(confirmation),
     ...(latest && { latest: confirmationResponse(latest) }),
     warnings: warnings.map(shownWarning),

@@ -74,7 +74,8 @@ function regularResult({ state, expected_values, current_values, diagnosis }: Pa
 function adviceSteps({ state, current_values, diagnosis }: PageMonitor, result: Result | null): string[] {
   if (diagnosis === null || state !== result?.state) return []
   if (state === 'MISMATCH' && current_values !== JSON.stringify(result.values)) return []
-  const advice = adviceFor(readDiagnosis(diagnosis).verdict)
+  const { verdict, warnings } = readDiagnosis(diagnosis)
+  const advice = adviceFor(verdict, warnings)
   return advice ? customerStepsOf(advice) : []
 }
 

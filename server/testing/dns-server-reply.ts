@@ -9,8 +9,8 @@ import {
   RECURSION_AVAILABLE,
   TRUNCATED_RESPONSE,
 } from 'dns-packet'
-import { rcodeName } from '../dns/messages.ts'
 import type { ExtendedError } from '../dns/outcome.ts'
+import { rcodeName } from '../dns/wire.ts'
 import { findZoneType } from '../monitors/record-types/record-types.ts'
 import type { LookupResult } from './dns-server-zone.ts'
 

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest'
 import { createDnsClient, type DnsClient, type DnsClientOptions } from '../dns/client.ts'
 import type { ServerAddress } from '../dns/outcome.ts'
+import type { PacketSender } from '../dns/packet-sender.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
@@ -16,7 +17,7 @@ export async function givenDnsServer(options: Parameters<typeof startDnsServer>[
 export function givenDnsClient(
   servers: (DnsServer | ServerAddress)[],
   options: Partial<DnsClientOptions> = {},
-): DnsClient {
+): DnsClient & PacketSender {
   const addresses = servers.map((server) => ('address' in server ? server.address : server))
   const client = createDnsClient({
     formats: RDATA_FORMATS,

@@ -1,8 +1,13 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
+import { decode } from 'dns-packet'
 import { parseDsText } from '../dns/dnssec/dnssec-records.ts'
 import { type ValidationInput, validateResponse } from '../dns/dnssec/validate.ts'
 import { nameToWire, TYPE } from '../dns/dnssec/wire-records.ts'
+import type { DnsServer } from './dns-server.ts'
 import { packetOf, parseZone, type Response, type ZoneRecord } from './signed-zone.ts'
+
+const UDP_PAYLOAD = 1232
+const TRUNCATED = 2
 
 /** When signatures are valid, as `YYYYMMDDHHMMSS`. */
 export type SignatureTimes = { from: string; until: string }
@@ -71,4 +76,29 @@ function tagOf(rdata: Buffer): number {
   let sum = 0
   for (const [index, octet] of rdata.entries()) sum += index % 2 === 0 ? octet * 256 : octet
   return (sum + Math.floor(sum / 65_536)) % 65_536
+}
+
+/**
+ * Makes a test server answer with these packets, by question: `www.example.com A`. To others it answers, without signatures, that
+ * there are no records.
+ */
+export function serveSigned(server: DnsServer, responses: readonly Response[]): void {
+  server.respond('*', (query, transport) => {
+    const { questions = [], id = 0 } = decode(query)
+    const [{ name, type }] = questions as [{ name: string; type: keyof typeof TYPE }]
+    const isAsked = ({ question }: Response) => question[0] === name.toLowerCase() && question[1] === type
+    const whole = packetOf(responses.find(isAsked) ?? { question: [name, type] })
+    const isTruncated = transport === 'udp' && whole.length > UDP_PAYLOAD
+    const packet = isTruncated ? packetOf({ question: [name, type] }) : whole
+    if (isTruncated) packet[2]! |= TRUNCATED
+    packet.writeUInt16BE(id)
+    return packet
+  })
+}
+
+/** A DS record as `DnsServer.set` takes it. */
+export function dsValue(text: string): string {
+  const { keyTag, algorithm, digestType, digest } = parseDsText(text)!
+  const head = Buffer.from([keyTag >> 8, keyTag & 255, algorithm, digestType])
+  return `\\# ${head.length + digest.length} ${head.toString('hex')}${digest.toString('hex')}`
 }

@@ -49,7 +49,7 @@ test('hashing ends when the work is done', () => {
   const rdata = Buffer.from([1, 0, 0, 150, 0, 20, ...nsec3Hash(ZONE, salt, 150)])
   const record = parseNsec3({ name: `${base32(nsec3Hash(ZONE, salt, 150))}.${ZONE}`, type: TYPE.NSEC3, rdata })!
   expect(new Nsec3Chain([record], ZONE, work).proveNxdomain(`${'x.'.repeat(100)}${ZONE}`)).toBe('too_much_work')
-  expect(work.hashes).toBeGreaterThan(-100 * 151)
+  expect(work.hashes).toBe(-1)
 })
 
 /** A chain of NSEC3 records without opt-out: names with their types. */

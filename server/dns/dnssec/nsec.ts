@@ -1,5 +1,5 @@
 import { isSubdomain } from '../names.ts'
-import type { Nsec } from './dnssec-records.ts'
+import { isCut, lacksType, type Nsec } from './dnssec-records.ts'
 import { commonAncestor, compareNames, isBelow, wildcardOf } from './name-order.ts'
 import { TYPE } from './wire-records.ts'
 
@@ -29,18 +29,6 @@ export function provesNodata(nsecs: readonly Nsec[], name: string, type: number,
 export function provesWildcard(nsecs: readonly Nsec[], name: string, encloser: string, zone: string): boolean {
   return nsecs.some((nsec) => deniesName(nsec, name, zone) && closestEncloser(nsec, name) === encloser)
 }
-
-/**
- * Whether the type is absent at a name with these types. At a cut, the record of the parent zone says something only about DS: RFC 6840
- * section 4.4. A CNAME would have been the answer: RFC 6840 section 4.3.
- */
-export function lacksType(types: Nsec['types'], type: number): boolean {
-  if (types.has(type) || types.has(TYPE.CNAME)) return false
-  return type === TYPE.DS || !isCut(types)
-}
-
-/** Whether the name is a delegation: the record is of the parent zone. */
-export const isCut = (types: Nsec['types']): boolean => types.has(TYPE.NS) && !types.has(TYPE.SOA)
 
 function deniesName(nsec: Nsec, name: string, zone: string): boolean {
   const { owner, next, types } = nsec

@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto'
 import { isSubdomain } from '../names.ts'
-import type { Nsec3 } from './dnssec-records.ts'
+import { isCut, lacksType, type Nsec3 } from './dnssec-records.ts'
+import type { Work } from './dnssec-verdict.ts'
 import { labelsOf, lastLabels, wildcardOf } from './name-order.ts'
-import { isCut, lacksType } from './nsec.ts'
-import type { Work } from './signatures.ts'
 import { nameToWire, TYPE } from './wire-records.ts'
 
 /** `opt_out`: an unsigned delegation may exist, so validators take the answer for unsigned. RFC 5155 section 9.2. */
@@ -108,8 +107,12 @@ export class Nsec3Chain {
     const known = this.#hashes.get(name)
     const first = this.#records[0]
     if (known || !first) return known
-    this.#work.hashes -= first.iterations + 1
-    if (this.#work.hashes < 0) return undefined
+    const cost = first.iterations + 1
+    if (this.#work.hashes < cost) {
+      this.#work.hashes = -1
+      return undefined
+    }
+    this.#work.hashes -= cost
     const digest = nsec3Hash(name, first.salt, first.iterations)
     this.#hashes.set(name, digest)
     return digest

@@ -2,18 +2,12 @@ import type { DnssecCause } from '#contract/dnssec.ts'
 import { isSubdomain } from '../names.ts'
 import { isSignatureValid, isSupported } from './algorithms.ts'
 import { type Dnskey, parseRrsig, type Rrsig } from './dnssec-records.ts'
-import { bogus, type NotSecure, type Secure, unknown } from './dnssec-verdict.ts'
+import { bogus, type NotSecure, type Secure, unknown, type Work } from './dnssec-verdict.ts'
 import { isBelow, labelCount, lastLabels, wildcardOf } from './name-order.ts'
 import { nameToWire, TYPE, typeName, type WireRecord } from './wire-records.ts'
 
 /** `rdata`: in canonical order, without duplicates. RFC 4034 section 6.3. */
 export type SignedRrset = { name: string; type: number; rdata: Buffer[]; signatures: Rrsig[] }
-
-/**
- * What one verdict may still cost. A response can hold thousands of signatures and keys with one key tag (CVE-2023-50387), and NSEC3
- * records with many iterations (CVE-2023-50868).
- */
-export type Work = { signatures: number; hashes: number }
 
 /** More than a chain of 16 CNAME records with a denial by NSEC3 needs, and less than 50 ms. */
 export const newWork = (): Work => ({ signatures: 32, hashes: 15_000 })

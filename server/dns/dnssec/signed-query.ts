@@ -1,6 +1,6 @@
-import { CLASS_IN, TYPE_OPT } from '../messages.ts'
 import type { ServerAddress } from '../outcome.ts'
 import type { PacketSender } from '../packet-sender.ts'
+import { CLASS_IN, TYPE_OPT } from '../wire.ts'
 import type { SignedQuestion } from './validate.ts'
 import { nameToWire } from './wire-records.ts'
 

@@ -1,6 +1,14 @@
-import { CLASS_IN, rcodeName, TYPE_OPT } from '../messages.ts'
 import { wireLength, writeName } from '../names.ts'
-import { MalformedPacket, type Packet, readName, readUint8, readUint16 } from '../wire.ts'
+import {
+  CLASS_IN,
+  MalformedPacket,
+  type Packet,
+  rcodeName,
+  readName,
+  readUint8,
+  readUint16,
+  TYPE_OPT,
+} from '../wire.ts'
 
 /** Codes of record types. RFC 1035, 4034, 5155, 6672. */
 export const TYPE = {
