@@ -88,13 +88,45 @@ type ClaimInput = {
   capacityOfOrganization: (organizationId: string) => number
 }
 
+/** What is left of the capacity of this process, and of the share of each organization, manual requests included. */
+class CapacityShares {
+  #left: number
+  readonly #capacityOfOrganization: (organizationId: string) => number
+  readonly #leftOf = new Map<string, number>()
+
+  constructor(capacity: number, capacityOfOrganization: (organizationId: string) => number) {
+    this.#left = capacity
+    this.#capacityOfOrganization = capacityOfOrganization
+  }
+
+  left(): number {
+    return Math.max(0, this.#left)
+  }
+
+  leftOf(organizationId: string): number {
+    return this.#leftOf.get(organizationId) ?? this.#capacityOfOrganization(organizationId)
+  }
+
+  /** Returns `count`, or 0 if the organization has less left. */
+  take(organizationId: string, count: number): number {
+    const left = this.leftOf(organizationId)
+    if (count > left) return 0
+    this.#leftOf.set(organizationId, left - count)
+    this.#left -= count
+    return count
+  }
+}
+
 /** Claims and reads in one transaction: if the read fails, nothing stays claimed. */
 async function claimInTransaction(db: Database, input: ClaimInput): Promise<{ rows: ClaimRows; backlogged: string[] }> {
   const queues = await lockQueues(db, Object.keys(input.capacities))
   const { next, stored } = await writeBatches(db, queues, input.now)
   const ids = queues.map(({ webhook_id }) => webhook_id)
-  const manual = await findDue(db, ids, { limit: MAX_MANUAL, now: input.now, isManual: true })
-  const { requests, backlogged } = await findScheduled(db, queues, input)
+  const shares = new CapacityShares(input.capacity, input.capacityOfOrganization)
+  const due = await findDue(db, ids, { limit: MAX_MANUAL, now: input.now, isManual: true })
+  const organizations = new Map(queues.map(({ webhook_id, organization_id }) => [webhook_id, organization_id]))
+  const manual = due.filter(({ webhook_id }) => shares.take(organizations.get(webhook_id)!, 1) === 1)
+  const { requests, backlogged } = await findScheduled(db, queues, input, shares)
   const manualIds = new Set(manual.map(({ request_id }) => request_id))
   const scheduled = requests.filter(({ request_id }) => !manualIds.has(request_id))
   const claims = await claimRows(db, 'due_requests', [...manual, ...scheduled], input)
@@ -131,18 +163,17 @@ const roundDownToPowerOfTwo = (capacity: number) => (capacity < 1 ? 0 : 2 ** Mat
 async function findScheduled(
   db: Database,
   queues: readonly (WebhookQueue & BatchQueue)[],
-  { now, capacity: total, capacities, capacityOfOrganization }: ClaimInput,
+  { now, capacities }: ClaimInput,
+  shares: CapacityShares,
 ) {
-  const share = Math.max(1, Math.floor(total / queues.length))
-  const remaining = new Map<string, number>()
+  const share = Math.max(1, Math.floor(shares.left() / queues.length))
   const requests: DueRequest[] = []
   const backlogged: string[] = []
   const sending = new Map<number, string[]>()
   for (const queue of queues) {
     const { webhook_id: id, organization_id: organization } = queue
-    const left = remaining.get(organization) ?? capacityOfOrganization(organization)
-    const capacity = roundDownToPowerOfTwo(Math.min(capacities[id] ?? 0, share, left))
-    remaining.set(organization, left - capacity)
+    const wanted = Math.min(capacities[id] ?? 0, share, shares.leftOf(organization))
+    const capacity = shares.take(organization, roundDownToPowerOfTwo(wanted))
     const mode = modeOf(queue, now)
     switch (mode.kind) {
       case 'stopped':

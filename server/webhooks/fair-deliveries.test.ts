@@ -75,6 +75,24 @@ onBothEngines('fair deliveries', (fresh) => {
     expect(other.sent()).toHaveLength(1)
   })
 
+  test('tests and manual retries of one organization leave half of what may be claimed', async () => {
+    const limits = { total: 2, perWebhook: 2 }
+    const maxClaimed = 16 * limits.total
+    const world = await givenDeliveries(await fresh(), { limits })
+    const { tenant, silent } = await givenSilentWebhooks(world, (number) => `silent-${number}.example`)
+    const other = await world.webhook()
+    const context = systemContext(tenant.organizationId, world.clock.now())
+    for (const { id } of [...silent, ...silent]) await createTestRequest(world.db, context, id)
+    await passSeconds(world, 5)
+    const claimed = await world.db.selectFrom('due_requests').selectAll().where('claimed_by', 'is not', null).execute()
+    expect(claimed.length).toBeLessThanOrEqual(maxClaimed / 2)
+
+    await world.events(1)
+    await world.settle()
+
+    expect(other.sent()).toHaveLength(1)
+  })
+
   test('requests that wait for a slot of their host are sent when it answers', async () => {
     const world = await givenDeliveries(await fresh(), { limits: LIMITS })
     const { tenant, silent } = await givenSilentWebhooks(world, () => 'silent.example')
