@@ -12,6 +12,7 @@ import { type Active, type ClaimTraits, type DispatcherLimits, InMemoryQueues } 
 import { acknowledgeLink } from './acknowledge.ts'
 import { beginAttempt, MAX_ATTEMPT_DELAY_MS, recordAttempt } from './alert-attempts.ts'
 import { type AlertClaim, claimAlerts } from './claim-alerts.ts'
+import { type AlertToSend, Destinations } from './destinations.ts'
 import { evaluateDue } from './events-to-incidents.ts'
 import { type AttemptResult, sendMessage } from './send-message.ts'
 import { renewExpansions } from './stored-occurrences.ts'
@@ -29,7 +30,7 @@ const EVALUATION_BATCH_SIZE = 8
 /** The pause between passes collects the events of several check batches, so that checks wait for fewer transactions. */
 const PAUSE_MS = 25
 const PAUSE_BEHIND_MS = 5
-/** `perWebhook`: for each channel. One that does not respond has a single slot until it does. */
+/** `perWebhook`: for each organization and host. One that does not respond has a single slot until it does. */
 const LIMITS: DispatcherLimits = { total: 64, perWebhook: 8 }
 /** Claims of one organization at a time: the others have channels too. */
 const MAX_PER_ORGANIZATION = 32
@@ -41,12 +42,11 @@ const PAUSE_BUSY_MS = 50
 /** Shorter than the lease, so that no other process sends the alert during the attempt. */
 const DEADLINE_MS = 45_000
 
-/** Each channel has a queue. */
-const BY_CHANNEL: ClaimTraits<AlertClaim> = {
-  queueOf: ({ channel_id, alert_id }) => channel_id ?? alert_id,
-  organizationOf: ({ organization_id }) => organization_id,
-  hostOf: () => null,
-  idOf: ({ alert_id }) => alert_id,
+const BY_DESTINATION: ClaimTraits<AlertToSend> = {
+  queueOf: ({ queue }) => queue,
+  organizationOf: ({ claim }) => claim.organization_id,
+  hostOf: ({ host }) => host,
+  idOf: ({ claim }) => claim.alert_id,
   isManual: () => false,
 }
 
@@ -70,9 +70,10 @@ export async function runEvaluation(deps: AlertWorkerDeps, { stop }: Signals): P
 
 /** Sends due alerts until `stop`. Attempts that are still running then are abandoned when `abandon` is aborted. */
 export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: Signals): Promise<void> {
-  const { db, clock, process, wakeUps, config, log, loopHealth } = deps
+  const { db, clock, process, wakeUps, config, log, loopHealth, keyring } = deps
   const sendMail = config.smtp ? createMailSender(config.smtp) : null
-  const queues = new InMemoryQueues(LIMITS, BY_CHANNEL)
+  const queues = new InMemoryQueues(LIMITS, BY_DESTINATION)
+  const destinations = new Destinations()
   const heldByOrganization = new Map<string, number>()
   const hold = ({ organization_id }: AlertClaim, change: 1 | -1) => {
     const count = (heldByOrganization.get(organization_id) ?? 0) + change
@@ -80,8 +81,8 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
     else heldByOrganization.set(organization_id, count)
   }
   const inFlight = new Set<Promise<void>>()
-  const send = async (active: Active<AlertClaim>) => {
-    const { claimed } = active
+  const send = async (active: Active<AlertToSend>) => {
+    const { claim: claimed } = active.claimed
     let result: AttemptResult | null = null
     try {
       if (clock.now() <= claimed.due_at - LEASE_MS + MAX_CLAIM_AGE_MS)
@@ -93,7 +94,7 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
       log.error({ err, alert: claimed.alert_id }, 'An alert could not be recorded. It will be repeated.')
     }
     queues.finish(active, result, clock.elapsed())
-    queues.release(claimed)
+    queues.release(active.claimed)
     hold(claimed, -1)
     wakeUps.alerts.receive()
     startAll()
@@ -123,11 +124,18 @@ export async function runAlertWorker(deps: AlertWorkerDeps, { stop, abandon }: S
         now: clock.now(),
         process,
         limit,
-        fullChannels: queues.full(),
+        fullChannels: destinations.channelsOf(queues.full()),
         fullOrganizations,
       })
-      for (const claim of claims) hold(claim, 1)
-      queues.take(claims, [])
+      const toSend = await destinations.of(db, keyring, claims)
+      for (const [queue, own] of Map.groupBy(toSend, ({ queue }) => queue)) {
+        // Channels that were claimed for the first time may share a queue that is full.
+        const taken = own.splice(0, queues.capacityOf(queue))
+        for (const { claim } of taken) hold(claim, 1)
+        queues.take(taken, [])
+        const released = own.map(({ claim }) => ({ claim, set: { due_at: claim.was_due_at } }))
+        await reschedule(db, 'due_alerts', released)
+      }
       startAll()
       return { restMs: 0, isIdle: claims.length === 0 }
     },
