@@ -7,14 +7,14 @@ import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { AgentsTable } from '../database/schema-people.ts'
 import { deleteTenantRow, getTenantRow, lockOrganization, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
-import { refuseToGrant } from '../http/authorization.ts'
+import { isHigher, refuseToGrant } from '../http/authorization.ts'
 import type { Keyring } from '../keyring.ts'
 import { addressErrors, normalizeAddress, requestConfirmations } from '../mail/addresses.ts'
 import { conflict, throwIfInvalid } from '../problem.ts'
 import { toIso, toIsoOrNull } from '../times.ts'
 import { limitKeysOfAgent } from './api-key-store.ts'
 import { revokeInvitationsOfAgent } from './invitations.ts'
-import { findGrantingRole } from './memberships.ts'
+import { findGrantingRole, refuseLastingGrant } from './memberships.ts'
 
 type AgentRow = Selectable<AgentsTable>
 
@@ -55,6 +55,7 @@ export async function updateAgent(
     refuseStale(row, match)
     const role = change.role ?? row.role
     refuseToGrant(await findGrantingRole(transaction, context, context.actor.id), row.role, role)
+    if (isHigher(role, row.role)) await refuseLastingGrant(transaction, context, context.actor.id)
     if (role !== 'owner') await refuseLastOwner(transaction, row)
     const email = change.notification_email && normalizeAddress(change.notification_email)
     const set = {

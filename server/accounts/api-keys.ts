@@ -27,6 +27,7 @@ import {
   stringifyLimits,
   updateKey,
 } from './api-key-store.ts'
+import { revokeInvitationsOfKey } from './invitations.ts'
 import { findActorRole } from './memberships.ts'
 
 /** Returns the key itself, which is not stored. Throws 403 for what the caller may not grant. */
@@ -112,7 +113,21 @@ export async function revokeApiKey(db: Database, context: RequestContext, id: st
   const row = await getTenantRow(db, 'api_keys', context, id)
   refuseAdminKey(context.role, row.role)
   if (row.revoked_at !== null) throw notFound()
-  await revokeKey(db, context, id, match)
+  await revokeKeyAndInvitations(db, context, id, match)
+}
+
+/** Open invitations of the key end with it. Members that it invited before stay. Throws `not_found`, 412 for another version. */
+export async function revokeKeyAndInvitations(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  match?: Match,
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, context.organizationId)
+    await revokeKey(transaction, context, id, match)
+    await revokeInvitationsOfKey(transaction, context, id)
+  })
 }
 
 /** For the operator, whom KEY_LIMIT_MAX does not bind. Returns all limits of the key. Throws `not_found`, 409 for a revoked key. */

@@ -33,7 +33,7 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
     expect(mails).toMatchObject([{ recipient: 'ada@example.com', about: body.id, status: 'waiting' }])
   })
 
-  test('an admin key that expires invites no owner, who would stay', async () => {
+  test('an admin key that expires neither invites nor promotes: the members would stay', async () => {
     const { world } = await givenTeam(engine)
     const expiring = await world.key('admin', { expiresAt: Date.now() + DAY_MS })
     const lasting = await world.key('admin')
@@ -41,15 +41,37 @@ describe.each(['sqlite', 'postgres'] as const)('invitations (%s)', (engine) => {
       const body = { email: `${role}@example.com`, role }
       return await world.call('/agents/invitations', { method: 'POST', key, body })
     }
-    expect([(await invite(expiring, 'owner')).status, (await invite(expiring, 'admin')).status]).toEqual([403, 201])
-    const invited = await invite(lasting, 'owner')
+    const roles = ['owner', 'admin', 'member', 'viewer']
+    for (const role of roles) expect((await invite(expiring, role)).status).toBe(403)
+    expect((await invite(expiring, 'viewer')).body.error).toContain('This API key expires')
+    const invited = await invite(lasting, 'viewer')
     expect(invited.status).toBe(201)
-    const resend = `/agents/invitations/${invited.body.id}/resend`
-    expect((await world.call(resend, { method: 'POST', key: expiring.key })).status).toBe(403)
+    const invitation = `/agents/invitations/${invited.body.id}`
+    expect((await world.call(`${invitation}/resend`, { method: 'POST', key: expiring.key })).status).toBe(403)
+    expect((await world.call(invitation, { method: 'DELETE', key: expiring.key })).status).toBe(204)
     const mia = await givenAgent(world, { name: 'Mia' })
-    const promote = { method: 'PATCH', body: { role: 'owner' } }
-    expect((await world.call(`/agents/${mia}`, { ...promote, key: expiring.key })).status).toBe(403)
-    expect((await world.call(`/agents/${mia}`, { ...promote, key: lasting.key })).status).toBe(200)
+    const change = async (role: string, key: string) =>
+      (await world.call(`/agents/${mia}`, { method: 'PATCH', body: { role }, key })).status
+    expect(await change('admin', expiring.key)).toBe(403)
+    expect(await change('viewer', expiring.key)).toBe(200)
+    expect(await change('member', expiring.key)).toBe(403)
+    expect(await change('owner', lasting.key)).toBe(200)
+  })
+
+  test('open invitations of a key end when it is revoked', async () => {
+    const { world } = await givenTeam(engine)
+    const leaked = await world.key('admin')
+    const other = await world.key('admin')
+    const invite = async (email: string, key: string) => {
+      const body = { email, role: 'owner' }
+      return (await world.call('/agents/invitations', { method: 'POST', key, body })).body.id as string
+    }
+    const ids = [await invite('eve@example.com', leaked.key), await invite('ada@example.com', other.key)]
+    expect((await world.call(`/api-keys/${leaked.id}`, { method: 'DELETE', key: other.key })).status).toBe(204)
+    const states = ids.map(async (id) => (await world.call(`/agents/invitations/${id}`, { key: other.key })).body.state)
+    expect(await Promise.all(states)).toEqual(['revoked', 'pending'])
+    const mails = await world.deps.db.selectFrom('mails').select('about').where('status', '=', 'waiting').execute()
+    expect(mails.map(({ about }) => about)).not.toContain(ids[0])
   })
 
   test('neither the database nor the response contains the token', async () => {

@@ -2,6 +2,7 @@ import { type Selectable, sql } from 'kysely'
 import type { AgentRole, Invitation, InvitationState, NewInvitation } from '#contract/agents.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { Origin, RequestContext, Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
 import { listPage, type Page, type PageQuery } from '../database/pagination.ts'
 import type { InvitationsTable } from '../database/schema-people.ts'
@@ -13,7 +14,7 @@ import { hashOfToken, invitationToken } from '../mail/links.ts'
 import { cancelMails, queueMail } from '../mail/outbox.ts'
 import { conflict, forbidden, notFound, Problem } from '../problem.ts'
 import { DAY_MS, toIso } from '../times.ts'
-import { findGrantingRole, insertAgent } from './memberships.ts'
+import { findGrantingRole, insertAgent, refuseLastingGrant } from './memberships.ts'
 import { normalizeEmail, type User } from './users.ts'
 
 type InvitationRow = Selectable<InvitationsTable>
@@ -63,6 +64,7 @@ export async function insertInvitation(
   return await inTransaction(db, async (transaction) => {
     await lockOrganization(transaction, organizationId)
     refuseToGrant(await findGrantingRole(transaction, context, actor), role)
+    await refuseLastingGrant(transaction, context, actor)
     await refuseTooManyInvitations(transaction, organizationId, limit, now)
     await refuseMember(transaction, organizationId, email)
     await refuseSecondInvitation(transaction, organizationId, email, now)
@@ -102,6 +104,7 @@ export async function resendInvitation(
     await lockOrganization(transaction, organizationId)
     const row = await getTenantRow(transaction, 'invitations', context, id)
     refuseToGrant(await findGrantingRole(transaction, context, context.actor.id), row.role)
+    await refuseLastingGrant(transaction, context, context.actor.id)
     refuseEnded(row, now)
     await refuseTooManyInvitations(transaction, organizationId, limit, now)
     await refuseSecondInvitation(transaction, organizationId, row.email, now, id)
@@ -146,22 +149,39 @@ export async function revokeInvitationsOfAgent(
   context: RequestContext,
   { id, role }: { id: string; role: AgentRole | null },
 ): Promise<void> {
-  const { organizationId, now } = context
   if (role === 'owner') return
-  const keys = db
+  const keys = await db
     .selectFrom('api_keys')
     .select('id')
-    .where('organization_id', '=', organizationId)
+    .where('organization_id', '=', context.organizationId)
     .where('created_by', '=', id)
-  const query = db
+    .execute()
+  const roles: AgentRole[] = role === 'admin' ? ['owner'] : ['owner', 'admin', 'member', 'viewer']
+  await revokeInvitationsBy(db, context, [id, ...keys.map((key) => key.id)], roles)
+}
+
+/** Whoever leaked the key may have invited the holder of another address. */
+export async function revokeInvitationsOfKey(db: Database, context: RequestContext, id: string): Promise<void> {
+  await revokeInvitationsBy(db, context, [id], ['owner', 'admin', 'member', 'viewer'])
+}
+
+async function revokeInvitationsBy(
+  db: Database,
+  context: RequestContext,
+  actors: readonly string[],
+  roles: readonly AgentRole[],
+): Promise<void> {
+  const { organizationId, now } = context
+  const revoked = await db
     .updateTable('invitations')
     .set({ revoked_at: now })
     .where('organization_id', '=', organizationId)
-    .where(({ eb, or }) => or([eb('invited_by', '=', id), eb('invited_by', 'in', keys)]))
+    .where(isOneOf(db, 'invited_by', actors))
+    .where('role', 'in', roles)
     .where('accepted_at', 'is', null)
     .where('revoked_at', 'is', null)
     .returning(['id', 'email'])
-  const revoked = await (role === 'admin' ? query.where('role', '=', 'owner') : query).execute()
+    .execute()
   for (const invitation of revoked) await cancelMails(db, organizationId, invitation.id)
   const [first, second] = revoked
   if (!first) return

@@ -8,7 +8,7 @@ import type { AgentsTable } from '../database/schema-people.ts'
 import { findTenantRow } from '../database/tenant-row.ts'
 import type { Deps } from '../deps.ts'
 import { newId } from '../ids.ts'
-import { unauthorized } from '../problem.ts'
+import { forbidden, unauthorized } from '../problem.ts'
 import type { KeyRole } from './api-key-store.ts'
 import { isOperator } from './operators.ts'
 import type { User } from './users.ts'
@@ -66,11 +66,20 @@ export async function findActorRole(db: Database, tenant: Tenant, actor: string)
   return key?.revoked_at === null ? AGENT_ROLE_BY_KEY_ROLE[key.role] : undefined
 }
 
-/** The role up to which the actor makes members. An owner would stay after a key that expires. */
+/** The role up to which the actor changes and removes members. A key that expires is no owner for this. */
 export async function findGrantingRole(db: Database, tenant: Tenant, actor: string): Promise<AgentRole | undefined> {
   const role = await findActorRole(db, tenant, actor)
   const key = role === 'owner' ? await findTenantRow(db, 'api_keys', tenant, actor) : undefined
   return key && key.expires_at !== null ? 'admin' : role
+}
+
+/** Throws 403 for a key that expires: whoever it invites or promotes would keep the access. */
+export async function refuseLastingGrant(db: Database, tenant: Tenant, actor: string): Promise<void> {
+  const key = await findTenantRow(db, 'api_keys', tenant, actor)
+  if (!key || key.expires_at === null) return
+  throw forbidden(
+    'This API key expires, so it cannot invite members or raise their roles: they would keep the access. Use the dashboard, or a key without expires.',
+  )
 }
 
 /** An admin key may use the whole API, including billing. */

@@ -1,6 +1,6 @@
 import type { KeyLimit } from '#contract/api-keys.ts'
-import { getOrganizationOfKey, insertKey, type KeyRole, listKeys, revokeKey } from '../accounts/api-key-store.ts'
-import { setKeyLimits } from '../accounts/api-keys.ts'
+import { getOrganizationOfKey, insertKey, type KeyRole, listKeys } from '../accounts/api-key-store.ts'
+import { revokeKeyAndInvitations, setKeyLimits } from '../accounts/api-keys.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
 import { InvalidSetting, parseLimit } from '../config/parse.ts'
@@ -62,7 +62,7 @@ export async function printKeys({ organization, json }: KeyOptions): Promise<voi
 export async function revoke(id: string): Promise<void> {
   await withDatabase(async (db) => {
     const context = await contextOfKey(db, id)
-    await revokeKey(db, context, id).catch(unknownKey(id))
+    await revokeKeyAndInvitations(db, context, id).catch(unknownKey(id))
     print(`${id} is revoked. Requests with this key are rejected.`)
   })
 }

@@ -16,6 +16,8 @@ type RequiredRole = Exclude<AgentRole, 'viewer'>
 
 const RANKS: Record<AgentRole, number> = { viewer: 0, member: 1, admin: 2, owner: 3 }
 
+export const isHigher = (role: AgentRole, other: AgentRole): boolean => RANKS[role] > RANKS[other]
+
 /** Sets the `writeRole` of routes without one. Call it before the routes of the scope. */
 export function requireWriteRole(scope: Pick<FastifyInstance, 'addHook'>, writeRole: RequiredRole): void {
   scope.addHook('onRoute', (route) => {
