@@ -1,6 +1,19 @@
 /** `npm run bench -- <name> [options]` runs bench/<name>.ts with the other options. */
 const NAMES = [
-  ...['api', 'checks', 'dashboard', 'idle', 'incident', 'jobs', 'lists', 'nodes', 'replica', 'retention', 'schedule'],
+  ...[
+    'api',
+    'checks',
+    'dashboard',
+    'fairness',
+    'idle',
+    'incident',
+    'jobs',
+    'lists',
+    'nodes',
+    'replica',
+    'retention',
+    'schedule',
+  ],
   ...['size', 'soak', 'webhooks'],
 ]
 
