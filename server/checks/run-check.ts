@@ -245,7 +245,11 @@ async function confirm(
 ): Promise<Decision | { kind: 'unchanged' }> {
   const { clock, dns, authoritativeClient, networkCheck } = deps
   const budget = new QueryBudget()
-  const bounded = { ...deps, authoritativeClient: authoritativeClient && withOptions(authoritativeClient, { budget }) }
+  const bounded = {
+    ...deps,
+    authoritativeClient: authoritativeClient && withOptions(authoritativeClient, { budget }),
+    validator: deps.validator && withBudget(deps.validator, budget),
+  }
   const capabilities = {
     resolvers: dns.servers,
     hasAuthoritativeClient: authoritativeClient !== undefined,
@@ -350,6 +354,19 @@ function withOptions(
   defaults: Pick<AuthoritativeClientOptions, 'budget' | 'resolvesNameServers'>,
 ): AuthoritativeClient {
   return { ...client, query: (question, options) => client.query(question, { ...options, ...defaults }) }
+}
+
+/** DNSKEY, and the records with their signatures. The DS records are shared. */
+const QUERIES_PER_VALIDATION = 2
+
+function withBudget(validator: DnssecValidator, budget: QueryBudget): DnssecValidator {
+  return {
+    async validate(question, view, server, signal) {
+      if (budget.leftFor(view.zone) < QUERIES_PER_VALIDATION) return { kind: 'unknown' }
+      budget.spend(view.zone, QUERIES_PER_VALIDATION)
+      return await validator.validate(question, view, server, signal)
+    },
+  }
 }
 
 const questionOf = ({ owner, recordType }: Pick<Recorded, 'owner' | 'recordType'>): Question => ({

@@ -79,15 +79,12 @@ export function createRootReachability({
 
   async function probe(): Promise<RootProblem | undefined> {
     const wasExpected = isExpected()
-    // Where they usually answer, silence may be a lost packet.
-    const attempts = wasExpected ? 2 : 1
     const picked = pickRoots(roots)
-    const probeEach = (servers: readonly ServerAddress[]) =>
+    const probeEach = (servers: readonly ServerAddress[], attempts: number) =>
       Promise.all(servers.map((server) => probeRoot(dns, server, timeoutMs, attempts)))
-    // Where they usually answer, one of them shows it.
-    const next = wasExpected ? probes++ % picked.length : picked.length
-    let results = await probeEach(picked.slice(next, next + 1))
-    if (!results.includes('authoritative')) results = [...results, ...(await probeEach(picked.toSpliced(next, 1)))]
+    // Where they usually answer, one of them shows it, and silence may be a lost packet.
+    let results = wasExpected ? await probeEach([picked[probes++ % picked.length]!], 1) : []
+    if (!results.includes('authoritative')) results = await probeEach(picked, wasExpected ? 2 : 1)
     const problem = results.includes('authoritative')
       ? undefined
       : results.includes('other')
