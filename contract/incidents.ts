@@ -79,6 +79,25 @@ export const IncidentChange = StrictObject(
 )
 export type IncidentChange = Static<typeof IncidentChange>
 
+const MAX_ACKNOWLEDGED = 100
+export const IncidentAcknowledgements = StrictObject(
+  {
+    incidents: Type.Array(Type.String({ maxLength: 40 }), {
+      minItems: 1,
+      maxItems: MAX_ACKNOWLEDGED,
+      description: 'The ids of the incidents. Those that are resolved or acknowledged already do not change.',
+    }),
+  },
+  { title: 'IncidentAcknowledgements', examples: [{ incidents: ['inc_01kaj3x7v8q2n5m4r6t9w0y1zb'] }] },
+)
+export type IncidentAcknowledgements = Static<typeof IncidentAcknowledgements>
+
+export const IncidentsAcknowledged = StrictObject(
+  { count: Type.Integer({ description: 'How many incidents were acknowledged.' }) },
+  { title: 'IncidentsAcknowledged', examples: [{ count: 1 }] },
+)
+export type IncidentsAcknowledged = Static<typeof IncidentsAcknowledged>
+
 export const IncidentQuery = StrictObject({
   ...pageQuery('IncidentOrder', ['opened']),
   is_open: Type.Optional(Type.Boolean({ description: 'Only open incidents (true), or only resolved ones (false).' })),

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Check, CircleAlert, CircleCheck, Eye } from 'lucide-react'
 import { useState } from 'react'
-import type { Incident, IncidentChange } from '#contract/incidents.ts'
+import type { Incident, IncidentChange, IncidentsAcknowledged } from '#contract/incidents.ts'
 import { durationText } from '#contract/wording.ts'
 import { api } from '../api.ts'
 import { useSession } from '../session.tsx'
@@ -24,12 +24,14 @@ const route = getRouteApi('/signed-in/alerts')
 export function Incidents() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
+  const list = useQuery(incidentsQuery(search))
   return (
     <Section isFlush>
+      {list.data && <AcknowledgeBar incidents={list.data.data} />}
       <PagedTable
         label="Incidents"
         columns={COLUMNS}
-        list={useQuery(incidentsQuery(search))}
+        list={list}
         skeletonLines={5}
         isClickable
         onPage={(cursor) => void navigate({ search: cursor })}
@@ -46,6 +48,29 @@ export function Incidents() {
         }
       />
     </Section>
+  )
+}
+
+/** Acknowledges those of the page that are open, if there are several. */
+function AcknowledgeBar({ incidents }: { incidents: readonly Incident[] }) {
+  const { can } = useSession()
+  const queries = useQueryClient()
+  const ids = incidents.flatMap(({ id, resolved, acknowledged }) => (resolved || acknowledged ? [] : [id]))
+  const acknowledge = useMutation({
+    mutationFn: () => api.post<IncidentsAcknowledged>('/incidents/acknowledge', { incidents: ids }),
+    onSuccess: () => {
+      for (const key of ['incidents', 'alerts']) void queries.invalidateQueries({ queryKey: [key] })
+    },
+  })
+  if (!can('write') || ids.length < 2) return null
+  return (
+    <div className="flex flex-wrap items-center justify-between gap-3 border-b border-line px-4 py-2.5">
+      <p className="text-sm text-soft">{ids.length} open incidents on this page.</p>
+      <Button size="sm" isBusy={acknowledge.isPending} onClick={() => acknowledge.mutate()}>
+        <Check /> Acknowledge all {ids.length}
+      </Button>
+      {acknowledge.error && <ProblemNote problem={acknowledge.error} />}
+    </div>
   )
 }
 

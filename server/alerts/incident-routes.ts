@@ -4,16 +4,18 @@ import {
   AlertInFull,
   AlertQuery,
   Incident,
+  IncidentAcknowledgements,
   IncidentChange,
   IncidentEntry,
   IncidentEntryQuery,
   IncidentQuery,
+  IncidentsAcknowledged,
 } from '#contract/incidents.ts'
 import type { Deps } from '../deps.ts'
 import { runIdempotent } from '../http/idempotency.ts'
 import { Params, Responses, type Routes, tagRoutes } from '../http/routes.ts'
 import { getAlert, listAlerts, retryAlert } from './alert-store.ts'
-import { getIncident, listIncidents, updateIncident } from './incident-store.ts'
+import { acknowledgeIncidents, getIncident, listIncidents, updateIncident } from './incident-store.ts'
 import { listEntries } from './incident-timeline.ts'
 
 const takesIfMatch = { takesIfMatch: true }
@@ -46,6 +48,21 @@ export function incidentRoutes({ db, keyring, config }: Deps): Routes {
     }
     app.patch('/incidents/:incident', { config: takesIfMatch, schema: change }, ({ params, body, context, match }) =>
       updateIncident(db, context, params.incident, body, match),
+    )
+
+    const acknowledge = {
+      operationId: 'acknowledgeIncidents',
+      summary: 'Acknowledge several incidents',
+      description:
+        'Acknowledges up to 100 incidents in one transaction. Alerts about them that are not sent yet are canceled. Incidents that are resolved or acknowledged already do not change.',
+      body: IncidentAcknowledgements,
+      response: Responses(200, IncidentsAcknowledged),
+    }
+    app.post('/incidents/acknowledge', { schema: acknowledge }, (request, reply) =>
+      runIdempotent(request, reply, db, {
+        execute: async (db) => ({ count: await acknowledgeIncidents(db, request.context, request.body) }),
+        respond: async (_, result) => result,
+      }),
     )
 
     const timeline = {

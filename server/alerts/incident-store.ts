@@ -1,9 +1,10 @@
 import type { Selectable, Updateable } from 'kysely'
 import { fieldError } from '#contract/field-errors.ts'
-import type { Incident, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
+import type { Incident, IncidentAcknowledgements, IncidentChange, IncidentQuery } from '#contract/incidents.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { recordAudit } from '../audit-log.ts'
 import type { RequestContext, Tenant } from '../context.ts'
+import { isOneOf } from '../database/bulk.ts'
 import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
@@ -89,6 +90,43 @@ export async function updateIncident(
     const after = await getIncident(transaction, context, id)
     await recordAudit(transaction, context, { ...incidentAudit(row), before: toIncident(row), after })
     return after
+  })
+}
+
+/**
+ * Acknowledges those that are open and not acknowledged, with an audit entry for each. Returns how many. Throws a 400 that names each
+ * unknown id.
+ */
+export async function acknowledgeIncidents(
+  db: Database,
+  context: RequestContext,
+  { incidents }: IncidentAcknowledgements,
+): Promise<number> {
+  const { organizationId, actor, now } = context
+  return await inTransaction(db, async (transaction) => {
+    const rows = await transaction
+      .selectFrom('incidents')
+      .selectAll()
+      .where('organization_id', '=', organizationId)
+      .where(isOneOf(transaction, 'id', incidents))
+      .orderBy('id')
+      .modifyEnd(forUpdate(transaction))
+      .execute()
+    const known = new Set(rows.map(({ id }) => id))
+    const unknown = incidents.flatMap((id, index) =>
+      known.has(id) ? [] : [[`incidents.${index}`, fieldError('unknown_reference', { resource: 'incident' })] as const],
+    )
+    if (unknown.length > 0) throw invalid(Object.fromEntries(unknown))
+    const open = rows.filter(({ resolved_at, acknowledged_at }) => resolved_at === null && acknowledged_at === null)
+    const change = acknowledgedBy(actor.label, now)
+    for (const before of open) {
+      await updateTenantRow(transaction, 'incidents', context, before.id, { ...change, ...nextVersion })
+      const after = toIncident({ ...before, ...change, version: before.version + 1 })
+      await recordAudit(transaction, context, { ...incidentAudit(before), before: toIncident(before), after })
+    }
+    const entries = open.map(({ id }) => ({ incidentId: id, kind: 'acknowledged' as const, actor: actor.label }))
+    await insertEntries(transaction, organizationId, entries, now)
+    return open.length
   })
 }
 

@@ -106,6 +106,30 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect((await world.call('/incidents/inc_1/monitors')).status).toBe(404)
   })
 
+  test('many are acknowledged at once, with an entry in the timeline and the audit log of each that was open', async () => {
+    const { world, receiver, incidents, change, passing } = await givenAlertReceiver(engine, { delay: 5 })
+    const names = ['a.example.com', 'b.example.org', 'c.example.net']
+    const monitors = await Promise.all(names.map((name) => createMonitor(world, name)))
+    await change(...monitors.map((monitor) => ({ monitor, to: 'NOT_FOUND' })))
+    await change({ monitor: monitors[2]!, from: 'NOT_FOUND', to: 'VALID' })
+    const ids = (await incidents()).map(({ id }: Json) => id)
+    const acknowledge = async (incidents: string[]) =>
+      (await world.call('/incidents/acknowledge', { method: 'POST', body: { incidents } })).body
+    const refused = await acknowledge([ids[0], 'inc_1'])
+    expect(refused.errors).toEqual({ 'incidents.1': expect.stringContaining('Unknown incident') })
+    expect(await acknowledge(ids)).toEqual({ count: 2 })
+    expect(await acknowledge(ids)).toEqual({ count: 0 })
+    expect((await incidents()).map(({ acknowledged_by }: Json) => acknowledged_by)).toEqual([
+      ...['First key', 'First key', null],
+    ])
+    const { data } = (await world.call('/audit-log')).body
+    expect(data.filter(({ action }: Json) => action === 'incident.updated')).toHaveLength(2)
+    const timeline = (await world.call(`/incidents/${ids[1]}/timeline`)).body.data
+    expect(timeline.map(({ kind }: Json) => kind)).toEqual(['opened', 'acknowledged'])
+    await passing(HOUR_MS)
+    expect(receiver.received).toEqual([])
+  })
+
   test('the list filters by state, cause and time, and combines them', async () => {
     const { world, change } = await givenAlertReceiver(engine, { delay: 0 })
     const names = ['a.example.com', 'b.example.org', 'c.example.net']

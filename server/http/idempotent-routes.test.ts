@@ -17,7 +17,18 @@ const FUTURE = { from: '2030-01-01T02:00:00Z', to: '2030-01-01T04:00:00Z' }
 const CHANGED = [
   ...['monitors', 'due_checks', 'groups', 'webhooks', 'group_webhooks', 'webhook_requests', 'due_requests'],
   ...['due_webhooks', 'invitations', 'mails', 'due_mails', 'channels', 'alert_rules', 'alert_rule_channels'],
-  ...['alerts', 'alert_attempts', 'due_alerts', 'jobs', 'job_batches', 'due_jobs', 'setup_pages', 'waits', 'due_waits'],
+  ...[
+    'alerts',
+    'incidents',
+    'alert_attempts',
+    'due_alerts',
+    'jobs',
+    'job_batches',
+    'due_jobs',
+    'setup_pages',
+    'waits',
+    'due_waits',
+  ],
   ...['maintenance_windows', 'planned_changes', 'views', 'api_keys'],
 ] as (keyof Tables)[]
 
@@ -64,6 +75,12 @@ async function postsOf(world: TestApp) {
     .set({ kind: 'failing' as never, status: 'FAILED' })
     .where('id', '=', failed)
     .execute()
+  const { id: organization_id } = await world.organization()
+  const incident = { organization_id, id: 'inc_1', cause: 'c', zone: 'example.com', state: 'TIMEOUT', opened_at: 0 }
+  await world.deps.db
+    .insertInto('incidents')
+    .values({ ...incident, monitors: 1, failing: 1 })
+    .execute()
   const job = (await make('/jobs', { action: 'check', all: true })).id
   const ended = await insertCanceledJob(world, (await world.organization()).id, 'example.com')
   const page = (await make('/monitors', { ...MONITOR, until: 'valid' })).wait.setup_page.id
@@ -95,6 +112,7 @@ async function postsOf(world: TestApp) {
     '/maintenance-windows': ['/maintenance-windows', { name: 'Updates', ...FUTURE }],
     '/planned-changes': ['/planned-changes', { monitor_id: monitor, new_value: '192.0.2.9', ...FUTURE }],
     '/views': ['/views', { name: 'Failing', filter: { state: 'MISMATCH' } }],
+    '/incidents/acknowledge': ['/incidents/acknowledge', { incidents: ['inc_1'] }],
     '/alerts/{alert}/retry': [`/alerts/${alert}/retry`],
     '/setup-pages/{setup_page}/renew': [`/setup-pages/${page}/renew`],
     '/api-keys': ['/api-keys', { name: 'Deploy', role: 'write' }],

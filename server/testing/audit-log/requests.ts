@@ -257,6 +257,17 @@ export const API_REQUESTS: AuditedRequest[] = [
     request: ({ send }) => send('PATCH', '/incidents/inc_1', { note: 'On it.' }),
     entry: { action: 'incident.updated', before: { note: null }, after: { note: 'On it.' } },
   },
+  {
+    route: 'POST /incidents/acknowledge',
+    prepare: async ({ world }) => {
+      const { id: organization_id } = await world.organization()
+      const cause = { cause: 'd', zone: 'example.org', state: 'TIMEOUT' }
+      const row = { organization_id, id: 'inc_2', ...cause, opened_at: 0, monitors: 1, failing: 1 }
+      await world.deps.db.insertInto('incidents').values(row).execute()
+    },
+    request: ({ send }) => send('POST', '/incidents/acknowledge', { incidents: ['inc_2'] }),
+    entry: { action: 'incident.updated', before: { acknowledged: null } },
+  },
   ...SETUP_PAGE_REQUESTS,
   {
     route: 'POST /agents/invitations',
