@@ -79,15 +79,16 @@ function tagOf(rdata: Buffer): number {
 }
 
 /**
- * Makes a test server answer with these packets, by question: `www.example.com A`. To others it answers, without signatures, that
- * there are no records.
+ * Makes a test server answer with these packets, by question: `www.example.com A`. To others, and without the
+ * DO bit, it answers without signatures that there are no records.
  */
 export function serveSigned(server: DnsServer, responses: readonly Response[]): void {
   server.respond('*', (query, transport) => {
-    const { questions = [], id = 0 } = decode(query)
+    const { questions = [], additionals = [], id = 0 } = decode(query)
+    const isDnssecOk = additionals.some((record) => record.type === 'OPT' && record.flag_do)
     const [{ name, type }] = questions as [{ name: string; type: keyof typeof TYPE }]
     const isAsked = ({ question }: Response) => question[0] === name.toLowerCase() && question[1] === type
-    const whole = packetOf(responses.find(isAsked) ?? { question: [name, type] })
+    const whole = packetOf((isDnssecOk && responses.find(isAsked)) || { question: [name, type] })
     const isTruncated = transport === 'udp' && whole.length > UDP_PAYLOAD
     const packet = isTruncated ? packetOf({ question: [name, type] }) : whole
     if (isTruncated) packet[2]! |= TRUNCATED
