@@ -1,13 +1,13 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { migratedDatabaseUrl } from '../server/testing/database.ts'
-import { PROJECT, startServer } from '../server/testing/server-process.ts'
+import { PROJECT, run, type Settings, startServer } from '../server/testing/server-process.ts'
 import { ADMIN, ADMIN_KEY } from '../server/testing/test-server.ts'
 
 /** What the test changes is copied, the rest linked. */
-const COPIED = ['contract', 'server', 'package.json']
+const COPIED = ['contract', 'server', 'scripts', 'package.json']
 
 /** A copy of the project whose sources a test may change. Deleted afterwards. */
 function givenCopy() {
@@ -16,7 +16,10 @@ function givenCopy() {
   for (const name of readdirSync(PROJECT)) {
     if (name.startsWith('.git')) continue
     if (COPIED.includes(name)) cpSync(join(PROJECT, name), join(folder, name), { recursive: true })
-    else symlinkSync(join(PROJECT, name), join(folder, name))
+    else if (name === 'docs') {
+      const isText = (source: string) => !source.endsWith('screenshots')
+      cpSync(join(PROJECT, name), join(folder, name), { recursive: true, filter: isText })
+    } else symlinkSync(join(PROJECT, name), join(folder, name))
   }
   return {
     folder,
@@ -86,3 +89,42 @@ test.each(['sqlite', 'postgres'] as const)(
     expect((await call('/monitors?notify=never')).body.errors).toHaveProperty('notify')
   },
 )
+
+/** The commands that a recipe shows, in the order of its text. */
+const commandsOf = (recipe: string) =>
+  [...readFileSync(join(PROJECT, recipe), 'utf8').matchAll(/`npm exec -- node ([^`]+)`/g)].map(
+    ([, command]) => command!,
+  )
+
+test('docs/recipes/add-a-setting.md: a field with a read is a setting, with its row in the documentation', async () => {
+  const recipe = 'docs/recipes/add-a-setting.md'
+  const { folder, edit } = givenCopy()
+  // Step 1: one field with a read.
+  edit(
+    'server/config/operations.ts',
+    '    jobStoredBytes: read(',
+    `    exampleLimit: read('EXAMPLE_LIMIT', '7', 'what the recipe limits', (text) => parseInteger(text, 1, 10)),
+    jobStoredBytes: read(`,
+  )
+  const inCopy =
+    (...args: string[]) =>
+    (settings: Settings) =>
+      run([process.execPath, ...args], { DATA_DIR: join(folder, 'data'), ...settings }, { cwd: folder }).ended
+  const config = inCopy('server/main.ts', 'config')
+  expect((await config({ EXAMPLE_LIMIT: '9' })).stdout).toMatch(/EXAMPLE_LIMIT +9 +set/)
+  const refused = await config({ EXAMPLE_LIMIT: '11' })
+  expect([refused.code, refused.stdout + refused.stderr]).toEqual([
+    expect.any(Number),
+    expect.stringContaining('EXAMPLE_LIMIT must be a whole number from 1 to 10, not "11".'),
+  ])
+  // Step 3: the command of the recipe writes the row.
+  const commands = commandsOf(recipe)
+  expect(commands).toHaveLength(1)
+  for (const command of commands) expect((await inCopy(...command.split(' '))({})).stderr).toBe('')
+  const page = readFileSync(join(folder, 'docs/reference/settings.md'), 'utf8')
+  expect(page).toContain('| `EXAMPLE_LIMIT` | `7` | what the recipe limits |')
+  // The files that the recipe names exist.
+  const named = [...readFileSync(join(PROJECT, recipe), 'utf8').matchAll(/`((?:server|docs|scripts)\/[\w./-]+\.\w+)`/g)]
+  expect(named.length).toBeGreaterThan(3)
+  for (const [, file] of named) expect([file, existsSync(join(PROJECT, file!))]).toEqual([file, true])
+})

@@ -47,6 +47,7 @@ export function MonitorValues({ values, recordType, problem, onChange }: ValuesP
             <Button
               variant="quiet"
               isSquare
+              className="mt-1.5"
               aria-label={`Remove value ${index + 1}`}
               onClick={() => onChange(values.filter((_, other) => other !== index))}
             >
