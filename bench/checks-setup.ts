@@ -19,6 +19,7 @@ import type { Outcome } from '../server/dns/outcome.ts'
 import { insertMonitors } from '../server/monitors/insert.ts'
 import { parseMonitor } from '../server/monitors/parse-monitor.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
+import { joinRounds } from './check-rounds.ts'
 import type { Order, Report } from './dns-responder.ts'
 
 /** The deps and the API of a real server on a full database, and a DNS server in its own process. */
@@ -104,6 +105,7 @@ export async function fill(db: Database, count: number): Promise<{ slots: number
   }
   await sql`update monitors set state = 'VALID', current_values = '["192.0.2.1"]'`.execute(db)
   await sql`update due_checks set fingerprint = ${fingerprint(ANSWER)}, streak = 1, due_at = null`.execute(db)
+  await joinRounds(db)
   return { slots, key }
 }
 

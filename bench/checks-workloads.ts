@@ -1,10 +1,10 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { sql } from 'kysely'
 import { systemClock } from '../server/clock.ts'
 import type { Database } from '../server/database/database.ts'
 import type { DnsClient } from '../server/dns/client.ts'
 import type { Reply } from '../server/dns/outcome.ts'
-import { nextDueAt } from '../server/monitors/schedule.ts'
+import { nextDueAt } from '../server/monitors/slots.ts'
+import { planRounds, stopRounds } from './check-rounds.ts'
 import type { Setup } from './checks-setup.ts'
 import { databaseCpu } from './cpu.ts'
 
@@ -14,7 +14,7 @@ const FREQUENCY = 5
 export async function measureThroughput({ deps: { db }, order }: Setup, watched: Watched, seconds: number) {
   let [checks, busyMs, cpuUs, dnsS, dbS] = [0, 0, 0, 0, 0]
   while (busyMs < seconds * 1_000) {
-    await makeOverdue(db)
+    await retryDeadlocks(() => planRounds(db, 'last'))
     const [cpu, dns, database] = [process.cpuUsage(), await order({ kind: 'cpu' }), await databaseCpu(db)]
     watched.restart()
     const target = watched.count
@@ -26,7 +26,7 @@ export async function measureThroughput({ deps: { db }, order }: Setup, watched:
     cpuUs += user + system
     dnsS += (await order({ kind: 'cpu' })).cpu - dns.cpu
     dbS += ((await databaseCpu(db)) ?? 0) - (database ?? 0)
-    await retryDeadlocks(() => sql`update due_checks set due_at = null, claimed_by = null`.execute(db))
+    await retryDeadlocks(() => stopRounds(db))
   }
   const perThousand = (cpuS: number) => round((cpuS * 1_000) / checks, 4)
   return {
@@ -39,33 +39,7 @@ export async function measureThroughput({ deps: { db }, order }: Setup, watched:
 
 /** Schedules each monitor at its own time, with nothing overdue. */
 export async function scheduleAll(db: Database): Promise<void> {
-  const now = systemClock.now()
-  const interval = FREQUENCY * 60_000
-  for (let last = -1; ; ) {
-    const rows = await db
-      .selectFrom('due_checks')
-      .select('slot')
-      .where('slot', '>', last)
-      .orderBy('slot')
-      .limit(5_000)
-      .execute()
-    if (rows.length === 0) break
-    last = rows.at(-1)!.slot
-    const values = sql.join(
-      rows.map(({ slot }) => {
-        const at = nextDueAt(now + 60_000, { slot, frequency: FREQUENCY })
-        return sql`(cast(${slot} as bigint), cast(${at} as bigint))`
-      }),
-    )
-    await retryDeadlocks(() =>
-      sql`with due (slot, at) as (values ${values}) update due_checks set due_at = due.at, claimed_by = null
-      from due where due_checks.slot = due.slot`.execute(db),
-    )
-  }
-  const soon = systemClock.now()
-  await retryDeadlocks(() =>
-    sql`update due_checks set due_at = due_at - ${interval} where due_at - ${interval} > ${soon}`.execute(db),
-  )
+  await retryDeadlocks(() => planRounds(db, 'next'))
 }
 
 /** Measures the lateness of checks and the event loop delay. `isCounted` selects monitors. */
@@ -120,14 +94,6 @@ export function watch(dns: DnsClient, slots: number[]) {
       late = new Map()
     },
   }
-}
-
-async function makeOverdue(db: Database): Promise<void> {
-  // In schedule order, as after a downtime of one interval.
-  const from = systemClock.now() - 300_000
-  await retryDeadlocks(() =>
-    sql`update due_checks set due_at = ${from} + slot / 15012000000, claimed_by = null`.execute(db),
-  )
 }
 
 /** Checks run at the same time, so PostgreSQL can abort a statement because of a deadlock. */

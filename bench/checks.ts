@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { runCheckWorker } from '../server/checks/worker.ts'
+import { runQueuedChecks } from '../server/checks/queued-checks.ts'
+import { runRounds } from '../server/checks/rounds.ts'
 import type { Engine } from '../server/database/database.ts'
 import { blackbox } from './blackbox.ts'
 import { nameOf, type Setup, withSetup } from './checks-setup.ts'
@@ -60,7 +61,8 @@ async function measure(setup: Setup): Promise<Row> {
   const watched = watch(deps.dns, slots)
   const stop = new AbortController()
   const signals = { stop: stop.signal, abandon: stop.signal }
-  const scheduler = runCheckWorker({ ...deps, dns: watched.dns, process: 1 }, signals)
+  const used = { ...deps, dns: watched.dns, process: 1 }
+  const scheduler = Promise.all([runQueuedChecks(used, signals), runRounds(used, signals)])
   const throughput = await measureThroughput(setup, watched, seconds)
   const names = slots.slice(0, 10_000).map((_, number) => nameOf(number))
   const dnsperf_per_second = await dnsperfPerSecond(port, names, Math.min(seconds, 5), folder)

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
-import { runCheckWorker } from '../server/checks/worker.ts'
+import { runQueuedChecks } from '../server/checks/queued-checks.ts'
+import { runRounds } from '../server/checks/rounds.ts'
 import { readConfig } from '../server/config/config.ts'
 import { closeDeps, openDeps } from '../server/deps.ts'
 
@@ -24,7 +25,9 @@ const query: typeof deps.dns.query = async (question, options) => {
   return reply
 }
 const dns = { ...deps.dns, query }
-const worker = runCheckWorker({ ...deps, dns, process: Number(number) }, { stop: stop.signal, abandon: stop.signal })
+const signals = { stop: stop.signal, abandon: stop.signal }
+const used = { ...deps, dns, process: Number(number) }
+const worker = Promise.all([runQueuedChecks(used, signals), runRounds(used, signals)])
 process.send?.(0)
 // With a callback, a missing parent is no error.
 const reporting = setInterval(() => process.send?.(answeredQueries, undefined, {}, () => {}), 50)

@@ -9,6 +9,7 @@ import { claimDue } from '../server/database/lease-queue.ts'
 import { migrate } from '../server/database/migrate.ts'
 import { openDatabase } from '../server/database/open.ts'
 import { startPostgres } from '../server/testing/postgres.ts'
+import { planRounds, stopRounds } from './check-rounds.ts'
 import { fill, nameOf, startCheckpointer, startResponder } from './checks-setup.ts'
 import { cpuOf, databaseCpu } from './cpu.ts'
 import { dnsperfPerSecond } from './dnsperf.ts'
@@ -86,8 +87,7 @@ async function measureRun(db: Database, { url, port, count, dnsCpu }: RunInput):
     dns: await dnsCpu(),
   })
   // In schedule order, as after a downtime of one interval.
-  const overdue = systemClock.now() - 300_000
-  await sql`update due_checks set due_at = ${overdue} + slot / 15012000000`.execute(db)
+  await planRounds(db, 'last')
   const [before, start] = [await cpu(), systemClock.elapsed()]
   const until = start + Number(options.seconds) * 1_000
   const checked = () => workers.reduce((sum, worker) => sum + (answers.get(worker) ?? 0), 0)
@@ -125,8 +125,8 @@ async function stopWorker(worker: ChildProcess): Promise<void> {
 }
 
 async function unscheduleAll(db: Database): Promise<void> {
-  await sql`update due_checks set due_at = null, claimed_by = null`.execute(db)
-  if (engineOf(db) === 'postgres') await sql`vacuum due_checks`.execute(db)
+  await stopRounds(db)
+  if (engineOf(db) === 'postgres') await sql`vacuum due_rounds`.execute(db)
 }
 
 /** The bytes written to the WAL of PostgreSQL so far. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { systemClock } from '../server/clock.ts'
 import type { Database } from '../server/database/database.ts'
-import { SLOTS } from '../server/monitors/schedule.ts'
+import { SLOTS } from '../server/monitors/slots.ts'
 
 const TIMEOUT_MS = 10 * 60_000
 

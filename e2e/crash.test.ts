@@ -181,7 +181,7 @@ async function expireLeases(db: Database): Promise<void> {
   const rows = await db.selectFrom('processes').select(['id', 'pid']).execute()
   const killed = rows.filter(({ pid }) => !isRunning(pid)).map(({ id }) => id)
   expect(killed.length).toBeGreaterThan(0)
-  for (const table of ['due_checks', 'due_requests'] as const) {
+  for (const table of ['due_checks', 'due_rounds', 'due_requests'] as const) {
     const leases = await db.selectFrom(table).select('due_at').where('claimed_by', 'in', killed).execute()
     for (const { due_at } of leases) expect(due_at).toBeLessThanOrEqual(Date.now() + LEASE_MS)
     await db

@@ -37,7 +37,7 @@ test.each([
   ['examples/receiver.ts', 'server/clock.ts'],
   ['server/http/server.ts', 'dashboard/api.ts'],
   ['simulator/world/truth.ts', 'server/checks/verdict.ts'],
-  ['simulator/judge.ts', 'server/checks/worker.ts'],
+  ['simulator/judge.ts', 'server/checks/rounds.ts'],
   ['server/checks/run-check.ts', 'simulator/judge.ts'],
   ['server/new-folder/thing.ts', 'server/dns/client.ts'],
 ])('%s may not import %s', (from, to) => {

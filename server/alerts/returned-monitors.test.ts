@@ -3,8 +3,8 @@ import { monitorLoader } from '../checks/load-monitor.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { runCheck } from '../checks/run-check.ts'
 import type { Engine } from '../database/database.ts'
-import { claimDue } from '../database/lease-queue.ts'
 import { createMonitor, givenAlertReceiver, type Json } from '../testing/alerts.ts'
+import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsClient } from '../testing/dns.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
@@ -87,7 +87,7 @@ async function givenRecord(engine: Engine) {
       // A change is confirmed 30, 60 and 120 seconds after the first check.
       for (const ms of [0, 30_000, 60_000, 120_000]) {
         alerting.world.pass(ms)
-        const claims = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 100 })
+        const claims = await claimChecks(db, { now: clock.now(), process: 1, limit: 100 })
         const { signal } = new AbortController()
         const load = monitorLoader(db, clock)
         const results = await Promise.all(claims.map((claim) => runCheck(claim, deps, load, signal)))

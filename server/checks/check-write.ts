@@ -5,7 +5,8 @@ import type { MonitorsTable } from '../database/schema.ts'
 import { isUsable } from '../dns/outcome.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
-import { nextDueAt } from '../monitors/schedule.ts'
+import { nextRound } from '../monitors/rounds.ts'
+import { nextDueAt } from '../monitors/slots.ts'
 import {
   changeOutcome,
   nextCheckAt,
@@ -40,7 +41,7 @@ export type PlannedWrite = { change: OpenChange; progress: Progress | null; end:
 
 /** Pure. */
 export const checkWriteOf = (result: MonitorCheckResult, now: number): CheckWrite =>
-  addPlannedChange(writeOf(result, now), now)
+  joinRounds(addPlannedChange(writeOf(result, now), now), now)
 
 function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
   const { claim, at } = result
@@ -52,6 +53,7 @@ function writeOf(result: MonitorCheckResult, now: number): CheckWrite {
     fingerprint,
     streak,
     inconclusive_count,
+    since_round: null,
   }
   const soon = (afterMs: number) => Math.min(Math.ceil(now + afterMs), regular.due_at)
   switch (result.kind) {
@@ -119,6 +121,18 @@ function writeOfVerdict(result: Extract<MonitorCheckResult, { kind: 'verdict' }>
     diagnosis,
   })
   return { result, schedule, columns, event }
+}
+
+/** A monitor whose next check is the regular one is checked in rounds from then on. */
+function joinRounds(write: CheckWrite, now: number): CheckWrite {
+  const { result, schedule } = write
+  const isRegular =
+    result.claim.planned_change_id === null &&
+    schedule.inconclusive_count === 0 &&
+    schedule.postponed_since === null &&
+    schedule.due_at === nextDueAt(now, result.claim)
+  const round = isRegular ? nextRound(now, result.claim) : undefined
+  return round === undefined ? write : { ...write, schedule: { ...schedule, due_at: null, since_round: round } }
 }
 
 /** Adds the progress of a planned change, its next check and, at its end, the new expected values. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { Database } from '../database/database.ts'
 import { LEASE_MS, repairAfterClockStep } from '../database/lease-queue.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { CLOCK_STEP_REPAIR } from './worker.ts'
+import { CLOCK_STEP_REPAIR } from './record-checks.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS

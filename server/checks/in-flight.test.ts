@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { claimDue } from '../database/lease-queue.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { InFlight, MAX_IN_TURN } from './worker.ts'
+import { InFlight, MAX_IN_TURN } from './in-flight.ts'
 
 function begin(inProgress: InFlight, count: number, now: number): () => void {
   const checks = Array.from({ length: count }, (_, slot) => ({ slot, organization_id: 'org_a' }))

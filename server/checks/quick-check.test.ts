@@ -15,6 +15,7 @@ import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
 import { readBacklog } from '../operations/backlog.ts'
+import { claimChecks } from '../testing/checks.ts'
 import { freshDatabase, onBothEngines, waitUntilBlocked } from '../testing/database.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
 import { patientClock } from '../testing/patient-clock.ts'
@@ -111,7 +112,7 @@ async function givenWait(db: Database, given: Partial<NewMonitor> = {}) {
     },
     /** One round of the regular loop. Returns how many events that made. */
     async check(): Promise<number> {
-      const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 10 })
+      const claims = await claimChecks(db, { now, process: 1, limit: 10 })
       const load = monitorLoader(db, clock)
       const results = await Promise.all(claims.map((claim) => runCheck(claim, deps, load, signal)))
       return await recordChecks(db, results, now)

@@ -3,7 +3,7 @@ import type { MonitorRecordType } from '#contract/record-types.ts'
 import type { NetworkState } from '#contract/server.ts'
 import type { Warning } from '#contract/warnings.ts'
 import type { Clock } from '../clock.ts'
-import type { Claim } from '../database/lease-queue.ts'
+import type { Claim, Lease } from '../database/lease-queue.ts'
 import type { DnsClient } from '../dns/client.ts'
 import type { ServerValidator } from '../dns/dnssec/server-validator.ts'
 import type { DnssecValidator, Validity } from '../dns/dnssec-validator.ts'
@@ -50,6 +50,13 @@ export type CheckDeps = {
   serverValidator?: ServerValidator | undefined
 }
 
+/**
+ * A monitor to check. `read`: for a check in a round, which has no lease of its own: its row in `due_checks` as it was read. The `streak` of
+ * the claim then counts the rounds.
+ */
+export type CheckClaim = Claim<'due_checks'> & { read?: Pick<Claim<'due_checks'>, DueColumn> }
+type DueColumn = Exclude<keyof Claim<'due_checks'>, keyof Lease | 'was_due_at'>
+
 /** What the rules decided. `observations`: all queries and replies, in order. */
 export type Decision = Exclude<Step, { kind: 'query' | 'unchanged' }> & {
   observations: Observation[]
@@ -70,7 +77,7 @@ export type CheckFinding =
  * with a planned change.
  */
 export type CheckResult<Row = unknown> = {
-  claim: Claim<'due_checks'>
+  claim: CheckClaim
   at: number
   row?: Row
   recorded?: Recorded
@@ -97,9 +104,9 @@ const FIRST_QUERY_MAX_WAIT_MS = 5_000
  * Rejects only when the DNS client is closed or `signal` is aborted.
  */
 export async function runCheck<Row>(
-  claim: Claim<'due_checks'>,
+  claim: CheckClaim,
   deps: CheckDeps,
-  load: (claim: Claim<'due_checks'>) => Promise<LoadedMonitor<Row> | undefined>,
+  load: (claim: CheckClaim) => Promise<LoadedMonitor<Row> | undefined>,
   signal: AbortSignal,
 ): Promise<CheckResult<Row>> {
   const resultOf = (finding: CheckFinding) => ({ claim, at: deps.clock.now(), ...finding })

@@ -6,6 +6,7 @@ import type { MonitorsTable } from '../database/schema.ts'
 import { findTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type NewEventRow, newEvent } from '../events/new-event.ts'
 import { readDiagnosis } from '../monitors/diagnosis.ts'
+import { leaveRounds, streakInRounds } from '../monitors/rounds.ts'
 import { countOpenWaits, MAX_WAITING_LIMIT } from '../monitors/waits.ts'
 import { markEnded } from './end-waits.ts'
 import { nextQuickCheckIn, type QuickCheckResult } from './quick-check.ts'
@@ -91,6 +92,7 @@ export async function recordQuickCheck(
  * zone's name servers decide.
  */
 async function makeCheckDue(db: Database, slot: number, now: number): Promise<boolean> {
+  await leaveRounds(db, [slot], now)
   const { numUpdatedRows } = await db
     .updateTable('due_checks')
     .set({ due_at: now, inconclusive_count: 1 })
@@ -123,7 +125,7 @@ export async function timeOutWait(db: Database, claim: WaitClaim, now: number): 
     await updateTenantRow(transaction, 'monitors', tenant, monitor.id, set)
     const { streak } = await transaction
       .selectFrom('due_checks')
-      .select('streak')
+      .select(streakInRounds.as('streak'))
       .where('slot', '=', monitor.slot)
       .executeTakeFirstOrThrow()
     await reportEvents(

@@ -4,8 +4,8 @@ import { runWorker, type Signals } from '../database/worker-loop.ts'
 import type { AuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
 import { forOrganization } from './monitor-query.ts'
 import { expectationOf, quickCheck } from './quick-check.ts'
+import type { CheckWorkerDeps } from './record-checks.ts'
 import { endWait, findClaimedWait, recordQuickCheck, timeOutWait, type WaitClaim } from './wait-store.ts'
-import type { CheckWorkerDeps } from './worker.ts'
 
 export type WaitWorkerDeps = CheckWorkerDeps & { authoritativeClient?: AuthoritativeClient | undefined }
 

@@ -1,7 +1,8 @@
 import { deleteOldAlerts } from '../alerts/retention.ts'
 import { runAlertWorker, runEvaluation } from '../alerts/worker.ts'
+import { runQueuedChecks } from '../checks/queued-checks.ts'
+import { runRounds } from '../checks/rounds.ts'
 import { runWaitWorker } from '../checks/wait-worker.ts'
-import { runCheckWorker } from '../checks/worker.ts'
 import type { Config } from '../config/config.ts'
 import type { Role } from '../config/parse.ts'
 import { deleteOldCounts } from '../database/hourly-counts.ts'
@@ -61,7 +62,8 @@ const RETENTION: Retention[] = [
 export function runLoops(deps: Deps & { process: number }, roles: Config['roles'], signals: Signals): Promise<void>[] {
   const { stop } = signals
   const loops: Promise<void>[] = []
-  if (roles.has('checker')) loops.push(runCheckWorker(deps, signals), runWaitWorker(deps, signals))
+  if (roles.has('checker'))
+    loops.push(runRounds(deps, signals), runQueuedChecks(deps, signals), runWaitWorker(deps, signals))
   if (roles.has('delivery')) {
     const limits = { total: deps.config.deliveryConcurrency, perWebhook: deps.config.webhookConcurrency }
     loops.push(runDispatcher(deps, signals, limits), runMailWorker(deps, signals), runWebhookRetention(deps, stop))

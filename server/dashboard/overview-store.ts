@@ -6,8 +6,10 @@ import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
 import { indexedTable } from '../database/index-hints.ts'
+import { overdueInRounds } from '../database/lease-queue.ts'
 import { toReason } from '../monitors/diagnosis.ts'
 import { type FailingCounts, IS_FAILING } from '../monitors/incident-membership.ts'
+import { lastCheckedAt as lastCheckedAtSql } from '../monitors/rounds.ts'
 
 /** Monitors of one registrable domain in one failing state. */
 export type FailingGroup = { state: MonitorState; domain: string; count: number }
@@ -153,7 +155,14 @@ const MAX_LATE_CHECKS = 2_000
 
 /** The number of checks that were due before `dueBefore` and have not run, or have been postponed since then. */
 export async function countLate(db: Database, { organizationId }: Tenant, dueBefore: number): Promise<number> {
-  return (await countOverdue(db, organizationId, dueBefore)) + (await countPostponed(db, organizationId, dueBefore))
+  const counts = [countOverdue, countInRounds, countPostponed].map((count) => count(db, organizationId, dueBefore))
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+}
+
+async function countInRounds(db: Database, organizationId: string, dueBefore: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*) as count from ${overdueInRounds(dueBefore)}
+    and due_checks.organization_id = ${organizationId}`.execute(db)
+  return rows[0]!.count
 }
 
 async function countPostponed(db: Database, organizationId: string, dueBefore: number): Promise<number> {
@@ -186,7 +195,7 @@ export async function lastCheckedAt(db: Database, { organizationId }: Tenant): P
   const slots = (way: 'asc' | 'desc') => sql`select slot from (
     select slot from ${indexedTable(db, 'monitors', 'monitors_by_is_active')}
       where organization_id = ${organizationId} and is_active = 1 order by id ${sql.raw(way)} limit ${MAX_LAST_CHECKED}) as part`
-  const { rows } = await sql<{ at: number | null }>`select max(due_checks.last_checked_at) as at
+  const { rows } = await sql<{ at: number | null }>`select max(${lastCheckedAtSql}) as at
     from (${slots('asc')} union ${slots('desc')}) as sampled cross join due_checks
     where due_checks.slot = sampled.slot`.execute(db)
   return rows[0]!.at

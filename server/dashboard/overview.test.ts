@@ -6,11 +6,11 @@ import type { MonitorCheckResult } from '../checks/check-write.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { systemContext } from '../context.ts'
 import { registerProcess, report } from '../database/heartbeat.ts'
-import { claimDue } from '../database/lease-queue.ts'
 import { insertEvents } from '../events/store.ts'
 import { newId } from '../ids.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
+import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 
@@ -309,7 +309,7 @@ onBothEngines('GET /dashboard/api/overview', (_fresh, engine) => {
     await givenMonitors(world, [{ full_domain: 'a.example.com' }, { full_domain: 'b.example.com' }])
     const checksAfter = async (...kinds: ('postponed' | 'unchanged')[]) => {
       await db.updateTable('due_checks').set({ due_at: clock.now() }).execute()
-      const claims = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 2 })
+      const claims = await claimChecks(db, { now: clock.now(), process: 1, limit: 2 })
       const results = claims.map((claim, index) => ({ claim, at: clock.now(), kind: kinds[index]!, afterMs: 30_000 }))
       await recordChecks(db, results as MonitorCheckResult[], clock.now())
       return (await world.call(PATH)).body.checks

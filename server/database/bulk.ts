@@ -112,6 +112,18 @@ export async function insertEachFree(
   return rows.map((row) => free.delete(row[key]))
 }
 
+/** Skips each row whose `key`, column names separated by commas, another row has. */
+export async function insertEachNew(
+  db: Database,
+  { table, columns, key }: { table: keyof Tables; columns: Columns; key: string },
+  rows: readonly Row[],
+): Promise<void> {
+  if (rows.length === 0) return
+  const skip = ` on conflict (${key}) do nothing`
+  if (engineOf(db) === 'sqlite') await runForEach(db, insertText(table, columns) + skip, parameterLists(columns, rows))
+  else await sql`${insertStatement(db, table, columns, rows)} ${sql.raw(skip)}`.execute(db)
+}
+
 const insertText = (table: keyof Tables, columns: Columns) => {
   const names = Object.keys(columns)
   return `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`

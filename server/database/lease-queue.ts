@@ -40,7 +40,13 @@ const QUEUES: Record<DueTable, Queue> = {
       inconclusive_count: 'bigint',
       last_checked_at: 'bigint',
       postponed_since: 'bigint',
+      since_round: 'bigint',
     },
+  },
+  due_rounds: {
+    key: { frequency: 'bigint', first_slot: 'bigint' },
+    read: {},
+    write: { until_slot: 'bigint', round: 'bigint', started_at: 'bigint', planned_at: 'bigint' },
   },
   due_requests: { key: { webhook_id: 'text', request_id: 'text' }, read: {}, write: { is_manual: 'bigint' } },
   due_mails: { key: { mail_id: 'text' }, read: { organization_id: 'text' }, write: {} },
@@ -156,21 +162,22 @@ export async function setSchedules(
 }
 
 /**
- * Extends the leases of claims that are still worked on, from `now`. Updates the claims whose lease was held; the others stay as they
- * are. Nobody may complete the claims meanwhile.
+ * Extends the leases of claims that are still worked on, from `now`. Updates the claims whose lease was held, and returns which these are.
+ * Nobody may complete the claims meanwhile.
  */
 export async function renewLeases<T extends DueTable>(
   db: Database,
   table: T,
   claims: readonly Claim<T>[],
   now: number,
-): Promise<void> {
+): Promise<boolean[]> {
   const due_at = now + LEASE_MS
   const rows = claims.map((claim) => ({ ...claim, new_due_at: due_at }))
   const held = await updateEach(db, { table, key: claimKey(table), set: { due_at: 'bigint' } }, rows)
   claims.forEach((claim, index) => {
     if (held[index]) Object.assign(claim, { due_at })
   })
+  return held
 }
 
 /** Deletes claimed rows whose work is done. Returns the claims whose lease was still held; the other rows stay. */
@@ -272,6 +279,13 @@ export async function nextDueAt(db: Database, table: keyof Tables & `due_${strin
   const { rows } = await sql<{ at: number | null }>`select min(due_at) as at from ${sql.table(table)}`.execute(db)
   return rows[0]!.at
 }
+
+/** The monitors whose round was to begin at that time or before and is not finished, as `from` of a statement. */
+export const overdueInRounds = (latest: number): RawBuilder<unknown> => sql`due_rounds join due_checks
+  on due_checks.frequency = due_rounds.frequency
+  and due_checks.slot >= due_rounds.first_slot and due_checks.slot < due_rounds.until_slot
+  and due_checks.since_round is not null and due_checks.due_at is null
+  where due_rounds.planned_at <= ${latest}`
 
 const claimKey = (table: DueTable): Columns => ({ ...QUEUES[table].key, ...LEASE })
 

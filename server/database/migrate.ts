@@ -11,6 +11,7 @@ import { noOrderByLastCheck } from './migrations/0015-no-order-by-last-check.ts'
 import { plannedChangesOfJobs } from './migrations/0015-planned-changes-of-jobs.ts'
 import { sharedCauses } from './migrations/0016-shared-causes.ts'
 import { hasReceived } from './migrations/0017-has-received.ts'
+import { rounds } from './migrations/0018-rounds.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -25,6 +26,7 @@ export const MIGRATIONS: readonly Migration[] = [
   plannedChangesOfJobs,
   sharedCauses,
   hasReceived,
+  rounds,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

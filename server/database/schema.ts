@@ -20,6 +20,7 @@ export type Tables = {
   group_labels: GroupLabelsTable
   monitor_texts: MonitorTextsTable
   due_checks: DueChecksTable
+  due_rounds: DueRoundsTable
   events: EventsTable
   last_event_times: LastEventTimesTable
   webhooks: webhooks.WebhooksTable
@@ -230,6 +231,21 @@ type DueChecksTable = {
   postponed_since: number | null
   /** The open planned change of the monitor. */
   planned_change_id: Generated<string | null>
+  /** The first round that counts for a monitor that is checked in rounds. Then it has no `due_at`, and `streak` and `last_checked_at` are from before. */
+  since_round: Generated<number | null>
+} & LeaseColumns
+
+/** The ranges of slots that are checked in rounds: monitors/rounds.ts. */
+type DueRoundsTable = {
+  /** Of the monitors in it, in minutes. */
+  frequency: Once<number>
+  first_slot: Once<number>
+  until_slot: number
+  /** The last finished round, and when it began. */
+  round: number
+  started_at: number
+  /** When the next round is to begin, also while it is claimed. */
+  planned_at: number
 } & LeaseColumns
 
 export type EventsTable = {

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { isDatabaseUnavailable } from './unavailable.ts'
 
-type Pending<T> = { item: T; done: () => void }
+type Pending<T> = { item: T; done: (isWritten: boolean) => void }
 type Options = {
   clock: Clock
   gatherMs: number
@@ -29,8 +29,8 @@ export class WriteBatches<T> {
     this.#maxBatchSize = options.maxBatchSize ?? MAX_BATCH_SIZE
   }
 
-  /** Resolves when the item was written or dropped. The caller limits how many are pending. */
-  add(item: T): Promise<void> {
+  /** Resolves when the item was written (true) or dropped (false). The caller limits how many are pending. */
+  add(item: T): Promise<boolean> {
     return new Promise((resolve) => {
       this.#pending.push({ item, done: resolve })
       if (!this.#writing) void this.#run()
@@ -42,21 +42,26 @@ export class WriteBatches<T> {
     while (this.#pending.length > 0) {
       if (this.#pending.length < this.#maxBatchSize) await this.#options.clock.sleep(this.#options.gatherMs)
       const batch = this.#pending.splice(0, this.#maxBatchSize)
-      await this.#writeOrSplit(batch.map(({ item }) => item))
-      for (const { done } of batch) done()
+      const dropped = await this.#writeOrSplit(batch.map(({ item }) => item))
+      for (const { item, done } of batch) done(!dropped.has(item))
     }
     this.#writing = false
   }
 
-  async #writeOrSplit(items: T[]): Promise<void> {
+  /** Returns the items that were dropped. */
+  async #writeOrSplit(items: T[]): Promise<ReadonlySet<T>> {
+    const dropped = new Set<T>()
+    const giveUp = (error: unknown, givenUp: readonly T[]) => {
+      this.#options.onGivenUp(error, givenUp.length)
+      for (const item of givenUp) dropped.add(item)
+    }
     try {
       await this.#writeWithRetries(items)
     } catch (error) {
-      if (items.length === 1 || isDatabaseUnavailable(error)) return this.#options.onGivenUp(error, items.length)
-      for (const item of items) {
-        await this.#writeWithRetries([item]).catch((error: unknown) => this.#options.onGivenUp(error, 1))
-      }
+      if (items.length === 1 || isDatabaseUnavailable(error)) giveUp(error, items)
+      else for (const item of items) await this.#writeWithRetries([item]).catch((error) => giveUp(error, [item]))
     }
+    return dropped
   }
 
   async #writeWithRetries(items: T[]): Promise<void> {

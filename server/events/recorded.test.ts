@@ -7,8 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { monitorLoader } from '../checks/load-monitor.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import type { Database } from '../database/database.ts'
-import { claimDue } from '../database/lease-queue.ts'
 import { openDatabase } from '../database/open.ts'
+import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenApp, type TestApp } from '../testing/test-app.ts'
 import { type EventRow, insertEvents, newEventIds } from './store.ts'
@@ -164,7 +164,7 @@ async function write(world: TestApp): Promise<void> {
     await Promise.all(
       writers.map(async ({ db, process }) => {
         for (;;) {
-          const claims = await claimDue(db, 'due_checks', { now, process, limit: 5 })
+          const claims = await claimChecks(db, { now, process, limit: 5 })
           if (claims.length === 0) return
           const load = monitorLoader(db, { now: () => now })
           const results = await Promise.all(

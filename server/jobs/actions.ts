@@ -180,6 +180,7 @@ async function check(db: Database, context: ActionContext, rows: readonly Monito
     await scheduleChecks(
       db,
       active.map((row, index) => ({ row, checkAt: checkAt(context, index) })),
+      context.now,
     )
   }
   return rows.map((row) => (row.is_active === 1 ? changedResult(row) : failed(row.id, monitorLabel(row), DISABLED)))

@@ -9,8 +9,10 @@ import { adjustMonitorCounts } from '../groups/resolve.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { leaveIncidents } from './incident-membership.ts'
 import { auditOf, COLUMN_TYPES, type MonitorRow, monitorLabel } from './monitor.ts'
-import { insertDueChecks, nextDueAt, slotOf } from './schedule.ts'
+import { leaveRounds } from './rounds.ts'
+import { insertDueChecks } from './schedule.ts'
 import { deleteEmptyPages, pageIdsOf } from './setup-pages.ts'
+import { nextDueAt, slotOf } from './slots.ts'
 import { lockMonitor } from './store.ts'
 
 /** Events deleted in one transaction: their evidence makes them large. */
@@ -47,6 +49,7 @@ async function stopChecks(db: Database, context: RequestContext, id: string, mat
     const row = await lockMonitor(transaction, context, id)
     refuseStale(row, match)
     await updateTenantRow(transaction, 'monitors', context, id, { is_active: 0 })
+    await leaveRounds(transaction, [row.slot], context.now)
     await transaction
       .updateTable('due_checks')
       .set({ due_at: null, claimed_by: null })

@@ -5,7 +5,8 @@ import { lockOrganization } from '../database/tenant-row.ts'
 import { resolveGroups } from '../groups/resolve.ts'
 import { onBothEngines, waitUntilBlocked } from '../testing/database.ts'
 import { givenApp } from '../testing/test-app.ts'
-import { insertDueChecks, SLOTS } from './schedule.ts'
+import { insertDueChecks } from './schedule.ts'
+import { SLOTS } from './slots.ts'
 
 const newPlaces = (name: string, slots: number[]) =>
   slots.map((slot, place) => ({

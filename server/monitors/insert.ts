@@ -21,7 +21,8 @@ import { type FieldErrors, invalid } from '../problem.ts'
 import { yieldToEventLoop } from '../yield.ts'
 import { auditOf, COLUMN_TYPES, type MonitorResponseRow, type MonitorRow, monitorLabel } from './monitor.ts'
 import { type MonitorDraft, type MonitorInput, parseMonitor } from './parse-monitor.ts'
-import { insertDueChecks, slotOf } from './schedule.ts'
+import { insertDueChecks } from './schedule.ts'
+import { slotOf } from './slots.ts'
 import { startWaits, type WaitRequest, type WaitSettings, waitDeadline } from './waits.ts'
 
 export type CreatedMonitor = MonitorRow & MonitorResponseRow & Pick<MonitorDraft, 'waiting'>

@@ -10,6 +10,7 @@ import type { Signer } from '../keyring.ts'
 import { type MonitorFilter, matchesFilter, parseFilter } from './filter.ts'
 import { type ListPlan, monitorsByIds, ORDERS, type OrderName, planList } from './list-indexes.ts'
 import { type Inclusion, type MonitorResponseRow, toMonitor } from './monitor.ts'
+import { lastCheckedAt } from './rounds.ts'
 import { isExact } from './search.ts'
 import type { Links } from './setup-pages.ts'
 import { columnsOf } from './store.ts'
@@ -101,7 +102,8 @@ function selectInOrder(db: Database, { organizationId }: Tenant, { index }: List
 /** A subquery reads `last_checked` for each row: PostgreSQL then uses the index of the order. */
 function fromPlan(db: Database, { index, lookup }: ListPlan) {
   const rows = lookup ? monitorsByIds(db, lookup.ids) : db.selectFrom(fromIndex(db, 'monitors', index))
-  const lastChecked = sql<number | null>`(select due_checks.last_checked_at from due_checks
-    where due_checks.slot = monitors.slot)`
+  const lastChecked = sql<
+    number | null
+  >`(select ${lastCheckedAt} from due_checks where due_checks.slot = monitors.slot)`
   return (rows as SelectQueryBuilder<Tables, 'monitors', object>).select(lastChecked.as('last_checked_at'))
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { newId } from '../ids.ts'
-import { nextDueAt, SLOTS, slotOf } from './schedule.ts'
+import { nextDueAt, SLOTS, slotOf } from './slots.ts'
 
 const frequency = fc.integer({ min: 5, max: 120 })
 const slot = fc.integer({ min: 0, max: SLOTS - 1 })

@@ -1,32 +1,9 @@
-import { hash } from 'node:crypto'
 import { type Columns, insertEachFree, isOneOf, updateEach } from '../database/bulk.ts'
 import { type Database, forUpdate } from '../database/database.ts'
 import type { MonitorRow } from './monitor.ts'
 import type { ParsedChange } from './parse-monitor.ts'
-
-export const SLOTS = 2 ** 52
-
-/**
- * A monitor's fixed position in every interval, 0..2^52-1, spread evenly whatever the ids look like. Up to four monitors created
- * in a row get adjacent slots, on one page of `due_checks`: a bulk insert then writes fewer pages. Of a million monitors two have
- * the same slot with a probability of 1 to 1,000; `insertDueChecks` resolves that.
- */
-export function slotOf(monitorId: string): number {
-  const last = monitorId.charCodeAt(monitorId.length - 1)
-  const shared = `${monitorId.slice(0, -1)}${last >> 2}`
-  return Number(hash('sha1', shared, 'buffer').readBigUInt64BE(0) >> 19n) * 128 + (last % 128)
-}
-
-/**
- * The first instant after `now` at which a monitor of this slot is due. It depends on slot and interval alone: monitors created
- * together are not due together, and a late check does not delay the checks after it.
- */
-export function nextDueAt(now: number, { slot, frequency }: { slot: number; frequency: number }): number {
-  const intervalMs = frequency * 60_000
-  const offset = Math.floor((slot / SLOTS) * intervalMs)
-  const intervals = Math.floor((now - offset) / intervalMs) + 1
-  return intervals * intervalMs + offset
-}
+import { leaveRounds } from './rounds.ts'
+import { nextDueAt, SLOTS } from './slots.ts'
 
 /** `due_at`: of the first check, if that is not now. */
 type NewDueCheck = Pick<
@@ -76,7 +53,7 @@ export async function rescheduleChecks(db: Database, updates: readonly MonitorUp
   const affected = updates.filter(
     ({ changed }) => changed.resetsState || changed.isActiveChanged || changed.isFrequencyChanged,
   )
-  const dueChecks = await lockDueChecks(db, affected)
+  const dueChecks = await lockDueChecks(db, affected, now)
   const rows = affected.map(({ row, changed, checkAt }) => {
     const { columns, resetsState, isActiveChanged, isReenabledFailing } = changed
     const { due_at, claimed_by } = dueChecks.get(row.slot)!
@@ -118,10 +95,11 @@ const RESET: Columns = {
   planned_change_id: 'text',
 }
 
-/** Call it after the monitors are locked: checks lock in this order too. */
-async function lockDueChecks(db: Database, monitors: readonly { row: MonitorRow }[]) {
+/** Moves the monitors from the rounds to the queue of rows. Call it after they are locked: checks lock in this order too. */
+async function lockDueChecks(db: Database, monitors: readonly { row: MonitorRow }[], now: number) {
   if (monitors.length === 0) return new Map<number, { due_at: number | null; claimed_by: number | null }>()
   const slots = monitors.map(({ row }) => row.slot)
+  await leaveRounds(db, slots, now)
   const dueChecks = await db
     .selectFrom('due_checks')
     .select(['slot', 'due_at', 'claimed_by'])
@@ -139,8 +117,9 @@ async function lockDueChecks(db: Database, monitors: readonly { row: MonitorRow 
 export async function scheduleChecks(
   db: Database,
   monitors: readonly { row: MonitorRow; checkAt: number }[],
+  now: number,
 ): Promise<void> {
-  const dueChecks = await lockDueChecks(db, monitors)
+  const dueChecks = await lockDueChecks(db, monitors, now)
   const rows = monitors.flatMap(({ row, checkAt }) => {
     const { due_at, claimed_by } = dueChecks.get(row.slot)!
     if (due_at === null || claimed_by !== null || due_at <= checkAt) return []
@@ -157,7 +136,7 @@ export type PlanSchedule = { row: MonitorRow; changeId: string | null; checkAt: 
  * check evaluates the answer again.
  */
 export async function schedulePlannedChanges(db: Database, plans: readonly PlanSchedule[], now: number): Promise<void> {
-  const dueChecks = await lockDueChecks(db, plans)
+  const dueChecks = await lockDueChecks(db, plans, now)
   const rows = plans.map(({ row, changeId, checkAt }) => {
     const { due_at, claimed_by } = dueChecks.get(row.slot)!
     const startsAt = claimed_by === null ? checkAt : (checkAt ?? now)

@@ -13,6 +13,7 @@ import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
 import { notFound } from '../problem.ts'
 import { toIso } from '../times.ts'
+import { lastCheckedAt } from './rounds.ts'
 
 /**
  * Public pages that show a customer which records to create. Anyone with the link sees the page. The token in it has 256 random bits.
@@ -275,7 +276,8 @@ export function monitorsOfPage(db: Database, organizationId: string, pageId: str
     .select(['monitors.domain', 'monitors.subdomain', 'monitors.owner', 'monitors.record_type', 'monitors.state'])
     .select(['monitors.expected_values', 'monitors.is_exact_match', 'monitors.current_values'])
     .select('monitors.diagnosis')
-    .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at', 'due_checks.last_checked_at'])
+    .select(['waits.result', 'waits.ended_at', 'waits.seen', 'waits.seen_at'])
+    .select(lastCheckedAt.as('last_checked_at'))
     .where('waits.organization_id', '=', organizationId)
     .where('monitors.organization_id', '=', organizationId)
     .where('waits.page_id', '=', pageId)

@@ -1,7 +1,7 @@
 import type { PayloadMonitor } from '#contract/webhooks.ts'
 import type { Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
-import { type Database, forUpdate } from '../database/database.ts'
+import { type Database, forUpdate, inTransaction } from '../database/database.ts'
 import { getTenantRow } from '../database/tenant-row.ts'
 import { findIdsByExternalId } from '../groups/labels.ts'
 import { conflict, notFound } from '../problem.ts'
@@ -13,6 +13,7 @@ import {
   type MonitorRow,
   RESPONSE_COLUMNS,
 } from './monitor.ts'
+import { lastCheckedAt, leaveRounds } from './rounds.ts'
 import { describePages } from './setup-pages.ts'
 
 /** The columns of `monitors` that a response needs. `diagnosis` is large and read only if the response has it. */
@@ -59,7 +60,7 @@ const selectMonitors = (db: Database, { organizationId }: Tenant, included: Incl
     .innerJoin('due_checks', 'due_checks.slot', 'monitors.slot')
     .innerJoin('groups', 'groups.id', 'monitors.group_id')
     .select(columnsOf(included))
-    .select(['due_checks.last_checked_at', 'groups.slug as group_slug'])
+    .select([lastCheckedAt.as('last_checked_at'), 'groups.slug as group_slug'])
     .where('monitors.organization_id', '=', organizationId)
 
 /** Locks the whole row until the transaction ends; a check that would write to it waits. Throws `not_found`. */
@@ -76,12 +77,15 @@ export async function getIdByExternalId(db: Database, tenant: Tenant, externalId
 /** Makes the check due now, outside its schedule, and repeats a check in progress. Throws `not_found`, and 409 if disabled. */
 export async function checkNow(db: Database, tenant: Tenant, id: string, now: number): Promise<void> {
   const { slot } = await getTenantRow(db, 'monitors', tenant, id)
-  const { numUpdatedRows } = await db
-    .updateTable('due_checks')
-    .set({ due_at: now, claimed_by: null })
-    .where('slot', '=', slot)
-    .where('due_at', 'is not', null)
-    .executeTakeFirst()
+  const { numUpdatedRows } = await inTransaction(db, async (transaction) => {
+    await leaveRounds(transaction, [slot], now)
+    return await transaction
+      .updateTable('due_checks')
+      .set({ due_at: now, claimed_by: null })
+      .where('slot', '=', slot)
+      .where('due_at', 'is not', null)
+      .executeTakeFirst()
+  })
   if (numUpdatedRows === 0n) throw conflict('This monitor is disabled. Enable it first.', undefined, 'monitor_disabled')
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from '../database/database.ts'
 import { indexedTable } from '../database/index-hints.ts'
+import { overdueInRounds } from '../database/lease-queue.ts'
 
 /** A count stops here, so that its cost has a bound. */
 export const MAX_COUNT = 10_000
@@ -33,10 +34,13 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
   const oldestOf = (table: string) => sql`(select min(due_at) from ${sql.table(table)} where due_at <= ${now})`
   const paused = sql`select 1 as one from ${indexedTable(db, 'webhooks', 'webhooks_in_trouble')}
     where is_active = 1 and (state = 'paused' or last_error is not null) and state = 'paused'`
+  // A round takes some seconds, so one that is not late is no backlog.
+  const inLateRounds = sql`select 1 as one from ${overdueInRounds(now - OVERDUE_MS)}`
   const { rows } = await sql<Record<keyof Backlog, number | null>>`select
-    ${countOf(dueBefore('due_checks', now))} as due_checks,
-    ${countOf(dueBefore('due_checks', now - OVERDUE_MS))} as overdue_checks,
-    ${oldestOf('due_checks')} as check_age,
+    ${countOf(sql`${dueBefore('due_checks', now)} union all ${inLateRounds}`)} as due_checks,
+    ${countOf(sql`${dueBefore('due_checks', now - OVERDUE_MS)} union all ${inLateRounds}`)} as overdue_checks,
+    (select min(at) from (select ${oldestOf('due_checks')} as at
+      union all select min(planned_at) from due_rounds where planned_at <= ${now - OVERDUE_MS}) as oldest) as check_age,
     ${countOf(dueBefore('due_webhooks', now))} as due_webhooks,
     ${oldestOf('due_webhooks')} as webhook_age,
     ${countOf(sql`select 1 as one from due_requests`)} as pending_requests,

@@ -4,10 +4,10 @@ import { monitorLoader } from '../checks/load-monitor.ts'
 import { recordChecks } from '../checks/record-checks.ts'
 import { type CheckDeps, runCheck } from '../checks/run-check.ts'
 import type { Engine } from '../database/database.ts'
-import { claimDue } from '../database/lease-queue.ts'
 import { createAuthoritativeClient } from '../dns/resolver/authoritative-client.ts'
-import { nextDueAt } from '../monitors/schedule.ts'
+import { nextDueAt } from '../monitors/slots.ts'
 import { givenAlerting } from '../testing/alerts.ts'
+import { claimChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsClient } from '../testing/dns.ts'
 import { startDnsTree } from '../testing/dns-server-tree.ts'
@@ -256,7 +256,7 @@ async function givenRecord(engine: Engine, more: object = {}) {
   /** Lets time pass, then checks what is due. */
   async function check(afterMs = 0): Promise<void> {
     world.pass(afterMs)
-    const claims = await claimDue(db, 'due_checks', { now: clock.now(), process: 1, limit: 100 })
+    const claims = await claimChecks(db, { now: clock.now(), process: 1, limit: 100 })
     const { signal } = new AbortController()
     const results = await Promise.all(claims.map((claim) => runCheck(claim, deps, monitorLoader(db, clock), signal)))
     await recordChecks(db, results, clock.now())

@@ -25,6 +25,7 @@ import type { Keyring } from '../keyring.ts'
 import { type MonitorRow, monitorLabel } from '../monitors/monitor.ts'
 import { isSameSet } from '../monitors/parse-monitor.ts'
 import { parseExpectedValues } from '../monitors/record-types/record-types.ts'
+import { leaveRounds } from '../monitors/rounds.ts'
 import { lockMonitor } from '../monitors/store.ts'
 import { conflict, type FieldErrors, invalid, throwIfInvalid } from '../problem.ts'
 import { parseTimes, toIso, toIsoOrNull } from '../times.ts'
@@ -212,6 +213,7 @@ async function findLockedMonitor(db: Database, tenant: Tenant, id: unknown): Pro
 
 /** Makes the check of the monitor due. Without a change, its fingerprint is deleted, so that the next check evaluates the answer again. */
 async function scheduleCheck(db: Database, { slot, is_active }: MonitorRow, changeId: string | null, now: number) {
+  await leaveRounds(db, [slot], now)
   await db
     .updateTable('due_checks')
     .set({

@@ -4,11 +4,12 @@ import { insertOrganization } from '../accounts/organizations.ts'
 import { observeChecks } from '../checks/check-metrics.ts'
 import { monitorLoader } from '../checks/load-monitor.ts'
 import { recordChecks } from '../checks/record-checks.ts'
-import { runCheck } from '../checks/run-check.ts'
+import { beginRound, claimRounds, finishRound } from '../checks/round-store.ts'
+import { type CheckClaim, runCheck } from '../checks/run-check.ts'
 import type { Clock } from '../clock.ts'
 import { systemContext } from '../context.ts'
 import type { Database } from '../database/database.ts'
-import { claimDue } from '../database/lease-queue.ts'
+import { type ClaimOptions, claimDue } from '../database/lease-queue.ts'
 import { createDnsClient } from '../dns/client.ts'
 import { createNetworkCheck } from '../dns/network-check.ts'
 import { listEvents } from '../events/store.ts'
@@ -23,6 +24,18 @@ import { type DnsServer, startDnsServer } from './dns-server.ts'
 import { patientClock } from './patient-clock.ts'
 
 const MINUTE_MS = 60_000
+
+/** Claims the due checks, those of the queue and those of rounds. The rounds count as finished. */
+export async function claimChecks(db: Database, options: ClaimOptions): Promise<CheckClaim[]> {
+  const checks: CheckClaim[] = await claimDue(db, 'due_checks', options)
+  for (const claim of await claimRounds(db, options)) {
+    const round = await beginRound(db, claim, options.now)
+    if (!round) continue
+    checks.push(...round.checks)
+    await finishRound(db, claim, round)
+  }
+  return checks
+}
 
 /** Monitors, real DNS servers and a canary name. The test advances the time from check to check. */
 export async function givenChecks(
@@ -81,12 +94,11 @@ export async function givenChecks(
     /** Advances the time and runs the due checks once. Returns the number of new events. */
     async check({ afterMs = 6 * MINUTE_MS }: { afterMs?: number } = {}): Promise<number> {
       now += afterMs
-      const claims = await claimDue(db, 'due_checks', { now, process: 1, limit: 100 })
       const { signal } = new AbortController()
       const load = monitorLoader(db, clock)
-      const results = await Promise.all(
-        claims.map((claim) => runCheck(claim, { dns, clock, networkCheck }, load, signal)),
-      )
+      const run = (claims: readonly CheckClaim[]) =>
+        Promise.all(claims.map((claim) => runCheck(claim, { dns, clock, networkCheck }, load, signal)))
+      const results = await run(await claimChecks(db, { now, process: 1, limit: 100 }))
       const events = await recordChecks(db, results, now)
       observeChecks(metrics, results, events)
       return events

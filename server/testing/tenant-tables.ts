@@ -24,6 +24,7 @@ export const GLOBAL_TABLES: Record<string, string> = {
   hourly_counts: 'counts mails by address and for the whole server, too',
   rate_log: 'counts by key and address',
   processes: 'of the installation',
+  due_rounds: 'ranges of slots, each with monitors of all organizations',
   secret_check: 'of the installation',
   last_backup: 'of the installation',
   database_sizes: 'of the installation',

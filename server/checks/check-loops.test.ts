@@ -10,12 +10,14 @@ import { LoopHealth } from '../loop-health.ts'
 import { insertMonitors } from '../monitors/insert.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
 import { RDATA_FORMATS } from '../monitors/record-types/record-types.ts'
+import { lastCheckedAt } from '../monitors/rounds.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenDnsServer } from '../testing/dns.ts'
 import { createFastClock } from '../testing/fast-clock.ts'
 import { createWakeUps } from '../wake-up.ts'
 import { fingerprint } from './fingerprint.ts'
-import { runCheckWorker } from './worker.ts'
+import { runQueuedChecks } from './queued-checks.ts'
+import { runRounds } from './rounds.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
@@ -47,17 +49,18 @@ async function givenScheduler(
   const log = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) })
   const stop = new AbortController()
   const deps = { db: used, clock, dns, log, loopHealth: new LoopHealth(), wakeUps: createWakeUps(), process: PROCESS }
-  const running = runCheckWorker(deps, { stop: stop.signal, abandon: stop.signal })
+  const signals = { stop: stop.signal, abandon: stop.signal }
+  const running = Promise.all([runQueuedChecks(deps, signals), runRounds(deps, signals)])
   const end = async () => {
     stop.abort()
     await dns.close() // what is in progress is given up
     await running
   }
   onTestFinished(end)
+  const rows = async () =>
+    await db.selectFrom('due_checks').selectAll().select(lastCheckedAt.as('last_checked_at')).execute()
   const checkedSince = async (instant: number) => {
-    const rows = db.selectFrom('due_checks').select((of) => of.fn.countAll<number>().as('count'))
-    const { count } = await rows.where('last_checked_at', '>=', instant).executeTakeFirstOrThrow()
-    return Number(count)
+    return (await rows()).filter(({ last_checked_at }) => last_checked_at !== null && last_checked_at >= instant).length
   }
   return {
     clock,
@@ -72,7 +75,7 @@ async function givenScheduler(
       await expect.poll(() => checkedSince(instant), { interval: 50 }).toBe(count)
     },
     events: async () => await db.selectFrom('events').select('new_state').execute(),
-    rows: async () => await db.selectFrom('due_checks').selectAll().execute(),
+    rows,
   }
 }
 
@@ -163,6 +166,28 @@ onBothEngines('the loop of checks', (fresh) => {
     expect(await events()).toEqual([])
     expect(server.queries.total).toBeLessThan(450) // some come round again meanwhile
     expect(logged).toEqual([])
+  })
+
+  test('writes nothing about a monitor whose regular check finds what is recorded', async () => {
+    const db = await fresh()
+    const { allChecked, setClock, clock, server, rows, events } = await givenScheduler(db, 40)
+    await allChecked()
+    const inRounds = async () => (await rows()).filter(({ since_round }) => since_round !== null)
+    // A monitor whose round is about to begin gets one more check of its own.
+    for (let count = 0; count < 3; count++) {
+      setClock(5 * MINUTE_MS)
+      await allChecked(clock.now())
+    }
+    await expect.poll(async () => (await inRounds()).length).toBe(40)
+    const stored = () => db.selectFrom('due_checks').selectAll().orderBy('slot').execute()
+    const [before, asked, changes] = [await stored(), server.queries.total, (await events()).length]
+
+    setClock(5 * MINUTE_MS)
+    await allChecked(clock.now())
+
+    expect(await stored()).toEqual(before)
+    expect(server.queries.total).toBe(asked + 40)
+    expect(await events()).toHaveLength(changes)
   })
 
   test('keeps the schedule of the others while many names are silent', async () => {
