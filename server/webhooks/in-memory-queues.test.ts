@@ -173,6 +173,19 @@ test('webhooks of one organization to a silent host, however many, leave most sl
   expect(webhooksOf(startAll(queues, 10_000))).toContain('other')
 })
 
+test('slow requests of one organization to a host leave slots to the endpoints of another at that host', () => {
+  const queues = new InMemoryQueues({ total: 8, perWebhook: 8 }, BY_WEBHOOK)
+  const of = (organizationId: string) =>
+    Array.from({ length: 60 }, (_, number) =>
+      claimed(`${organizationId}${number}`, 'schedule', { organizationId, host: 'shared.example' }),
+    )
+  queues.take(of('org_a'), [])
+  for (let at = 0; at < 5_000; at += 250) startAll(queues, at)
+  queues.take(of('org_b'), [])
+  const started = [5_000, 5_250, 5_500].flatMap((at) => startAll(queues, at))
+  expect(started.filter(({ claimed }) => claimed.organizationId === 'org_b').length).toBeGreaterThanOrEqual(8)
+})
+
 test('an organization with many silent hosts leaves half of the slow requests to others', () => {
   const queues = new InMemoryQueues({ total: 16, perWebhook: 8 }, BY_WEBHOOK)
   queues.take(

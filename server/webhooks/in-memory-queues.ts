@@ -73,6 +73,7 @@ export class InMemoryQueues<T> {
   #slow = 0
   readonly #slowByOrganization = new Counts()
   readonly #slowByHost = new Counts()
+  readonly #slowByOrganizationAndHost = new Counts()
   readonly #held = new Set<string>()
   readonly #heldByOrganization = new Counts()
 
@@ -149,7 +150,7 @@ export class InMemoryQueues<T> {
       const queue = this.#queues.get(id)!
       const { host } = queue
       if (queue.window === 1 && queue.averageMs >= SLOW_MS && this.#isSlowFull()) continue
-      if (host !== null && !this.#mayBeSlow(this.#slowByHost.of(host), HOST_SHARE)) continue
+      if (host !== null && !this.#mayBeSlowAt(host, organization)) continue
       const claimed = this.#next(queue)
       ids.delete(id)
       if (!claimed) continue
@@ -259,7 +260,17 @@ export class InMemoryQueues<T> {
   #countSlow({ organization, host }: Timing, change: 1 | -1): void {
     this.#slow += change
     this.#slowByOrganization.add(organization, change)
-    if (host !== null) this.#slowByHost.add(host, change)
+    if (host === null) return
+    this.#slowByHost.add(host, change)
+    this.#slowByOrganizationAndHost.add(`${organization} ${host}`, change)
+  }
+
+  /** Organizations share what a host may have, so that none can take the host of another one's endpoint. */
+  #mayBeSlowAt(host: string, organization: string): boolean {
+    const own = this.#slowByOrganizationAndHost.of(`${organization} ${host}`)
+    if (own === 0) return true
+    const others = this.#slowByHost.of(host) - own
+    return own < ((this.#limits.total * SLOW_FACTOR - this.#slow + own) * HOST_SHARE - others) * ORGANIZATION_SHARE
   }
 
   /** Whether one that has `own` slow requests may start another: it may have a part of what the others leave. */
