@@ -14,10 +14,9 @@ const FREQUENCY = 5
 export async function measureThroughput({ deps: { db }, order }: Setup, watched: Watched, seconds: number) {
   let [checks, busyMs, cpuUs, dnsS, dbS] = [0, 0, 0, 0, 0]
   while (busyMs < seconds * 1_000) {
-    await retryDeadlocks(() => planRounds(db, 'last'))
-    const [cpu, dns, database] = [process.cpuUsage(), await order({ kind: 'cpu' }), await databaseCpu(db)]
     watched.restart()
-    const target = watched.count
+    const target = await retryDeadlocks(() => planRounds(db, 'last'))
+    const [cpu, dns, database] = [process.cpuUsage(), await order({ kind: 'cpu' }), await databaseCpu(db)]
     const until = systemClock.elapsed() + seconds * 1_000
     while (watched.answerCount() < target && systemClock.elapsed() < until) await systemClock.sleep(5)
     const { user, system } = process.cpuUsage(cpu)
@@ -97,11 +96,10 @@ export function watch(dns: DnsClient, slots: number[]) {
 }
 
 /** Checks run at the same time, so PostgreSQL can abort a statement because of a deadlock. */
-async function retryDeadlocks(work: () => Promise<unknown>): Promise<void> {
+async function retryDeadlocks<T>(work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
-      await work()
-      return
+      return await work()
     } catch (error) {
       if ((error as { code?: string }).code !== '40P01') throw error
     }

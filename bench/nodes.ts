@@ -87,11 +87,11 @@ async function measureRun(db: Database, { url, port, count, dnsCpu }: RunInput):
     dns: await dnsCpu(),
   })
   // In schedule order, as after a downtime of one interval.
-  await planRounds(db, 'last')
+  const monitors = await planRounds(db, 'last')
   const [before, start] = [await cpu(), systemClock.elapsed()]
   const until = start + Number(options.seconds) * 1_000
   const checked = () => workers.reduce((sum, worker) => sum + (answers.get(worker) ?? 0), 0)
-  while (checked() < Number(options.monitors) && systemClock.elapsed() < until) await systemClock.sleep(20)
+  while (checked() < monitors && systemClock.elapsed() < until) await systemClock.sleep(20)
   const [checks, seconds, after] = [checked(), (systemClock.elapsed() - start) / 1_000, await cpu()]
   await Promise.all(workers.map(stopWorker))
   return {
@@ -162,7 +162,7 @@ function print(runs: Run[], dnsperf: number | null): void {
     processes,
     checks_per_second: Math.round(checks / seconds),
     of_dnsperf: dnsperf && round(checks / seconds / dnsperf),
-    db_cpu_us_per_check: isApart ? Math.round((databaseS / checks) * 1e6) : null,
+    db_cpu_us_per_check: isApart ? Math.round((databaseS / checks) * 1e7) / 10 : null,
     client_cpu_us_per_check: Math.round((clientS / checks) * 1e6),
     wal_octets_per_check: isApart ? Math.round(walBytes / checks) : null,
     db_cores: isApart ? round(databaseS / seconds) : null,

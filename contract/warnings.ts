@@ -23,7 +23,7 @@ const entry = <P extends TProperties>(about: string, params: P, text: Entry<P>['
 })
 
 /** The first letter in lower case, without the section. */
-const withoutRfc = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1).replace(/ RFC .*$/, '')}`
+const withoutRfc = (text: string) => `${text[0]!.toLowerCase()}${text.slice(1).split(' RFC ', 1)[0]}`
 
 /** What a check noticed beside its verdict. The state of the monitor does not depend on it. */
 export const WARNINGS = {

@@ -10,11 +10,11 @@ test('nodes: every number of processes works off overdue checks, and the CPU cos
   expect(rows.map(({ processes }) => processes)).toEqual([1, 2])
   for (const row of rows) {
     expect(row).toMatchObject({ bench: 'nodes' })
-    // A check is a few round trips of CPU on both sides, and a row of log.
     expectBetween(row.checks_per_second, 20, 100_000)
-    expectBetween(row.db_cpu_us_per_check, 5, 5_000)
+    expectBetween(row.db_cpu_us_per_check, 0.1, 5_000)
     expectBetween(row.client_cpu_us_per_check, 10, 10_000)
-    expectBetween(row.wal_octets_per_check, 200, 20_000)
+    // An unchanged check writes nothing, and its round two small rows.
+    expectBetween(row.wal_octets_per_check, 1, 100)
     expectBetween(row.cores_in_use, 0.01, availableParallelism() * 1.5)
     const perCore = Number(row.checks_per_second_per_db_core)
     expectBetween((perCore * Number(row.db_cpu_us_per_check)) / 1e6, 0.9, 1.1)
