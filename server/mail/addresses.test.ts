@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenSignedInBrowser } from '../testing/accounts.ts'
+import { givenSignedInBrowser, givenUser } from '../testing/accounts.ts'
 import { onBothEngines } from '../testing/database.ts'
 import type { Settings } from '../testing/server-process.ts'
 import { type MailServer, startMailServer } from '../testing/smtp.ts'
@@ -147,6 +147,27 @@ onBothEngines('the addresses of an organization', (_fresh, engine) => {
     const others = { settings: { alert_emails: [STRANGER] } }
     const organization = await world.call('/organization', { method: 'PATCH', body: others })
     expect(Object.keys(organization.body.errors)).toEqual(['settings.alert_emails'])
+  })
+
+  test('are asked at most 50 times a day by the organizations of one owner, all or none of a channel', async () => {
+    const { world } = await givenMail(engine)
+    const organizations = ['First', 'Second', 'Third']
+    await givenUser(world, { name: 'Spammer', role: 'owner', organizations })
+    const ask = async (name: string, from: number, count: number) => {
+      const { key } = await world.organization(name)
+      const addresses = Array.from({ length: count }, (_, number) => `a${from + number}@example.org`)
+      return await world.call('/channels', {
+        ...{ method: 'POST', key, body: { name: 'Mail', type: 'email', settings: { addresses } } },
+      })
+    }
+    expect((await ask('First', 0, 20)).status).toBe(201)
+    expect((await ask('Second', 20, 20)).status).toBe(201)
+    const refused = await ask('Third', 40, 11)
+    expect([refused.status, refused.body.error]).toEqual([429, expect.stringContaining('50 addresses')])
+    expect((await ask('Third', 40, 10)).status).toBe(201)
+    expect((await ask('Third', 50, 1)).status).toBe(429)
+    world.pass(DAY_MS)
+    expect((await ask('Third', 50, 1)).status).toBe(201)
   })
 
   test('links of mails are shown to nobody but the recipient', async () => {

@@ -4,7 +4,7 @@ import { fieldError } from '#contract/field-errors.ts'
 import type { RequestContext, Tenant } from '../context.ts'
 import { isOneOf } from '../database/bulk.ts'
 import { type Database, inTransaction } from '../database/database.ts'
-import { countWithin } from '../database/hourly-counts.ts'
+import { countWithin, fullUntil, type HourlyLimit } from '../database/hourly-counts.ts'
 import { getTenantRow, organizationName, updateTenantRow } from '../database/tenant-row.ts'
 import { newId } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
@@ -26,6 +26,8 @@ const MAX_UNCONFIRMED = 20
 const DAYS_AFTER_UNSUBSCRIBE = 30
 /** Confirmations to one address in 24 hours, of all organizations. */
 const CONFIRMATIONS_PER_DAY = 3
+/** Confirmations in 24 hours of all organizations of an owner, so that many organizations mail no more strangers than one. */
+const CONFIRMATIONS_OF_OWNER = 50
 
 export type Recipient = { email: string; addressId: string }
 
@@ -102,7 +104,10 @@ export async function addressErrors(
   return { [field]: fieldError('too_many_unconfirmed', { max: MAX_UNCONFIRMED }) }
 }
 
-/** Mails a confirmation link to each address that needs one, at most once a day. Only the link subscribes the address. */
+/**
+ * Mails a confirmation link to each address that needs one, at most once a day. Only the link subscribes the address. Throws 429 if an owner
+ * of the organization is at the limit.
+ */
 export async function requestConfirmations(
   db: Database,
   keyring: Keyring,
@@ -113,12 +118,16 @@ export async function requestConfirmations(
   if (unconfirmed.length === 0) return
   const rows = await ensureAddresses(db, organizationId, unconfirmed, now)
   const organization = await organizationName(db, organizationId)
+  const owners = await ownerLimits(db, organizationId)
   for (const email of unconfirmed) {
     const { id, confirmation_sent_at, unsubscribed_at } = rows.get(email)!
     if ((confirmation_sent_at ?? 0) > now - DAY_MS) continue
     if ((unsubscribed_at ?? 0) > now - DAYS_AFTER_UNSUBSCRIBE * DAY_MS) continue
     const limit = { subject: `confirmations to ${addressHash(email)}`, limit: CONFIRMATIONS_PER_DAY, periodMs: DAY_MS }
-    if ((await countWithin(db, [limit], now)) !== undefined) continue
+    if ((await countWithin(db, [limit, ...owners], now)) !== undefined) {
+      await refuseFullOwner(db, owners, now)
+      continue
+    }
     await updateTenantRow(db, 'alert_addresses', { organizationId }, id, { confirmation_sent_at: now })
     const content = {
       kind: 'alert_address',
@@ -128,6 +137,27 @@ export async function requestConfirmations(
       keyId: keyring.keyId,
     } as const
     await queueMail(db, organizationId, { about: id, recipients: [email], content }, now)
+  }
+}
+
+async function ownerLimits(db: Database, organizationId: string): Promise<HourlyLimit[]> {
+  const owners = await db
+    .selectFrom('agents')
+    .select('person_id')
+    .where('organization_id', '=', organizationId)
+    .where('role', '=', 'owner')
+    .execute()
+  const limit = { limit: CONFIRMATIONS_OF_OWNER, periodMs: DAY_MS }
+  return owners.map(({ person_id }) => ({ subject: `confirmations of ${person_id}`, ...limit }))
+}
+
+async function refuseFullOwner(db: Database, owners: readonly HourlyLimit[], now: number): Promise<void> {
+  for (const owner of owners) {
+    if ((await fullUntil(db, owner, now)) === undefined) continue
+    throw new Problem(
+      429,
+      `Your organization, with others of the same owners, asked ${CONFIRMATIONS_OF_OWNER} addresses for confirmation in 24 hours, which is the limit. Try again tomorrow.`,
+    )
   }
 }
 
