@@ -106,7 +106,7 @@ const SCENARIOS: Scenario[] = [
     },
     checks: 20,
     becomes: 'TIMEOUT',
-    diagnosisContains: 'they answer only from their caches',
+    diagnosisContains: 'they answered only from their caches',
   },
   {
     name: 'the name servers do not answer us, and the resolvers still reach them',

@@ -16,6 +16,7 @@ import { listMonitors } from '../monitors/list.ts'
 import { ORDERS } from '../monitors/list-indexes.ts'
 import { INCLUDE_NOTHING, inclusionOf } from '../monitors/monitor.ts'
 import { parseMonitor } from '../monitors/parse-monitor.ts'
+import { createRounds } from '../monitors/rounds.ts'
 import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 
@@ -273,6 +274,11 @@ async function givenMonitors(db: Database, count = MANY): Promise<string> {
     if (created === 0) await sql`analyze`.execute(db)
   }
   await sql`update monitors set state = 'VALID'`.execute(db)
+  const monitors = await db.selectFrom('due_checks').select(['slot', 'frequency']).execute()
+  await createRounds(
+    db,
+    monitors.map((row) => ({ ...row, since_round: 1 })),
+  )
   await sql`analyze`.execute(db)
   return id
 }
