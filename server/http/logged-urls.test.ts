@@ -10,6 +10,7 @@ test.each([
   ['/dashboard/api/mails', '/dashboard/api/mails'],
   ['/dashboard/auth/sign-in/email', '/dashboard/auth/sign-in/email'],
   ['/monitors?state=VALID', '/monitors?state=VALID'],
-])('the log has %s without the token of a link', (url, logged) => {
+  [`/monitors?api_key=zw_${'aB3'.repeat(14)}x&limit=1`, '/monitors?api_key=zw_…&limit=1'],
+])('the log has %s without the token of a link or an API key', (url, logged) => {
   expect(withoutLink(url)).toBe(logged)
 })

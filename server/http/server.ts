@@ -99,9 +99,9 @@ export function createHttpServer(deps: Deps, callers: Pick<AccessDeps, 'identify
   return app
 }
 
-/** Pages of the dashboard without what follows their names, which is the token of a link on some. */
+/** Pages of the dashboard without what follows their names, which is the token of a link on some, and no API key that was sent in a URL. */
 export const withoutLink = (url: string): string =>
-  url.replace(/^(\/dashboard\/(?!api\/|auth\/)[^/?]+)[/?].*$/s, '$1/…')
+  url.replace(/^(\/dashboard\/(?!api\/|auth\/)[^/?]+)[/?].*$/s, '$1/…').replaceAll(/zw_[A-Za-z0-9]{43}/g, 'zw_…')
 
 function traceRequest({ tracing, clock }: Deps, request: FastifyRequest, reply: FastifyReply): void {
   if (!tracing) return
