@@ -5,8 +5,8 @@ import { BUSY_MS } from '../server/database/worker-loop.ts'
 import { readOptions } from './options.ts'
 
 /**
- * Simulates the schedule and the queue in virtual time, without network and database: nodes claim due checks from one PostgreSQL
- * with the batches, pauses and limits of the real workers. The costs of a row and of a statement come from `npm run bench -- nodes`.
+ * Simulates the schedule in virtual time, without network and database: nodes claim due rounds of 500 checks from one PostgreSQL with the
+ * pauses and limits of the real workers. The costs of a check and of a statement come from `npm run bench -- nodes`.
  */
 const { values: options } = readOptions({
   options: {
@@ -18,14 +18,14 @@ const { values: options } = readOptions({
     /** Worker processes of a node, one core each. */
     workers: { type: 'string', default: '8' },
     'db-cores': { type: 'string', default: '64' },
-    /** CPU of the database for the two writes of a check, in µs. */
-    'row-us': { type: 'string', default: '65' },
+    /** CPU of the database for a check, with its part of its round, in µs. */
+    'check-us': { type: 'string', default: '4.4' },
     /** CPU of the database for a statement that finds nothing, in µs. */
     'statement-us': { type: 'string', default: '350' },
-    /** CPU of the database for skipping a row that another claim locks (SKIP LOCKED), in µs. Assumed, not measured. */
+    /** CPU of the database for skipping a round that another claim locks (SKIP LOCKED), in µs. Assumed, not measured. */
     'skip-us': { type: 'string', default: '0.5' },
     /** CPU of a worker for a check, in µs. */
-    'client-us': { type: 'string', default: '105' },
+    'client-us': { type: 'string', default: '76' },
     'round-trip-ms': { type: 'string', default: '0.5' },
     /** Virtual seconds that are measured, after 20 s. */
     seconds: { type: 'string', default: '40' },
@@ -45,10 +45,13 @@ const SLOW_SHARE = 1 / 200
 const TIMEOUT_MS = 5_000
 const WHEEL = TIMEOUT_MS / TICK_MS + 400
 
+/** A round has as many checks as the loops claim at a time. */
+const roundsOf = (checks: number) => Math.ceil(checks / BATCH_SIZE)
+
 /** The primary. Statements run on the first free core. Times in ms. */
 class Primary {
   readonly #freeAt: Float64Array
-  /** The running claims: when each ends, and how many rows it locks. */
+  /** The running claims: when each ends, and how many rounds it locks. */
   #claims: { end: number; rows: number }[] = []
   busyMs = 0
   statements = 0
@@ -59,14 +62,15 @@ class Primary {
   }
 
   /** The time at which the worker has the result. */
-  write(now: number, rows: number): number {
-    return this.#run(now, given('statement-us') + (rows * given('row-us')) / 2, rows)
+  write(now: number, checks: number): number {
+    return this.#run(now, given('statement-us') + (checks * given('check-us')) / 2, roundsOf(checks))
   }
 
-  claim(now: number, rows: number): number {
+  claim(now: number, checks: number): number {
     this.#claims = this.#claims.filter(({ end }) => end > now)
     const locked = this.#claims.reduce((sum, claim) => sum + claim.rows, 0)
-    const costUs = given('statement-us') + (rows * given('row-us')) / 2 + locked * given('skip-us')
+    const costUs = given('statement-us') + (checks * given('check-us')) / 2 + locked * given('skip-us')
+    const rows = roundsOf(checks)
     const end = this.#run(now, costUs, rows)
     if (rows > 0) this.#claims.push({ end, rows })
     return end
