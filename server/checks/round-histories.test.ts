@@ -211,7 +211,7 @@ class History {
 }
 
 /** Many more manually: HISTORIES=10000 npx vitest run server/checks/round-histories.test.ts */
-const HISTORIES = Number(process.env.HISTORIES ?? 10)
+const HISTORIES = Number(process.env.HISTORIES ?? 25)
 const STEPS = 120
 
 onBothEngines('rounds, whatever the processes and the users do,', (fresh, engine) => {
