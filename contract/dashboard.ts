@@ -18,6 +18,7 @@ const Cause = StrictObject({
   ),
   state: Type.Enum(STATES),
   domain: Type.String(),
+  is_awaited: Type.Boolean({ description: 'Whether all of them wait for their expected records.' }),
   /** When the first of them came into this state; null if no such event is stored. */
   since: Nullable(Instant('Since when.')),
   monitors: Type.Array(
@@ -32,6 +33,22 @@ const Cause = StrictObject({
 })
 export type Cause = Static<typeof Cause>
 
+/**
+ * The one count of trouble. A monitor fails if it is active and neither valid nor unchecked. It is in an open incident, or else
+ * awaited, or else was never valid. Incidents follow their monitors within seconds.
+ */
+const Failing = StrictObject({
+  monitors: Type.Integer({ description: 'How many monitors fail.' }),
+  in_incidents: Type.Integer({ description: 'Those that are in an open incident.' }),
+  awaited: Type.Integer({ description: 'Others that wait for their expected records.' }),
+  never_valid: Type.Integer({
+    description: 'The others: an incident opens when a monitor fails that was valid before.',
+  }),
+  incidents: Type.Integer({ description: 'Open incidents.' }),
+  acknowledged: Type.Integer({ description: 'Those of them that somebody acknowledged.' }),
+})
+export type Failing = Static<typeof Failing>
+
 /** `GET /dashboard/api/overview`. */
 export const Overview = StrictObject({
   states: Type.Record(Type.String(), Type.Integer(), {
@@ -39,6 +56,7 @@ export const Overview = StrictObject({
   }),
   active: Type.Integer(),
   disabled: Type.Integer(),
+  failing: Failing,
   /** At most 20, the largest first, then the newest. `more`: how many other causes there are. */
   attention: Type.Array(Cause),
   more: Type.Integer(),

@@ -37,10 +37,11 @@ const KINDS: Record<Alert['kind'], string> = {
 export function AlertLog() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
+  const list = useQuery(alertsQuery({ after: search.after, before: search.before }))
   return (
     <Section isFlush>
       <AlertList
-        list={useQuery(alertsQuery({ after: search.after, before: search.before }))}
+        list={list}
         skeletonLines={5}
         onPage={(cursor) => void navigate({ search: { tab: 'log', ...cursor } })}
         empty={
@@ -51,6 +52,11 @@ export function AlertLog() {
           )
         }
       />
+      {list.data && list.data.data.length > 0 && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint">
+          The number of monitors in a message is that of the moment when it was sent.
+        </p>
+      )}
     </Section>
   )
 }

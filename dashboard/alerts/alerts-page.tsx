@@ -1,5 +1,7 @@
 import { getRouteApi } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense } from 'react'
+import { failingText } from '../monitors/failing.tsx'
+import { useOverview } from '../monitors/list-overview.ts'
 import { Page, Skeleton } from '../ui/page.tsx'
 import { Tabs } from '../ui/tabs.tsx'
 import { AlertLog } from './alert-log.tsx'
@@ -21,10 +23,19 @@ const within = (content: ReactNode) => <Suspense fallback={<Skeleton lines={3} /
 export function AlertsPage() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
+  const overview = useOverview()
   const tab = TABS.find((each) => each === search.tab) ?? 'incidents'
   const setTab = (next: Tab) => void navigate({ search: next === 'incidents' ? {} : { tab: next } })
   return (
-    <Page title="Alerts" help="guides/alerts" lead="Who is notified when monitors fail and recover, and how.">
+    <Page
+      title="Alerts"
+      help="guides/alerts"
+      lead={
+        overview && overview.failing.monitors > 0
+          ? failingText(overview.failing, overview.active)
+          : 'Who is notified when monitors fail and recover, and how.'
+      }
+    >
       <div className="mb-4 empty:hidden">
         <MailNote />
       </div>

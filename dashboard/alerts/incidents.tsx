@@ -5,6 +5,8 @@ import { useState } from 'react'
 import type { Incident, IncidentChange, IncidentsAcknowledged } from '#contract/incidents.ts'
 import { durationText } from '#contract/wording.ts'
 import { api } from '../api.ts'
+import { FailingNote } from '../monitors/failing.tsx'
+import { useOverview } from '../monitors/list-overview.ts'
 import { useSession } from '../session.tsx'
 import { Button } from '../ui/button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
@@ -25,6 +27,7 @@ export function Incidents() {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const list = useQuery(incidentsQuery(search))
+  const overview = useOverview()
   return (
     <Section isFlush>
       {list.data && <AcknowledgeBar incidents={list.data.data} />}
@@ -47,11 +50,12 @@ export function Incidents() {
           )
         }
       />
+      {overview && <FailingNote failing={overview.failing} />}
     </Section>
   )
 }
 
-/** Acknowledges those of the page that are open, if there are several. */
+/** Acknowledges those of the page that are open and not acknowledged, if there are several. */
 function AcknowledgeBar({ incidents }: { incidents: readonly Incident[] }) {
   const { can } = useSession()
   const queries = useQueryClient()
@@ -65,7 +69,7 @@ function AcknowledgeBar({ incidents }: { incidents: readonly Incident[] }) {
   if (!can('write') || ids.length < 2) return null
   return (
     <div className="flex flex-wrap items-center justify-between gap-3 border-b border-line px-4 py-2.5">
-      <p className="text-sm text-soft">{ids.length} open incidents on this page.</p>
+      <p className="text-sm text-soft">{ids.length} incidents on this page are not acknowledged.</p>
       <Button size="sm" isBusy={acknowledge.isPending} onClick={() => acknowledge.mutate()}>
         <Check /> Acknowledge all {ids.length}
       </Button>

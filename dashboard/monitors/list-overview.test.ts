@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { countText, shownStates, summaryText } from './list-overview.ts'
 
+const NONE = { monitors: 0, in_incidents: 0, awaited: 0, never_valid: 0, incidents: 0, acknowledged: 0 }
+
 test.each([
   [{ active: 0, disabled: 0, states: {} }, 'Your expected records and their current state.'],
   [{ active: 0, disabled: 2, states: {} }, 'All monitors are disabled.'],
@@ -10,9 +12,19 @@ test.each([
     '1 of 3 active monitors is not checked yet; the others are valid.',
   ],
   [{ active: 3, disabled: 1, states: { VALID: 3 } }, 'All active monitors are valid.'],
-  [{ active: 3, disabled: 0, states: { UNSET: 1, TIMEOUT: 2 } }, '2 of 3 active monitors are not valid.'],
 ] as const)('the summary of %j is: %s', (overview, sentence) => {
-  expect(summaryText(overview)).toBe(sentence)
+  expect(summaryText({ ...overview, failing: NONE })).toBe(sentence)
+})
+
+test.each([
+  [{ monitors: 1, never_valid: 1 }, '1 of 3 active monitors is failing: never valid.'],
+  [{ monitors: 2, in_incidents: 2, incidents: 1 }, '2 of 3 active monitors are failing: in 1 open incident.'],
+  [
+    { monitors: 3, in_incidents: 2, incidents: 2, acknowledged: 1, awaited: 1 },
+    '3 of 3 active monitors are failing: 2 in 2 open incidents (1 acknowledged), 1 awaited.',
+  ],
+])('the summary with the failures %j is: %s', (failing, sentence) => {
+  expect(summaryText({ active: 3, disabled: 0, states: {}, failing: { ...NONE, ...failing } })).toBe(sentence)
 })
 
 test('a partial count hides no state, and shows lower bounds only', () => {

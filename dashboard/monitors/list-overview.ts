@@ -4,6 +4,7 @@ import type { MonitorCounts } from '#contract/monitor-list.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { api } from '../api.ts'
 import { STATES } from '../ui/state.tsx'
+import { failingText } from './failing.tsx'
 import { type ListSearch, otherFilters } from './list-query.ts'
 
 /** Counts of all monitors by state. The overview page shares the request. */
@@ -36,14 +37,17 @@ export function countText(count: number, isPartial: boolean): string {
   return count > 0 ? `${count.toLocaleString()}+` : ''
 }
 
-/** One sentence about the state of all monitors. Unchecked ones count neither as valid nor as invalid. */
-export function summaryText({ active, disabled, states }: Pick<Overview, 'active' | 'disabled' | 'states'>): string {
-  const [valid, unchecked] = [states.VALID ?? 0, states.UNSET ?? 0]
-  const invalid = active - valid - unchecked
+/** One sentence about the state of all monitors. Unchecked ones count neither as valid nor as failing. */
+export function summaryText({
+  active,
+  disabled,
+  states,
+  failing,
+}: Pick<Overview, 'active' | 'disabled' | 'states' | 'failing'>): string {
+  const unchecked = states.UNSET ?? 0
   if (active + disabled === 0) return 'Your expected records and their current state.'
   if (active === 0) return 'All monitors are disabled.'
-  if (invalid === 1) return `1 of ${active.toLocaleString()} active monitors is not valid.`
-  if (invalid > 1) return `${invalid.toLocaleString()} of ${active.toLocaleString()} active monitors are not valid.`
+  if (failing.monitors > 0) return failingText(failing, active)
   if (unchecked === active) return 'No monitor has been checked yet.'
   if (unchecked === 1) {
     return `1 of ${active.toLocaleString()} active monitors is not checked yet; the others are valid.`

@@ -14,6 +14,7 @@ import type { ReactNode } from 'react'
 import type { Cause, Overview } from '#contract/dashboard.ts'
 import { plural } from '#contract/wording.ts'
 import { useConnection } from '../connection.ts'
+import { FailingNote } from '../monitors/failing.tsx'
 import { cx } from '../ui/class-names.ts'
 import { Code } from '../ui/page.tsx'
 import { STATE_DISPLAY, stateTitle, TONE_TEXT, TONE_WASH, type Tone } from '../ui/state.tsx'
@@ -25,7 +26,7 @@ const ICONS: Record<Tone, LucideIcon> = { good: CircleCheck, bad: TriangleAlert,
 
 /** The overall state, and the issues: problems of the server first, then webhooks, then monitors by cause. */
 export function Attention({ overview, asOf, problem }: { overview: Overview; asOf: number; problem: Error | null }) {
-  const { attention, more, webhooks } = overview
+  const { attention, more, webhooks, failing } = overview
   const { isLost } = useConnection()
   const now = useNow()
   const alerts = serverAlerts(overview, now)
@@ -66,6 +67,7 @@ export function Attention({ overview, asOf, problem }: { overview: Overview; asO
           </Link>
         </p>
       )}
+      <FailingNote failing={failing} />
     </section>
   )
 }
@@ -128,7 +130,7 @@ function Line({ meaning, icon: Icon, tone, label, sentence, isLink, below, child
 const stretched = 'rounded-sm after:absolute after:inset-0'
 
 function CauseLine({ cause }: { cause: Cause }) {
-  const { reason, state, since, monitors, count } = cause
+  const { reason, state, since, monitors, count, is_awaited: isAwaited } = cause
   const { icon, tone, label } = STATE_DISPLAY[state]
   const [only] = monitors
   const isLink = count === 1 && only !== undefined
@@ -143,8 +145,8 @@ function CauseLine({ cause }: { cause: Cause }) {
     <Line
       meaning={stateTitle(state)}
       icon={icon}
-      tone={tone}
-      label={label}
+      tone={isAwaited ? 'idle' : tone}
+      label={isAwaited ? `${label}, awaited` : label}
       sentence={sentence}
       isLink={isLink}
       below={!isLink && <AffectedMonitors cause={cause} />}

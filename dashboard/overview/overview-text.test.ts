@@ -8,6 +8,7 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   states: { VALID: 124 },
   active: 124,
   disabled: 0,
+  failing: { monitors: 0, in_incidents: 0, awaited: 0, never_valid: 0, incidents: 0, acknowledged: 0 },
   attention: [],
   more: 0,
   changes: [],
@@ -18,15 +19,6 @@ const overview = (more: Partial<Overview> = {}): Overview => ({
   has: { monitors: true, webhooks: true, alerts: true, arrived: true },
   ...more,
 })
-const cause = {
-  reason: { code: 'name_not_found' as const, params: {}, text: 'www.example.com does not exist (NXDOMAIN).' },
-  state: 'NOT_FOUND' as const,
-  domain: 'example.com',
-  since: null,
-  monitors: [],
-  count: 1,
-}
-
 describe('the overall state', () => {
   test('all monitors are valid, with the time of the last check', () => {
     expect(overallVerdict(overview(), NOW)).toEqual({
@@ -36,10 +28,22 @@ describe('the overall state', () => {
     })
   })
 
-  test('all causes and failing webhooks are counted, also those that are not listed', () => {
+  test('failing monitors are counted by where they are, issues of webhooks apart', () => {
     const webhooks = { count: 30, paused: 1, failing: 24, late: 0, trouble: [] }
-    const verdict = overallVerdict(overview({ attention: [cause], more: 2, webhooks }), NOW)
-    expect(verdict).toMatchObject({ tone: 'bad', title: '28 issues need attention' })
+    const failing = { monitors: 6, in_incidents: 3, awaited: 1, never_valid: 2, incidents: 2, acknowledged: 1 }
+    expect(overallVerdict(overview({ failing }), NOW)).toEqual({
+      tone: 'bad',
+      title: '6 monitors are failing',
+      detail: '3 in 2 open incidents (1 acknowledged), 1 awaited, 2 never valid. Last check: 12 seconds ago.',
+    })
+    expect(overallVerdict(overview({ failing, webhooks }), NOW).title).toBe('6 monitors are failing, 25 other issues')
+    expect(overallVerdict(overview({ webhooks }), NOW).title).toBe('25 issues need attention')
+    const awaited = { ...failing, monitors: 1, in_incidents: 0, never_valid: 0, incidents: 0, acknowledged: 0 }
+    expect(overallVerdict(overview({ failing: awaited }), NOW)).toMatchObject({
+      tone: 'idle',
+      title: '1 monitor is failing',
+      detail: 'Awaited. Last check: 12 seconds ago.',
+    })
   })
 
   test('a failing webhook, stopped checks or deliveries and failing canary names need attention', () => {

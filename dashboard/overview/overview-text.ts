@@ -1,6 +1,7 @@
 import type { Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import { plural } from '#contract/wording.ts'
+import { whereText } from '../monitors/failing.tsx'
 import type { Tone } from '../ui/state.tsx'
 import { fullTime } from '../ui/time.tsx'
 
@@ -81,16 +82,15 @@ export function serverAlerts({ processes, checks, webhooks }: Overview, now: num
 
 /** The overall state, and the time of the last check. */
 export function overallVerdict(overview: Overview, now: number): Verdict {
-  const { active, states, attention, webhooks } = overview
+  const { active, states, failing } = overview
   const issues = issueCount(overview, now)
   const detail = lastCheckText(overview, now)
-  if (issues > 0) {
-    const isBad =
-      attention.length + webhooks.paused > 0 || serverAlerts(overview, now).some(({ tone }) => tone === 'bad')
+  if (failing.monitors + issues > 0) {
+    const monitors = failing.monitors > 0 ? [failingTitle(failing.monitors)] : []
     return {
-      tone: isBad ? 'bad' : 'warn',
-      title: plural(issues, '1 issue needs attention', (number) => `${number} issues need attention`),
-      detail,
+      tone: toneOf(overview, now),
+      title: [...monitors, ...(issues > 0 ? [issuesTitle(issues, monitors.length > 0)] : [])].join(', '),
+      detail: failing.monitors > 0 ? `${capitalized(whereText(failing))}. ${detail}` : detail,
     }
   }
   if (active === 0) return { tone: 'idle', title: 'No active monitors', detail: 'Enable a monitor or create one.' }
@@ -116,13 +116,27 @@ export const unknownVerdict = (problem: Error | null, asOf: number): Verdict => 
   detail: `${problem?.message ?? 'The connection to the server is lost.'} Last update: ${fullTime(asOf)}.`,
 })
 
-/** The number of server problems, causes and failing webhooks. */
+const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
+
+const failingTitle = (count: number) =>
+  plural(count, '1 monitor is failing', (number) => `${number} monitors are failing`)
+
+const issuesTitle = (count: number, isOther: boolean) =>
+  isOther
+    ? plural(count, '1 other issue', (number) => `${number} other issues`)
+    : plural(count, '1 issue needs attention', (number) => `${number} issues need attention`)
+
+function toneOf(overview: Overview, now: number): Tone {
+  const { failing, webhooks } = overview
+  if (failing.in_incidents + failing.never_valid + webhooks.paused > 0) return 'bad'
+  const alerts = serverAlerts(overview, now)
+  if (alerts.some(({ tone }) => tone === 'bad')) return 'bad'
+  return alerts.length + webhooks.failing > 0 ? 'warn' : 'idle'
+}
+
+/** The number of server problems and of webhooks that are paused or failing. Monitors that fail are counted by `failing`. */
 export const issueCount = (overview: Overview, now: number): number =>
-  serverAlerts(overview, now).length +
-  overview.attention.length +
-  overview.more +
-  overview.webhooks.paused +
-  overview.webhooks.failing
+  serverAlerts(overview, now).length + overview.webhooks.paused + overview.webhooks.failing
 
 function lastCheckText({ checks }: Overview, now: number): string {
   if (checks.last_checked === null) return 'No check has completed yet.'

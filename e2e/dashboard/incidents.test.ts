@@ -31,9 +31,9 @@ test('an incident leads to all of its monitors, and those of a page are acknowle
   await db.destroy()
 
   await page.goto('/dashboard/alerts')
-  await page.getByText('2 open incidents on this page.').waitFor()
+  await page.getByText('2 incidents on this page are not acknowledged.').waitFor()
   await page.getByRole('button', { name: 'Acknowledge all 2' }).click()
-  await page.getByText('2 open incidents on this page.').waitFor({ state: 'detached' })
+  await page.getByText('2 incidents on this page are not acknowledged.').waitFor({ state: 'detached' })
   expect(await page.getByText('Acknowledged', { exact: true }).count()).toBe(2)
 
   await page.getByRole('link', { name: 'example.com' }).click()

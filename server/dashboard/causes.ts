@@ -27,7 +27,7 @@ const MAX_NEW = 10
 type CauseGroup = { failingGroup: FailingGroup; monitors: FailingMonitor[]; count: number }
 
 /**
- * What fails now, by cause: monitors of one domain with the same state and answer. The largest cause comes first; of equal ones
+ * What fails now, by cause: monitors of one domain with the same state and answer, awaited ones apart. The largest cause comes first; of equal ones
  * the newest. `recent`: the newest events, so that new failures are included even if many older ones are larger.
  */
 export async function findCauses(
@@ -81,7 +81,7 @@ function splitByAnswer(failingGroup: FailingGroup, monitors: FailingMonitor[]): 
   if (failingGroup.count > monitors.length) return [{ failingGroup, monitors, count: failingGroup.count }]
   const byAnswer = new Map<string, FailingMonitor[]>()
   for (const monitor of monitors) {
-    const answer = failingGroup.state === 'MISMATCH' ? (monitor.current_values ?? '') : ''
+    const answer = `${monitor.is_awaited} ${failingGroup.state === 'MISMATCH' ? monitor.current_values : ''}`
     byAnswer.set(answer, [...(byAnswer.get(answer) ?? []), monitor])
   }
   return [...byAnswer.values()].map((group) => ({ failingGroup, monitors: group, count: group.length }))
@@ -111,6 +111,7 @@ function toCause(group: CauseGroup & { since: number | null }, reasons: Readonly
     }),
     state: failingGroup.state,
     domain: failingGroup.domain,
+    is_awaited: isComplete && monitors.every(({ is_awaited }) => is_awaited === 1),
     since: toIsoOrNull(since),
     monitors: monitors
       .slice(0, MONITORS_PER_CAUSE)

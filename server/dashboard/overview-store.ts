@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { FAILING_STATES } from '#contract/alert-states.ts'
 import type { CauseReason } from '#contract/causes.ts'
-import type { Overview } from '#contract/dashboard.ts'
+import type { Failing, Overview } from '#contract/dashboard.ts'
 import type { MonitorState } from '#contract/monitors.ts'
 import type { Tenant } from '../context.ts'
 import { type Database, engineOf } from '../database/database.ts'
@@ -97,6 +97,7 @@ export type FailingMonitor = {
   record_type: string
   expected_values: string
   current_values: string | null
+  is_awaited: 0 | 1
   /** When its state began; null if that event is no longer stored. */
   since: number | null
 }
@@ -115,6 +116,8 @@ export async function listFailingMonitors(
   const selects = failingGroups.map(
     (failingGroup) => sql`select * from (
       select state, domain, id, owner, record_type, expected_values, current_values,
+          (select count(*) from waits where waits.organization_id = monitors.organization_id
+            and waits.monitor_id = monitors.id and ended_at is null) as is_awaited,
           (select max(occurred_at) from (
             select occurred_at, old_state, new_state from ${indexedTable(db, 'events', 'events_by_monitor')}
               where monitor_id = monitors.id order by occurred_at desc, id desc limit ${MAX_EVENTS}
@@ -128,6 +131,31 @@ export async function listFailingMonitors(
 
 const inGroup = (organizationId: string, { state, domain }: FailingGroupKey): RawBuilder<unknown> =>
   sql`organization_id = ${organizationId} and ${IS_FAILING} and state = ${state} and domain = ${domain}`
+
+/** Where the failing monitors are: in an open incident, awaited, or neither. `monitors`: how many there are. */
+export async function countFailing(db: Database, { organizationId }: Tenant, monitors: number): Promise<Failing> {
+  const { rows } = await sql<{ incidents: number; acknowledged: number; failing: number; awaited: number }>`
+    select count(*) as incidents, count(acknowledged_at) as acknowledged,
+        cast(coalesce(sum(failing), 0) as bigint) as failing,
+        (select count(*) from ${indexedTable(db, 'waits', 'open_waits')}
+          join monitors on monitors.organization_id = waits.organization_id and monitors.id = waits.monitor_id
+          where waits.organization_id = ${organizationId} and waits.ended_at is null and ${IS_FAILING}
+            and not exists (select 1 from incident_monitors where incident_monitors.organization_id = waits.organization_id
+              and incident_monitors.monitor_id = waits.monitor_id and recovered_at is null)) as awaited
+      from ${indexedTable(db, 'incidents', 'open_incidents_by_id')}
+      where organization_id = ${organizationId} and resolved_at is null`.execute(db)
+  const { incidents, acknowledged, ...counted } = rows[0]!
+  const inIncidents = Math.min(counted.failing, monitors)
+  const awaited = Math.min(counted.awaited, monitors - inIncidents)
+  return {
+    monitors,
+    in_incidents: inIncidents,
+    awaited,
+    never_valid: monitors - inIncidents - awaited,
+    incidents,
+    acknowledged,
+  }
+}
 
 /** The reason of each monitor's state, by monitor id. */
 export async function findReasons(

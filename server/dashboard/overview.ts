@@ -8,6 +8,7 @@ import { countStates } from '../monitors/counts.ts'
 import { DAY_MS, toIso, toIsoOrNull } from '../times.ts'
 import { findCauses, MAX_CAUSES } from './causes.ts'
 import {
+  countFailing,
   countLate,
   countLateWebhooks,
   firstResultsSince,
@@ -40,10 +41,12 @@ export async function readOverview(
   const firstResults = await firstResultsSince(db, tenant, now - DAY_MS)
   const working = await countWorking(db, now)
   const active = total - disabled
+  const failing = active - (states.VALID ?? 0) - (states.UNSET ?? 0)
   return {
     states,
     active,
     disabled,
+    failing: await countFailing(db, tenant, failing),
     ...(await findCauses(db, tenant, failingGroups, events.data)),
     changes: changes.data,
     first_results: firstResults && { ...firstResults, from: toIso(firstResults.from), to: toIso(firstResults.to) },

@@ -18,7 +18,7 @@ import { monitorsOfEvents, readSnapshot } from './live/snapshot.ts'
 import { readOverview } from './overview.ts'
 import { readTimeline } from './timeline-store.ts'
 
-const LARGE = 'monitors|events|due_checks|webhook_requests|due_requests'
+const LARGE = 'monitors|events|due_checks|webhook_requests|due_requests|waits|incidents|incident_monitors'
 const MANY = 600
 
 /** No large table is read from end to end. */
