@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { claimDue } from '../database/lease-queue.ts'
 import { givenChecks } from '../testing/checks.ts'
 import { onBothEngines } from '../testing/database.ts'
-import { InFlight, MAX_IN_TURN } from './in-flight.ts'
+import { InFlight } from './in-flight.ts'
 
-function begin(inProgress: InFlight, count: number, now: number): () => void {
-  const checks = Array.from({ length: count }, (_, slot) => ({ slot, organization_id: 'org_a' }))
+function begin(inProgress: InFlight, count: number, now: number, organization_id = 'org_a'): () => void {
+  const checks = Array.from({ length: count }, (_, slot) => ({ slot, organization_id }))
   for (const check of checks) inProgress.start(check, now)
   return () => {
     for (const check of checks) inProgress.finish(check)
@@ -36,11 +36,11 @@ test('those that are slow do not take the capacity of the others, within a bound
 
 test('nothing starts until enough capacity is free', () => {
   const inProgress = new InFlight()
-  begin(inProgress, 1_700, 0)
-  const end = begin(inProgress, 100, 0)
+  begin(inProgress, 1_900, 0)
+  const end = begin(inProgress, 60, 0)
   expect(inProgress.capacity(0)).toBe(0)
   end()
-  expect(inProgress.capacity(0)).toBe(300)
+  expect(inProgress.capacity(0)).toBe(100)
 })
 
 test('all are waited for', async () => {
@@ -58,14 +58,24 @@ test('all are waited for', async () => {
   await ended
 })
 
-test('an organization with many checks in progress is named until they end', () => {
+test('each organization may take half of what the others leave, of fast checks and of all', () => {
   const inProgress = new InFlight()
-  begin(inProgress, MAX_IN_TURN, 0)
+  begin(inProgress, 999, 0)
   expect(inProgress.full()).toEqual([])
   const end = begin(inProgress, 1, 0)
   expect(inProgress.full()).toEqual(['org_a'])
+  begin(inProgress, 500, 0, 'org_b')
+  expect(inProgress.full()).toEqual(['org_a', 'org_b'])
   end()
-  expect(inProgress.full()).toEqual([])
+  expect(inProgress.full()).toEqual(['org_a'])
+
+  for (let second = 1; second <= 5; second++) {
+    inProgress.capacity(second * 1_000)
+    expect(inProgress.full()).toEqual([])
+    begin(inProgress, 900, second * 1_000)
+  }
+  inProgress.capacity(6_000)
+  expect(inProgress.full()).toEqual(['org_a'])
 })
 
 onBothEngines('checks of several organizations', (fresh) => {

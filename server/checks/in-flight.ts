@@ -4,10 +4,9 @@ export const MAX_FAST_IN_FLIGHT = 2_000
 export const MAX_IN_FLIGHT = 10_000
 export const SLOW_AFTER_MS = 1_000
 /** A claim of a few checks costs nearly as much as one of many, so smaller ones are not made. */
-export const MIN_CLAIM = 250
-
-/** An organization with more checks in progress than this comes after the others. */
-export const MAX_IN_TURN = 1_000
+export const MIN_CLAIM = 50
+/** What one organization may take of the capacity that the others leave, so that some is always left. */
+export const ORGANIZATION_SHARE = 1 / 2
 
 type RunningCheck = { slot: number; organization_id: string }
 
@@ -18,12 +17,11 @@ export class InFlight<Check extends RunningCheck = RunningCheck> {
   readonly #slow = new Set<Check>()
   /** Without a result, with the start of their leases, the oldest first. */
   readonly #undecided = new Map<Check, number>()
-  readonly #byOrganization = new Map<string, number>()
+  readonly #byOrganization = new Map<string, { fast: number; slow: number }>()
   #end: (() => void) | undefined
 
   start(check: Check, now: number): void {
-    const { organization_id } = check
-    this.#byOrganization.set(organization_id, (this.#byOrganization.get(organization_id) ?? 0) + 1)
+    this.#count(check, { fast: 1 })
     this.#fast.set(check, now)
     this.#undecided.set(check, now)
   }
@@ -49,11 +47,8 @@ export class InFlight<Check extends RunningCheck = RunningCheck> {
 
   finish(check: Check): void {
     this.#undecided.delete(check)
-    const { organization_id } = check
-    const count = (this.#byOrganization.get(organization_id) ?? 0) - 1
-    if (count > 0) this.#byOrganization.set(organization_id, count)
-    else this.#byOrganization.delete(organization_id)
-    if (!this.#fast.delete(check)) this.#slow.delete(check)
+    if (this.#fast.delete(check)) this.#count(check, { fast: -1 })
+    else if (this.#slow.delete(check)) this.#count(check, { slow: -1 })
     if (this.#isEmpty()) this.#end?.()
   }
 
@@ -63,14 +58,18 @@ export class InFlight<Check extends RunningCheck = RunningCheck> {
       if (now - startedAt < SLOW_AFTER_MS) break
       this.#fast.delete(check)
       this.#slow.add(check)
+      this.#count(check, { fast: -1, slow: 1 })
     }
-    const capacity = Math.min(MAX_FAST_IN_FLIGHT - this.#fast.size, MAX_IN_FLIGHT - this.#fast.size - this.#slow.size)
+    const capacity = Math.min(this.#freeFast(), this.#free())
     return capacity < MIN_CLAIM ? 0 : capacity
   }
 
-  /** The organizations with more than `MAX_IN_TURN` checks in progress. */
+  /** The organizations that have their share of the capacity, after a call of `capacity`. */
   full(): string[] {
-    return [...this.#byOrganization].flatMap(([id, count]) => (count > MAX_IN_TURN ? [id] : []))
+    const hasShare = (own: number, free: number) => own >= (free + own) * ORGANIZATION_SHARE
+    return [...this.#byOrganization].flatMap(([id, { fast, slow }]) =>
+      hasShare(fast, this.#freeFast()) || hasShare(fast + slow, this.#free()) ? [id] : [],
+    )
   }
 
   slots(): ReadonlySet<number> {
@@ -83,6 +82,16 @@ export class InFlight<Check extends RunningCheck = RunningCheck> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#end = resolve
     await promise
+  }
+
+  #freeFast = () => MAX_FAST_IN_FLIGHT - this.#fast.size
+  #free = () => MAX_IN_FLIGHT - this.#fast.size - this.#slow.size
+
+  #count({ organization_id: id }: Check, { fast = 0, slow = 0 }: { fast?: number; slow?: number }): void {
+    const before = this.#byOrganization.get(id) ?? { fast: 0, slow: 0 }
+    const now = { fast: before.fast + fast, slow: before.slow + slow }
+    if (now.fast + now.slow > 0) this.#byOrganization.set(id, now)
+    else this.#byOrganization.delete(id)
   }
 
   #isEmpty(): boolean {

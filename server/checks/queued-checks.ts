@@ -1,16 +1,8 @@
-import type { Database } from '../database/database.ts'
-import {
-  type Claim,
-  type ClaimOptions,
-  claimDue,
-  releaseUnknown,
-  renewLeases,
-  repairAfterClockStep,
-} from '../database/lease-queue.ts'
+import { type Claim, claimDue, releaseUnknown, renewLeases, repairAfterClockStep } from '../database/lease-queue.ts'
 import { isDatabaseUnavailable } from '../database/unavailable.ts'
 import { runWorker, type Signals } from '../database/worker-loop.ts'
 import { checkSpan } from './check-metrics.ts'
-import { InFlight } from './in-flight.ts'
+import { InFlight, ORGANIZATION_SHARE } from './in-flight.ts'
 import { monitorLoader } from './load-monitor.ts'
 import { type CheckWorkerDeps, CLOCK_STEP_REPAIR, checkRecords, GATHER_MS, RENEW_AFTER_MS } from './record-checks.ts'
 import { runCheck } from './run-check.ts'
@@ -64,29 +56,17 @@ export async function runQueuedChecks(deps: CheckWorkerDeps, { stop, abandon }: 
         mustRelease = false
       }
       await renew()
-      const capacity = Math.min(BATCH_SIZE, inFlight.capacity(clock.elapsed()))
-      if (capacity === 0) return { restMs: GATHER_MS, isIdle: false }
-      const claims = await claimInTurns(db, { now: clock.now(), process, limit: capacity }, inFlight.full())
+      const limit = Math.min(BATCH_SIZE, Math.ceil(inFlight.capacity(clock.elapsed()) * ORGANIZATION_SHARE))
+      if (limit === 0) return { restMs: GATHER_MS, isIdle: false }
+      const claims = await claimDue(db, 'due_checks', { now: clock.now(), process, limit, without: inFlight.full() })
       for (const claim of claims) {
         inFlight.start(claim, clock.elapsed())
         metrics?.late(clock.now() - claim.was_due_at)
         void check(claim)
       }
       const isIdle = claims.length === 0
-      return { restMs: isIdle || claims.length === BATCH_SIZE ? 0 : GATHER_MS, isIdle }
+      return { restMs: isIdle || claims.length === limit ? 0 : GATHER_MS, isIdle }
     },
   })
   await inFlight.idle()
-}
-
-/** An organization with many checks in progress comes after the others. */
-async function claimInTurns(
-  db: Database,
-  options: ClaimOptions,
-  full: readonly string[],
-): Promise<Claim<'due_checks'>[]> {
-  if (full.length === 0) return await claimDue(db, 'due_checks', options)
-  const others = await claimDue(db, 'due_checks', { ...options, without: full })
-  const limit = options.limit - others.length
-  return limit === 0 ? others : [...others, ...(await claimDue(db, 'due_checks', { ...options, limit }))]
 }

@@ -71,11 +71,14 @@ export type ClaimOptions = {
   process: number
   limit: number
   leaseMs?: number
-  /** Organizations of which nothing is claimed, as long as others are among the first `MAX_CANDIDATES` due rows. */
+  /**
+   * Organizations of which nothing is claimed. Then only the `MAX_CANDIDATES` rows that are overdue the longest, and as many of those that
+   * have just become due, are looked at: however many rows such an organization has, a row of another one is among them when it becomes due.
+   */
   without?: readonly string[]
 }
 
-const MAX_CANDIDATES = 5_000
+const MAX_CANDIDATES = 2_500
 
 /** Claims up to `limit` due rows, the longest overdue first, until the lease expires. */
 export async function claimDue<T extends DueTable>(db: Database, table: T, options: ClaimOptions): Promise<Claim<T>[]> {
@@ -85,12 +88,10 @@ export async function claimDue<T extends DueTable>(db: Database, table: T, optio
   const columns = sql.join(returned.map((name) => sql.ref(`${table}.${name}`)))
   const lease = { due_at: now + leaseMs, claimed_by: process }
   const keys = columnNames(key)
-  const isOfOthers =
-    without.length === 0
-      ? sql``
-      : sql`and (${keys}) in (select ${keys} from (
-          select * from ${sql.table(table)} where due_at <= ${now} order by due_at limit ${MAX_CANDIDATES}
-        ) as candidates where not (${isOneOf(db, 'organization_id', without)}))`
+  const ofOthers = (order: 'asc' | 'desc') => sql`(${keys}) in (select ${keys} from (
+      select * from ${sql.table(table)} where due_at <= ${now} order by due_at ${sql.raw(order)} limit ${MAX_CANDIDATES}
+    ) as candidates where not (${isOneOf(db, 'organization_id', without)}))`
+  const isOfOthers = without.length === 0 ? sql`` : sql`and (${ofOthers('asc')} or ${ofOthers('desc')})`
   // The selection stands in a WITH because PostgreSQL may run a locking sub-select in IN (…) more than once.
   const { rows } = await sql<Claim<T>>`
     with due as (
