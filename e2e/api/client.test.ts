@@ -100,7 +100,7 @@ async function givenServerOn(engine: Engine): Promise<string> {
   const { dns, settings } = await givenEnvironment(engine)
   for (const name of ['www', 'api', 'cdn']) dns.set(`${name}.example.com`, 'A', ['192.0.2.1'])
   dns.set('old.example.com', 'A', ['192.0.2.99'])
-  const { url } = await givenServer({ ...settings, ...ADMIN, WORKERS: '0' })
+  const { url } = await givenServer({ ...settings, ...ADMIN })
   return url
 }
 

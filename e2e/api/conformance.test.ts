@@ -17,7 +17,8 @@ type Ask = (sent?: Call, path?: string) => Promise<AppResponse>
 test('every operation accepts its documented example and responds like its documented response', async () => {
   const world = await givenApp('sqlite')
   const { differencesFromExample } = await readDocument(world)
-  await eachOperation(async ({ operation }, ask) => {
+  const ofEach = (operation: Operation) => givenFixtures(world, operation.id)
+  await eachOperation(world, ofEach, async ({ operation }, ask) => {
     const answer = await ask()
     if (ONLY_WITH_PAYMENT.has(operation.id)) return answer.status === 409 ? [] : [`answered ${answer.status}`]
     const location = answer.status === 201 && !Array.isArray(answer.body) ? answer.headers.location : undefined
@@ -27,11 +28,12 @@ test('every operation accepts its documented example and responds like its docum
       ...(created === undefined || created.status === 200 ? [] : [`Location ${location} answers ${created.status}`]),
       ...differencesFromExample(operation, answer),
     ]
-  }, world)
+  })
 })
 
 test('every list accepts every value of every filter', async () => {
-  await eachOperation(async ({ operation, path }, ask) => {
+  const world = await givenApp('sqlite')
+  await eachOperation(world, await sharedFixtures(world), async ({ operation, path }, ask) => {
     const queries = operation.parameters.filter((each) => each.in === 'query')
     const values = queries.flatMap(({ name, schema, example }) => {
       const given = schema.enum ?? schema.examples ?? (example === undefined ? [] : [example])
@@ -48,7 +50,8 @@ test('every list accepts every value of every filter', async () => {
 })
 
 test('every kind of invalid input is answered with a 400 that names the field', async () => {
-  await eachOperation(async ({ operation, path, body }, ask) => {
+  const world = await givenApp('sqlite')
+  await eachOperation(world, await sharedFixtures(world), async ({ operation, path, body }, ask) => {
     const problems = []
     for (const invalid of invalidInputs(operation, body)) {
       const query = invalid.query ? `?${new URLSearchParams(invalid.query)}` : ''
@@ -66,20 +69,20 @@ test('every kind of invalid input is answered with a 400 that names the field', 
 test('requests without a key get 401, and writes with a read-only key get 403', async () => {
   const world = await givenApp('sqlite')
   const reader = await world.key('read')
-  await eachOperation(async ({ operation }, ask) => {
+  await eachOperation(world, await sharedFixtures(world), async ({ operation }, ask) => {
     const isRead = operation.method === 'GET'
     return [
       ...unexpected(await ask({ key: null }), 401),
       ...unexpected(await ask({ key: `zw_${'0'.repeat(43)}` }), 401),
       ...(isRead ? [] : unexpected(await ask({ key: reader.key }), 403)),
     ]
-  }, world)
+  })
 })
 
 test('resources of other organizations, unknown ids and invalid ids get 404', async () => {
   const world = await givenApp('sqlite')
   const others = await givenFixtures(world, 'Others')
-  await eachOperation(async ({ operation, own }, ask) => {
+  await eachOperation(world, await sharedFixtures(world), async ({ operation, own }, ask) => {
     const problems = []
     if (operation.id === 'upsertMonitor') return [] // makes what is not there
     for (const name of [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)) {
@@ -90,7 +93,7 @@ test('resources of other organizations, unknown ids and invalid ids get 404', as
       }
     }
     return problems
-  }, world)
+  })
 })
 
 test('an unsupported method gets 405 and the supported ones in Allow', async () => {
@@ -140,7 +143,8 @@ test('paths outside of the API answer unsupported methods with 405 too', async (
 })
 
 test('a body that is not JSON gets 415, and truncated JSON gets 400', async () => {
-  await eachOperation(async ({ operation }, ask) => {
+  const world = await givenApp('sqlite')
+  await eachOperation(world, await sharedFixtures(world), async ({ operation }, ask) => {
     if (!operation.body) return []
     return [
       ...unexpected(await ask({ raw: '<x/>', headers: { 'content-type': 'application/xml' } }), 415),
@@ -151,13 +155,22 @@ test('a body that is not JSON gets 415, and truncated JSON gets 400', async () =
   })
 })
 
-/** Asks every operation, each with an organization of its own; whatever is answered must be as the document says. */
-async function eachOperation(work: (one: Case, ask: Ask) => Promise<string[]>, given?: TestApp): Promise<void> {
-  const world = given ?? (await givenApp('sqlite'))
+/** For requests that change nothing: one organization for all operations. */
+async function sharedFixtures(world: TestApp): Promise<() => Promise<Fixtures>> {
+  const shared = await givenFixtures(world, 'Own')
+  return async () => shared
+}
+
+/** Asks every operation; whatever is answered must be as the document says. */
+async function eachOperation(
+  world: TestApp,
+  fixturesFor: (operation: Operation) => Promise<Fixtures>,
+  work: (one: Case, ask: Ask) => Promise<string[]>,
+): Promise<void> {
   const document = await readDocument(world)
   const problems: string[] = []
   for (const operation of document.operations) {
-    const own = await givenFixtures(world, `Own${document.operations.indexOf(operation)}`)
+    const own = await fixturesFor(operation)
     const path = pathOf(operation, own.ids)
     const body = bodyOf(operation, own.ids)
     const one = { operation, path, body, own }

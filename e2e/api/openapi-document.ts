@@ -66,9 +66,17 @@ type RawOperation = {
   responses: Record<string, Response>
 }
 
+/** By their text: reading one costs more than most tests, and every server has the same. */
+const documents = new Map<string, Document>()
+
 export async function readDocument({ call }: TestApp): Promise<Document> {
-  const { body } = await call('/openapi.json', { key: null })
-  const raw = body as Raw
+  const { text, body } = await call('/openapi.json', { key: null })
+  const document = documents.get(text) ?? toDocument(body)
+  documents.set(text, document)
+  return document
+}
+
+function toDocument(raw: Raw): Document {
   const operationsThat = (isIncluded: (operation: RawOperation) => boolean) =>
     Object.entries(raw.paths).flatMap(([path, methods]) =>
       Object.entries(methods).flatMap(([method, operation]) =>

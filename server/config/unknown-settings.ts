@@ -23,7 +23,12 @@ const MAX_DISTANCE = 2
 function nearestOf(name: string, names: readonly string[]): string | undefined {
   if (name.length < MIN_LENGTH) return undefined
   for (let distance = 1; distance <= MAX_DISTANCE; distance++) {
-    const nearest = names.find((other) => other.length >= MIN_LENGTH && differsIn(name, other) === distance)
+    const nearest = names.find(
+      (other) =>
+        other.length >= MIN_LENGTH &&
+        Math.abs(other.length - name.length) <= distance &&
+        differsIn(name, other) === distance,
+    )
     if (nearest !== undefined) return nearest
   }
   return undefined
