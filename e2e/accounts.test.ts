@@ -7,8 +7,7 @@ const ADA = { organization: 'Acme', name: 'Ada', email: 'ada@example.com', passw
 test.each(['sqlite', 'postgres'] as const)(
   'a user sets up an empty server, is signed in at all of its processes, and resets a forgotten password (%s)',
   async (engine) => {
-    const { settings: common } = await givenEnvironment(engine, { isMigrated: false })
-    const settings = { ...common, WORKERS: '0' } // two servers start: one process each
+    const { settings } = await givenEnvironment(engine, { isMigrated: false })
     const [first, second] = await Promise.all([givenServer(settings), givenServer(settings)])
     const links = await Promise.all([first, second].map((server) => linkToken(server, 'setup')))
     expect(links[0]).toBe(links[1])

@@ -9,7 +9,7 @@ type Page<T> = { data: T[] }
 type Message = { kind: string; title: string; incident: string }
 
 test('an alert for a broken record and one for its recovery are each sent once, even if the server is killed before sending', async () => {
-  const { dns, receiver, settings } = await givenEnvironment('sqlite', { isMigrated: false })
+  const { dns, receiver, settings } = await givenEnvironment('sqlite')
   dns.set('www.example.com', 'A', ['192.0.2.1'])
   let server = await givenServer({ ...settings, ...ADMIN })
   let api = createApi(server.url, ADMIN_KEY)

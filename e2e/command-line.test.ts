@@ -15,7 +15,7 @@ import {
 test.each(['sqlite', 'postgres'] as const)(
   'keys are created, listed and revoked while the server runs (%s)',
   async (engine) => {
-    const { settings } = await givenEnvironment(engine, { isMigrated: false })
+    const { settings } = await givenEnvironment(engine)
     const server = await givenServer({ ...settings, ...ADMIN })
     const made = await runCommand(['keys', 'create', '--name', 'ci', '--role', 'read', '--json'], settings)
     const { id, key } = JSON.parse(made.stdout)
@@ -45,7 +45,7 @@ test.each(['sqlite', 'postgres'] as const)(
 )
 
 test('plan assigns a plan while the server runs, and names the plans and organizations that it does not know', async () => {
-  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
+  const { settings } = await givenEnvironment('sqlite')
   const plans = [
     { id: 'free', name: 'Free', limits: { monitors: 0 } },
     { id: 'partner', name: 'Partner', limits: { monitors: 7 } },
@@ -69,7 +69,7 @@ test('plan assigns a plan while the server runs, and names the plans and organiz
 })
 
 test('check prints the verdict with its evidence, and exits with 0 only if the record is as expected', async () => {
-  const { dns, settings } = await givenEnvironment('sqlite', { isMigrated: false })
+  const { dns, settings } = await givenEnvironment('sqlite')
   dns.set('example.com', 'MX', ['10 mail.example.com'])
   const good = await runCommand(['check', 'example.com', 'mx', 'mail.example.com'], settings)
   expect(good).toMatchObject({ code: 0, stderr: '' })
@@ -136,7 +136,7 @@ test('config lists every setting and hides what is secret', async () => {
 })
 
 test('disable-two-factor turns off two-factor authentication of a user once, and the audit log records it', async () => {
-  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
+  const { settings } = await givenEnvironment('sqlite')
   const [email, password] = ['owner@example.com', 'a long password']
   const server = await givenServer({ ...settings, ...ADMIN, ADMIN_EMAIL: email, ADMIN_PASSWORD: password })
   const post = async (path: string, body: object, cookie = '') => {
@@ -177,7 +177,7 @@ test('disable-two-factor turns off two-factor authentication of a user once, and
 })
 
 test('planned-changes plans a change, shows which servers have it, and deletes it', async () => {
-  const { dns, settings } = await givenEnvironment('sqlite', { isMigrated: false })
+  const { dns, settings } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN })
   const api = createApi(server.url, ADMIN_KEY)
   dns.set('www.example.com', 'A', ['192.0.2.1'])

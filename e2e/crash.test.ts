@@ -17,6 +17,7 @@ import {
   eventually,
   givenEnvironment,
   givenServer,
+  SEVERAL_PROCESSES,
   type TestEnvironment,
 } from '#server/testing/test-server.ts'
 
@@ -33,7 +34,8 @@ test(
   `a server on SQLite that is killed ${ROUNDS} times during work loses, repeats and delays nothing`,
   async () => {
     const random = givenRandom()
-    const { world, monitors, webhook, settings } = await givenMonitors('sqlite')
+    const { world, monitors, webhook, ...given } = await givenMonitors('sqlite')
+    const settings = { ...given.settings, ...SEVERAL_PROCESSES }
     let server = await givenServer(settings)
     await waitForValues(createApi(server.url, ADMIN_KEY), monitors)
     for (let round = 0; round < ROUNDS; round++) {

@@ -6,7 +6,7 @@ import type { Finding } from '#server/doctor/finding.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import { freePort, runCommand, type Settings } from '#server/testing/server-process.ts'
 import { startMailServer } from '#server/testing/smtp.ts'
-import { ADMIN, ADMIN_KEY, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
+import { ADMIN, ADMIN_KEY, givenEnvironment, givenServer, SEVERAL_PROCESSES } from '#server/testing/test-server.ts'
 
 const CLIENT = '198.51.100.7'
 
@@ -62,7 +62,14 @@ test.each(['sqlite', 'postgres'] as const)(
     let forwards = true
     const baseUrl = await givenProxy(port, () => forwards)
     const settings = {
-      ...{ ...common, ...ADMIN, PORT: String(port), BASE_URL: baseUrl, TRUSTED_PROXIES: '127.0.0.1' },
+      ...{
+        ...common,
+        ...ADMIN,
+        ...SEVERAL_PROCESSES,
+        PORT: String(port),
+        BASE_URL: baseUrl,
+        TRUSTED_PROXIES: '127.0.0.1',
+      },
       ...{ DNS_CANARIES: 'www.example.com', SMTP_URL: mail.url, MAIL_FROM: 'alerts@example.com' },
     }
     const server = await givenServer(settings)

@@ -12,7 +12,7 @@ test.each(['sqlite', 'postgres'] as const)(
   'a server on %s that is killed executes a repeated request once, and no request partially',
   async (engine) => {
     const world = await givenEnvironment(engine)
-    const settings = { ...world.settings, ...ADMIN, WORKERS: '0', PORT: String(await freePort()) }
+    const settings = { ...world.settings, ...ADMIN, PORT: String(await freePort()) }
     let server = await givenServer(settings)
     const db = openDatabase(world.databaseUrl, { connections: 2 })
     onTestFinished(() => db.destroy())

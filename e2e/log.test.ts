@@ -5,7 +5,7 @@ import { createApi } from '#server/testing/api-client.ts'
 import { ADMIN, ADMIN_KEY, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
 
 test('each line of the log is JSON with the documented fields, and its level is a word', async () => {
-  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
+  const { settings } = await givenEnvironment('sqlite')
   const server = await givenServer({ ...settings, ...ADMIN, WORKERS: '1', LOG_FORMAT: 'json', LOG_LEVEL: 'debug' })
   await createApi(server.url, ADMIN_KEY).get('/monitors')
   server.send('SIGTERM')

@@ -7,14 +7,15 @@ import type { Webhook, WebhookRequest } from '#contract/webhooks.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import type { Received } from '#server/testing/receiver.ts'
 import { runCommand } from '#server/testing/server-process.ts'
-import { eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
+import { eventually, givenEnvironment, givenServer, SEVERAL_PROCESSES } from '#server/testing/test-server.ts'
 
 type Page<T> = { data: T[] }
 
 test.each(['sqlite', 'postgres'] as const)(
   'a user sets up, monitors a record, is notified of a change, and finds everything after a restart (%s)',
   async (engine) => {
-    const { dns, receiver, settings } = await givenEnvironment(engine, { isMigrated: false })
+    const { dns, receiver, ...world } = await givenEnvironment(engine, { isMigrated: false })
+    const settings = { ...world.settings, ...SEVERAL_PROCESSES }
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const first = await givenServer(settings)
 

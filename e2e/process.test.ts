@@ -4,7 +4,14 @@ import { systemClock } from '#server/clock.ts'
 import { openDatabase } from '#server/database/open.ts'
 import { createApi } from '#server/testing/api-client.ts'
 import { NPM_START } from '#server/testing/server-process.ts'
-import { ADMIN, ADMIN_KEY, eventually, givenEnvironment, givenServer } from '#server/testing/test-server.ts'
+import {
+  ADMIN,
+  ADMIN_KEY,
+  eventually,
+  givenEnvironment,
+  givenServer,
+  SEVERAL_PROCESSES,
+} from '#server/testing/test-server.ts'
 
 test.each([
   { signal: 'SIGTERM', how: 'the server', engine: 'postgres', options: {} },
@@ -13,7 +20,8 @@ test.each([
 ] as const)(
   '$signal to $how on $engine during a check and a delivery leaves no claims',
   async ({ signal, engine, options }) => {
-    const { dns, receiver, settings, databaseUrl } = await givenEnvironment(engine)
+    const { dns, receiver, databaseUrl, ...world } = await givenEnvironment(engine)
+    const settings = { ...world.settings, ...SEVERAL_PROCESSES }
     dns.set('*.example.com', 'A', ['192.0.2.1'])
     const server = await givenServer({ ...settings, ...ADMIN }, options)
     const api = createApi(server.url, ADMIN_KEY)
@@ -91,8 +99,7 @@ test('Ctrl-C stops the server cleanly, even twice as npm sends it', async () => 
 test.each(['sqlite', 'postgres'] as const)(
   'processes for the API, checks and delivery share one database (%s)',
   async (engine) => {
-    const { dns, receiver, settings: common } = await givenEnvironment(engine)
-    const settings = { ...common, WORKERS: '0' } // three servers with one process each
+    const { dns, receiver, settings } = await givenEnvironment(engine)
     dns.set('www.example.com', 'A', ['192.0.2.1'])
     const front = await givenServer({ ...settings, ...ADMIN, ROLES: 'api' })
     const api = createApi(front.url, ADMIN_KEY)

@@ -19,8 +19,7 @@ const NEXT = `{
 }`
 
 test('two consecutive versions run side by side under load without an error for any caller', async () => {
-  const { dns, receiver, settings: common } = await givenEnvironment('postgres', { isMigrated: false })
-  const settings = { ...common, WORKERS: '0' } // three servers with one process each
+  const { dns, receiver, settings } = await givenEnvironment('postgres', { isMigrated: false })
   dns.set('*.example.com', 'A', ['192.0.2.1'])
   const old = await givenServer({ ...settings, ...ADMIN })
   await createApi(old.url, ADMIN_KEY).post('/webhooks', { url: receiver.url, groups: ['default'] })

@@ -141,7 +141,7 @@ test(
   BOUND,
   async () => {
     const { receiver, settings: world } = await givenEnvironment('postgres')
-    const settings: Settings = { ...world, ...ADMIN, WORKERS: '0' } // six servers with one process each
+    const settings: Settings = { ...world, ...ADMIN }
     const SECRET = 'the next secret of the test, longer than 32 characters'
     const both = { ...settings, SECRET, SECRET_PREVIOUS: settings.SECRET! }
     let nodes = await Promise.all([givenServer(settings), givenServer(settings)])

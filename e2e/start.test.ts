@@ -5,7 +5,14 @@ import { sql } from 'kysely'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from '#server/database/open.ts'
 import { freePort, run, runCommand, type Settings } from '#server/testing/server-process.ts'
-import { ADMIN, eventually, givenEnvironment, givenFolder, givenServer } from '#server/testing/test-server.ts'
+import {
+  ADMIN,
+  eventually,
+  givenEnvironment,
+  givenFolder,
+  givenServer,
+  SEVERAL_PROCESSES,
+} from '#server/testing/test-server.ts'
 
 test('a port in use is reported in one sentence', async () => {
   const port = await freePort()
@@ -82,7 +89,8 @@ test('a server that waits for its database is alive and answers with Retry-After
 })
 
 test('the server becomes ready on a new and on an existing database', async () => {
-  const { settings } = await givenEnvironment('sqlite', { isMigrated: false })
+  const world = await givenEnvironment('sqlite', { isMigrated: false })
+  const settings = { ...world.settings, ...SEVERAL_PROCESSES }
   const first = await givenServer({ ...settings, ...ADMIN })
   first.send('SIGTERM')
   await first.ended

@@ -91,7 +91,7 @@ async function givenReader({ hasSecretFile = false } = {}) {
   const { WEBHOOK_ALLOWED_NETWORKS: _allowedByTheReader, SECRET = '', DATABASE_URL = '', ...plain } = settings
   const ports = { server: await freePort(), receiver: await freePort(), metrics: await freePort() }
   const common: Settings = {
-    ...{ ...plain, ...ADMIN, PORT: String(ports.server), BASE_URL: `http://127.0.0.1:${ports.server}`, WORKERS: '0' },
+    ...{ ...plain, ...ADMIN, PORT: String(ports.server), BASE_URL: `http://127.0.0.1:${ports.server}` },
     ...(hasSecretFile ? {} : { SECRET, DATABASE_URL }),
   }
   const records = new Map<string, string[]>()

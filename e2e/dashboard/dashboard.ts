@@ -11,7 +11,13 @@ import { migratedDatabaseUrl } from '#server/testing/database.ts'
 import { startDnsServer } from '#server/testing/dns-server.ts'
 import { startReceiver } from '#server/testing/receiver.ts'
 import { type ServerProcess, type Settings, startServer } from '#server/testing/server-process.ts'
-import { givenEnvironment, givenServer, serverSettings, type TestEnvironment } from '#server/testing/test-server.ts'
+import {
+  givenEnvironment,
+  givenServer,
+  ONE_PROCESS,
+  serverSettings,
+  type TestEnvironment,
+} from '#server/testing/test-server.ts'
 import { openBrowser } from './browser.ts'
 import { findSetupLink } from './setup-link.ts'
 
@@ -100,7 +106,7 @@ async function startShared(settings: Settings): Promise<Shared> {
     mkdtemp(join(tmpdir(), 'zonewatch-e2e-')),
     openBrowser(),
   ])
-  const allSettings = { ...serverSettings({ dns, databaseUrl: database.url, folder }), ...settings }
+  const allSettings = { ...serverSettings({ dns, databaseUrl: database.url, folder }), ...ONE_PROCESS, ...settings }
   const server = await startServer(allSettings)
   const db = openDatabase(database.url)
   const close = async () => {

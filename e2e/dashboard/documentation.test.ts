@@ -3,7 +3,7 @@ import { shareDashboard } from './dashboard.ts'
 
 const PHONE = { width: 390, height: 844 }
 
-const given = shareDashboard({ WORKERS: '0' })
+const given = shareDashboard()
 
 test('the documentation is searched by keyboard, and the result opens its section', async () => {
   const { browse } = await given()

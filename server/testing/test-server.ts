@@ -18,10 +18,15 @@ export const ADMIN: Settings = {
   ADMIN_API_KEY: ADMIN_KEY,
 }
 
+/** One process does all work: each costs as much to start as most tests. */
+export const ONE_PROCESS: Settings = { WORKERS: '0' }
+/** For tests of what passes between processes, and of their end: one for the API and one for checks and deliveries. */
+export const SEVERAL_PROCESSES: Settings = { WORKERS: '1' }
+
 /** A DNS server, a webhook receiver and a database for a server, on loopback only. All are removed after the test. */
 export type TestEnvironment = { dns: DnsServer; receiver: Receiver; settings: Settings; databaseUrl: string }
 
-/** `settings` start a server on an empty database. If `isMigrated` is false, the server creates the tables. */
+/** `settings` start a server of one process on an empty database. If `isMigrated` is false, the server creates the tables. */
 export async function givenEnvironment(engine: Engine, { isMigrated = true } = {}): Promise<TestEnvironment> {
   const [dns, receiver, database, folder] = await Promise.all([
     startDnsServer(),
@@ -33,7 +38,7 @@ export async function givenEnvironment(engine: Engine, { isMigrated = true } = {
     await Promise.all([dns.close(), receiver.close()])
     await database.drop()
   })
-  const settings = serverSettings({ dns, databaseUrl: database.url, folder })
+  const settings = { ...serverSettings({ dns, databaseUrl: database.url, folder }), ...ONE_PROCESS }
   return { dns, receiver, settings, databaseUrl: database.url }
 }
 
