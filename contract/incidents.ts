@@ -106,6 +106,13 @@ export const IncidentQuery = StrictObject({
   ),
   cause: Type.Optional(Type.Enum(CAUSE_KINDS, { description: 'Only incidents whose monitors share this.' })),
   since: Type.Optional(Time('Only incidents opened at this time or later.')),
+  group: Type.Optional(
+    Type.String({
+      maxLength: 100,
+      description:
+        'Only incidents of monitors that were in this group when they failed. The slug or id of a group, or the id of a deleted group.',
+    }),
+  ),
 })
 export type IncidentQuery = Static<typeof IncidentQuery>
 

@@ -172,7 +172,7 @@ const undelivered = createRoute({
 })
 const alerts = createRoute({
   ...page('alerts'),
-  validateSearch: pickSearch('tab', 'incident', 'open', 'after', 'before'),
+  validateSearch: pickSearch('tab', 'incident', 'group', 'open', 'after', 'before'),
   component: lazy(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
 })
 const team = createRoute({

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import type { Incident, IncidentChange, IncidentsAcknowledged } from '#contract/incidents.ts'
 import { durationText } from '#contract/wording.ts'
 import { api } from '../api.ts'
+import { useGroupOptions } from '../events/events-filters.tsx'
 import { FailingNote } from '../monitors/failing.tsx'
 import { useOverview } from '../monitors/list-overview.ts'
 import { useSession } from '../session.tsx'
@@ -14,6 +15,7 @@ import { EmptyState } from '../ui/empty-state.tsx'
 import { Field, TextArea } from '../ui/field.tsx'
 import { Code, Fact, Facts, Section, Skeleton } from '../ui/page.tsx'
 import { ProblemNote } from '../ui/problem.tsx'
+import { Select } from '../ui/select.tsx'
 import { Badge, STATE_DISPLAY, stateTitle } from '../ui/state.tsx'
 import { type Column, PagedTable, rowCell } from '../ui/table.tsx'
 import { Time } from '../ui/time.tsx'
@@ -28,8 +30,21 @@ export function Incidents() {
   const navigate = route.useNavigate()
   const list = useQuery(incidentsQuery(search))
   const overview = useOverview()
+  const group = search.group ?? ''
+  const groups = useGroupOptions(group)
   return (
     <Section isFlush>
+      {(group !== '' || groups.length > 2) && (
+        <search aria-label="Filters" className="border-b border-line px-4 py-3">
+          <Field label="Group" className="sm:w-44">
+            <Select
+              value={group}
+              options={groups}
+              onChange={(value) => void navigate({ search: value === '' ? {} : { group: value } })}
+            />
+          </Field>
+        </search>
+      )}
       {list.data && <AcknowledgeBar incidents={list.data.data} />}
       <PagedTable
         label="Incidents"
@@ -37,10 +52,10 @@ export function Incidents() {
         list={list}
         skeletonLines={5}
         isClickable
-        onPage={(cursor) => void navigate({ search: cursor })}
+        onPage={(cursor) => void navigate({ search: group === '' ? cursor : { group, ...cursor } })}
         empty={
           search.after === undefined && (
-            <EmptyState icon={CircleCheck} title="No incidents">
+            <EmptyState icon={CircleCheck} title={group === '' ? 'No incidents' : 'No incidents of this group'}>
               <p>
                 When a monitor that was valid fails, an incident opens. Others that fail for the same reason join it:
                 the same domain and state, the same wrong records, or one DNS provider whose zones fail. You receive one

@@ -31,9 +31,13 @@ const cursorOf = ({ after, before }: Query): Query => ({ after, before })
 
 export const incidentsQuery = (search: Query) =>
   queryOptions({
-    queryKey: ['incidents', cursorOf(search)],
+    queryKey: ['incidents', cursorOf(search), search.group],
     queryFn: ({ signal }) =>
-      api.get<Page<Incident>>('/incidents', { limit: PAGE_SIZE, order_way: 'desc', ...cursorOf(search) }, signal),
+      api.get<Page<Incident>>(
+        '/incidents',
+        { limit: PAGE_SIZE, order_way: 'desc', group: search.group, ...cursorOf(search) },
+        signal,
+      ),
     placeholderData: keepPreviousData,
     refetchInterval: POLL_MS,
   })

@@ -88,7 +88,7 @@ const stateLabel = (state: MonitorState) => (
 )
 
 /** Includes the group of the URL even if it is not one of the first hundred. */
-function useGroupOptions(selected: string): Option<string>[] {
+export function useGroupOptions(selected: string): Option<string>[] {
   const options = (useGroups() ?? []).map(({ slug, name }) => ({ value: slug, label: name }))
   return [{ value: '', label: 'All groups' }, ...withCurrent(options, selected)]
 }

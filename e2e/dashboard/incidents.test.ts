@@ -12,6 +12,8 @@ test('an incident leads to all of its monitors, and those of a page are acknowle
   }))
   const headers = { origin: server.url }
   expect((await page.request.post('/monitors/bulk', { data: { monitors }, headers })).status()).toBe(201)
+  for (const name of ['Customers', 'Others'])
+    expect((await page.request.post('/groups', { data: { name }, headers })).status()).toBe(201)
   const db = openDatabase(databaseUrl)
   const rows = await db.selectFrom('monitors').select(['id', 'organization_id', 'domain']).orderBy('domain').execute()
   for (const [index, cause_kind] of (['provider', 'zone'] as const).entries()) {
@@ -28,6 +30,13 @@ test('an incident leads to all of its monitors, and those of a page are acknowle
       .insertInto('incident_monitors')
       .values({ organization_id, incident_id: 'inc_0', monitor_id: id, event_id: 'evt_1', failing_since: 0 })
       .execute()
+  const { id: group_id } = await db
+    .selectFrom('groups')
+    .select('id')
+    .where('slug', '=', 'customers')
+    .executeTakeFirstOrThrow()
+  const { organization_id } = rows[0]!
+  await db.insertInto('incident_groups').values({ organization_id, group_id, incident_id: 'inc_0' }).execute()
   await db.destroy()
 
   await page.goto('/dashboard/alerts')
@@ -36,6 +45,9 @@ test('an incident leads to all of its monitors, and those of a page are acknowle
   await page.getByText('2 incidents on this page are not acknowledged.').waitFor({ state: 'detached' })
   expect(await page.getByText('Acknowledged', { exact: true }).count()).toBe(2)
 
+  await page.getByRole('combobox', { name: 'Group' }).click()
+  await page.getByRole('option', { name: 'Customers' }).click()
+  await page.getByRole('link', { name: 'example.org' }).waitFor({ state: 'detached' })
   await page.getByRole('link', { name: 'example.com' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('DNS provider').waitFor()

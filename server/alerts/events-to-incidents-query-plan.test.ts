@@ -1,7 +1,12 @@
+import { sql } from 'kysely'
 import { expect, test } from 'vitest'
+import { insertOrganization } from '../accounts/organizations.ts'
+import { createKeyring } from '../keyring.ts'
+import { onBothEngines } from '../testing/database.ts'
 import { givenRecordingDatabase } from '../testing/query-plans.ts'
 import { loadIncidentGrouping } from './incident-grouping.ts'
 import { openMemberships } from './incident-monitors.ts'
+import { listIncidents } from './incident-store.ts'
 import { countWithdrawn, recordRecoveries } from './resolve-incidents.ts'
 
 const event = {
@@ -39,3 +44,47 @@ test('on SQLite the monitors that left an incident are counted without reading t
     'SEARCH incident_monitors USING COVERING INDEX left_monitors_of_incident (organization_id=? AND incident_id=? AND left_at>?)',
   ])
 })
+
+onBothEngines('the incidents of a group', (_fresh, engine) => {
+  test('are read in their order from the index of the group, which a page continues', async () => {
+    const { db, plansOf } = await givenRecordingDatabase(engine)
+    const keyring = createKeyring('x'.repeat(32))
+    const { id: organization_id } = await insertOrganization(db, { name: '', email: '', passwordHash: '' }, 0)
+    const rows = Array.from({ length: 600 }, (_, at) => ({
+      organization_id,
+      id: `inc_${at}`,
+      cause: `${at}`,
+      ...INCIDENT,
+    }))
+    await db.insertInto('incidents').values(rows).execute()
+    const groups = [GROUP, GROUP.replace('0', '1')].flatMap((group_id, first) =>
+      rows
+        .slice(first, first === 0 ? 3 : 600)
+        .map(({ id: incident_id }) => ({ organization_id, group_id, incident_id })),
+    )
+    await db.insertInto('incident_groups').values(groups).execute()
+    await sql`analyze`.execute(db)
+    const tenant = { organizationId: organization_id }
+    const { after } = await listIncidents(db, keyring, tenant, { group: GROUP, limit: 1 })
+    const plans = await plansOf(() => listIncidents(db, keyring, tenant, { group: GROUP, limit: 2, after: after! }))
+    const { plan } = plans.find(({ sql }) => sql.includes(' > '))!
+    for (const each of plans) expect(each.plan).not.toMatch(/Seq Scan|Sort|SCAN|TEMP B-TREE/)
+    if (engine === 'sqlite')
+      expect(plan.split('\n')).toEqual([
+        'SEARCH incident_groups USING PRIMARY KEY (organization_id=? AND group_id=? AND incident_id>?)',
+        'SEARCH incidents USING PRIMARY KEY (organization_id=? AND id=?)',
+      ])
+    else expect(plan).toMatch(/incident_groups_pkey.*\n.*Index Cond: .*group_id = .* AND \(incident_id > /)
+  })
+})
+
+const GROUP = `grp_${'0'.repeat(26)}`
+const INCIDENT = {
+  cause_kind: 'zone',
+  zone: '',
+  state: 'VALID',
+  opened_at: 0,
+  resolved_at: 0,
+  monitors: 0,
+  failing: 0,
+} as const

@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { insertEach, isOneOf, updateEach } from '../database/bulk.ts'
+import { insertEach, insertEachNew, isOneOf, updateEach } from '../database/bulk.ts'
 import type { Database } from '../database/database.ts'
 import { fromIndex } from '../database/index-hints.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
@@ -11,10 +11,12 @@ const BATCH_SIZE = 200
 export type IncidentMembership = { monitor_id: string; incident_id: string }
 /** `at`: the time of the recovery, if known. */
 export type Recovery = IncidentMembership & { at?: number }
-type FailingEvent = { id: string; monitor_id: string; occurred_at: number; old_state: string }
+type FailingEvent = { id: string; monitor_id: string; group_id: string; occurred_at: number; old_state: string }
 export type NewMembership = { incident: Selectable<IncidentsTable>; event: FailingEvent }
 
 export const MEMBERSHIP_KEY = { organization_id: 'text', incident_id: 'text', monitor_id: 'text' } as const
+
+const GROUP_KEY = { organization_id: 'text', group_id: 'text', incident_id: 'text' } as const
 
 export function openMemberships(
   db: Database,
@@ -86,6 +88,15 @@ export async function insertMemberships(
   await insertEach(db, 'incident_monitors', { ...MEMBERSHIP_KEY, ...columns }, missing)
   const changes = rows.map(({ incident_id }, index) => ({ incident_id, monitors: existed[index] ? 0 : 1, failing: 1 }))
   await addToCounts(db, organizationId, changes)
+  await insertEachNew(
+    db,
+    { table: 'incident_groups', columns: GROUP_KEY, key: Object.keys(GROUP_KEY).join(', ') },
+    memberships.map(({ incident, event }) => ({
+      organization_id: organizationId,
+      group_id: event.group_id,
+      incident_id: incident.id,
+    })),
+  )
 }
 
 /** For monitors whose failure changed, such as from TIMEOUT to NOT_FOUND. */

@@ -10,6 +10,7 @@ import { listPage, type Page } from '../database/pagination.ts'
 import type { IncidentsTable } from '../database/schema-alerts.ts'
 import { findTenantRow, getTenantRow, updateTenantRow } from '../database/tenant-row.ts'
 import { type Match, nextVersion, refuseStale, withVersion } from '../database/versions.ts'
+import { groupIdOf } from '../groups/resolve.ts'
 import type { Keyring } from '../keyring.ts'
 import { invalid } from '../problem.ts'
 import { DAY_MS, parseTime, parseTimes, toIso, toIsoOrNull } from '../times.ts'
@@ -24,19 +25,33 @@ export async function listIncidents(
   { organizationId }: Tenant,
   query: IncidentQuery,
 ): Promise<Page<Incident>> {
-  const { is_open, state, cause } = query
+  const { is_open, state, cause, group } = query
+  const groupId = group === undefined ? undefined : await groupIdOf(db, { organizationId }, group)
   const { since } = parseTimes(query, ['since'])
-  let rows = db.selectFrom('incidents').selectAll('incidents').where('incidents.organization_id', '=', organizationId)
+  let rows = db
+    .selectFrom('incidents')
+    .$if(groupId !== undefined, (all) =>
+      all.innerJoin('incident_groups', (join) =>
+        join
+          .onRef('incident_groups.organization_id', '=', 'incidents.organization_id')
+          .onRef('incident_groups.incident_id', '=', 'incidents.id')
+          .on('incident_groups.group_id', '=', groupId!),
+      ),
+    )
+    .selectAll('incidents')
+    .where('incidents.organization_id', '=', organizationId)
   if (is_open !== undefined) rows = rows.where('incidents.resolved_at', is_open ? 'is' : 'is not', null)
   if (state !== undefined) rows = rows.where('incidents.state', '=', state)
   if (cause !== undefined) rows = rows.where('incidents.cause_kind', '=', cause)
   if (since !== undefined) rows = rows.where('incidents.opened_at', '>=', since)
+  // The index of the group has them in their order.
+  const column = groupId === undefined ? 'incidents.id' : 'incident_groups.incident_id'
   const page = await listPage<IncidentRow>(rows, {
     keyring,
     query,
-    id: 'incidents.id',
-    orders: { opened: { column: 'incidents.id' } },
-    scope: ['incidents', organizationId, is_open, state, cause, since],
+    id: column,
+    orders: { opened: { column } },
+    scope: ['incidents', organizationId, is_open, state, cause, since, groupId],
   })
   return { ...page, data: page.data.map(toIncident) }
 }

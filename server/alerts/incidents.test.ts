@@ -146,6 +146,17 @@ onBothEngines('incidents', (_fresh, engine) => {
     expect(await zones('cause=zone')).toEqual(['example.net'])
     expect(await zones(`since=${since}`)).toEqual(['example.net'])
     expect(await zones(`since=${since}&state=MISMATCH`)).toEqual([])
+    const group = (await world.call('/groups', { method: 'POST', body: { name: 'Late' } })).body
+    const four = await createMonitor(world, 'd.example.org', { group: 'late' })
+    await change({ monitor: four, to: 'TIMEOUT' })
+    expect(await zones('group=late')).toEqual(['example.org'])
+    expect(await zones('group=default')).toEqual(['example.com', 'example.net'])
+    expect(await zones('group=default&state=NOT_FOUND')).toEqual(['example.net'])
+    const first = (await world.call('/incidents?group=default&limit=1')).body
+    expect(await zones(`group=default&limit=1&after=${first.after}`)).toEqual(['example.net'])
+    expect((await world.call(`/incidents?group=late&after=${first.after}`)).status).toBe(400)
+    await world.call('/groups/late', { method: 'DELETE' })
+    expect([await zones(`group=${group.id}`), await zones('group=late')]).toEqual([['example.org'], []])
     expect((await world.call('/incidents?state=x&since=y&cause=z')).status).toBe(400)
   })
 

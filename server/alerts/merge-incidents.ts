@@ -17,6 +17,9 @@ export async function mergeIncidents(
   const isMerged = sql`${ofOrganization} and ${isOneOf(db, 'incident_id', from)}`
   for (const table of ['incident_monitors', 'incident_events', 'incident_causes'])
     await sql`update ${sql.table(table)} set incident_id = ${into} where ${isMerged}`.execute(db)
+  await sql`insert into incident_groups (organization_id, group_id, incident_id)
+    select distinct organization_id, group_id, ${into} from incident_groups where ${isMerged}
+    on conflict (organization_id, group_id, incident_id) do nothing`.execute(db)
   // The first cause of an incident is in its row.
   await sql`insert into incident_causes (organization_id, cause, incident_id)
     select organization_id, cause, ${into} from incidents where ${ofOrganization} and ${isOneOf(db, 'id', from)}

@@ -55,6 +55,7 @@ const INCIDENT_TABLES = [
   ['incident_monitors', 'monitor_id'],
   ['incident_events', 'event_id'],
   ['incident_entries', 'id'],
+  ['incident_groups', 'group_id'],
 ] as const
 
 /** Deletes one batch of rows of the oldest incident; the incident itself when it has no more rows. */

@@ -45,11 +45,18 @@ onBothEngines('a cause that zones share', (_fresh, engine) => {
   test('zones that fail one after the other become one incident before anybody is alerted', async () => {
     const { world, receiver, incidents, change, passing } = await givenAlertReceiver(engine, { delay: 10 })
     const monitors = await createMonitors(world, 8)
+    const groups = ['first', 'second', 'default']
+    for (const [index, group] of groups.entries())
+      await world.call(`/monitors/${monitors[index]}`, { method: 'PATCH', body: { group } })
     for (const monitor of monitors) {
       await change(missing(monitor))
       await passing(MINUTE_MS)
     }
     expect((await incidents()).map(shown)).toEqual([['provider', 'dns.example', 8]])
+    for (const group of groups)
+      expect((await world.call(`/incidents?group=${group}`)).body.data.map(shown)).toEqual([
+        ['provider', 'dns.example', 8],
+      ])
     // The zone of a merged incident belongs to the other one, whatever the next monitor of it has in common.
     const blog = await createMonitor(world, 'blog.customer2.com')
     await change({ monitor: blog, to: 'NOT_FOUND' })

@@ -153,7 +153,7 @@ async function revertToEarlierBuild(db: Database, migrations: readonly string[])
 function oppositeOf(statement: string): string {
   if (statement === 'drop index due_checks_by_last_checked')
     return 'create index due_checks_by_last_checked on due_checks (organization_id, last_checked_at, monitor_id)'
-  if (statement.startsWith('update views ')) return 'select 1'
+  if (/^(update views|insert into incident_groups) /.test(statement)) return 'select 1'
   const [, table, column] = /^alter table (\w+) add column (\w+)/.exec(statement) ?? []
   if (table !== undefined) return `alter table ${table} drop column ${column}`
   const [, kind, name] = /^create (?:unique )?(table|index) (\w+)/.exec(statement) ?? []

@@ -12,6 +12,7 @@ import { plannedChangesOfJobs } from './migrations/0015-planned-changes-of-jobs.
 import { sharedCauses } from './migrations/0016-shared-causes.ts'
 import { hasReceived } from './migrations/0017-has-received.ts'
 import { rounds } from './migrations/0018-rounds.ts'
+import { incidentGroups } from './migrations/0019-incident-groups.ts'
 import { DIALECTS, type Dialect, type Migration } from './migrations/dialect.ts'
 
 /** In order, never changed once released. The number of a migration is its position here, from 1. */
@@ -27,6 +28,7 @@ export const MIGRATIONS: readonly Migration[] = [
   sharedCauses,
   hasReceived,
   rounds,
+  incidentGroups,
 ]
 
 /** The id of the advisory lock that every migrating process takes. Any constant. */

@@ -100,6 +100,13 @@ export type IncidentCandidatesTable = {
   incident_id: Once<string>
 }
 
+/** The groups that the monitors of an incident had when they failed. */
+export type IncidentGroupsTable = {
+  organization_id: Once<string>
+  group_id: Once<string>
+  incident_id: Once<string>
+}
+
 export type IncidentEventsTable = {
   organization_id: Once<string>
   event_id: Once<string>

@@ -64,6 +64,7 @@ export type Tables = {
   incident_monitors: alerts.IncidentMonitorsTable
   incident_causes: alerts.IncidentCausesTable
   incident_candidates: alerts.IncidentCandidatesTable
+  incident_groups: alerts.IncidentGroupsTable
   incident_events: alerts.IncidentEventsTable
   incident_entries: alerts.IncidentEntriesTable
   alerts: alerts.AlertsTable

@@ -17,7 +17,7 @@ import { type Database, engineOf } from '../database/database.ts'
 import { fromIndex, type IndexedFilter, narrowestIndex } from '../database/index-hints.ts'
 import { listPage, type Page } from '../database/pagination.ts'
 import type { EventsTable } from '../database/schema.ts'
-import { findGroupRow, isGroupId } from '../groups/resolve.ts'
+import { groupIdOf } from '../groups/resolve.ts'
 import { parseIncludedFields } from '../http/included-fields.ts'
 import { newIdsAt } from '../ids.ts'
 import type { Keyring } from '../keyring.ts'
@@ -126,10 +126,7 @@ async function columnFilters(db: Database, organizationId: string, query: EventQ
   const { monitor_id, group, old_state, new_state } = query
   const filters: Filters = {}
   if (monitor_id !== undefined) filters.monitor_id = monitor_id
-  // The id may be that of a deleted group, whose events stay.
-  if (group !== undefined) {
-    filters.group_id = isGroupId(group) ? group : ((await findGroupRow(db, { organizationId }, group))?.id ?? '')
-  }
+  if (group !== undefined) filters.group_id = await groupIdOf(db, { organizationId }, group)
   if (old_state !== undefined) filters.old_state = old_state
   if (new_state !== undefined) filters.new_state = new_state
   return filters

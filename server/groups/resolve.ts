@@ -139,6 +139,10 @@ export async function findGroupRow(
     .executeTakeFirst()
 }
 
+/** The id by which a filter finds what belonged to a group. That of a deleted group is one too, of which events and incidents stay. */
+export const groupIdOf = async (db: Database, tenant: Tenant, idOrSlug: string): Promise<string> =>
+  isGroupId(idOrSlug) ? idOrSlug : ((await findGroupRow(db, tenant, idOrSlug))?.id ?? '')
+
 /** The schemas allow no longer list; of one, only so many entries have errors. */
 const MAX_LIST_ENTRIES = 100
 

@@ -109,8 +109,8 @@ export type Json = any
 
 const MINUTE_MS = 60_000
 
-export async function createMonitor(world: TestApp, full_domain: string): Promise<string> {
-  const body = { full_domain, record_type: 'A', expected_value: '192.0.2.1' }
+export async function createMonitor(world: TestApp, full_domain: string, more: object = {}): Promise<string> {
+  const body = { full_domain, record_type: 'A', expected_value: '192.0.2.1', ...more }
   return (await world.call('/monitors', { method: 'POST', body })).body.id
 }
 
