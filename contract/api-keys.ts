@@ -172,8 +172,23 @@ export const ApiKeyQuery = StrictObject({
   state: Type.Optional(
     Type.Enum(KEY_STATES, { type: 'string', title: 'ApiKeyState', description: 'Filter by whether the key works.' }),
   ),
+  created_by_key: Type.Optional(
+    Type.String({ maxLength: 100, description: 'Filter by the API key (`key_…`) that created the key.' }),
+  ),
 })
 export type ApiKeyQuery = Static<typeof ApiKeyQuery>
+
+export const ApiKeyRevocation = StrictObject({
+  created_keys: Type.Optional(
+    Type.Enum(['keep', 'revoke'], {
+      type: 'string',
+      title: 'CreatedKeys',
+      default: 'keep',
+      description: '`revoke`: revokes the keys that it created too, and those that they created.',
+    }),
+  ),
+})
+export type ApiKeyRevocation = Static<typeof ApiKeyRevocation>
 
 /** `GET /dashboard/api/key-limits`: the limits of the server. `most`: the highest limit that owners can set; 0: no limit. */
 export const ServerKeyLimits = StrictObject({ defaults: KeyLimits, most: Type.Integer() })

@@ -83,6 +83,13 @@ export function limitsSentence(limits: ApiKey['limits']): string | undefined {
 export const curlOf = (key: string, baseUrl: string): string =>
   `curl -H 'X-Api-Key: ${key}' '${baseUrl.replace(/\/$/, '')}/monitors'`
 
+/** The live keys that a key created, and those that they created. */
+export function createdKeys(id: string, keys: readonly ApiKey[]): ApiKey[] {
+  return keys
+    .filter((key) => key.created_by_key_id === id)
+    .flatMap((key) => [...(key.revoked === null ? [key] : []), ...createdKeys(key.id, keys)])
+}
+
 const RANKS: readonly KeyRole[] = ['read', 'write', 'admin']
 
 /** Live keys of an agent that lose permissions with the new role. Null: the agent is removed. */

@@ -23,7 +23,7 @@ const STATUS_DISPLAY: Record<Subscription['status'], { label: string; tone: Tone
 }
 
 export function PlanAndUsage() {
-  const { me } = useSession()
+  const { me, can } = useSession()
   const { data: subscription, error, refetch } = useQuery(subscriptionQuery)
   const { data: plans } = useQuery(plansQuery)
   if (!subscription) {
@@ -44,7 +44,7 @@ export function PlanAndUsage() {
         <Usage subscription={subscription} />
       </Section>
       {me.server.takes_payments && all.length > 1 && <Plans plans={all} subscription={subscription} />}
-      {me.server.takes_payments && <Invoices />}
+      {me.server.takes_payments && can('manage') && <Invoices />}
     </div>
   )
 }

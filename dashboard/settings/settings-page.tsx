@@ -22,10 +22,10 @@ export function SettingsPage() {
   const tabs: Tab<Name>[] = [
     { value: 'organization', label: 'Organization', content: <OrganizationSettings /> },
     { value: 'subscription', label: 'Plan and usage', content: <PlanAndUsage /> },
-    { value: 'billing', label: 'Billing details', content: lazily(<BillingDetails />) },
     // Emails contain sign-in and invitation links, so only admins see them.
     ...(can('manage')
       ? ([
+          { value: 'billing', label: 'Billing details', content: lazily(<BillingDetails />) },
           { value: 'keys', label: 'API keys', content: lazily(<Keys />) },
           { value: 'emails', label: 'Emails', content: lazily(<RecentEmails />) },
           { value: 'audit-log', label: 'Audit log', content: lazily(<AuditLog />) },

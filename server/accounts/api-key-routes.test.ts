@@ -319,6 +319,38 @@ onBothEngines('an API key', (_fresh, engine) => {
     expect([await works(world, key), await works(world, child.key)]).toEqual([false, false])
   })
 
+  test('is revoked with the keys that it created, and those that they created, if the request says so', async () => {
+    const world = await givenApp(engine)
+    const first = (await create(world, {})).body
+    const second = (await create(world, { name: 'second' }, { key: first.key })).body
+    const third = (await create(world, { name: 'third' }, { key: second.key })).body
+    const { key: foreign } = await world.organization('Second')
+    const createdBy = async (id: string, key?: string) =>
+      (await world.call(`${KEYS}?created_by_key=${id}`, key === undefined ? {} : { key })).body.data.map(
+        ({ name }: ApiKey) => name,
+      )
+    expect([await createdBy(first.id), await createdBy(first.id, foreign)]).toEqual([['second'], []])
+    await world.call(`${KEYS}/${second.id}`, { method: 'DELETE' })
+    expect([await works(world, second.key), await works(world, third.key)]).toEqual([false, true])
+
+    const admin = await givenSignedInBrowser(world, { name: 'Ada', role: 'admin' })
+    const writer = (await create(world, { role: 'write' }, { key: first.key })).body
+    const path = `${KEYS}/${first.id}?created_keys=revoke`
+    expect((await admin.call(path, { method: 'DELETE' })).status).toBe(403)
+    expect([await works(world, third.key), await works(world, writer.key)]).toEqual([true, true])
+    expect((await world.call(path, { method: 'DELETE' })).status).toBe(204)
+    for (const { key } of [first, third, writer]) expect(await works(world, key)).toBe(false)
+  })
+
+  test('shows that its previous key ends with it', async () => {
+    const world = await givenApp(engine)
+    const expires = new Date(world.deps.clock.now() + HOUR_MS).toISOString()
+    const { id } = (await create(world, { expires })).body
+    expect((await rotate(world, id, { grace_hours: 24 })).body.previous_expires).toBe(expires)
+    world.pass(HOUR_MS)
+    expect((await world.call(`${KEYS}/${id}`)).body.previous_expires).toBeNull()
+  })
+
   test('is listed by state and in pages, only in its organization', async () => {
     const world = await givenApp(engine)
     const { id } = (await create(world, { name: 'a' })).body

@@ -2,6 +2,7 @@ import {
   ApiKey,
   ApiKeyChange,
   ApiKeyQuery,
+  ApiKeyRevocation,
   ApiKeyRotation,
   ApiKeyWithSecret,
   NewApiKey,
@@ -100,15 +101,16 @@ export function apiKeyRoutes(deps: Deps): Routes {
       operationId: 'revokeApiKey',
       summary: 'Revoke an API key',
       description:
-        'Takes effect at once and cannot be undone. The key stays in the list as revoked. Keys that it created keep working.',
+        'Takes effect at once and cannot be undone. The key stays in the list as revoked. Keys that it created keep working, unless `created_keys` is `revoke`; the filter `created_by_key` of the list shows them.',
       ...key,
+      querystring: ApiKeyRevocation,
       response: Responses(204, NoContent),
     }
     app.delete(
       '/api-keys/:key',
       { config: takesIfMatch, schema: revoke },
-      async ({ params, context, match }, reply) => {
-        await revokeApiKey(db, context, params.key, match)
+      async ({ params, query, context, match }, reply) => {
+        await revokeApiKey(db, context, params.key, query, match)
         return reply.code(204).send(null)
       },
     )

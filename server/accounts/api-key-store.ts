@@ -65,8 +65,9 @@ export async function listApiKeys(
   { organizationId, now }: ReadContext,
   query: ApiKeyQuery,
 ): Promise<Page<ApiKey>> {
-  const { state } = query
+  const { state, created_by_key } = query
   let rows = keysWithCreator(db, organizationId)
+  if (created_by_key !== undefined) rows = rows.where('api_keys.created_by_key', '=', created_by_key)
   if (state === 'revoked') rows = rows.where('api_keys.revoked_at', 'is not', null)
   else if (state !== undefined) rows = rows.where('api_keys.revoked_at', 'is', null)
   if (state === 'expired') rows = rows.where('api_keys.expires_at', '<=', now)
@@ -78,7 +79,7 @@ export async function listApiKeys(
     query,
     id: 'api_keys.id',
     orders: { created: { column: 'api_keys.id' } },
-    scope: ['api keys', organizationId, state],
+    scope: ['api keys', organizationId, state, created_by_key],
   })
   return { ...page, data: page.data.map((row) => toApiKey(row, now, config)) }
 }
@@ -119,7 +120,8 @@ function keysWithCreator(db: Database, organizationId: string) {
 }
 
 function toApiKey(row: ApiKeyWithCreator, now: number, config: KeySettings): ApiKey {
-  const { previous_until: previousUntil } = row
+  // Both keys of a rotation expire together.
+  const previousUntil = row.previous_until && Math.min(row.previous_until, row.expires_at ?? Number.POSITIVE_INFINITY)
   return {
     id: row.id,
     name: row.name,
@@ -289,6 +291,26 @@ export async function revokeKey(db: Database, context: RequestContext, id: strin
     const object = { id, label: revoked.name }
     await recordAudit(transaction, context, { action: 'api_key.revoked', object, before: revoked })
   })
+}
+
+/** The keys that a key created, and those that they created, which are not revoked. */
+export async function findCreatedKeys(
+  db: Database,
+  { organizationId }: Pick<RequestContext, 'organizationId'>,
+  id: string,
+): Promise<Pick<ApiKeyRow, 'id' | 'name' | 'role'>[]> {
+  const { rows } = await sql<Pick<ApiKeyRow, 'id' | 'name' | 'role'>>`
+    with recursive created(id) as (
+      select id from api_keys where organization_id = ${organizationId} and created_by_key = ${id}
+      union
+      select api_keys.id from api_keys join created on api_keys.created_by_key = created.id
+      where organization_id = ${organizationId}
+    )
+    select id, name, role from api_keys
+    where organization_id = ${organizationId} and revoked_at is null and id in (select id from created) order by id`.execute(
+    db,
+  )
+  return rows
 }
 
 export const KEY_ROLE_RANKS: Record<KeyRole, number> = { read: 0, write: 1, admin: 2 }

@@ -1,6 +1,7 @@
 import type { AgentRole } from '#contract/agents.ts'
 import {
   type ApiKeyChange,
+  type ApiKeyRevocation,
   HIGHEST_KEY_ROLE,
   KEY_LIMITS,
   type KeyLimit,
@@ -17,6 +18,7 @@ import { conflict, type FieldErrors, forbidden, invalid, notFound, throwIfInvali
 import { HOUR_MS, parseTime } from '../times.ts'
 import {
   type ApiKeyRow,
+  findCreatedKeys,
   insertKey,
   KEY_ROLE_RANKS,
   type KeyRole,
@@ -102,18 +104,36 @@ export async function rotateApiKey(
       throw conflict('This API key has expired. Change expires first, or create another key.')
     }
     if (caller.key) refuseHigherRights(caller.key.rights, rightsOf(row, settings), settings)
-    const previousUntil = graceHours === 0 ? null : context.now + graceHours * HOUR_MS
+    const graceUntil = Math.min(context.now + graceHours * HOUR_MS, row.expires_at ?? Number.POSITIVE_INFINITY)
+    const previousUntil = graceHours === 0 ? null : graceUntil
     const by = caller.key?.id === row.id ? {} : { by: creatorOf(caller) }
     return await rotateKey(transaction, context, row, { previousUntil, ...by })
   })
 }
 
-/** Throws `not_found` also for a revoked key, 403 if only owners may revoke it, 412 for another version. */
-export async function revokeApiKey(db: Database, context: RequestContext, id: string, match: Match): Promise<void> {
-  const row = await getTenantRow(db, 'api_keys', context, id)
-  refuseAdminKey(context.role, row.role)
-  if (row.revoked_at !== null) throw notFound()
-  await revokeKeyAndInvitations(db, context, id, match)
+/**
+ * `created_keys`: whether the keys that it created are revoked too. Throws `not_found` also for a revoked key, 403 if only owners may
+ * revoke one of them, 412 for another version.
+ */
+export async function revokeApiKey(
+  db: Database,
+  context: RequestContext,
+  id: string,
+  { created_keys }: ApiKeyRevocation,
+  match: Match,
+): Promise<void> {
+  await inTransaction(db, async (transaction) => {
+    await lockOrganization(transaction, context.organizationId)
+    const row = await getTenantRow(transaction, 'api_keys', context, id)
+    refuseAdminKey(context.role, row.role)
+    if (row.revoked_at !== null) throw notFound()
+    await revokeKeyAndInvitations(transaction, context, id, match)
+    if (created_keys !== 'revoke') return
+    for (const created of await findCreatedKeys(transaction, context, id)) {
+      refuseAdminKey(context.role, created.role)
+      await revokeKeyAndInvitations(transaction, context, created.id)
+    }
+  })
 }
 
 /** Open invitations of the key end with it. Members that it invited before stay. Throws `not_found`, 412 for another version. */

@@ -32,6 +32,8 @@ const WRITE_ROLES: Record<string, AgentRole> = {
 /** The lowest role that may read, if not every role may. */
 const READ_ROLES: Record<string, AgentRole> = {
   '/audit-log': 'admin',
+  '/organization/billing': 'admin',
+  '/organization/invoices': 'admin',
   '/api-keys': 'admin',
   '/api-keys/{key}': 'admin',
 }

@@ -1,5 +1,5 @@
 import type { KeyLimit } from '#contract/api-keys.ts'
-import { getOrganizationOfKey, insertKey, type KeyRole, listKeys } from '../accounts/api-key-store.ts'
+import { findCreatedKeys, getOrganizationOfKey, insertKey, type KeyRole, listKeys } from '../accounts/api-key-store.ts'
 import { revokeKeyAndInvitations, setKeyLimits } from '../accounts/api-keys.ts'
 import { CliError } from '../cli-error.ts'
 import { systemClock } from '../clock.ts'
@@ -64,6 +64,10 @@ export async function revoke(id: string): Promise<void> {
     const context = await contextOfKey(db, id)
     await revokeKeyAndInvitations(db, context, id).catch(unknownKey(id))
     print(`${id} is revoked. Requests with this key are rejected.`)
+    const created = await findCreatedKeys(db, context, id)
+    if (created.length === 0) return
+    print('Keys that it created still work. Revoke each that you do not know:')
+    for (const key of created) print(`  zonewatch keys revoke ${key.id}`)
   })
 }
 

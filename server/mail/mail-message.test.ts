@@ -29,6 +29,17 @@ test('hidden characters of a name are shown in the subject, the text and the HTM
   }
 })
 
+test('mail programs find no URL and no host name in the name of an organization', () => {
+  const organization = 'Pay at https://evil.example/login, www.evil.example'
+  const invitation = { kind: 'invitation', organization, role: 'member', issue: 2, expiresAt: 0 } as const
+  const address = { kind: 'alert_address', organization, organizationId: 'org_1', issuedAt: 0 } as const
+  for (const content of [invitation, address])
+    for (const shown of Object.values(renderMail(content, rendering))) {
+      expect(shown).not.toMatch(/:\/\/evil|evil\.example|www\.evil/)
+      expect(shown).toContain('https:\u200b//evil.\u200bexample/login')
+    }
+})
+
 test('an invitation has the link with its token, in text and in HTML', () => {
   const content = { kind: 'invitation', organization: 'Acme', role: 'member', issue: 2, expiresAt: 0 } as const
   const { text, html } = renderMail(content, rendering)

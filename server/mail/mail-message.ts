@@ -5,6 +5,12 @@ import { oneLine, truncate } from '../text.ts'
 export type Block = string | { label: string; href: string }
 export type Message = { subject: string; text: string; html: string }
 
+/** Stands where mail programs must not see a URL, until hidden characters are shown; then it is a zero-width space. Of the private use area. */
+const LINK_BREAK = '\ue000'
+
+/** Mail programs link URLs and host names in texts that somebody else wrote. */
+export const withoutLinks = (text: string): string => text.replace(/:(?=\/\/)|(?<=\w)\.(?=\w)/g, `$&${LINK_BREAK}`)
+
 /** A message as text and HTML. Escapes the blocks. `unsubscribe`: the link for the end. */
 export function newMessage(subject: string, blocks: readonly Block[], unsubscribe?: string): Message {
   const text = blocks.map((block) => (typeof block === 'string' ? block : `${block.label}:\n${block.href}`))
@@ -13,7 +19,7 @@ export function newMessage(subject: string, blocks: readonly Block[], unsubscrib
     typeof block === 'string' ? paragraph(withBreaks(block)) : buttons([block], index === first),
   )
   const preview = blocks.find((block) => typeof block === 'string') ?? ''
-  return {
+  const message = {
     subject: truncate(oneLine(subject), 200),
     text: `${visibleLines(text.join('\n\n'))}\n${unsubscribe === undefined ? '' : `\n--\nUnsubscribe: ${unsubscribe}\n`}`,
     html: frame({
@@ -25,6 +31,8 @@ export function newMessage(subject: string, blocks: readonly Block[], unsubscrib
       ...(unsubscribe === undefined ? {} : { unsubscribe }),
     }),
   }
+  const broken = Object.entries(message).map(([part, text]) => [part, text.replaceAll(LINK_BREAK, '\u200b')])
+  return Object.fromEntries(broken) as Message
 }
 
 export function escapeHtml(text: string): string {

@@ -10,7 +10,7 @@ import {
   unsubscribeLink,
   unsubscribeToken,
 } from './links.ts'
-import { type Block, type Message, newMessage } from './mail-message.ts'
+import { type Block, type Message, newMessage, withoutLinks } from './mail-message.ts'
 
 /** The content of a mail as stored in the outbox, without secrets. The text is rendered when it is sent. `keyId`: of the key that signs its link. */
 export type MailContent =
@@ -89,7 +89,7 @@ export function renderMail(content: MailContent, context: RenderContext): Messag
       )
     case 'webhook_dropped':
       return newMessage(
-        `Requests of a webhook of ${content.organization} were dropped`,
+        `Requests of a webhook of ${quotedName(content.organization)} were dropped`,
         [
           `The webhook ${about} to ${urlWithoutQuery(content.url)} exceeded the limits of this server for queued requests. Requests dropped so far, oldest first: ${content.dropped}.`,
           'The events are still in the event list. Fix your endpoint and resume the webhook, or delete it.',
@@ -164,7 +164,7 @@ const quotedName = (name: string): string => {
   const text = oneLine(name)
     .replaceAll(/["“”„«»]/g, "'")
     .trim()
-  return `“${truncate(text, 80)}”`
+  return `“${withoutLinks(truncate(text, 80))}”`
 }
 
 /** The query often contains a secret. */

@@ -203,12 +203,16 @@ describe.each(['sqlite', 'postgres'] as const)('the organization (%s)', (engine)
     expect((await world.call('/organization/billing')).body.city).toBeNull()
   })
 
-  test('every key can read, only admin keys can change', async () => {
+  test('every key can read the settings, only admin keys the billing details, and only they can change them', async () => {
     const world = await givenApp(engine)
     for (const role of ['read', 'write'] as const) {
       const { key } = await world.key(role)
-      for (const path of ['/organization', '/organization/billing']) {
-        expect((await world.call(path, { key })).status).toBe(200)
+      expect((await world.call('/organization/invoices', { key })).status).toBe(403)
+      for (const [path, read] of [
+        ['/organization', 200],
+        ['/organization/billing', 403],
+      ] as const) {
+        expect((await world.call(path, { key })).status).toBe(read)
         expect((await world.call(path, { key, method: 'PATCH', body: { name: 'Mine' } })).status).toBe(403)
       }
     }

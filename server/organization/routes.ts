@@ -79,9 +79,11 @@ export function organizationRoutes(deps: Deps, payments: Payments | null, limitA
     app.get(
       '/organization/billing',
       {
+        config: { readRole: 'admin' },
         schema: {
           operationId: 'getOrganizationBilling',
           summary: 'Get the billing details',
+          description: 'Requires the role admin or owner.',
           response: Responses(200, Billing),
         },
       },

@@ -93,9 +93,11 @@ export function subscriptionRoutes(deps: Deps, payments: Payments | null): Route
     app.get(
       '/organization/invoices',
       {
+        config: { readRole: 'admin' },
         schema: {
           operationId: 'listOrganizationInvoices',
           summary: 'List invoices',
+          description: 'Requires the role admin or owner.',
           querystring: InvoiceQuery,
           response: Responses(200, PageOf(Invoice)),
         },

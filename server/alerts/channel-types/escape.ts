@@ -3,19 +3,25 @@
  * mention, a link, an image or a tag.
  */
 
-/** A zero-width space: a program that looks for a mention does not find it, and people see no difference. */
+/** A zero-width space: a program that looks for a mention or a URL does not find it, and people see no difference. */
 const BREAK = '\u200b'
 
-/** Mentions such as `@all`. In an address such as `dmarc@example.com` the character stays alone, so that it can be copied. */
-const breakMentions = (text: string): string => text.replace(/(?<!\w)@/g, `@${BREAK}`)
+/** Mentions such as `@all`, and URLs. Addresses such as `dmarc@example.com` and the names of monitors stay as they are, so that they can be copied. */
+const breakLinks = (text: string): string => text.replace(/(?<!\w)@|:(?=\/\/)/g, `$&${BREAK}`)
 
 /** Markdown with backslash escapes: Discord, Teams, Mattermost. */
-export const escapeMarkdown = (text: string): string => breakMentions(text.replace(/[\\[\]*_`~|<>]/g, '\\$&'))
+export const escapeMarkdown = (text: string): string => breakLinks(text.replace(/[\\[\]*_`~|<>]/g, '\\$&'))
 
 /** HTML of mail, Telegram, Matrix and the cards of Google Chat. */
-export const escapeHtml = (text: string): string => breakMentions(escapeEntities(text)).replaceAll('"', '&quot;')
+export const escapeHtml = (text: string): string => breakLinks(escapeAttribute(text))
 
-/** Slack's own format, which reserves these three characters and needs them for mentions and links. */
+/** For our own links in HTML. */
+export const escapeAttribute = (text: string): string => escapeEntities(text).replaceAll('"', '&quot;')
+
+/** Slack's own format, which reserves three characters and needs them for mentions and links. */
+export const escapeSlack = (text: string): string => breakLinks(escapeEntities(text))
+
+/** Also for code in Slack, in which it links nothing. */
 export const escapeEntities = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
@@ -23,4 +29,4 @@ export const escapeEntities = (text: string): string =>
  * Media that format text and have no escape character, or that some programs format: the text of Google Chat (`<users/all>`,
  * `[label](url)`), of Opsgenie (HTML), and the plain body of Matrix.
  */
-export const breakMarkup = (text: string): string => breakMentions(text).replace(/<|\](?=\()/g, `$&${BREAK}`)
+export const breakMarkup = (text: string): string => breakLinks(text).replace(/<|\](?=\()/g, `$&${BREAK}`)

@@ -8,7 +8,7 @@ import { HTTP_CHANNEL_TYPES } from './channel-types.ts'
 
 /** What anyone can write into a record: mentions, links, images, tags, marks that change the direction of text, and characters without a shape. */
 const HOSTILE =
-  '\u202e\u0007\u2066\u200e\u200b\u009b\ufeff @r\u006fom @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x dmarc@example.com'
+  '\u202e\u0007\u2066\u200e\u200b\u009b\ufeff @r\u006fom @everyone @all <users/all> <!channel> <@U1> <https://evil.example|here> [here](https://evil.example) ![x](https://evil.example/i.png) <b>bold</b> "onload=x dmarc@example.com http://evil.example/a'
 
 const HIDDEN = ['202E', '0007', '2066', '200E', '200B', '009B', 'FEFF']
 
@@ -36,23 +36,31 @@ const MESSAGES: AlertMessage[] = [single, several]
 
 const MENTION = /(?<!\w)@\w/
 const TAG = /<b>bold|<users|<!channel|<@U|<https:/
+/** What programs link by themselves. */
+const URL_IN_TEXT = /:\/\/evil/
 const MARKDOWN_LINK = /(?<!\\)\]\(/
 /** What each medium would interpret, beside texts that it shows as they are. */
 const INTERPRETED: Record<ChannelType, { texts: (body: string) => unknown; active: RegExp[] }> = {
   email: { texts: (body) => body, active: [TAG, /"onload/] },
-  slack: { texts: slackTexts, active: [TAG] },
-  slack_app: { texts: slackTexts, active: [TAG] },
-  discord: { texts: (body) => JSON.parse(body).embeds[0], active: [MENTION, MARKDOWN_LINK, /(?<!\\)</] },
-  teams: { texts: (body) => JSON.parse(body).attachments[0].content.body, active: [MENTION, MARKDOWN_LINK] },
-  telegram: { texts: (body) => JSON.parse(body).text, active: [MENTION, TAG] },
-  mattermost: { texts: (body) => JSON.parse(body).attachments[0], active: [MENTION, MARKDOWN_LINK] },
+  slack: { texts: slackTexts, active: [TAG, URL_IN_TEXT] },
+  slack_app: { texts: slackTexts, active: [TAG, URL_IN_TEXT] },
+  discord: { texts: (body) => JSON.parse(body).embeds[0], active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT, /(?<!\\)</] },
+  teams: {
+    texts: (body) => JSON.parse(body).attachments[0].content.body,
+    active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT],
+  },
+  telegram: { texts: (body) => JSON.parse(body).text, active: [MENTION, TAG, URL_IN_TEXT] },
+  mattermost: { texts: (body) => JSON.parse(body).attachments[0], active: [MENTION, MARKDOWN_LINK, URL_IN_TEXT] },
   google_chat: {
     // Cards are HTML, where a Markdown link is text.
     texts: (body) => [JSON.parse(body).text, JSON.stringify(JSON.parse(body).cardsV2).replaceAll('](', '')],
-    active: [MENTION, TAG, MARKDOWN_LINK],
+    active: [MENTION, TAG, MARKDOWN_LINK, URL_IN_TEXT],
   },
-  matrix: { texts: (body) => [JSON.parse(body).body, JSON.parse(body).formatted_body], active: [MENTION, TAG] },
-  opsgenie: { texts: (body) => JSON.parse(body), active: [TAG] },
+  matrix: {
+    texts: (body) => [JSON.parse(body).body, JSON.parse(body).formatted_body],
+    active: [MENTION, TAG, URL_IN_TEXT],
+  },
+  opsgenie: { texts: (body) => JSON.parse(body), active: [TAG, URL_IN_TEXT] },
   // These show texts as they are: Pushover without `html`, ntfy without `markdown`.
   pushover: { texts: (body) => JSON.parse(body).html ?? '', active: [/./] },
   ntfy: { texts: (body) => JSON.parse(body).markdown ?? '', active: [/./] },
@@ -61,14 +69,14 @@ const INTERPRETED: Record<ChannelType, { texts: (body: string) => unknown; activ
   http: { texts: () => '', active: [] },
 }
 
-/** Texts of the type `plain_text` are shown as they are. */
+/** Texts of the type `plain_text` are shown as they are, as is code. */
 function slackTexts(body: string): unknown {
   const { text, blocks } = JSON.parse(body)
   const ofType = (value: unknown): unknown[] =>
     typeof value !== 'object' || value === null
       ? []
       : [...('type' in value && value.type === 'mrkdwn' ? [value] : []), ...Object.values(value).flatMap(ofType)]
-  return [text, ofType(blocks)]
+  return [text, JSON.stringify(ofType(blocks)).replaceAll(/`[^`]*`/g, '')]
 }
 
 test.each(CHANNEL_TYPES)('DNS data becomes no mention, link or tag in a message of %s', (type) => {
@@ -92,8 +100,8 @@ test.each(CHANNEL_TYPES)('hidden characters of DNS data are shown in a message o
         ? Object.values(mailOf(message, 'https://dns.example.com/u'))
         : requestsOf(type, message).map(({ body }) => body.replaceAll('%2B', '+'))
     for (const body of bodies) {
-      // A zero-width space stands only where a mention or markup is broken.
-      expect([type, body.match(/[\u009b\u200e\u202e\u2066\ufeff]|(?<![@<\]])\u200b/)]).toEqual([type, null])
+      // A zero-width space is only where a mention, a URL or markup is broken.
+      expect([type, body.match(/[\u009b\u200e\u202e\u2066\ufeff]|(?<![@<\]:])\u200b/)]).toEqual([type, null])
       for (const codePoint of message === single || body.includes(HOSTILE_TITLE) ? HIDDEN : []) {
         expect([type, body]).toEqual([type, expect.stringContaining(`U+${codePoint}`)])
       }

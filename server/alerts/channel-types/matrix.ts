@@ -1,7 +1,7 @@
 import { truncate } from '../../text.ts'
 import { type AlertMessage, linkLines, messageLinks, textWithoutLink } from '../alert-message.ts'
 import { type HttpRequest, httpChannelType, joinUrl, Secret, Settings, STATE_EMOJI, Text, Url } from './channel-type.ts'
-import { breakMarkup, escapeHtml } from './escape.ts'
+import { breakMarkup, escapeAttribute, escapeHtml } from './escape.ts'
 
 /** An event has at most 65,536 bytes. */
 const MAX_TEXT_CHARACTERS = 4000
@@ -68,7 +68,9 @@ const matrixMessage = (message: AlertMessage) => ({
 
 function toHtml(message: AlertMessage): string {
   const { kind, title, text, facts, remedy } = message
-  const links = messageLinks(message).map(({ label, href }) => `<a href="${toPart(href)}">${toPart(label)}</a>`)
+  const links = messageLinks(message).map(
+    ({ label, href }) => `<a href="${escapeAttribute(href)}">${toPart(label)}</a>`,
+  )
   const lines = [
     `${STATE_EMOJI[kind]}<strong>${toPart(title)}</strong>`,
     toPart(text),

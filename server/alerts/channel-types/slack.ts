@@ -1,7 +1,7 @@
 import { truncate } from '../../text.ts'
 import { type AlertMessage, DATA_FACTS, messageLinks } from '../alert-message.ts'
 import { httpChannelType, providerError, SecretUrl, Settings } from './channel-type.ts'
-import { escapeEntities } from './escape.ts'
+import { escapeEntities, escapeSlack } from './escape.ts'
 
 /** Block Kit: a header has at most 150 characters, a text 3,000, and a section 10 fields of 2,000. */
 const MAX_HEADER_CHARACTERS = 150
@@ -33,7 +33,7 @@ export function slackMessage(message: AlertMessage) {
   const { kind, title, text, facts, remedy, organization } = message
   return {
     // For notifications, which show no blocks.
-    text: truncate(escapeEntities(`${title}. ${text}`), MAX_TEXT_CHARACTERS),
+    text: truncate(escapeSlack(`${title}. ${text}`), MAX_TEXT_CHARACTERS),
     blocks: [
       {
         type: 'header',
@@ -59,7 +59,7 @@ export function slackMessage(message: AlertMessage) {
       {
         type: 'context',
         elements: [
-          { type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeEntities(organization)}`, MAX_FIELD_CHARACTERS) },
+          { type: 'mrkdwn', text: truncate(`Zonewatch · ${escapeSlack(organization)}`, MAX_FIELD_CHARACTERS) },
         ],
       },
     ],
@@ -68,11 +68,11 @@ export function slackMessage(message: AlertMessage) {
 
 /** Record data is code, in which Slack interprets no format. It is truncated before the closing backtick. */
 function factText(name: string, value: string): string {
-  const text = truncate(escapeEntities(value), MAX_FIELD_CHARACTERS - 100)
-  return DATA_FACTS.has(name) ? `\`${text.replaceAll('`', 'ˋ')}\`` : text
+  if (!DATA_FACTS.has(name)) return truncate(escapeSlack(value), MAX_FIELD_CHARACTERS - 100)
+  return `\`${truncate(escapeEntities(value), MAX_FIELD_CHARACTERS - 100).replaceAll('`', 'ˋ')}\``
 }
 
 const remedySection = (remedy: string) => ({
   type: 'section',
-  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeEntities(remedy)}`, MAX_TEXT_CHARACTERS) },
+  text: { type: 'mrkdwn', text: truncate(`*What to do:* ${escapeSlack(remedy)}`, MAX_TEXT_CHARACTERS) },
 })

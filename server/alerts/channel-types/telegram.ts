@@ -1,7 +1,7 @@
 import { truncate } from '../../text.ts'
 import { type AlertMessage, linkLines, messageLinks } from '../alert-message.ts'
 import { ApiUrl, httpChannelType, joinUrl, providerError, Secret, Settings, STATE_EMOJI, Text } from './channel-type.ts'
-import { escapeHtml } from './escape.ts'
+import { escapeAttribute, escapeHtml } from './escape.ts'
 
 /** A message has at most 4,096 characters after its entities are parsed. */
 const MAX_PART_CHARACTERS = 700
@@ -67,7 +67,7 @@ function toHtml(message: AlertMessage): string {
     ...facts.slice(0, 3).map(({ name, value }) => `<b>${name}:</b> ${toPart(value)}`),
   ]
   if (remedy !== null) lines.push(`<b>What to do:</b> ${toPart(remedy)}`)
-  if (!hasButtons(message)) lines.push(...linkLines(message).map(toPart))
+  if (!hasButtons(message)) lines.push(...linkLines(message).map(escapeAttribute))
   return lines.join('\n')
 }
 
